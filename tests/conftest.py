@@ -1,0 +1,55 @@
+"""What all tests share: how hard hypothesis tries, where the conformance data lies, and the `gpu` marker."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# dev: while writing code. ci: the same examples on every run. long: look for something new, for hours.
+settings.register_profile("dev", max_examples=50, deadline=None)
+settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, print_blob=True)
+settings.register_profile(
+    "long", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("ISAKIT_PROFILE", "dev"))
+
+
+def shared_dir() -> Path | None:
+    """Return the folder with conformance data: $ISAKIT_SHARED, else `shared` beside the repository, else None."""
+    given = os.environ.get("ISAKIT_SHARED")
+    path = Path(given) if given else ROOT.parent / "shared"
+    return path if path.is_dir() else None
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Return the folder with conformance data; the test is skipped where there is none."""
+    path = shared_dir()
+    if path is None:
+        pytest.skip("no conformance data: set ISAKIT_SHARED or put a folder `shared` beside the repository")
+    return path
+
+
+@cache
+def has_gpu() -> bool:
+    """Tell whether the CUDA driver finds a device."""
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_int(0)
+    return cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip tests marked `gpu` where no GPU can be used."""
+    for item in items:
+        if item.get_closest_marker("gpu") and not has_gpu():
+            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
