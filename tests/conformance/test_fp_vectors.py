@@ -1,0 +1,230 @@
+"""Every row of the Tesla float, conversion and special-function vectors, and the one-input digests.
+
+The instruction words are decoded here by hand, with the word itself as an operand of the graph: a whole class is then a
+few graphs, one for each set of static modifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from isakit.sem.fp import f32
+from isakit.sem.fp.core import absolute
+from isakit.sem.value import Value, concat, param, select
+from support.vector_eval import run
+
+Array = np.ndarray[Any, Any]
+MODES = ("rn", "rm", "rp", "rz")
+QUIET = np.uint32(0xFF)  # cc_out where $c is not written
+
+
+def leaf(name: str, width: int) -> Value:
+    v = param(name, width)
+    v.uniform = False
+    return v
+
+
+@dataclass
+class Row:
+    """The columns of a class as leaves of the graph."""
+
+    width: int
+
+    def __post_init__(self) -> None:
+        self.s1, self.s2, self.s3 = (leaf(n, self.width) for n in ("s1", "s2", "s3"))
+        self.w0, self.w1 = leaf("w0", 32), leaf("w1", 32)
+
+
+def negate_if(v: Value, bit: Value) -> Value:
+    return v ^ (bit.zext(v.width) << (v.width - 1))
+
+
+def absolute_if(v: Value, bit: Value) -> Value:
+    return select(bit, absolute(v), v)
+
+
+def field(words: Array, low: int, width: int = 1) -> Array:
+    return words >> np.uint32(low) & np.uint32((1 << width) - 1)
+
+
+Columns = dict[str, Array]
+Built = tuple[Value, Value | None]
+
+
+def check(
+    shared: Path, name: str, statics: Callable[[Columns], list[Array]], build: Callable[..., Built], width: int = 32
+) -> int:
+    """Compare a class: `statics` gives the columns that choose a graph, `build(row, *static)` makes it."""
+    with np.load(shared / "vectors" / "tesla" / f"{name}.npz") as archive:
+        col: Columns = {k: archive[k] for k in archive.files}
+    for k in ("chip", "word0", "word1", "xtra", "cc_in", "cc_out"):
+        col[k] = col[k].astype(np.uint32)
+    rows = len(col["result"])
+    keys = np.array([np.broadcast_to(np.asarray(c, dtype=np.int64), (rows,)) for c in [*statics(col), 0]]).T
+    distinct, group = np.unique(keys, axis=0, return_inverse=True)
+    for g, key in enumerate(distinct):
+        pick = np.nonzero(group.reshape(-1) == g)[0]
+        row = Row(width)
+        result, cc = build(row, *(int(k) for k in key[:-1]))
+        inputs = {
+            row.s1: col["s1"][pick], row.s2: col["s2"][pick], row.s3: col["s3"][pick],
+            row.w0: col["word0"][pick], row.w1: col["word1"][pick],
+        }  # fmt: skip
+        compare(name, col, pick, "result", run(result, inputs))
+        written = col["cc_out"][pick] != QUIET
+        if cc is not None and written.any():
+            compare(name, col, pick[written], "cc_out", run(cc, inputs)[written])
+        else:
+            assert not written.any() or name.startswith("sfu"), name
+    return rows
+
+
+def compare(name: str, col: Columns, pick: Array, what: str, got: Array) -> None:
+    wanted = col[what][pick].astype(np.uint64)
+    wrong = np.nonzero(got.astype(np.uint64) != wanted)[0]
+    if len(wrong) == 0:
+        return
+    lines = [f"{name}: {len(wrong)} of {len(pick)} rows differ in {what}"]
+    for i in wrong[:6]:
+        at = pick[i]
+        shown = " ".join(f"{k}={int(col[k][at]):x}" for k in ("chip", "word0", "word1", "xtra", "s1", "s2", "s3"))
+        lines.append(f"{shown} wanted={int(wanted[i]):x} got={int(got[i]):x}")
+    pytest.fail("\n".join(lines))
+
+
+# --- f32 arithmetic ---------------------------------------------------------------------------------------------------
+
+
+def sat_nan(col: Columns) -> Array:
+    """0 flag clear or chip without it, 1 obeyed, 2 the G200 fault."""
+    on = field(col["xtra"], 19)
+    return np.where(col["chip"] == 0xA3, on, np.where(col["chip"] == 0xA0, on * 2, 0))
+
+
+def clamp(value: Value, sat: int, nan_rule: int, *inputs: Value) -> Value:
+    if not sat:
+        return value
+    return f32.f32_saturated(value, *inputs, nan_to_zero=nan_rule > 0, from_inputs=nan_rule == 2)
+
+
+def immediate(row: Row) -> Value:
+    return concat(row.w1.bits(2, 26), row.w0.bits(16, 6))
+
+
+def second(row: Row, form: str) -> Value:
+    return immediate(row) if form == "imm" else row.s2
+
+
+FORMS = ["long", "short", "imm"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_f32_add(shared: Path, form: str) -> None:
+    def statics(c: Columns) -> list[Array]:
+        if form == "long":
+            return [field(c["word0"], 16, 2), field(c["word1"], 29), sat_nan(c)]
+        return [np.zeros_like(c["word0"]), field(c["word0"], 8), sat_nan(c)]
+
+    def build(r: Row, mode: int, sat: int, nan_rule: int) -> Built:
+        n1, n2 = (r.w1.bit(26), r.w1.bit(27)) if form == "long" else (r.w0.bit(15), r.w0.bit(22))
+        a, b = negate_if(r.s1, n1), negate_if(r.s3 if form == "long" else second(r, form), n2)
+        out = clamp(f32.f32_add(a, b, rounding=MODES[mode]), sat, nan_rule, a, b)
+        return out, f32.f32_flags(out)
+
+    check(shared, f"f32_add_{form}", statics, build)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_f32_mul(shared: Path, form: str) -> None:
+    def statics(c: Columns) -> list[Array]:
+        new = c["chip"] >= 0xA0
+        zero = field(c["xtra"], 1)
+        if form == "long":
+            return [field(c["word1"], 14, 2), field(c["word1"], 20) * new, sat_nan(c), zero]
+        return [np.zeros_like(c["word0"]), field(c["word0"], 8) * new, sat_nan(c), zero]
+
+    def build(r: Row, mode: int, sat: int, nan_rule: int, zero: int) -> Built:
+        n1, n2 = (r.w1.bit(26), r.w1.bit(27)) if form == "long" else (r.w0.bit(15), r.w0.bit(22))
+        a, b = negate_if(r.s1, n1), negate_if(second(r, form), n2)
+        out = clamp(f32.f32_mul(a, b, rounding=MODES[mode], zero_wins=bool(zero)), sat, nan_rule, a, b)
+        return out, f32.f32_flags(out)
+
+    check(shared, f"f32_mul_{form}", statics, build)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_f32_mad(shared: Path, form: str) -> None:
+    def statics(c: Columns) -> list[Array]:
+        sat = field(c["word1"], 29) if form == "long" else field(c["word0"], 8)
+        return [sat, sat_nan(c), field(c["xtra"], 1)]
+
+    def build(r: Row, sat: int, nan_rule: int, zero: int) -> Built:
+        n1, n3 = (r.w1.bit(26), r.w1.bit(27)) if form == "long" else (r.w0.bit(15), r.w0.bit(22))
+        a, b, c = negate_if(r.s1, n1), second(r, form), negate_if(r.s3, n3)
+        out = clamp(f32.f32_mad(a, b, c, zero_wins=bool(zero)), sat, nan_rule, a, b, c)
+        return out, f32.f32_flags(out)
+
+    check(shared, f"f32_mad_{form}", statics, build)
+
+
+def modified(r: Row) -> tuple[Value, Value]:
+    """Both operands of set, min, max: absolute value first, then negation."""
+    a, b = absolute_if(r.s1, r.w1.bit(20)), absolute_if(r.s2, r.w1.bit(19))
+    return negate_if(a, r.w1.bit(26)), negate_if(b, r.w1.bit(27))
+
+
+def test_f32_set(shared: Path) -> None:
+    def build(r: Row) -> Built:
+        true = f32.holds(f32.f32_compare(*modified(r)), r.w1.bits(14, 4))
+        return true.sext(32), f32.set_flags(true)
+
+    check(shared, "f32_set_long", lambda c: [], build)
+
+
+def test_f32_minmax(shared: Path) -> None:
+    def build(r: Row, minimum: int) -> Built:
+        out = (f32.f32_min if minimum else f32.f32_max)(*modified(r))
+        return out, f32.f32_flags(out)
+
+    check(shared, "f32_minmax_long", lambda c: [field(c["word1"], 29)], build)
+
+
+def test_f32_slct(shared: Path) -> None:
+    def build(r: Row) -> Built:
+        out = select(f32.f32_slct_test(negate_if(r.s3, r.w1.bit(29))), r.s1, r.s2)
+        return out, f32.f32_slct_flags(out)
+
+    check(shared, "f32_slct_long", lambda c: [], build)
+
+
+def test_f32_quadop(shared: Path) -> None:
+    with np.load(shared / "vectors" / "tesla" / "f32_quadop_long.npz") as archive:
+        col: Columns = {k: archive[k].astype(np.uint32) for k in archive.files}
+    lanes = np.arange(len(col["s1"]))
+    selector = field(col["word0"], 16, 3).astype(np.int64)
+    lane = lanes & 3
+    source = np.where(selector < 4, selector, lane ^ np.where(selector & 1, 2, 1))
+    x = col["s1"][(lanes & ~3) + source]
+    ops = concat_ops(col, lane)
+    v, s, op = leaf("x", 32), leaf("s3", 32), leaf("op", 2)
+    total = f32.f32_add(negate_if(v, op == 1), negate_if(s, op == 2))
+    out = select(op == 3, f32.f32_mov2(s), total)
+    outside = np.where(field(col["xtra"], 0) == 1, np.uint32(0x7F800000), np.uint32(0))
+    inputs = {v: x, s: col["s3"], op: ops}
+    got = np.where(selector >= 4, outside, run(out, inputs))
+    every = np.arange(len(lanes))
+    compare("f32_quadop_long", col, every, "result", got)
+    value = leaf("value", 32)
+    compare("f32_quadop_long", col, every, "cc_out", run(f32.f32_flags(value), {value: got}))
+
+
+def concat_ops(col: Columns, lane: Array) -> Array:
+    w0, w1 = col["word0"], col["word1"]
+    pieces = [field(w1, 26, 2), field(w1, 24, 2), field(w1, 22, 2), field(w0, 20, 2)]
+    return np.choose(lane, pieces)
