@@ -1,0 +1,1 @@
+"""The facts: one package per instruction set."""

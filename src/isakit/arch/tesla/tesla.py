@@ -1,0 +1,85 @@
+"""The Tesla instruction set object: variants, registers, spaces, documents.
+
+Source: [001] "Introduction", "Registers", "Memory"; variants by [tesla] 1.
+"""
+
+from __future__ import annotations
+
+from isakit.spec import InstructionSet, Ref, RegisterFile, Space, SpecialRegister, Status, Variant
+
+COMPUTE, VERTEX, GEOMETRY, FRAGMENT = "compute", "vertex", "geometry", "fragment"
+
+_SM11, _SM12, _FP64, _D3D10_1 = "sm11", "sm12", "fp64", "d3d10_1"
+
+VARIANTS = {
+    v.name: v
+    for v in (
+        Variant("g80", frozenset(), "G80 (compute capability 1.0)"),
+        Variant("g84", frozenset({_SM11}), "G84, G86, G92 ... G98 (1.1)", aliases=("g86", "g92", "g94", "g96", "g98")),
+        Variant("gt200", frozenset({_SM11, _SM12, _FP64, "gt200+"}), "GT200 (1.3)", aliases=("g200",)),
+        Variant("gt215", frozenset({_SM11, _SM12, _D3D10_1, "gt200+"}), "GT215, GT216, GT218, MCP89 (1.2)",
+                aliases=("gt216", "gt218", "mcp89")),
+        Variant("mcp77", frozenset({_SM11, _SM12, "gt200+"}), "MCP77, MCP79 (no fp64)", aliases=("mcp79",)),
+    )
+}
+
+
+def _length(unit: int) -> int:
+    """Odd kinds (1 normal or immediate, 3 control) are long."""
+    return 2 if unit & 1 else 1
+
+
+tesla = InstructionSet(
+    name="tesla",
+    variants=VARIANTS,
+    doc="NVIDIA Tesla CUDA ISA: the shader and compute instruction set of G80 to GT21x.",
+    length=_length,
+    programs=(COMPUTE, VERTEX, GEOMETRY, FRAGMENT),
+    default_program=COMPUTE,
+    default_variant="gt200",
+    misaligned="UNALIGNED_LONG_INSTRUCTION",
+    outputs=frozenset({"dst", "cdst", "adst"}),
+    prefixes=frozenset({"exit", "join", "long"}),
+    documents={
+        "000": "early text about the Tesla CUDA ISA (seed 000)",
+        "001": "Tesla CUDA ISA manual page (seed 001)",
+        "003": "Tesla data movement page (seed 003)",
+        "tesla": "implementer reference that corrects and completes the seeds",
+    },
+)
+
+tesla.registers = {
+    f.name: f
+    for f in (
+        RegisterFile("r", 128, 32, "general purpose registers; halves $rNl/$rNh, pairs $rNd, quads $rNq", "$r{n}",
+                     Ref("001", "Registers")),
+        RegisterFile("a", 8, 16, "address registers; $a0 reads 0, $a5 and $a6 are not writable, $a7 is per warp",
+                     "$a{n}", Ref("tesla", "2.5")),
+        RegisterFile("c", 4, 4, "condition codes: bit 0 Z, 1 S, 2 C, 3 O", "$c{n}", Ref("001", "Registers")),
+        RegisterFile("o", 128, 32, "output attributes of vertex and geometry programs", "o[{n}]", Ref("001", "Memory")),
+    )
+}
+
+_SR = Ref("001", "Registers")
+tesla.special_registers = [
+    SpecialRegister(0, "physid", "lane in bits 7:0, warp 15:8, MP 19:16, TPC 23:20", _SR),
+    SpecialRegister(1, "clock", "MP clock counter; any monotonic counter is acceptable", _SR, Status.INFERRED),
+    SpecialRegister(2, "sr2", "seems to be always 0", _SR, Status.INFERRED),
+    SpecialRegister(3, "vstride", "attribute stride, for geometry programs; seems to be always 0x20", _SR,
+                    Status.INFERRED),
+    *[SpecialRegister(4 + i, f"pm{i}", f"performance counter {i}", _SR) for i in range(4)],
+    SpecialRegister(8, "sampleid", "sample number under sample shading", _SR, needs=frozenset({_D3D10_1})),
+]
+
+_MEM = Ref("001", "Memory")
+tesla.spaces = [
+    Space("C[]", "code, 24-bit byte addresses; can only be executed", _MEM),
+    Space("c0[]..c15[]", "constants, 16-bit byte addresses, read-only", _MEM),
+    Space("l[]", "local memory of a thread, 16-bit byte addresses", _MEM),
+    Space("s[]", "shared memory of a block, compute only; starts with the launch header and the parameters", _MEM),
+    Space("g0[]..g15[]", "global memory, 32-bit byte addresses, compute only", _MEM),
+    Space("a[]", "input attributes, vertex and geometry programs", _MEM),
+    Space("p[]", "vertices of the input primitive, geometry programs", _MEM),
+    Space("o[]", "output attributes, vertex and geometry programs", _MEM),
+    Space("v[]", "interpolated varyings, fragment programs", _MEM),
+]

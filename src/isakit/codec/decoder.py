@@ -1,0 +1,142 @@
+"""Words to instructions: finds the form of a word and keeps undecodable words as data with the error's own name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from isakit.codec.compiled import CompiledForm, compile_form
+from isakit.codec.encoder import Encoder
+from isakit.codec.instruction import Instruction
+from isakit.codec.tokens import tokenize
+from isakit.spec.isa import InstructionSet, View
+from isakit.spec.parts import ILLEGAL
+from isakit.spec.record import Form
+
+_MEMO_LIMIT = 1 << 16
+
+
+class Decoder:
+    """Decodes units of one instruction set in one variant and program type."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.isa = view.isa
+        self._by_units: dict[int, list[Form]] = {}
+        for f in view.forms:
+            self._by_units.setdefault(f.units, []).append(f)
+        for forms in self._by_units.values():
+            forms.sort(key=lambda f: -f.fixed.mask.bit_count())
+        self._selector: dict[int, int] = {}
+        for units, forms in self._by_units.items():
+            mask = 0
+            for f in forms:
+                mask |= f.fixed.mask
+                for u in f.unless:
+                    mask |= u.mask
+            self._selector[units] = mask
+        self._memo: dict[int, dict[int, CompiledForm | str]] = {units: {} for units in self._by_units}
+        self._compiled: dict[Form, CompiledForm] = {}
+        self._encoder: Encoder | None = None
+        self._shortens: dict[str, bool] = {}
+
+    def compiled(self, form: Form) -> CompiledForm:
+        """The fast paths of a form of this view."""
+        c = self._compiled.get(form)
+        if c is None:
+            c = self._compiled[form] = compile_form(form)
+        return c
+
+    def find(self, word: int, units: int) -> CompiledForm | str:
+        """The form of a word of `units` units, or the name of the decode error."""
+        memo = self._memo.get(units)
+        if memo is None:
+            return ILLEGAL
+        key = word & self._selector[units]
+        found = memo.get(key)
+        if found is None:
+            if len(memo) >= _MEMO_LIMIT:
+                memo.clear()
+            found = memo[key] = self._search(word, units)
+        return found
+
+    def _search(self, word: int, units: int) -> CompiledForm | str:
+        error = ILLEGAL
+        for f in self._by_units[units]:
+            if f.matches(word):
+                if self.view.available(f):
+                    return self.compiled(f)
+                error = f.lacking
+        return error
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder of the same view."""
+        if self._encoder is None:
+            self._encoder = Encoder(self.view)
+        return self._encoder
+
+    def shortens(self, i: Instruction, text: str) -> bool:
+        """Whether the assembler would choose a smaller form for this text, so that `long` must be written."""
+        known = self._shortens.get(text)
+        if known is None:
+            if len(self._shortens) >= _MEMO_LIMIT:
+                self._shortens.clear()
+            tokens = tokenize(text)
+            forms = [f for f in self.encoder.forms(tokens) if f.units < i.units]
+            known = any(True for _ in self.encoder.encodings(tokens, forms=forms)) if forms else False
+            self._shortens[text] = known
+        return known
+
+    def decode(self, units: Sequence[int], address: int = 0) -> list[Instruction]:
+        """All instructions of a sequence of units, in order. Never fails: what cannot be decoded is kept as data.
+
+        `address` is the byte address of the first unit. An instruction that would end past the sequence or that is not
+        aligned to its size becomes one undecodable unit.
+        """
+        return list(self._iterate(units, address))
+
+    def _iterate(self, units: Sequence[int], address: int) -> Iterator[Instruction]:
+        isa, variant = self.isa, self.view.variant
+        length, bits, size = isa.length, variant.unit_bits, variant.unit_bytes
+        find = self.find
+        i, end = 0, len(units)
+        start = address // size
+        while i < end:
+            word = units[i]
+            n = length(word)
+            at = address + i * size
+            if n > 1:
+                if (start + i) % n:
+                    yield Instruction(self, None, word, at, 1, isa.misaligned)
+                    i += 1
+                    continue
+                if i + n > end:
+                    yield Instruction(self, None, word, at, 1, "TRUNCATED_INSTRUCTION")
+                    i += 1
+                    continue
+                for j in range(1, n):
+                    word |= units[i + j] << bits * j
+            found = find(word, n)
+            if found.__class__ is str:
+                yield Instruction(self, None, word, at, n, found)
+            else:
+                yield Instruction(self, found, word, at, n, found.error(word))  # type: ignore[union-attr]
+            i += n
+
+    def one(self, word: int, units: int, address: int = 0) -> Instruction:
+        """Decode a single word of known size."""
+        found = self.find(word, units)
+        if isinstance(found, str):
+            return Instruction(self, None, word, address, units, found)
+        return Instruction(self, found, word, address, units, found.error(word))
+
+
+@lru_cache(maxsize=64)
+def _decoder(view: View) -> Decoder:
+    return Decoder(view)
+
+
+def decoder(isa: InstructionSet, variant: str, program: str = "") -> Decoder:
+    """The decoder of an instruction set in a variant and program type, made once per set of records."""
+    return _decoder(isa.view(isa.variant(variant).name, program or isa.default_program))

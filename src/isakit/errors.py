@@ -1,0 +1,118 @@
+"""Every exception isakit raises on purpose, in one tree.
+
+Bad input, an unknown fact or a faulting program always surfaces as one of these; nothing else escapes the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class IsakitError(Exception):
+    """Root of all errors raised by isakit."""
+
+
+class UnknownIsaError(IsakitError):
+    """An instruction set or variant name that does not exist; the message lists the valid ones."""
+
+
+class DefinitionError(IsakitError):
+    """An instruction record contradicts itself or another one; raised while the package is imported."""
+
+
+class FormatError(IsakitError):
+    """A file that cannot be read.
+
+    Attributes: `path` (str or None), `offset` (bytes from the start of the file), `reason`.
+    """
+
+    def __init__(self, path: str | None, offset: int, reason: str) -> None:
+        self.path, self.offset, self.reason = path, offset, reason
+        super().__init__(f"{path or '<data>'}: offset {offset:#x}: {reason}")
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message about one place of a source text; line and column count from 1."""
+
+    line: int
+    column: int
+    message: str
+    source: str = ""
+    width: int = 1
+    notes: tuple[str, ...] = ()
+    path: str = "<text>"
+
+    def __str__(self) -> str:
+        lines = [f"{self.path}:{self.line}:{self.column}: error: {self.message}"]
+        if self.source:
+            gutter = f"{self.line:5d} | "
+            lines.append(gutter + self.source.replace("\t", " "))
+            lines.append(" " * (len(gutter) - 2) + "| " + " " * (self.column - 1) + "^" + "~" * (self.width - 1))
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+class AsmError(IsakitError):
+    """A source text that does not assemble; `diagnostics` holds every error of the file, in order."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(str(d) for d in self.diagnostics))
+
+
+class EncodeError(IsakitError):
+    """Operands that no encoding of the instruction can hold, or that need the same bits for different values."""
+
+
+class NotModelled(IsakitError):
+    """Something whose behaviour is not known or not implemented; names the instruction or the feature.
+
+    Attributes: `what` (the instruction or feature), `why` (reason and, where there is one, the option to set).
+    """
+
+    def __init__(self, what: str, why: str = "") -> None:
+        self.what, self.why = what, why
+        super().__init__(f"{what} is not modelled" + (f": {why}" if why else ""))
+
+
+class LaunchError(IsakitError):
+    """Arguments, sizes or limits of a launch that the chip or the kernel does not allow."""
+
+
+class MachineFault(IsakitError):
+    """The simulated program did something the machine refuses.
+
+    Attributes: `kind` (the documents' own name, e.g. ILLEGAL_OPCODE, STACK_UNDERFLOW), `pc` (byte address, or the
+    instruction address of a vµc core), `block` (tuple or None), `warp`, `lane` (ints or None), `space` and
+    `address` (for memory faults), `detail`.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        pc: int,
+        block: tuple[int, ...] | None = None,
+        warp: int | None = None,
+        lane: int | None = None,
+        space: str | None = None,
+        address: int | None = None,
+        detail: str = "",
+    ) -> None:
+        self.kind, self.pc, self.block, self.warp, self.lane = kind, pc, block, warp, lane
+        self.space, self.address, self.detail = space, address, detail
+        where = [f"pc {pc:#x}"]
+        if block is not None:
+            where.append(f"block {block}")
+        if warp is not None:
+            where.append(f"warp {warp}")
+        if lane is not None:
+            where.append(f"lane {lane}")
+        if space is not None:
+            where.append(f"{space}[{address:#x}]" if address is not None else space)
+        super().__init__(f"{kind} at {', '.join(where)}" + (f": {detail}" if detail else ""))
+
+
+class BudgetExceeded(MachineFault):
+    """A bounded run used up its instructions or cycles; the state can still be inspected."""

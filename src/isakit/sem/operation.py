@@ -1,0 +1,55 @@
+"""Named operations: one exact integer definition, which engines may replace by something proven equal.
+
+`f32_add(a, b, rounding="rn")` builds one `call` node. An engine that knows a faster exact way (host floating point)
+uses it by name; every other engine expands the definition, which is written with the same `Value` algebra.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from isakit.sem.value import Value, param
+
+
+class Operation:
+    """A pure function of values with static keyword options.
+
+    Attributes: `name`, `definition` (Python function on Values), `__doc__` (the rule in words).
+    """
+
+    def __init__(self, definition: Callable[..., Value]) -> None:
+        self.definition = definition
+        self.name = definition.__name__
+        self.__doc__ = definition.__doc__
+
+    def __call__(self, *args: Value, **statics: Any) -> Value:
+        key = tuple(sorted(statics.items()))
+        widths = tuple(a.width for a in args)
+        _, body = expansion(self, key, widths)
+        if all(a.op == "const" for a in args):
+            return self.definition(*args, **statics)
+        return Value("call", body.width, args, (self, key))
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@lru_cache(maxsize=None)
+def expansion(op: Operation, statics: tuple[tuple[str, Any], ...], widths: tuple[int, ...]) -> tuple[list[Value], Value]:
+    """The definition applied to formal arguments: (formal params, result). The params are named `a0`, `a1`, ..."""
+    formals = [formal(i, w) for i, w in enumerate(widths)]
+    return formals, op.definition(*formals, **dict(statics))
+
+
+def formal(i: int, width: int) -> Value:
+    """Formal argument `i` of a definition; not uniform, since it stands for a lane value."""
+    v = param(f"a{i}", width)
+    v.uniform = False
+    return v
+
+
+def operation(definition: Callable[..., Value]) -> Operation:
+    """Decorator: make a definition an `Operation`."""
+    return Operation(definition)

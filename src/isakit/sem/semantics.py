@@ -1,0 +1,62 @@
+"""From a form and a word to its trace: the semantics function runs once per static key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isakit.errors import NotModelled
+from isakit.sem.trace import Trace, tracing
+from isakit.sem.value import Value, const, param
+from isakit.spec.fields import Field
+from isakit.spec.record import Form
+
+
+class SymbolicBinder:
+    """Makes parameters and constants for parts."""
+
+    def param(self, field: Field) -> Value:
+        """A field of the instruction word."""
+        return param(field, field.width)
+
+    def const(self, value: int, width: int) -> Value:
+        """A constant."""
+        return const(value, width)
+
+
+BINDER = SymbolicBinder()
+_traces: dict[tuple[Form, int], Trace] = {}
+
+
+def trace_of(form: Form, word: int) -> Trace:
+    """What the instruction does, apart from its control parts; the same object for every word with the same static bits.
+
+    Raises NotModelled for an instruction without semantics.
+    """
+    key = form, word & form.static_mask
+    trace = _traces.get(key)
+    if trace is None:
+        trace = _traces[key] = _trace(form, word)
+    return trace
+
+
+def _trace(form: Form, word: int) -> Trace:
+    record = form.record
+    if record is None or record.semantics is None:
+        raise NotModelled(f"`{form.text(word)}`", "its meaning is not known")
+    bound = {name: p.bind(word, BINDER) for name, p in form.parts.items() if name not in form.control}
+    with tracing() as trace:
+        record.semantics(**bound, **form.constants)
+    return trace
+
+
+def bind_control(form: Form, name: str, word: int) -> Any:
+    """The bound value of a control part (guard, tail, ...), None where the form has no such part."""
+    part = form.parts.get(name)
+    if part is None:
+        return None
+    return part.bind(word, BINDER)
+
+
+def fields_of(form: Form, word: int, fields: tuple[Any, ...]) -> tuple[int, ...]:
+    """The values of the given fields in the word: what a compiled trace wants as its parameters."""
+    return tuple(f.get(word) for f in fields)

@@ -1,0 +1,153 @@
+"""An instruction set: its records, variants, registers and rules, with the checks that run when it is loaded."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from isakit.errors import DefinitionError, UnknownIsaError
+from isakit.spec.parts import Context
+from isakit.spec.record import Form, Record, Ref, Status
+
+
+@dataclass(frozen=True)
+class RegisterFile:
+    """A register file as the semantics sees it: how many registers of how many bits, shared by all lanes or per lane."""
+
+    name: str
+    count: int
+    width: int
+    doc: str = ""
+    text: str = ""
+    ref: Ref | None = None
+
+
+@dataclass(frozen=True)
+class SpecialRegister:
+    """A named special register: number, meaning, the features it exists with."""
+
+    number: int
+    name: str
+    doc: str
+    ref: Ref
+    status: Status = Status.KNOWN
+    needs: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Space:
+    """A memory space as the documents name it."""
+
+    name: str
+    doc: str
+    ref: Ref
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A variant of an instruction set: the features it has and its unit of code."""
+
+    name: str
+    features: frozenset[str]
+    doc: str = ""
+    unit_bits: int = 32
+    unit_bytes: int = 4
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class InstructionSet:
+    """Everything that is known about an instruction set.
+
+    `length(unit)` gives the number of units of the instruction that starts with `unit`; instructions of n units start
+    at multiples of n units, else they are the decode error `misaligned`.
+    """
+
+    name: str
+    variants: Mapping[str, Variant]
+    doc: str
+    length: Callable[[int], int]
+    programs: tuple[str, ...] = ("",)
+    default_program: str = ""
+    misaligned: str = "UNALIGNED_INSTRUCTION"
+    layouts: tuple[Any, ...] = ()
+    registers: dict[str, RegisterFile] = field(default_factory=dict[str, RegisterFile])
+    special_registers: list[SpecialRegister] = field(default_factory=list[SpecialRegister])
+    spaces: list[Space] = field(default_factory=list[Space])
+    records: list[Record] = field(default_factory=list[Record])
+    documents: dict[str, str] = field(default_factory=dict[str, str])
+    prefixes: frozenset[str] = frozenset()
+    outputs: frozenset[str] = frozenset({"dst", "cdst"})
+    default_variant: str = ""
+
+    def insn(
+        self,
+        forms: Sequence[Form],
+        *,
+        ref: Ref,
+        status: Status = Status.KNOWN,
+        notes: Sequence[str] = (),
+        see: Sequence[Ref] = (),
+        name: str = "",
+        **facts: Any,
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Decorator that records an instruction: its encodings here, its meaning and manual text in the function."""
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            self.add(
+                Record(name or function.__name__, tuple(forms), function, inspect.getdoc(function) or "", ref, status,
+                       tuple(notes), tuple(see), self.name, facts)
+            )
+            return function
+
+        return register
+
+    def add(self, record: Record) -> Record:
+        """Check a record on its own and against the others, and keep it."""
+        from isakit.spec.lint import check_record
+
+        bound = replace(record)
+        object.__setattr__(bound, "forms", tuple(replace(f, record=bound) for f in record.forms))
+        check_record(bound, self)
+        self.records.append(bound)
+        self.view.cache_clear()
+        return bound
+
+    def remove(self, record: Record) -> None:
+        """Forget a record again (for experiments and tests)."""
+        self.records.remove(record)
+        self.view.cache_clear()
+
+    def variant(self, name: str) -> Variant:
+        """A variant by name or alias."""
+        for v in self.variants.values():
+            if name == v.name or name in v.aliases:
+                return v
+        raise UnknownIsaError(f"{self.name} has no variant {name!r}; it has {', '.join(self.variants)}")
+
+    @lru_cache(maxsize=None)  # noqa: B019 - one cache per process is what is wanted; instruction sets live forever
+    def view(self, variant: str, program: str) -> View:
+        """The forms as they are in one variant and program type."""
+        if program not in self.programs:
+            raise UnknownIsaError(f"{self.name} has no program type {program!r}; it has {', '.join(self.programs)}")
+        v = self.variant(variant)
+        ctx = Context(v.features | ({program} if program else set()) | {v.name})
+        return View(self, v, program, ctx, tuple(f.resolve(ctx) for r in self.records for f in r.forms))
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """An instruction set in one context: resolved forms, still including those the context lacks."""
+
+    isa: InstructionSet
+    variant: Variant
+    program: str
+    context: Context
+    forms: tuple[Form, ...]
+
+    def available(self, form: Form) -> bool:
+        """Whether the context has the form at all."""
+        return self.context.has(form.needs)

@@ -1,0 +1,88 @@
+"""Checks that run when a record is added: a contradiction fails the import and names the record."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+from isakit.errors import DefinitionError
+from isakit.spec.fields import Bits
+from isakit.spec.record import Form, Record
+
+if TYPE_CHECKING:
+    from isakit.spec.isa import InstructionSet
+
+
+def check_record(record: Record, isa: InstructionSet) -> None:
+    """Raise DefinitionError for a record that contradicts itself or one already in the instruction set."""
+    label = f"{isa.name}: record {record.name!r}"
+    if not record.forms:
+        raise DefinitionError(f"{label} has no form")
+    if not record.doc.strip():
+        raise DefinitionError(f"{label} has no documentation: give its function a docstring")
+    for i, form in enumerate(record.forms):
+        where = f"{label}, form {i} ({form.layout.name})"
+        _check_syntax(form, where)
+        _check_bits(form, where)
+        _check_parameters(record, form, where)
+        if not form.mnemonics:
+            raise DefinitionError(f"{where}: no mnemonic; give it a `name` part or a literal word")
+        for other in [f for r in isa.records for f in r.forms] + list(record.forms[:i]):
+            if overlap(form, other):
+                owner = other.record.name if other.record else record.name
+                raise DefinitionError(f"{where} overlaps a {other.layout.name} form of record {owner!r}: "
+                                      f"some words match both")
+
+
+def _check_syntax(form: Form, where: str) -> None:
+    named = [i[1:-1] for i in form.syntax if i[0] == "{"]
+    for name in form.parts:
+        if named.count(name) != 1:
+            raise DefinitionError(f"{where}: part {name!r} stands {named.count(name)} times in the syntax, not once")
+
+
+def _check_bits(form: Form, where: str) -> None:
+    for name, part in form.parts.items():
+        both = part.possible() & form.fixed.mask
+        # A selector may repeat a fixed bit; a part that is nothing but fixed bits is a mistake.
+        if part.possible() and part.possible() == both:
+            raise DefinitionError(f"{where}: part {name!r} only uses bits that are fixed ({both:#x})")
+    accounted = form.fixed.mask & form.ignored
+    if accounted:
+        raise DefinitionError(f"{where}: bits {accounted:#x} are both fixed and ignored")
+
+
+def _check_parameters(record: Record, form: Form, where: str) -> None:
+    if record.semantics is None:
+        return
+    given = {n for n in form.parts if n not in form.control} | set(form.constants)
+    parameters = inspect.signature(record.semantics).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        raise DefinitionError(f"{where}: the semantics function must name its parameters, not take **")
+    needed = {n for n, p in parameters.items() if p.default is p.empty}
+    if needed - given:
+        raise DefinitionError(f"{where}: the semantics function wants {sorted(needed - given)}, the form has no such part")
+    if given - set(parameters):
+        raise DefinitionError(f"{where}: the semantics function has no parameter {sorted(given - set(parameters))}")
+
+
+def _excluded(form: Form, by: Bits) -> bool:
+    """Whether every word with the bits `by` is excluded from `form` by an `unless`."""
+    return any(u.mask & ~by.mask == 0 and u.holds(by.value) for u in form.unless)
+
+
+def overlap(a: Form, b: Form) -> bool:
+    """Whether some word matches both forms in some context."""
+    if a.layout.units != b.layout.units:
+        return False
+    joined = a.fixed.join(b.fixed)
+    if joined is None or _excluded(a, joined) or _excluded(b, joined):
+        return False
+    return not _exclusive_needs(a, b)
+
+
+def _exclusive_needs(a: Form, b: Form) -> bool:
+    """Forms gated on `x` and `!x`-style features never meet; a feature pair is declared by a common `only:` name."""
+    only_a = {n for n in a.needs if n.startswith("only:")}
+    only_b = {n for n in b.needs if n.startswith("only:")}
+    return bool(only_a and only_b and not only_a & only_b)

@@ -1,0 +1,256 @@
+"""Records: what is known about one instruction, as plain data.
+
+A `Form` is one encoding: fixed bits plus parts. A `Record` is an instruction family: its forms, its semantics function
+(whose docstring is the manual text), where the facts come from and how certain they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from isakit.spec.fields import Bits, Field, where
+from isakit.spec.parts import Context, Part, needs_set
+
+
+class Status(StrEnum):
+    """How certain a fact is."""
+
+    KNOWN = "known"
+    INFERRED = "inferred"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Ref:
+    """Where a fact is documented: a document's short name and the place in it."""
+
+    document: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"[{self.document}] {self.place}"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A word shape forms are written in: size in units, bits every form of the layout fixes, bits that no part claims
+    and that the assembler sets (`default`).
+    """
+
+    name: str
+    units: int
+    fixed: Bits = Bits()
+    default: int = 0
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Bits that make an otherwise matching word a named decode error."""
+
+    when: Bits
+    error: str
+    unless_feature: frozenset[str] = frozenset()
+
+
+_SYNTAX = re.compile(r"\{(\w+)\}|([()])|([^\s{}()]+)")
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """One encoding of an instruction.
+
+    `syntax` items are part names (`{name}`) or literal words. `constants` are static arguments of the semantics that
+    have no bits. `ignored` are bits known to have no effect. `needs` are features without which the form is the decode
+    error `lacking`. `control` names the parts that the machine handles and the semantics function does not receive.
+    """
+
+    layout: Layout
+    fixed: Bits
+    parts: Mapping[str, Part]
+    syntax: tuple[str, ...]
+    constants: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    unless: tuple[Bits, ...] = ()
+    ignored: int = 0
+    default: int = 0
+    needs: frozenset[str] = frozenset()
+    lacking: str = "ILLEGAL_OPCODE"
+    refusals: tuple[Refusal, ...] = ()
+    control: frozenset[str] = frozenset()
+    record: Record | None = None
+
+    @property
+    def units(self) -> int:
+        """Size in units of the instruction set."""
+        return self.layout.units
+
+    @cached_property
+    def possible(self) -> int:
+        """All bits some part may claim."""
+        out = 0
+        for p in self.parts.values():
+            out |= p.possible()
+        return out
+
+    @cached_property
+    def static_mask(self) -> int:
+        """Bits that select the trace (control parts excluded)."""
+        out = 0
+        for name, p in self.parts.items():
+            if name not in self.control:
+                out |= p.static_mask()
+        return out
+
+    @cached_property
+    def base(self) -> int:
+        """The word before any part is put in: fixed and default bits."""
+        return self.fixed.value | self.default & ~self.fixed.mask
+
+    def matches(self, word: int) -> bool:
+        """Whether the fixed bits are those of `word`."""
+        return self.fixed.holds(word) and not any(u.holds(word) for u in self.unless)
+
+    def error(self, word: int) -> str | None:
+        """The decode error of a matching word, or None."""
+        for r in self.refusals:
+            if r.when.holds(word):
+                return r.error
+        for p in self.parts.values():
+            e = p.error(word)
+            if e is not None:
+                return e
+        return None
+
+    def claimed(self, word: int) -> int:
+        """The bits that the fixed bits and the parts account for."""
+        out = self.fixed.mask
+        for p in self.parts.values():
+            out |= p.claimed(word)
+        return out
+
+    def unexplained(self, word: int) -> int:
+        """Bits that differ from what the assembler would write and that no part tells (ignored ones included)."""
+        return (word ^ self.base) & ~self.claimed(word)
+
+    def unknown(self, word: int) -> int:
+        """Set bits that are neither fixed, nor claimed, nor known to be ignored."""
+        return self.unexplained(word) & ~self.ignored
+
+    def text(self, word: int) -> str:
+        """Canonical text without the marker for unexplained bits."""
+        out: list[str] = []
+        for item in self.syntax:
+            t = self.parts[item[1:-1]].text(word) if item[0] == "{" else item
+            if t:
+                out.append(t)
+        return join_words(out)
+
+    def resolve(self, ctx: Context) -> Form:
+        """The form in a context, with alternatives that do not exist there removed."""
+        from dataclasses import replace
+
+        return replace(
+            self,
+            parts={n: p.resolve(ctx) for n, p in self.parts.items()},
+            refusals=tuple(r for r in self.refusals if not (r.unless_feature and ctx.has(r.unless_feature))),
+        )
+
+    @property
+    def mnemonics(self) -> list[str]:
+        """Words that can start this form's operation, for finding it by name."""
+        from isakit.spec.parts import Choice, Enum, Literal, Seq
+
+        def of(part: Part) -> list[str]:
+            if isinstance(part, Enum):
+                return [n.split()[0] for n in [*part.names.values(), *part.aliases] if n]
+            if isinstance(part, Literal):
+                return [part.words.split()[0]]
+            if isinstance(part, Choice):
+                return [m for a in part.alternatives for m in of(a.part)]
+            if isinstance(part, Seq):
+                return of(part.parts[0])
+            names = getattr(part, "mnemonics", None)
+            return list(names) if names else []
+
+        if "name" in self.parts:
+            return of(self.parts["name"])
+        for item in self.syntax:
+            if item[0] != "{" and item not in "()":
+                return [item]
+        return []
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Words joined by blanks, without blanks inside parentheses."""
+    return " ".join(words).replace("( ", "(").replace(" )", ")")
+
+
+def parse_syntax(text: str) -> tuple[str, ...]:
+    """Split a syntax line into `{part}` items, parentheses and literal words."""
+    return tuple(m.group(0) for m in _SYNTAX.finditer(text))
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """An instruction family."""
+
+    name: str
+    forms: tuple[Form, ...]
+    semantics: Callable[..., Any] | None
+    doc: str
+    ref: Ref
+    status: Status
+    notes: tuple[str, ...] = ()
+    see: tuple[Ref, ...] = ()
+    isa: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def mnemonics(self) -> list[str]:
+        """All operation names of the family."""
+        return list(dict.fromkeys(m for f in self.forms for m in f.mnemonics))
+
+    @property
+    def syntax(self) -> list[str]:
+        """The distinct syntax lines of the forms."""
+        return list(dict.fromkeys(join_words([i.strip("{}") if i[0] == "{" else i for i in f.syntax])
+                                  for f in self.forms))
+
+
+def make_form(
+    layout: Layout,
+    syntax: str,
+    parts: Mapping[str, Part | Any],
+    fixed: Mapping[Field, int],
+    *,
+    unless: Sequence[Mapping[Field, int]] = (),
+    ignored: int = 0,
+    default: int | None = None,
+    needs: str | Sequence[str] = "",
+    lacking: str = "ILLEGAL_OPCODE",
+    refusals: Sequence[Refusal] = (),
+    control: Sequence[str] = (),
+) -> Form:
+    """Build a form; values in `parts` that are not parts become constants of the semantics."""
+    bits = layout.fixed.join(where(dict(fixed)))
+    if bits is None:
+        raise ValueError(f"fixed bits contradict layout {layout.name}")
+    real = {n: p for n, p in parts.items() if isinstance(p, Part)}
+    constants = {n: p for n, p in parts.items() if not isinstance(p, Part)}
+    items: list[str] = []
+    for item in parse_syntax(syntax):
+        name = item[1:-1]
+        if item[0] == "{" and name not in real:
+            if name in constants and isinstance(constants[name], str):
+                items += constants[name].split()
+            continue  # a part this form does not have
+        items.append(item)
+    return Form(
+        layout, bits, real, tuple(items), constants, tuple(where(dict(u)) for u in unless), ignored,
+        layout.default if default is None else default, needs_set(needs), lacking, tuple(refusals), frozenset(control),
+    )
