@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isakit.sem.fp import f32
+from isakit.sem.fp import convert, f32, sfu
 from isakit.sem.fp.core import absolute
-from isakit.sem.value import Value, concat, param, select
+from isakit.sem.value import Value, concat, const, param, select
 from support.vector_eval import run
 
 Array = np.ndarray[Any, Any]
@@ -98,7 +98,7 @@ def compare(name: str, col: Columns, pick: Array, what: str, got: Array) -> None
     pytest.fail("\n".join(lines))
 
 
-# --- f32 arithmetic ---------------------------------------------------------------------------------------------------
+# --- f32 arithmetic --------------------------------------------------------------------------------------------------
 
 
 def sat_nan(col: Columns) -> Array:
@@ -228,3 +228,149 @@ def concat_ops(col: Columns, lane: Array) -> Array:
     w0, w1 = col["word0"], col["word1"]
     pieces = [field(w1, 26, 2), field(w1, 24, 2), field(w1, 22, 2), field(w0, 20, 2)]
     return np.choose(lane, pieces)
+
+
+# --- conversions -----------------------------------------------------------------------------------------------------
+
+INTEGER_SOURCES = ("u16", "u32", "u8", "u8", "s16", "s32", "s8", "s8")
+
+
+def source_half(r: Row) -> Value:
+    """The half register named by bit 9 of the first word ($r4l or $r4h), for 16-bit sources."""
+    return select(r.w0.bit(9), r.s1.bits(16, 16), r.s1.trunc(16))
+
+
+def raw_source(r: Row, full: int) -> Value:
+    return r.s1 if full else source_half(r)
+
+
+def int_flags(v: Value) -> Value:
+    return concat(const(0, 2), v.sign, v.is_zero)
+
+
+def float_flags(v: Value) -> Value:
+    return f32.f32_flags(v) if v.width == 32 else convert.f16_flags(v)
+
+
+def cvt_bits(c: Columns) -> list[Array]:
+    w1 = c["word1"]
+    return [
+        field(w1, 14, 3),
+        field(w1, 20),
+        field(w1, 29),
+        field(w1, 26),
+        field(w1, 27),
+        field(w1, 17, 2),
+        field(w1, 19),
+    ]
+
+
+def test_cvt_i2i(shared: Path) -> None:
+    def build(r: Row, src: int, ab: int, neg: int, wide: int, sign: int, mode: int, byte: int) -> Built:
+        register = 32 if wide else 16
+        to = f"{'s' if sign else 'u'}{8 if byte else register}"
+        out = convert.i2i(
+            raw_source(r, src & 1), source=INTEGER_SOURCES[src], to=to, register=register,
+            absolute=bool(ab), negate=bool(neg),
+        )  # fmt: skip
+        return out, int_flags(out)
+
+    check(shared, "cvt_i2i", cvt_bits, build)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16"])
+def test_cvt_i2f(shared: Path, kind: str) -> None:
+    def build(r: Row, src: int, ab: int, neg: int, wide: int, sign: int, mode: int, sat: int) -> Built:
+        out = convert.i2f(
+            raw_source(r, src & 1), source=INTEGER_SOURCES[src], to="f32" if wide else "f16", rounding=MODES[mode],
+            absolute=bool(ab), negate=bool(neg), saturate=bool(sat),
+        )  # fmt: skip
+        return out, float_flags(out)
+
+    check(shared, f"cvt_i2f_{kind}", cvt_bits, build)
+
+
+def test_cvt_f2i(shared: Path) -> None:
+    def build(r: Row, src: int, ab: int, neg: int, wide: int, sign: int, mode: int, sat: int) -> Built:
+        out = convert.f2i(
+            raw_source(r, src & 1), source="f32" if src & 1 else "f16",
+            to=f"{'s' if sign else 'u'}{32 if wide else 16}", rounding=MODES[mode], absolute=bool(ab), negate=bool(neg),
+        )  # fmt: skip
+        return out, int_flags(out)
+
+    check(shared, "cvt_f2i", cvt_bits, build)
+
+
+def test_cvt_f2f(shared: Path) -> None:
+    def statics(c: Columns) -> list[Array]:
+        return [*cvt_bits(c), sat_nan(c)]
+
+    def build(r: Row, src: int, ab: int, neg: int, wide: int, whole: int, mode: int, sat: int, nan_rule: int) -> Built:
+        out = convert.f2f(
+            raw_source(r, src & 1), source="f32" if src & 1 else "f16", to="f32" if wide else "f16",
+            rounding=MODES[mode], integral=bool(whole), saturate=bool(sat), nan_to_zero=nan_rule > 0,
+            absolute=bool(ab), negate=bool(neg),
+        )  # fmt: skip
+        return out, float_flags(out)
+
+    check(shared, "cvt_f2f", statics, build)
+
+
+def test_cvt_g200_mixed(shared: Path) -> None:
+    """The 16-bit result path on a full register: 64-bit class bit without a 64-bit operand."""
+
+    def statics(c: Columns) -> list[Array]:
+        return [field(c["word1"], 30, 2), *cvt_bits(c), sat_nan(c)]
+
+    def build(
+        r: Row, kind: int, src: int, ab: int, neg: int, wide: int, other: int, mode: int, sat: int, nan_rule: int
+    ) -> Built:
+        common: dict[str, Any] = {"rounding": MODES[mode], "absolute": bool(ab), "negate": bool(neg)}
+        if kind == 1:
+            source: Any = {0: "u32", 2: "u8", 4: "s32", 6: "s8"}[src]
+            out = convert.i2f(r.s1, source=source, to="f16", saturate=bool(sat), **common)
+        elif kind == 2:
+            out = convert.f2i(r.s1, source="f32", to="s16" if other else "u16", **common)
+            return out.zext(32), int_flags(out)
+        else:
+            common |= {"saturate": bool(sat), "integral": bool(other), "nan_to_zero": nan_rule > 0}
+            out = convert.f2f(r.s1, source="f32", to="f16", **common)
+        return out.zext(32), float_flags(out)
+
+    check(shared, "cvt_g200_mixed", statics, build)
+
+
+# --- special functions -----------------------------------------------------------------------------------------------
+
+
+def sfu_statics(c: Columns) -> list[Array]:
+    return [field(c["word1"], 29, 3), field(c["word1"], 27), sat_nan(c)]
+
+
+@pytest.mark.parametrize("name", ["rcp_long", "rsqrt", "lg2", "sincos", "ex2"])
+def test_sfu(shared: Path, name: str) -> None:
+    functions = [sfu.rcp, None, sfu.rsqrt, sfu.lg2, sfu.sin, sfu.cos, sfu.ex2, None]
+
+    def build(r: Row, which: int, sat: int, nan_rule: int) -> Built:
+        function = functions[which]
+        assert function is not None
+        v = negate_if(absolute_if(r.s1, r.w1.bit(20)), r.w1.bit(26)) if which < 4 else r.s1
+        out = function(v)
+        return f32.f32_saturate(out, nan_to_zero=nan_rule > 0) if sat and which == 6 else out, None
+
+    check(shared, f"sfu_{name}", sfu_statics, build)
+
+
+def test_sfu_rcp_short(shared: Path) -> None:
+    def build(r: Row) -> Built:
+        return sfu.rcp(negate_if(absolute_if(r.s1, r.w0.bit(15)), r.w0.bit(22))), None
+
+    check(shared, "sfu_rcp_short", lambda c: [], build)
+
+
+def test_sfu_pre(shared: Path) -> None:
+    def build(r: Row, exponential: int) -> Built:
+        v = negate_if(absolute_if(r.s1, r.w1.bit(20)), r.w1.bit(26))
+        return (sfu.preex2 if exponential else sfu.presin)(v), None
+
+    check(shared, "sfu_pre", lambda c: [field(c["word1"], 14)], build)

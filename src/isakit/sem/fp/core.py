@@ -240,7 +240,7 @@ def align_add(sa: Value, ea: Value, ma: Value, sb: Value, eb: Value, mb: Value) 
     """Exact-enough sum of two magnitudes of equal width whose top bit is clear (room for the carry).
 
     The operand with the smaller exponent is shifted right with a sticky bit; three zero bits at the low end of both
-    keep that exact enough. Returns sign, exponent, magnitude; the sign of an exactly zero sum is that of the first operand.
+    keep that exact enough. Returns sign, exponent, magnitude; the sign means nothing for an exactly zero sum.
     """
     d = ea - eb
     swap = d.slt(0)
