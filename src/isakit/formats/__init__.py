@@ -1,0 +1,1 @@
+"""Files to programs and back."""

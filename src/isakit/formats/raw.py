@@ -1,0 +1,90 @@
+"""Bare code: little-endian words in a binary file, or words written as hexadecimal text.
+
+Neither says which instruction set it is for, so `isa` and `variant` of the result are what the caller gave.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from isakit.errors import FormatError
+from isakit.formats.image import KernelImage, ModuleImage, bytes_of
+
+_COMMENT = re.compile(r"//[^\n]*|[#;][^\n]*|/\*.*?\*/", re.DOTALL)
+_TOKEN = re.compile(r"[^\s,]+")
+_HEX = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,16})[uU]?[lL]{0,2}")
+_TEXTUAL = re.compile(rb"[\t\n\r\f\v\x20-\x7e\x80-\xff]*")
+
+
+def read_raw(
+    data: bytes, path: str | None = None, *, isa: str = "", variant: str = "", word_size: int = 4, name: str = "main"
+) -> ModuleImage:
+    """A file that is nothing but code. Raises FormatError when it is empty or not whole words of `word_size` bytes."""
+    if not data or len(data) % word_size:
+        raise FormatError(path, len(data), f"{len(data)} bytes are not a whole number of {word_size}-byte words")
+    return _module("raw", data, path, isa, variant, name, len(data))
+
+
+def write_raw(module: ModuleImage, kernel: str | None = None) -> bytes:
+    """The code bytes of one kernel (the only one unless named)."""
+    return _pick(module, kernel).code
+
+
+def parse_hex(text: str, path: str | None = None, *, word_size: int = 4) -> list[int]:
+    """Words of a hexadecimal text, separated by blanks or commas, with or without 0x.
+
+    Comments start with `//`, `#` or `;`, or are enclosed in `/* */`. Raises FormatError for anything else.
+    """
+    # Comments become blanks so that offsets stay true.
+    text = _COMMENT.sub(lambda m: " " * len(m[0]), text)
+    words: list[int] = []
+    limit = 1 << 8 * word_size
+    for token in _TOKEN.finditer(text):
+        match = _HEX.fullmatch(token[0])
+        if match is None:
+            raise FormatError(path, token.start(), f"{token[0][:40]!r} is not a hexadecimal word")
+        word = int(match[1], 16)
+        if word >= limit:
+            raise FormatError(path, token.start(), f"{token[0]} does not fit {word_size * 8} bits")
+        words.append(word)
+    if not words:
+        raise FormatError(path, 0, "no words in the text")
+    return words
+
+
+def read_hex(
+    data: bytes | str, path: str | None = None, *, isa: str = "", variant: str = "", word_size: int = 4,
+    name: str = "main",
+) -> ModuleImage:  # fmt: skip
+    """A hexadecimal text as a module with one kernel; `word_size` is the size of its words in bytes."""
+    if isinstance(data, bytes):
+        if not is_textual(data):
+            raise FormatError(path, 0, "not a text")
+        data = data.decode("latin-1")
+    code = bytes_of(parse_hex(data, path, word_size=word_size), word_size)
+    return _module("hex", code, path, isa, variant, name, len(data))
+
+
+def write_hex(words: Sequence[int], *, word_size: int = 4, per_line: int = 4) -> str:
+    """Words as text, `per_line` in a line; `read_hex` gives them back."""
+    cells = [f"0x{w:0{2 * word_size}x}" for w in words]
+    lines = (" ".join(cells[i : i + per_line]) for i in range(0, len(cells), per_line))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def is_textual(data: bytes) -> bool:
+    """Whether the bytes could be a text: no control characters but white space."""
+    return _TEXTUAL.fullmatch(data) is not None
+
+
+def _module(kind: str, code: bytes, path: str | None, isa: str, variant: str, name: str, size: int) -> ModuleImage:
+    return ModuleImage(kind, isa, variant, path=path, size=size, kernels={name: KernelImage(name, code)})
+
+
+def _pick(module: ModuleImage, kernel: str | None) -> KernelImage:
+    if kernel is None and len(module.kernels) == 1:
+        return next(iter(module.kernels.values()))
+    if kernel is None or kernel not in module.kernels:
+        raise FormatError(module.path, 0, f"name one of the kernels {', '.join(module.kernels) or '(none)'}")
+    return module.kernels[kernel]

@@ -1,0 +1,84 @@
+"""Microcode images of the video microcontroller.
+
+VP2: two little-endian 32-bit words per instruction, the low 32 bits and then the high 8.
+VP3 and VP4: one little-endian 32-bit word per instruction (30 bits used); a user firmware may carry the initial
+content of D[] behind the code. Source: [vuc] 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from isakit.errors import FormatError
+from isakit.formats.image import KernelImage, ModuleImage, words_of
+
+VARIANTS = ("vp2", "vp3", "vp4")
+_WORD_BITS = {"vp2": 40, "vp3": 30, "vp4": 30}
+_PADDING = 0x100
+
+
+@dataclass(frozen=True)
+class VucImage:
+    """Instruction words (40 or 30 bits), the D[] tail of a VP3/VP4 firmware, and zero bytes behind both."""
+
+    variant: str
+    words: tuple[int, ...]
+    data: bytes = b""
+    padding: int = 0
+
+
+def parse_vuc(data: bytes, variant: str, path: str | None = None, *, data_size: int = 0) -> VucImage:
+    """Take an image apart.
+
+    `data_size` is the length of the D[] tail in bytes; the file does not say it (0x2e0 for MPEG 1, 2 and 4, 0x3ac for
+    VC-1, 0x370 for H.264 [inferred]). Zero bytes that pad the file to a multiple of 0x100 are recognised only when
+    there is a tail, because zero is an instruction too.
+    Raises FormatError for a partial word or for bits beyond the instruction.
+    """
+    if variant not in VARIANTS:
+        raise FormatError(path, 0, f"variant {variant!r} is none of {', '.join(VARIANTS)}")
+    unit = 8 if variant == "vp2" else 4
+    if not 0 <= data_size <= len(data):
+        raise FormatError(path, len(data), f"a data part of {data_size} bytes does not fit the file")
+    padding = 0
+    if data_size and len(data) % _PADDING == 0:
+        # The padding can only be guessed when the split between code and data is to stay a whole word.
+        stripped = len(data.rstrip(b"\0"))
+        padding = min(len(data) - max(stripped, data_size), _PADDING - 1)
+        padding -= padding % unit
+    code = data[: len(data) - padding - data_size]
+    tail = data[len(code) : len(data) - padding]
+    if not code or len(code) % unit:
+        raise FormatError(path, len(code), f"{len(code)} bytes of code are not a whole number of instructions")
+    words = words_of(code)
+    if variant == "vp2":
+        words = [low | high << 32 for low, high in zip(words[::2], words[1::2], strict=True)]
+    limit = 1 << _WORD_BITS[variant]
+    for index, word in enumerate(words):
+        if word >= limit:
+            raise FormatError(path, index * unit, f"word {word:#x} has more than {_WORD_BITS[variant]} bits")
+    return VucImage(variant, tuple(words), tail, padding)
+
+
+def pack_vuc(image: VucImage) -> bytes:
+    """Bytes of an image; the inverse of `parse_vuc`. Raises FormatError for a word that is too wide."""
+    return pack_words(image.words, image.variant) + image.data + bytes(image.padding)
+
+
+def pack_words(words: Sequence[int], variant: str) -> bytes:
+    """Bytes of instruction words in the file layout of a variant."""
+    if variant not in VARIANTS:
+        raise FormatError(None, 0, f"variant {variant!r} is none of {', '.join(VARIANTS)}")
+    unit = 8 if variant == "vp2" else 4
+    for index, word in enumerate(words):
+        if not 0 <= word < 1 << _WORD_BITS[variant]:
+            raise FormatError(None, index * unit, f"word {word:#x} has more than {_WORD_BITS[variant]} bits")
+    return b"".join(w.to_bytes(unit, "little") for w in words)
+
+
+def read_vuc(data: bytes, variant: str, path: str | None = None, *, data_size: int = 0) -> ModuleImage:
+    """An image as a module with one program, `main`. Its code is in file layout; `payload` has the words."""
+    image = parse_vuc(data, variant, path, data_size=data_size)
+    kernel = KernelImage("main", pack_words(image.words, variant))
+    return ModuleImage("vuc", "vuc", variant, path=path, size=len(data), kernels={"main": kernel}, payload=image)
