@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isakit.sem.fp import convert, f32, sfu
+from isakit.sem.fp import convert, convert64, f32, f64, sfu
 from isakit.sem.fp.core import absolute
 from isakit.sem.value import Value, concat, const, param, select
 from support.vector_eval import run
@@ -374,3 +374,103 @@ def test_sfu_pre(shared: Path) -> None:
         return (sfu.preex2 if exponential else sfu.presin)(v), None
 
     check(shared, "sfu_pre", lambda c: [field(c["word1"], 14)], build)
+
+
+# --- f64 --------------------------------------------------------------------------------------------------------------
+
+
+def f64_with(v: Value, r: Row, negate_bit: int, absolute_bit: int | None = None) -> Value:
+    ab = False if absolute_bit is None else r.w1.bit(absolute_bit)
+    return f64.f64_modified(v, absolute_if=ab, negate_if=r.w1.bit(negate_bit))
+
+
+def test_f64_add(shared: Path) -> None:
+    def build(r: Row, mode: int) -> Built:
+        out = f64.f64_add(f64_with(r.s1, r, 26), f64_with(r.s3, r, 27), rounding=MODES[mode])
+        return out, f64.f64_flags(out)
+
+    check(shared, "f64_add", lambda c: [field(c["word0"], 16, 2)], build, 64)
+
+
+def test_f64_mul(shared: Path) -> None:
+    def build(r: Row, mode: int) -> Built:
+        out = f64.f64_mul(f64_with(r.s1, r, 26), r.s2, rounding=MODES[mode])
+        return out, f64.f64_flags(out)
+
+    check(shared, "f64_mul", lambda c: [field(c["word1"], 17, 2)], build, 64)
+
+
+def test_f64_fma(shared: Path) -> None:
+    def build(r: Row, mode: int) -> Built:
+        out = f64.f64_fma(f64_with(r.s1, r, 26), r.s2, f64_with(r.s3, r, 27), rounding=MODES[mode])
+        return out, f64.f64_flags(out)
+
+    check(shared, "f64_fma", lambda c: [field(c["word1"], 22, 2)], build, 64)
+
+
+def test_f64_minmax(shared: Path) -> None:
+    def build(r: Row, kind: int) -> Built:
+        function = f64.f64_min if kind == 5 else f64.f64_max
+        out = function(f64_with(r.s1, r, 26, 20), f64_with(r.s2, r, 27, 19))
+        return out, f64.f64_flags(out)
+
+    check(shared, "f64_minmax", lambda c: [field(c["word1"], 29, 3)], build, 64)
+
+
+def test_f64_set(shared: Path) -> None:
+    def build(r: Row) -> Built:
+        relation = f64.f64_compare(f64_with(r.s1, r, 26, 20), f64_with(r.s2, r, 27, 19))
+        true = f32.holds(relation, r.w1.bits(14, 4))
+        return true.sext(32), f32.set_flags(true)
+
+    check(shared, "f64_set", lambda c: [], build, 64)
+
+
+def low_if_short(r: Row, full: int) -> Value:
+    return r.s1 if full else r.s1.trunc(32)
+
+
+def large(v: Value) -> tuple[Value, Value]:
+    return v, f64.f64_flags(v) if v.width == 64 else float32_flags_unflushed(v)
+
+
+def float32_flags_unflushed(v: Value) -> Value:
+    return f64.f64_flags(convert64.f2f64(v, source="f32", to="f64"))
+
+
+def test_cvt64_i2f(shared: Path) -> None:
+    def build(r: Row, src: int, ab: int, neg: int, wide: int, other: int, mode: int, sat: int) -> Built:
+        source: Any = f"{'s' if src & 4 else 'u'}{64 if src & 1 else 32}"
+        return large(
+            convert64.i2f64(
+                low_if_short(r, src & 1), source=source, to="f64" if wide else "f32", rounding=MODES[mode],
+                absolute=bool(ab), negate=bool(neg),
+            )
+        )  # fmt: skip
+
+    check(shared, "cvt64_i2f", cvt_bits, build, 64)
+
+
+def test_cvt64_f2i(shared: Path) -> None:
+    def build(r: Row, src: int, ab: int, neg: int, wide: int, sign: int, mode: int, sat: int) -> Built:
+        statics: dict[str, Any] = {
+            "source": "f64" if src & 1 else "f32", "to": f"{'s' if sign else 'u'}{64 if wide else 32}",
+            "rounding": MODES[mode], "absolute": bool(ab), "negate": bool(neg),
+        }  # fmt: skip
+        out = convert64.f2i64(low_if_short(r, src & 1), **statics)
+        overflow = convert64.f2i64_overflow(low_if_short(r, src & 1), **statics)
+        return out, concat(overflow, const(0, 1), out.sign, out.is_zero)
+
+    check(shared, "cvt64_f2i", cvt_bits, build, 64)
+
+
+def test_cvt64_f2f(shared: Path) -> None:
+    def build(r: Row, src: int, ab: int, neg: int, wide: int, whole: int, mode: int, sat: int) -> Built:
+        return large(
+            convert64.f2f64(
+                low_if_short(r, src & 1), source="f64" if src & 1 else "f32", to="f64" if wide else "f32",
+                rounding=MODES[mode], integral=bool(whole), absolute=bool(ab), negate=bool(neg),
+            )
+        )  # fmt: skip
+
+    check(shared, "cvt64_f2f", cvt_bits, build, 64)

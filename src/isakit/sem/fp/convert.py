@@ -169,7 +169,7 @@ def f2f(
     """f16 or f32 to f16 or f32 ([tesla] 5.5).
 
     In this order: an f16 source widened exactly; modifiers; f32 denormals flushed and NaN made canonical; saturation
-    to [0, 1] (`nan_to_zero`: the SAT_NAN flag on a chip that obeys it, without the arithmetic's G200 fault); rounding to an
+    to [0, 1] (`nan_to_zero`: the SAT_NAN flag on a chip that obeys it, without the G200 fault); rounding to an
     integral value in the mode; for an f16 destination the rule of `f32_to_f16` in the mode. After an integral rounding
     that last step truncates, but its overflow still follows the mode.
     """
