@@ -9,6 +9,7 @@ from isakit.spec.parts import (
     Context,
     Enum,
     Flag,
+    HasFeature,
     Illegal,
     Imm,
     Keep,
@@ -26,7 +27,7 @@ from isakit.spec.parts import (
 from isakit.spec.record import Form, Layout, Record, Ref, Refusal, Status, make_form, parse_syntax
 
 __all__ = [
-    "Alternative", "Binder", "Bits", "Choice", "Context", "Enum", "Field", "Flag", "Form", "Illegal", "Imm", "InstructionSet", "Keep",
+    "Alternative", "Binder", "Bits", "Choice", "Context", "Enum", "Field", "Flag", "Form", "HasFeature", "Illegal", "Imm", "InstructionSet", "Keep",
     "Layout", "Literal", "Match", "Nothing", "Part", "Record", "Ref", "Reg", "Refusal", "RegisterFile", "Row", "Seq",
     "Space", "SpecialRegister", "Status", "TokenStream", "Variant", "View", "bits", "choice", "make_form",
     "parse_syntax", "when", "where",

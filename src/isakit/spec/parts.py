@@ -197,11 +197,41 @@ class Nothing(Part):
 
 
 @dataclass(frozen=True)
+class HasFeature(Part):
+    """No bits and no text: tells the semantics whether the context has a feature, where chips differ in meaning."""
+
+    name: str
+    static = True
+
+    def resolve(self, ctx: Context) -> Part:
+        return Nothing(ctx.has(needs_set(self.name)))
+
+    def text(self, word: int) -> str:
+        return ""
+
+    def claimed(self, word: int) -> int:
+        return 0
+
+    def possible(self) -> int:
+        return 0
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        yield k, Bits()
+
+    def rows(self, word: int) -> list[Row]:
+        return []
+
+    def accepts(self) -> str:
+        return "nothing"
+
+
+@dataclass(frozen=True)
 class Literal(Part):
-    """Fixed words; bound to `value` (default: the text)."""
+    """Fixed words, with other spellings that are accepted; bound to `value` (default: the text)."""
 
     words: str
     value: Any = None
+    aliases: tuple[str, ...] = ()
 
     def text(self, word: int) -> str:
         return self.words
@@ -213,11 +243,12 @@ class Literal(Part):
         return 0
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        n = fit_tokens(s, k, self.words.split())
-        if n is None:
-            s.fail(k, f"`{self.words}`")
-        else:
-            yield n, Bits()
+        for words in (self.words, *self.aliases):
+            n = fit_tokens(s, k, words.split())
+            if n is not None:
+                yield n, Bits()
+                return
+        s.fail(k, f"`{self.words}`")
 
     def bind(self, word: int, b: Binder) -> Any:
         return self.words if self.value is None else self.value

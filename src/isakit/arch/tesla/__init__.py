@@ -1,6 +1,11 @@
 """The Tesla CUDA ISA: declarations and semantics, in the order of the documents' chapters."""
 
+# Importing a module registers its records.
+from isakit.arch.tesla import data
+from isakit.arch.tesla import memory
+from isakit.arch.tesla import atomics
+from isakit.arch.tesla import integer
+from isakit.arch.tesla import control
 from isakit.arch.tesla.tesla import tesla
-from isakit.arch.tesla import integer  # noqa: F401 - importing registers the records
 
-__all__ = ["tesla"]
+__all__ = ["atomics", "control", "data", "integer", "memory", "tesla"]

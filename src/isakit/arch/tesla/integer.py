@@ -30,7 +30,7 @@ from isakit.arch.tesla.operands import (
 )
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value, add_with_carry, const, select, u1
-from isakit.spec import Choice, Enum, Flag, Imm as Number, Ref, Status, choice, when
+from isakit.spec import Choice, Enum, Flag, Imm as Number, Ref, choice, when
 
 C0 = FixedCondition(0)
 WIDTHS = {0: "b16", 1: "b32"}
@@ -367,5 +367,3 @@ def shift(name, ty, src1, count, dst, cdst=None):
         one = n == 1
         cdst.write(result_flags(result, in_range & out, one & (a.sign != result.sign)))
 
-
-__all__ = ["Status", "add", "logic", "mad", "min_max_int", "mul", "sad", "set_int", "shift"]

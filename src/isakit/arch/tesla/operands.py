@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isakit.arch.tesla.fields import Control, Imm, Long, Short
-from isakit.sem import Value, concat, const, load, read, select, store, write
+from isakit.sem import Value, concat, const, load, machine, read, select, store, write
 from isakit.spec import (
     Bits,
     Choice,
@@ -836,10 +836,14 @@ def _lane_names() -> dict[int, str]:
 
 @dataclass(frozen=True)
 class LaneMask(Part):
-    """`(l013)`: lanes whose number modulo 4 is listed; nothing for all. Bound to the uniform 4-bit mask."""
+    """`(l013)`: lanes whose number modulo 4 is listed; nothing for all. Bound to the mask as an int."""
 
     field: Field
     names: dict[int, str] = field(default_factory=_lane_names)
+    static = True
+
+    def static_mask(self) -> int:
+        return self.field.mask
 
     def text(self, word: int) -> str:
         return self.names[self.field.get(word)]
@@ -859,7 +863,7 @@ class LaneMask(Part):
         yield k, Bits(self.field.mask, self.field.put(15))
 
     def bind(self, word: int, b: Binder) -> Any:
-        return b.param(self.field)
+        return self.field.get(word)
 
     def rows(self, word: int) -> list[Row]:
         return [Row(self.field, self.field.get(word), self.text(word) or "all lanes")]
@@ -874,6 +878,16 @@ class LaneMask(Part):
     def claimed_source(self, keep: Keep) -> str:
         return str(self.field.mask)
 
+
+def in_lanes(mask: int) -> Value | None:
+    """The condition that a lane's number modulo 4 is in the mask; None for all lanes."""
+    if mask == 15:
+        return None
+    position = machine("lane", 32) & 3
+    return (const(mask, 32) >> position).bit(0)
+
+
+LANES = LaneMask(Long.lanes)
 
 # --- code addresses -------------------------------------------------------------------------------------------------
 
