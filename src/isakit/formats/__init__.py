@@ -1,1 +1,103 @@
-"""Files to programs and back."""
+"""Files to programs and back, without decoding an instruction.
+
+`load_image` and `load_images` take any supported file and tell by its content what it is; every format has its own
+reader and writer below. What a file contains comes as a `ModuleImage`. Everything wrong with a file is a
+`FormatError` that names the file, the offset and the reason.
+"""
+
+from isakit.formats.cubin_elf import read_elf_cubin
+from isakit.formats.cubin_elf_write import write_elf_cubin
+from isakit.formats.cubin_text import Block, Pair, parse_tree, read_text_cubin, write_text_cubin, write_tree
+from isakit.formats.detect import load_image, load_images
+from isakit.formats.embedded import Found, c_arrays, find_embedded, find_in_source
+from isakit.formats.fatbin import FatEntry, parse_fatbin, parse_old_fatbin
+from isakit.formats.gxp import (
+    AttributeDescriptor,
+    FragmentVaryings,
+    GxpContainer,
+    GxpDependentSampler,
+    GxpFile,
+    GxpLiteral,
+    GxpParameter,
+    GxpUniformBuffer,
+    VertexVaryings,
+    parse_gxp,
+    read_gxp,
+    write_gxp,
+)
+from isakit.formats.image import (
+    ARCH_TO_VARIANT,
+    PARAM_BASE,
+    VARIANT_TO_ARCH,
+    ConstantSegment,
+    ExtraSection,
+    GlobalVariable,
+    InfoRecord,
+    KernelImage,
+    ModuleImage,
+    ParamInfo,
+    Relocation,
+    Sampler,
+    bytes_of,
+    merge_segments,
+    words_of,
+)
+from isakit.formats.raw import parse_hex, read_hex, read_raw, write_hex, write_raw
+from isakit.formats.vuc_image import VucImage, pack_vuc, pack_words, parse_vuc, read_vuc
+
+__all__ = [
+    "ARCH_TO_VARIANT",
+    "PARAM_BASE",
+    "VARIANT_TO_ARCH",
+    "AttributeDescriptor",
+    "Block",
+    "ConstantSegment",
+    "ExtraSection",
+    "FatEntry",
+    "Found",
+    "FragmentVaryings",
+    "GlobalVariable",
+    "GxpContainer",
+    "GxpDependentSampler",
+    "GxpFile",
+    "GxpLiteral",
+    "GxpParameter",
+    "GxpUniformBuffer",
+    "InfoRecord",
+    "KernelImage",
+    "ModuleImage",
+    "Pair",
+    "ParamInfo",
+    "Relocation",
+    "Sampler",
+    "VertexVaryings",
+    "VucImage",
+    "bytes_of",
+    "c_arrays",
+    "find_embedded",
+    "find_in_source",
+    "load_image",
+    "load_images",
+    "merge_segments",
+    "pack_vuc",
+    "pack_words",
+    "parse_fatbin",
+    "parse_gxp",
+    "parse_hex",
+    "parse_old_fatbin",
+    "parse_tree",
+    "parse_vuc",
+    "read_elf_cubin",
+    "read_gxp",
+    "read_hex",
+    "read_raw",
+    "read_text_cubin",
+    "read_vuc",
+    "words_of",
+    "write_elf_cubin",
+    "write_gxp",
+    "write_hex",
+    "write_raw",
+    "write_text_cubin",
+    "write_tree",
+]

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from isakit.errors import FormatError
 
+ELF_MAGIC = b"\x7fELF"
 EM_CUDA = 190
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOBITS, SHT_REL = 1, 2, 3, 4, 8, 9
 
@@ -82,12 +83,19 @@ class ElfImage:
         """First section of that name."""
         return next((s for s in self.sections if s.name == name), None)
 
+    def file_offset(self, address: int) -> int | None:
+        """Where in the file the byte of that address lies; None when no section has content there."""
+        for s in self.sections:
+            if s.address and s.type not in (0, SHT_NOBITS) and s.address <= address < s.address + s.size:
+                return s.offset + address - s.address
+        return None
+
 
 class _Header:
     """The two tables of an ELF header, read directly: these are the numbers everything else depends on."""
 
     def __init__(self, data: bytes, start: int, path: str | None) -> None:
-        if data[start : start + 4] != b"\x7fELF":
+        if data[start : start + 4] != ELF_MAGIC:
             raise FormatError(path, start, "not an ELF file (magic bytes missing)")
         ident = data[start + 4 : start + 9]
         if len(ident) < 5 or ident[0] not in (1, 2) or ident[1] != 1:
@@ -103,12 +111,12 @@ class _Header:
         self.osabi, self.abiversion = data[start + 7], data[start + 8]
 
 
-def is_cubin(data: bytes, start: int = 0) -> bool:
-    """Whether an ELF header for the CUDA machine starts there."""
+def elf_machine(data: bytes, start: int = 0) -> int | None:
+    """The e_machine of an ELF header at that place; None when there is no such header."""
     try:
-        return _Header(data, start, None).machine == EM_CUDA
+        return _Header(data, start, None).machine
     except FormatError:
-        return False
+        return None
 
 
 def elf_extent(data: bytes, start: int = 0, path: str | None = None) -> int:
@@ -118,7 +126,7 @@ def elf_extent(data: bytes, start: int = 0, path: str | None = None) -> int:
     end = h.ehsize
     if h.shnum:
         want = 64 if h.elfclass == 64 else 40
-        if h.shentsize != want or h.shoff + h.shnum * want > room:
+        if h.shnum > _MAX_SECTIONS or h.shentsize != want or h.shoff + h.shnum * want > room:
             raise FormatError(path, start, "the section headers do not fit the file")
         end = max(end, h.shoff + h.shnum * want)
         at, layout = (24, "<QQ") if h.elfclass == 64 else (16, "<II")
@@ -161,7 +169,7 @@ def _check_tables(data: bytes, header: _Header) -> None:
     """Refuse what would make pyelftools slow: endless names, very many entries, sections on top of each other."""
     if not header.shnum:
         return
-    if header.shnum > _MAX_SECTIONS or header.shstrndx >= header.shnum:
+    if header.shstrndx >= header.shnum:
         raise FormatError(None, 0, f"{header.shnum} sections with the names in section {header.shstrndx}")
     total = 0
     for index, (kind, at, size) in enumerate(_raw_sections(data, header)):

@@ -1,0 +1,201 @@
+"""Device programs inside other files: host executables, objects, fat binaries, C sources, any bytes.
+
+Programs are found by their content in one pass per signature, so it does not matter what the host is. Fat binary
+containers add what only they know: entries that are compressed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from isakit.errors import FormatError
+from isakit.formats import fatbin
+from isakit.formats.cubin_elf import read_elf_cubin
+from isakit.formats.cubin_text import read_text_cubin
+from isakit.formats.elf import ELF_MAGIC, EM_CUDA, ElfImage, elf_extent, elf_machine, read_elf
+from isakit.formats.gxp import MAGIC as GXP_MAGIC
+from isakit.formats.gxp import gxp_extent, read_gxp
+from isakit.formats.image import ModuleImage
+
+_TEXT_START = re.compile(rb"architecture\s{0,64}\{\s{0,64}sm_\d\d")
+_TEXT_BODY = re.compile(rb"[\t\n\r\x20-\x7e]*")
+_NUMBER = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})[uUlL]{0,3}")
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_BRACE = re.compile(r"[{}]")
+
+_MAX_DAMAGED = 64
+"""Signatures that lead to nothing readable; more of one kind in a file are not looked at, to bound the time."""
+
+_MIN_ARRAY = 16
+
+
+@dataclass(frozen=True)
+class Found:
+    """One thing found in a larger file: the module, or why it could not be read.
+
+    `what` is "elf-cubin", "text-cubin", "gxp" or "fat binary entry"; `offset` and `size` are bytes in the host (in the
+    text for a C array). `name` is what the host calls it, where it does: usually the name of a source file.
+    """
+
+    what: str
+    offset: int
+    size: int
+    module: ModuleImage | None = None
+    error: FormatError | None = None
+    name: str = ""
+
+
+def find_embedded(data: bytes, path: str | None = None) -> list[Found]:
+    """All device programs in `data`, in order of their place. Takes time linear in its length; never raises."""
+    names, packed = _fat_binaries(data, path)
+    found = [*packed]
+    for finder in (_elf_cubins, _text_cubins, _gxps):
+        found += [replace(f, name=names.get(f.offset, "")) for f in finder(data, path)]
+    return sorted(found, key=lambda f: f.offset)
+
+
+def _positions(data: bytes, needle: bytes) -> Iterator[int]:
+    at = data.find(needle)
+    while at >= 0:
+        yield at
+        at = data.find(needle, at + 1)
+
+
+def _elf_cubins(data: bytes, path: str | None) -> Iterator[Found]:
+    end = damaged = 0
+    for at in _positions(data, ELF_MAGIC):
+        if at < end or damaged == _MAX_DAMAGED or elf_machine(data, at) != EM_CUDA:
+            continue
+        size = 0
+        try:
+            size = elf_extent(data, at, path)
+            end = at + size
+            yield Found("elf-cubin", at, size, read_elf_cubin(data[at:end], path, at))
+        except FormatError as e:
+            damaged += not size  # a program that is whole but unsupported has been stepped over
+            yield Found("elf-cubin", at, size, error=e)
+
+
+def _text_cubins(data: bytes, path: str | None) -> Iterator[Found]:
+    starts = [m.start() for m in _TEXT_START.finditer(data)]
+    for at, following in itertools.pairwise([*starts, len(data)]):
+        body = _TEXT_BODY.match(data, at, following)
+        text = body[0] if body else b""
+        # The program ends where its last block closes; what follows may be other text of the host.
+        text = text[: text.rfind(b"}") + 1]
+        try:
+            yield Found("text-cubin", at, len(text), read_text_cubin(_balanced(text), path, at))
+        except FormatError as e:
+            yield Found("text-cubin", at, len(text), error=e)
+
+
+def _balanced(text: bytes) -> bytes:
+    """The part of the text up to the point where braces close for the last time before one closes too much."""
+    depth = end = 0
+    for match in re.finditer(rb"[{}]", text):
+        depth += 1 if match[0] == b"{" else -1
+        if depth < 0:
+            break
+        if depth == 0:
+            end = match.end()
+    return text[:end]
+
+
+def _gxps(data: bytes, path: str | None) -> Iterator[Found]:
+    end = damaged = 0
+    for at in _positions(data, GXP_MAGIC):
+        if at < end or damaged == _MAX_DAMAGED:
+            continue
+        size = gxp_extent(data, at)
+        if size is None:
+            continue
+        try:
+            module = read_gxp(data[at : at + size], path, at)
+        except FormatError as e:
+            damaged += 1
+            yield Found("gxp", at, size, error=e)
+        else:
+            end = at + size
+            yield Found("gxp", at, size, module)
+
+
+def _fat_binaries(data: bytes, path: str | None) -> tuple[dict[int, str], list[Found]]:
+    """What a search for programs cannot see: their names by offset, and the entries that are compressed."""
+    names: dict[int, str] = {}
+    packed: list[Found] = []
+    end = damaged = 0
+    for at in _positions(data, fatbin.MAGIC.to_bytes(4, "little")):
+        if at < end or damaged == _MAX_DAMAGED:
+            continue
+        try:
+            entries, size = fatbin.parse_fatbin(data, at, path)
+        except FormatError:
+            damaged += 1  # the number occurs in code that handles fat binaries, too
+            continue
+        end = at + size
+        for entry in entries:
+            names[entry.offset] = entry.name
+            if entry.compressed and entry.kind != "ptx":
+                reason = f"{entry.kind} for {entry.arch} is compressed; compressed entries cannot be read"
+                error = FormatError(path, entry.offset, reason)
+                packed.append(Found("fat binary entry", entry.offset, entry.size, error=error, name=entry.name))
+    starts = list(itertools.islice(_positions(data, fatbin.OLD_MAGIC.to_bytes(4, "little")), _MAX_DAMAGED))
+    host = _host(data) if starts else None
+    for at in starts:
+        if host is None:
+            break
+        try:
+            ident, entries = fatbin.parse_old_fatbin(data, at, host.file_offset, path, wide=host.elfclass == 64)
+        except FormatError:
+            continue
+        names.update((e.offset, ident) for e in entries)
+    return names, packed
+
+
+def _host(data: bytes) -> ElfImage | None:
+    try:
+        return read_elf(data)
+    except FormatError:
+        return None
+
+
+def c_arrays(text: str) -> Iterator[tuple[int, bytes]]:
+    """Offset and bytes of every array initialiser in a C source, and of a text that is nothing but numbers.
+
+    Elements of more than 8 bits are taken as little-endian words of the smallest size that holds them all.
+    """
+    text = _COMMENT.sub(lambda m: " " * len(m[0]), text)  # blanks keep the offsets true
+    braces = [(m.start(), m[0]) for m in _BRACE.finditer(text)]
+    bodies = [
+        (a, text[a + 1 : b]) for (a, left), (b, right) in itertools.pairwise(braces) if (left, right) == ("{", "}")
+    ]
+    for offset, body in bodies or [(0, text)]:
+        data = _array_bytes(body)
+        if len(data) >= _MIN_ARRAY:
+            yield offset, data
+
+
+def _array_bytes(body: str) -> bytes:
+    """Bytes of a comma-separated list of numbers; nothing when it contains anything else."""
+    matches = [_NUMBER.fullmatch(t) for t in body.replace(",", " ").split()]
+    numbers = [m[1] for m in matches if m]
+    if not numbers or len(numbers) != len(matches):
+        return b""
+    values = [int(n, 16 if n[:2] in ("0x", "0X") else 10) for n in numbers]
+    top = max(values)
+    size = next((s for s in (1, 2, 4, 8) if top < 1 << 8 * s), 0)
+    return b"".join(v.to_bytes(size, "little") for v in values) if size else b""
+
+
+def find_in_source(text: str, path: str | None = None) -> list[Found]:
+    """Device programs in the arrays of a C source; offsets are those of the array in the text."""
+    out: list[Found] = []
+    for offset, data in c_arrays(text):
+        for f in find_embedded(data, path):
+            if f.module:
+                f.module.offset = offset
+            out.append(replace(f, offset=offset))
+    return out

@@ -1,0 +1,511 @@
+"""GXP files: compiled shader programs for the PowerVR USSE, versions 1.4 and 1.5.
+
+`parse_gxp` reads every field, `write_gxp` writes a file back byte for byte, also after the programs, the parameters or
+the tables were changed: it keeps the order of the parts and the bytes nobody can explain, and computes sizes and
+offsets anew. Offsets in the file count from their own place. Source: [usse] 3.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field
+from typing import TYPE_CHECKING
+
+from isakit.errors import FormatError
+from isakit.formats.image import KernelImage, ModuleImage, bytes_of, words_of
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+MAGIC = b"GXP\0"
+FRAGMENT, DISCARD, DEPTH_REPLACE, NATIVE_COLOR = 1 << 0, 1 << 3, 1 << 4, 1 << 6
+"""Bits of `GxpFile.flags`."""
+
+CATEGORIES = ("attribute", "uniform", "sampler", "auxiliary surface", "uniform buffer")
+TYPES = ("f32", "f16", "c10", "u32", "s32", "u16", "s16", "u8", "s8", "aggregate")
+SEMANTICS = (
+    "none", "ATTR", "BCOL", "BINORMAL", "BLENDINDICES", "BLENDWEIGHT", "COLOR", "DIFFUSE", "FOGCOORD", "NORMAL",
+    "POINTSIZE", "POSITION", "SPECULAR", "TANGENT", "TEXCOORD", "INDEX", "INSTANCE",
+)  # fmt: skip
+
+_MAX_NAME = 4096
+# Two u32 and, from 1.5 on, the pointer to the sampler query table close the header.
+_HEADER_SIZE = {(1, 4): 0x98, (1, 5): 0x9C}
+_MIN_HEADER = 0x98
+
+
+@dataclass(frozen=True)
+class GxpParameter:
+    """One parameter record; the numbers of `category`, `type` and `semantic` index the tables of this module.
+
+    `resource_index` counts 32-bit words for attributes and uniforms, texture units for samplers.
+    """
+
+    name: str
+    category: int
+    type: int
+    component_count: int
+    container_index: int
+    semantic: int
+    semantic_index: int
+    array_size: int
+    resource_index: int
+
+
+@dataclass(frozen=True)
+class GxpLiteral:
+    """A constant the loader puts into sa[`sa_offset`]; `value` is its 32 bits."""
+
+    sa_offset: int
+    value: int
+
+
+@dataclass(frozen=True)
+class GxpUniformBuffer:
+    """Where the address of a buffer goes: sa register offset and value (bytes) to add."""
+
+    reside_buffer: int
+    ldst_base_offset: int
+    ldst_base_value: int
+
+
+@dataclass(frozen=True)
+class GxpDependentSampler:
+    """sa[`sa_offset`] of the data container receives texture state word `resource` % 4 of unit `resource` // 4."""
+
+    resource: int
+    sa_offset: int
+
+
+@dataclass(frozen=True)
+class GxpContainer:
+    """A range of sa registers; `index` is 0-13 user buffer, 14 default, 15 texture, 16 literal, 18 thread, 19 data."""
+
+    index: int
+    unknown: int
+    base_sa_offset: int
+    size_in_words: int
+
+
+@dataclass(frozen=True)
+class VertexVaryings:
+    """Inputs and outputs of a vertex program. Version 1.4 has no `semantic_pa` fields (they are 0 then)."""
+
+    attribute_registers: int = 0
+    untyped_registers: int = 0
+    outputs1: int = 0
+    outputs2: int = 0
+    texcoord_pack: int = 0
+    index_pa: int = 0
+    instance_pa: int = 0
+
+
+@dataclass(frozen=True)
+class AttributeDescriptor:
+    """One interpolated input of a fragment program, as stored; the bits are listed in [usse] 3.2."""
+
+    info: int
+    resource_index: int
+    size: int
+    component_info: int
+
+
+@dataclass(frozen=True)
+class FragmentVaryings:
+    """Inputs and result of a fragment program; `unknown*` are bytes without a known meaning."""
+
+    unknown0: int = 0
+    output_start: int = 0
+    unknown9: int = 0
+    output_type: int = 0
+    output_components: int = 0
+    unknown_e: int = 0
+    inputs: tuple[AttributeDescriptor, ...] = ()
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One part of the file in file order: what it is, the unexplained bytes before it, whether it was aligned."""
+
+    kind: str
+    index: int = 0
+    gap: bytes = b""
+    aligned: bool = True
+
+
+@dataclass
+class GxpFile:
+    """The whole content of a GXP file. Programs are lists of 64-bit instruction words; sizes are 32-bit words.
+
+    `layout`, `tail` and `padding` only serve to write the same bytes again: leave `layout` empty for a new file.
+    """
+
+    version: tuple[int, int] = (1, 5)
+    sdk_version: int = 0x350
+    binary_guid: int = 0
+    source_guid: int = 0
+    flags: int = 0
+    buffer_flags: int = 0
+    texunit_flags: int = 0
+    primary_registers: int = 0
+    secondary_registers: int = 0
+    temp_registers: int = 0
+    temp_registers_selective: int = 0
+    phase_count: int = 1
+    buffer_sizes: tuple[int, int, int, int, int, int] = (0, 0, 0, 0, 0, 0)
+    compiler_version: int = 0
+    primary: list[int] = field(default_factory=list[int])
+    secondary: list[int] = field(default_factory=list[int])
+    parameters: list[GxpParameter] = field(default_factory=list[GxpParameter])
+    varyings: VertexVaryings | FragmentVaryings | None = None
+    literal_buffer: bytes = b""
+    literals: list[GxpLiteral] = field(default_factory=list[GxpLiteral])
+    uniform_buffers: list[GxpUniformBuffer] = field(default_factory=list[GxpUniformBuffer])
+    dependent_samplers: list[GxpDependentSampler] = field(default_factory=list[GxpDependentSampler])
+    texture_buffer_samplers: list[GxpDependentSampler] = field(default_factory=list[GxpDependentSampler])
+    containers: list[GxpContainer] = field(default_factory=list[GxpContainer])
+    sampler_query: tuple[int, ...] = ()
+    layout: list[Piece] = field(default_factory=list[Piece])
+    tail: bytes = b""
+    padding: bytes = b""
+    stored_size: int = 0
+
+    @property
+    def stage(self) -> str:
+        """`vertex` or `fragment`."""
+        return "fragment" if self.flags & FRAGMENT else "vertex"
+
+    @property
+    def default_uniform_words(self) -> int:
+        """Size of the default uniform buffer in 32-bit words."""
+        return self.buffer_sizes[5]
+
+
+# The parts a header field points at: kind, place of the pointer, place of the count (0: no count), record layout.
+_TABLES: tuple[tuple[str, int, int, str], ...] = (
+    ("parameters", 0x28, 0x24, "<iHBBIi"),
+    ("primary", 0x40, 0x3C, "<Q"),
+    ("secondary", 0x48, 0x44, "<Q"),
+    ("literals", 0x74, 0x70, "<II"),
+    ("uniform_buffers", 0x7C, 0x78, "<HHi"),
+    ("dependent_samplers", 0x84, 0x80, "<HH"),
+    ("texture_buffer_samplers", 0x8C, 0x88, "<HH"),
+    ("containers", 0x94, 0x90, "<HHHH"),
+)
+_POINTERS = {kind: at for kind, at, _, _ in _TABLES} | {"varyings": 0x2C, "literal_buffer": 0x68, "sampler_query": 0x98}
+_HEADER = "<4sBBHIIIII"
+_VERTEX = "<QQIIIHH"
+_VERTEX_14 = "<QQIII"
+_FRAGMENT = "<QBBBBHHI"
+_QUERY_BYTES = 32
+
+
+def gxp_extent(data: bytes, start: int = 0) -> int | None:
+    """Length of the GXP file that starts there, with its padding; None when there is none."""
+    if data[start : start + 4] != MAGIC or len(data) - start < _MIN_HEADER:
+        return None
+    if (data[start + 4], data[start + 5]) not in _HEADER_SIZE:
+        return None
+    size = int.from_bytes(data[start + 8 : start + 12], "little")
+    if not _MIN_HEADER <= size <= len(data) - start:
+        return None
+    end = start + size
+    while (end - start) % 4 and end < len(data) and data[end] == 0:
+        end += 1
+    return end - start
+
+
+def read_gxp(data: bytes, path: str | None = None, offset: int = 0) -> ModuleImage:
+    """A GXP file as a module with the programs `primary` and `secondary`; `payload` is the `GxpFile`."""
+    gxp = parse_gxp(data, path, offset)
+    module = ModuleImage("gxp", "usse", "sgx543", path=path, offset=offset, size=len(data), payload=gxp)
+    for name, words in (("primary", gxp.primary), ("secondary", gxp.secondary)):
+        module.kernels[name] = KernelImage(name, bytes_of(words, 8), registers=gxp.temp_registers)
+    module.extra["stage"] = gxp.stage
+    return module
+
+
+def parse_gxp(data: bytes, path: str | None = None, offset: int = 0) -> GxpFile:
+    """Read a GXP file. Raises FormatError when a part lies outside the file or overlaps another one."""
+    return _Parser(data, path, offset).parse()
+
+
+class _Parser:
+    def __init__(self, data: bytes, path: str | None, offset: int) -> None:
+        self.data, self.path, self.offset = data, path, offset
+        self.spans: list[tuple[int, int, str, int]] = []  # start, end, kind, index
+        self.size = 0
+
+    def error(self, at: int, reason: str) -> FormatError:
+        return FormatError(self.path, self.offset + at, reason)
+
+    def u32(self, at: int) -> int:
+        return int.from_bytes(self.data[at : at + 4], "little")
+
+    def u16(self, at: int) -> int:
+        return int.from_bytes(self.data[at : at + 2], "little")
+
+    def pointer(self, at: int) -> int | None:
+        return at + self.u32(at) if self.u32(at) else None
+
+    def span(self, start: int, length: int, kind: str, index: int = 0) -> None:
+        if not 0 <= start <= start + length <= self.size:
+            raise self.error(min(max(start, 0), len(self.data)), f"{kind} ({length:#x} bytes) lies outside the file")
+        self.spans.append((start, start + length, kind, index))
+
+    def table(self, kind: str, at: int, count_at: int, layout: str) -> list[tuple[int, ...]]:
+        start, count = self.pointer(at), self.u32(count_at)
+        if start is None:
+            if count:
+                raise self.error(at, f"{count} entries of {kind}, but no place for them")
+            return []
+        self.span(start, count * struct.calcsize(layout), kind)
+        return list(struct.iter_unpack(layout, self.data[start : start + count * struct.calcsize(layout)]))
+
+    def parse(self) -> GxpFile:
+        data = self.data
+        if data[:4] != MAGIC or len(data) < _MIN_HEADER:
+            raise self.error(0, "not a GXP file (magic bytes missing or header cut off)")
+        version = (data[4], data[5])
+        if version not in _HEADER_SIZE:
+            raise self.error(4, f"version {data[4]}.{data[5]} is not known")
+        self.size = self.u32(8)
+        if not _HEADER_SIZE[version] <= self.size <= len(data):
+            raise self.error(8, f"the header says {self.size:#x} bytes, the file has {len(data):#x}")
+        gxp = GxpFile(version, self.u16(6))
+        (gxp.binary_guid, gxp.source_guid, gxp.flags, gxp.buffer_flags, gxp.texunit_flags) = struct.unpack_from(
+            "<IIIIQ", data, 0x0C
+        )
+        (gxp.primary_registers, gxp.secondary_registers, gxp.temp_registers, gxp.temp_registers_selective,
+         gxp.phase_count) = struct.unpack_from("<HHIHH", data, 0x30)  # fmt: skip
+        gxp.buffer_sizes = struct.unpack_from("<6I", data, 0x50)
+        gxp.compiler_version = self.u32(0x6C)
+        self.spans.append((0, _HEADER_SIZE[version], "header", 0))
+
+        rows = {kind: self.table(kind, at, count_at, layout) for kind, at, count_at, layout in _TABLES}
+        gxp.primary = [w for (w,) in rows["primary"]]
+        gxp.secondary = [w for (w,) in rows["secondary"]]
+        if (self.pointer(0x4C) or 0) != (self.pointer(0x48) or 0) + 8 * len(gxp.secondary):
+            raise self.error(0x4C, "the end of the secondary program does not match its instruction count")
+        gxp.literals = [GxpLiteral(*r) for r in rows["literals"]]
+        gxp.uniform_buffers = [GxpUniformBuffer(*r) for r in rows["uniform_buffers"]]
+        gxp.dependent_samplers = [GxpDependentSampler(*r) for r in rows["dependent_samplers"]]
+        gxp.texture_buffer_samplers = [GxpDependentSampler(*r) for r in rows["texture_buffer_samplers"]]
+        gxp.containers = [GxpContainer(*r) for r in rows["containers"]]
+        self.parameters(gxp, rows["parameters"])
+        self.varyings(gxp)
+        literal_buffer = self.pointer(0x68)
+        if literal_buffer is not None:
+            self.span(literal_buffer, 4 * gxp.buffer_sizes[2], "literal_buffer")
+            gxp.literal_buffer = data[literal_buffer : literal_buffer + 4 * gxp.buffer_sizes[2]]
+        elif gxp.buffer_sizes[2]:
+            raise self.error(0x68, "a literal buffer without a place")
+        query = self.pointer(0x98) if version >= (1, 5) else None
+        if query is not None:
+            # The table has no length: one u16 per texture unit, or less where another part begins before that.
+            later = (s for s, *_ in self.spans if s > query)
+            length = min(_QUERY_BYTES, min(later, default=self.size) - query, self.size - query)
+            self.span(query, length - length % 2, "sampler_query")
+            gxp.sampler_query = tuple(words_of(data[query : query + length], 2))
+        self.arrange(gxp)
+        return gxp
+
+    def parameters(self, gxp: GxpFile, rows: list[tuple[int, ...]]) -> None:
+        start = self.pointer(0x28) or 0
+        names: dict[int, str] = {}
+        for index, (name_offset, packed, semantic, semantic_index, array_size, resource) in enumerate(rows):
+            at = start + 16 * index + name_offset
+            if not name_offset:  # a uniform buffer may have no name
+                names[at] = ""
+            elif at not in names:
+                end = self.data.find(b"\0", at, min(at + _MAX_NAME, self.size)) if at >= 0 else -1
+                if end < 0:
+                    raise self.error(start + 16 * index, f"the name of parameter {index} lies outside the file")
+                self.span(at, end + 1 - at, "name", index)
+                names[at] = self.data[at:end].decode("latin-1")
+            category, kind, components, container = (packed >> shift & 15 for shift in (0, 4, 8, 12))
+            gxp.parameters.append(
+                GxpParameter(
+                    names[at], category, kind, components, container, semantic, semantic_index, array_size, resource
+                )
+            )
+
+    def varyings(self, gxp: GxpFile) -> None:
+        start = self.pointer(0x2C)
+        if start is None:
+            return
+        if gxp.stage == "vertex":
+            layout = _VERTEX if gxp.version >= (1, 5) else _VERTEX_14
+            self.span(start, struct.calcsize(layout), "varyings")
+            gxp.varyings = VertexVaryings(*struct.unpack_from(layout, self.data, start))
+            return
+        self.span(start, struct.calcsize(_FRAGMENT), "varyings")
+        head, first, byte9, kind, width, count, unknown, place = struct.unpack_from(_FRAGMENT, self.data, start)
+        inputs: list[AttributeDescriptor] = []
+        if place:
+            at = start + 0x10 + place
+            self.span(at, 16 * count, "inputs")
+            inputs = [AttributeDescriptor(*r) for r in struct.iter_unpack("<4I", self.data[at : at + 16 * count])]
+        elif count:
+            raise self.error(start + 12, f"{count} varyings, but no place for them")
+        gxp.varyings = FragmentVaryings(head, first, byte9, kind, width, unknown, tuple(inputs))
+
+    def arrange(self, gxp: GxpFile) -> None:
+        """Turn the places of the parts into the order in which to write them, with the bytes between them."""
+        end, last = 0, "file"
+        for start, stop, kind, index in sorted(self.spans):
+            if start < end:
+                raise self.error(start, f"{kind} overlaps {last}")
+            gxp.layout.append(Piece(kind, index, self.data[end:start], start % _align(kind) == 0))
+            end, last = stop, kind
+        gxp.tail, gxp.padding = self.data[end : self.size], self.data[self.size :]
+        gxp.stored_size = self.size
+
+
+def _align(kind: str) -> int:
+    return {"name": 1, "sampler_query": 2}.get(kind, 4)
+
+
+# --- writing -------------------------------------------------------------------------------------------------------
+
+
+def write_gxp(gxp: GxpFile) -> bytes:
+    """Bytes of a GXP file; an unchanged file comes out as it was read.
+
+    Raises FormatError for values that do not fit their fields.
+    """
+    try:
+        return _Writer(gxp).bytes()
+    except struct.error as e:
+        raise FormatError(None, 0, f"a value does not fit its field: {e}") from None
+
+
+# Order of the parts in a new file; compilers used several.
+_ORDER = (
+    "header", "varyings", "inputs", "secondary", "primary", "dependent_samplers", "literals", "literal_buffer",
+    "texture_buffer_samplers", "containers", "uniform_buffers", "parameters", "sampler_query",
+)  # fmt: skip
+
+
+class _Writer:
+    def __init__(self, gxp: GxpFile) -> None:
+        self.gxp = gxp
+        if gxp.version not in _HEADER_SIZE:
+            raise FormatError(None, 4, f"version {gxp.version} is not known")
+        if isinstance(gxp.varyings, VertexVaryings if gxp.stage == "fragment" else FragmentVaryings):
+            raise FormatError(None, 0, f"the varyings are not those of a {gxp.stage} program")
+        self.out = bytearray()
+        self.places: dict[tuple[str, int], int] = {}
+
+    def bytes(self) -> bytes:
+        gxp, out = self.gxp, self.out
+        content = self.content()
+        for piece in self.pieces(content):
+            out += piece.gap
+            if piece.aligned:
+                out += bytes(-len(out) % _align(piece.kind))
+            self.places[piece.kind, piece.index] = len(out)
+            out += self.name(piece.index) if piece.kind == "name" else content[piece.kind]
+        out += gxp.tail
+        self.point(content)
+        size = len(out)
+        struct.pack_into("<I", out, 8, size)
+        return bytes(out) + (gxp.padding if size == gxp.stored_size else bytes(-size % 4))
+
+    def content(self) -> dict[str, bytes]:
+        """The bytes of every part this file has, with zero where an offset belongs."""
+        gxp = self.gxp
+        content = {
+            "header": bytes(_HEADER_SIZE[gxp.version]),
+            "parameters": b"".join(map(_parameter, gxp.parameters)),
+            "primary": b"".join(struct.pack("<Q", w) for w in gxp.primary),
+            "secondary": b"".join(struct.pack("<Q", w) for w in gxp.secondary),
+            "literals": _records("<II", gxp.literals),
+            "uniform_buffers": _records("<HHi", gxp.uniform_buffers),
+            "dependent_samplers": _records("<HH", gxp.dependent_samplers),
+            "texture_buffer_samplers": _records("<HH", gxp.texture_buffer_samplers),
+            "containers": _records("<HHHH", gxp.containers),
+            "literal_buffer": gxp.literal_buffer,
+        }
+        if gxp.sampler_query and gxp.version >= (1, 5):
+            content["sampler_query"] = bytes_of(gxp.sampler_query, 2)
+        v = gxp.varyings
+        if isinstance(v, VertexVaryings):
+            fields = astuple(v)
+            content["varyings"] = struct.pack(_VERTEX, *fields)
+            if gxp.version < (1, 5):
+                content["varyings"] = struct.pack(_VERTEX_14, *fields[:5])
+        elif isinstance(v, FragmentVaryings):
+            content["varyings"] = struct.pack(
+                _FRAGMENT, v.unknown0, v.output_start, v.unknown9, v.output_type, v.output_components, len(v.inputs),
+                v.unknown_e, 0,
+            )  # fmt: skip
+            content["inputs"] = _records("<4I", v.inputs)
+        return content
+
+    def pieces(self, content: dict[str, bytes]) -> list[Piece]:
+        """The stored order without the parts that are gone, then the parts that are new."""
+        gxp = self.gxp
+        pieces = [p for p in gxp.layout if (p.index < len(gxp.parameters) if p.kind == "name" else p.kind in content)]
+        have = {p.kind for p in pieces}
+        for kind in _ORDER:
+            if kind not in have and kind in content and (content[kind] or not gxp.layout):
+                # Real files have a word that is not understood, mostly zero, before the primary program.
+                pieces.append(Piece(kind, 0, bytes(4) if kind == "primary" else b""))
+        stored = {"", *(gxp.parameters[p.index].name for p in pieces if p.kind == "name")}
+        for index, parameter in enumerate(gxp.parameters):
+            if parameter.name not in stored:
+                stored.add(parameter.name)
+                pieces.append(Piece("name", index))
+        return pieces
+
+    def name(self, index: int) -> bytes:
+        name = self.gxp.parameters[index].name
+        try:
+            return name.encode("latin-1") + b"\0"
+        except UnicodeEncodeError:
+            raise FormatError(None, 0, f"parameter name {name!r} does not fit 8-bit characters") from None
+
+    def point(self, content: dict[str, bytes]) -> None:
+        """Fill in the header and every offset, now that all places are known."""
+        gxp, out, places = self.gxp, self.out, self.places
+        struct.pack_into(_HEADER, out, 0, MAGIC, *gxp.version, gxp.sdk_version, 0, gxp.binary_guid, gxp.source_guid,
+                         gxp.flags, gxp.buffer_flags)  # fmt: skip
+        struct.pack_into("<Q", out, 0x1C, gxp.texunit_flags)
+        struct.pack_into("<HHIHH", out, 0x30, gxp.primary_registers, gxp.secondary_registers, gxp.temp_registers,
+                         gxp.temp_registers_selective, gxp.phase_count)  # fmt: skip
+        struct.pack_into("<6I", out, 0x50, *gxp.buffer_sizes)
+        struct.pack_into("<I", out, 0x6C, gxp.compiler_version)
+        if 4 * gxp.buffer_sizes[2] != len(gxp.literal_buffer):
+            raise FormatError(None, 0x58, "the literal buffer does not have the size the header states")
+        for kind, _, count_at, layout in _TABLES:
+            struct.pack_into("<I", out, count_at, len(content[kind]) // struct.calcsize(layout))
+        for kind, at in _POINTERS.items():
+            if (kind, 0) in places:
+                struct.pack_into("<I", out, at, places[kind, 0] - at)
+        if ("secondary", 0) in places:
+            struct.pack_into("<I", out, 0x4C, places["secondary", 0] + len(content["secondary"]) - 0x4C)
+        if ("inputs", 0) in places:
+            at = places["varyings", 0] + 0x10
+            struct.pack_into("<I", out, at, places["inputs", 0] - at)
+        named: dict[str, int] = {}
+        for (kind, index), place in places.items():
+            if kind == "name":
+                named.setdefault(gxp.parameters[index].name, place)
+        for index, parameter in enumerate(gxp.parameters):
+            at = places["parameters", 0] + 16 * index
+            place = places.get(("name", index)) or (named[parameter.name] if parameter.name else at)
+            struct.pack_into("<i", out, at, place - at)
+
+
+def _records(layout: str, records: Sequence[DataclassInstance]) -> bytes:
+    return b"".join(struct.pack(layout, *astuple(r)) for r in records)
+
+
+def _parameter(p: GxpParameter) -> bytes:
+    nibbles = (p.category, p.type, p.component_count, p.container_index)
+    if not all(0 <= n < 16 for n in nibbles):
+        raise FormatError(None, 0, f"parameter {p.name!r}: {nibbles} do not fit four bits each")
+    packed = sum(n << 4 * i for i, n in enumerate(nibbles))
+    return struct.pack("<iHBBIi", 0, packed, p.semantic, p.semantic_index, p.array_size, p.resource_index)
