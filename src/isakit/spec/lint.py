@@ -82,7 +82,5 @@ def overlap(a: Form, b: Form) -> bool:
 
 
 def _exclusive_needs(a: Form, b: Form) -> bool:
-    """Forms gated on `x` and `!x`-style features never meet; a feature pair is declared by a common `only:` name."""
-    only_a = {n for n in a.needs if n.startswith("only:")}
-    only_b = {n for n in b.needs if n.startswith("only:")}
-    return bool(only_a and only_b and not only_a & only_b)
+    """Whether one form needs a feature that the other needs to be absent."""
+    return any(f"!{n}" in b.needs for n in a.needs) or any(f"!{n}" in a.needs for n in b.needs)

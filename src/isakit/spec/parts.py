@@ -69,8 +69,8 @@ class Context:
     features: frozenset[str] = frozenset()
 
     def has(self, needs: frozenset[str]) -> bool:
-        """Whether every needed feature is there; `a|b` in a name means one of them."""
-        return all(any(n in self.features for n in need.split("|")) for need in needs)
+        """Whether every need is met: `a` the feature is there, `!a` it is not, `a|b` one of them is."""
+        return all(any((n[0] == "!") != (n.lstrip("!") in self.features) for n in need.split("|")) for need in needs)
 
 
 def needs_set(needs: str | Sequence[str] | frozenset[str]) -> frozenset[str]:

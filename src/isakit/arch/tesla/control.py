@@ -74,8 +74,7 @@ _ALL = w1(14)
 @tesla.insn(
     [control("bar {inc} {wait} {barrier} {count}", 8, name="bar", inc=Flag(bits(25), "inc"), wait=Flag(bits(26), "wait"),
              barrier=Number(bits(21, 24), 32, label="a barrier"),
-             count=choice(when({_ALL: 1}, Literal("all", -1)), when({_ALL: 0}, Number(bits(9, 20), 32, label="a count"))),
-             needs="compute")],
+             count=choice(when({_ALL: 1}, Literal("all", -1)), when({_ALL: 0}, Number(bits(9, 20), 32, label="a count"))))],
     ref=_CF, see=[Ref("tesla", "9.3")],
 )
 def bar(name, inc, wait, barrier, count):
@@ -107,12 +106,13 @@ def brkpt(name):
 
 
 @tesla.insn(
-    [control("bra {source}", 0xC, name="bra", needs="gt200+",
+    [control("bra {lim} {source}", 0xC, name="bra", lim=LIM, needs="gt200+",
              source=Memory("c", Control.offset16, 1, 4, 32, bank=Control.cspace, address=Control.areg))],
     ref=Ref("001", "Opcode map: bra c[]"), see=_SEE, status=Status.INFERRED,
-    notes=["which chips have it is disputed; accepted from GT200 on. [tesla] 13 no. 24"],
+    notes=["which chips have it is disputed; accepted from GT200 on. [tesla] 13 no. 24",
+           "`lim` has no known effect on a branch"],
 )
-def bra_c(name, source):
+def bra_c(name, lim, source):
     """Branch to the code address loaded from a constant space."""
     ask("bra_indirect", source.read())
 
@@ -130,7 +130,8 @@ def preret(name, lim, target):
 
 @tesla.insn(
     [long("{pred} vote {kind} {cdst}", {Long.op: 1, Long.sub: 3}, predicated=False, name="vote", pred=GUARD,
-          kind=Enum(bits(9, 10), {1: "any", 2: "all"}), cdst=FCDST, needs=["sm12", "compute"])],
+          kind=Enum(bits(9, 10), {1: "any", 2: "all"}), cdst=FCDST, needs="sm12",
+          ignored=Long.cdst_en.mask)],
     ref=Ref("000", "5: vote"), see=[Ref("tesla", "8")],
     notes=["the value written for true is 2, for false 1: a decision, [tesla] 14"],
 )

@@ -63,7 +63,8 @@ def mov_from_c(name, dst, src):
 
 
 @tesla.insn(
-    [long("mov {cdst} {src1}", {Long.op: 0, Long.sub: 5}, name="mov", cdst=FCDST, src1=lsrc1(32))],
+    [long("mov {cdst} {src1}", {Long.op: 0, Long.sub: 5}, name="mov", cdst=FCDST, src1=word(Long.src1),
+          ignored=Long.cdst_en.mask)],
     ref=Ref("000", "2.2. MOV to $c"), see=[Ref("tesla", "5.1")],
     notes=["the $c write enable bit w1.6 is ignored"],
 )
@@ -118,10 +119,10 @@ def add_a(name, adst, src, offset):
 
 
 _SPECIAL = w1(14, 17)
-_NAMES = {0: "$physid", 1: "$clock", 2: "$sr2", 3: "$sr3", **{4 + i: f"$pm{i}" for i in range(4)},
+_NAMES = {0: "$physid", 1: "$clock", 2: "$sr2", 3: "$vstride", **{4 + i: f"$pm{i}" for i in range(4)},
           **{i: f"$sr{i}" for i in range(8, 16)}}
 _VALUES = {i: i for i in range(16)}
-_ALIASES = {"$vstride": 3, **{f"$sr{i}": i for i in range(16)}}
+_ALIASES = {**{f"$sr{i}": i for i in range(16)}}
 
 
 def _special_registers() -> Any:

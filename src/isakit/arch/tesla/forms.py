@@ -7,7 +7,7 @@ from typing import Any
 
 from isakit.arch.tesla.fields import CONTROL, IMMEDIATE, LONG, SHORT, SHORT_CONTROL, Control, Imm, Long, Short
 from isakit.arch.tesla.operands import CONTROL_GUARD, GUARD, TAIL
-from isakit.spec import Field, Form, Refusal, make_form
+from isakit.spec import Field, Form, Part, Refusal, make_form
 
 CONTROL_PARTS = ("guard", "tail")
 
@@ -26,11 +26,18 @@ def imm(syntax: str, fixed: Mapping[Field, int], *, needs: str | Sequence[str] =
 
 def long(syntax: str, fixed: Mapping[Field, int], *, needs: str | Sequence[str] = "", lacking: str = "ILLEGAL_OPCODE",
          refusals: Sequence[Refusal] = (), unless: Sequence[Mapping[Field, int]] = (), predicated: bool = True,
-         **parts: Any) -> Form:
-    """A long normal form: `tail` and `guard` stand in front."""
+         ignored: int = 0, **parts: Any) -> Form:
+    """A long normal form: `tail` and `guard` stand in front. The selectors of source kinds have no effect where the form
+    has no such source.
+    """
     control: dict[str, Any] = {"tail": TAIL, "guard": GUARD} if predicated else {"tail": TAIL}
     lead = "{tail} {guard} " if predicated else "{tail} "
-    return make_form(LONG, lead + syntax, control | parts, fixed, needs=needs, lacking=lacking, refusals=refusals,
+    for p in parts.values():
+        if isinstance(p, Part):
+            ignored |= p.possible() & (Long.src2_c.mask | Long.src3_c.mask)
+    for f in fixed:
+        ignored &= ~f.mask
+    return make_form(LONG, lead + syntax, control | parts, fixed, ignored=ignored, needs=needs, lacking=lacking, refusals=refusals,
                      unless=[{Long.tail: 3}, *unless], control=CONTROL_PARTS)
 
 

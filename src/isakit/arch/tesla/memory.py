@@ -68,12 +68,14 @@ def _shared_load_forms() -> list[Any]:
             source: Any = _indirect("s", size, 32 if wide else 16, signed)
             if not wide and mode == "b32":
                 source = Illegal("ILLEGAL_MEMORY_SIZE")
-            lockable = wide and mode == "b32"
-            out.append(long("ld {dst} {ty} {src}", fixed | ({LOCK: 0} if lockable else {}), name="ld", dst=dst,
-                            ty=Literal(mode), src=source, needs=["sm11", "compute"]))
-            if lockable:
-                out.append(long("ld lock {cdst} {dst} {ty} {src}", fixed | {LOCK: 1}, name="ld", cdst=FCDST, dst=dst,
-                                ty=Literal(mode), src=source, needs=["sm11", "compute", "gt200+"], lock=True))
+            plain: dict[str, Any] = {"name": "ld", "dst": dst, "ty": Literal(mode), "src": source}
+            if not (wide and mode == "b32"):
+                out.append(long("ld {dst} {ty} {src}", fixed, needs=["sm11", "compute"], **plain))
+            else:
+                out.append(long("ld {dst} {ty} {src}", fixed, needs=["sm11", "compute", "!gt200+"], **plain))
+                out.append(long("ld {dst} {ty} {src}", fixed | {LOCK: 0}, needs=["compute", "gt200+"], **plain))
+                out.append(long("ld lock {cdst} {dst} {ty} {src}", fixed | {LOCK: 1}, cdst=FCDST, lock=True, **plain,
+                                needs=["compute", "gt200+"], ignored=Long.cdst_en.mask))
     return out
 
 
@@ -99,12 +101,14 @@ def _shared_store_forms() -> list[Any]:
         fixed = {Long.op: 0, Long.sub: 7} | ({byte: 1} if size == 1 else {byte: 0, Long.m1: int(size == 4)})
         data = choice(when({full: 0}, half(Long.src3)), when({full: 1}, word(Long.src3)))
         target = _indirect("s", size, 32)
-        if size == 4:
-            out.append(long("st unlock {ty} {dst} {src}", fixed | {LOCK: 1}, name="st", ty=Literal(name),
-                            dst=target, src=data, needs=["compute", "gt200+"], unlock=True))
-            fixed |= {LOCK: 0}
-        out.append(long("st {ty} {dst} {src}", fixed, name="st", ty=Literal(name), dst=target, src=data,
-                        needs="compute"))
+        plain: dict[str, Any] = {"name": "st", "ty": Literal(name), "dst": target, "src": data}
+        if size < 4:
+            out.append(long("st {ty} {dst} {src}", fixed, needs="compute", **plain))
+        else:
+            out.append(long("st {ty} {dst} {src}", fixed, needs=["compute", "!gt200+"], **plain))
+            out.append(long("st {ty} {dst} {src}", fixed | {LOCK: 0}, needs=["compute", "gt200+"], **plain))
+            out.append(long("st unlock {ty} {dst} {src}", fixed | {LOCK: 1}, needs=["compute", "gt200+"], unlock=True,
+                            **plain))
     return out
 
 
@@ -158,7 +162,7 @@ def st_l(name, ty, dst, src):
 
 @tesla.insn(
     [long("{lanes} ld b32 {dst} {src}", {Long.op: 0, Long.sub: 0, Long.m1: 1, Long.src1_s: 1}, name="ld", lanes=LANES,
-          dst=LDST, src=Memory("a", bits(9, 22), 4, 4, 32, address=Long.areg, increment=Long.postinc),
+          dst=LDST, src=Memory("a", Long.src1, 4, 4, 32, address=Long.areg),
           needs=ATTRIBUTE_PROGRAMS, lacking=NO_OUTPUT)],
     ref=Ref("001", "Opcode map: ld a[]"), see=[Ref("tesla", "7.1")],
 )
@@ -169,7 +173,7 @@ def ld_a(name, dst, src, lanes=15):
 
 @tesla.insn(
     [long("st b32 {dst} {src}", {Long.op: 0, Long.sub: 4, w1(22, 23): 3}, name="st",
-          dst=Memory("o", bits(9, 22), 4, 4, 32, address=Long.areg, increment=Long.postinc), src=word(Long.src3),
+          dst=Memory("o", bits(9, 22), 4, 4, 32, address=Long.areg), src=word(Long.src3),
           needs=ATTRIBUTE_PROGRAMS, lacking=NO_OUTPUT)],
     ref=Ref("001", "Opcode map: st o[]"), see=[Ref("tesla", "7.1")],
 )

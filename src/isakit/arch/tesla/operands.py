@@ -405,8 +405,10 @@ class Memory(Part):
         off = self._offset(word)
         if self._incremented(word):
             inner = (f"$a{a}" if a else "0x0") + "++" + f"{off:#x}"
+        elif a:
+            inner = f"$a{a}+{off:#x}" if off else f"$a{a}"
         else:
-            inner = f"$a{a}+{off:#x}" if a else f"{off:#x}"
+            inner = f"{off:#x}"
         return f"{self.mode + ' ' if self.mode else ''}{self._space(word)}[{inner}]"
 
     def error(self, word: int) -> str | None:
@@ -525,12 +527,8 @@ class Memory(Part):
         plain = f"{{{self.offset.expression()}{scale}:#x}}"
         if self.address is None:
             return f"f'{lead}{bank}[{plain}]'"
-        n = 1 << self.address.width
-        base = keep(tuple(f"$a{i}+" if i else "" for i in range(n)))
-        direct = f"f'{lead}{bank}[{{{base}[{self.address.expression()}]}}{plain}]'"
-        if self.increment is None:
-            return direct
-        return f"({keep(self)}.padded(w) if w&{self.increment.mask} else {direct})"
+        slow = self.address.mask | (self.increment.mask if self.increment is not None else 0)
+        return f"({keep(self)}.padded(w) if w&{slow} else f'{lead}{bank}[{plain}]')"
 
     def padded(self, word: int) -> str:
         """The text with a leading blank, for generated code."""
@@ -743,12 +741,17 @@ def _shared(layout: Any, width: int, signs: str, areg_field: Field) -> list[Any]
     return out
 
 
-def lsrc1(width: int = 32, signs: str = "us") -> Choice:
-    """Long source 1: register, s[] (compute), a[] (vertex, geometry) or p[] (geometry). Source: [tesla] 2.4."""
+def lsrc1(width: int = 32, signs: str = "us", strict: bool = True) -> Choice:
+    """Long source 1: register, s[] (compute), a[] (vertex, geometry) or p[] (geometry). Source: [tesla] 2.4.
+
+    Both c[] selectors set mean p[]; outside geometry programs that is taken as illegal, except (not `strict`) for
+    instructions without c[] operands, which were seen to ignore the selectors.
+    """
     both = {Long.src2_c: 1, Long.src3_c: 1}
-    primitive = Memory("p", Long.src1, 4, 4, width, address=Long.areg, increment=Long.postinc)
+    primitive = Memory("p", Long.src1, 4, 4, width, address=Long.areg)
     return choice(
         when(both, primitive, needs="geometry"),
+        *([when(both, Illegal())] if strict else []),
         *[a for a in _shared(Long, width, signs, Long.areg)],
         when({Long.src1_s: 1}, Memory("a", Long.src1, 4, 4, width), needs=ATTRIBUTE_PROGRAMS),
         when({Long.src1_s: 1}, Illegal()),
@@ -777,7 +780,8 @@ def _lsrc23(f: Field, mine: Field, other: Field, width: int) -> Choice:
     return choice(
         when({mine: 0}, register),
         when({mine: 1, other: 0, Long.src1_s: 0}, _lconst(f, width, True)),
-        when({mine: 1, other: 0, Long.src1_s: 1}, _lconst(f, width, False)),
+        when({mine: 1, other: 0, Long.src1_s: 1}, _lconst(f, width, False), needs=COMPUTE_ONLY),
+        when({mine: 1, other: 0, Long.src1_s: 1}, _lconst(f, width, True)),
         when({mine: 1, other: 1, Long.src1_s: 0}, _lconst(f, width, False), needs="geometry"),
         when({mine: 1, other: 1, Long.src1_s: 1}, register, needs="geometry"),
         when({mine: 1, other: 1}, Illegal()),
@@ -790,13 +794,16 @@ def ssrc1(width: int = 32, signs: str = "us", layout: Any = Short) -> Choice:
     primitive = []
     if layout is Short:
         primitive = [when({Short.src1_s: 1, Short.src2_c: 1},
-                          Memory("p", Short.src1, 4, 4, width, address=Short.areg, increment=Short.postinc),
-                          needs="geometry"),
+                          Memory("p", Short.src1, 4, 4, width, address=Short.areg), needs="geometry"),
                      when({Short.src1_s: 1, Short.src2_c: 1}, Illegal())]
+        attribute = when({Short.src1_s: 1}, Memory("a", Short.src1, 4, 4, width), needs=ATTRIBUTE_PROGRAMS)
+    else:
+        attribute = when({layout.src1_s: 1}, Memory("p", layout.src1, 4, 4, width, address=layout.areg),
+                         needs="geometry")
     return choice(
         *primitive,
         *_shared(layout, width, signs, layout.areg),
-        when({layout.src1_s: 1}, Memory("a", layout.src1, 4, 4, width), needs=ATTRIBUTE_PROGRAMS),
+        attribute,
         when({layout.src1_s: 1}, Illegal()),
         when({layout.src1_s: 0}, register),
     )
