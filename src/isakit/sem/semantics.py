@@ -32,7 +32,7 @@ def trace_of(form: Form, word: int) -> Trace:
 
     Raises NotModelled for an instruction without semantics.
     """
-    key = form, word & form.static_mask
+    key = form, form.static_word(word)
     trace = _traces.get(key)
     if trace is None:
         trace = _traces[key] = _trace(form, word)

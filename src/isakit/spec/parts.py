@@ -108,6 +108,14 @@ class Part:
         """Bits that select what the semantics does (as opposed to register numbers and immediates)."""
         return 0
 
+    def static_word(self, word: int) -> int:
+        """The bits of `word` that select what the semantics does, the others 0.
+
+        Narrower than `static_mask` where only some values of a field matter (register numbers that alias another
+        file). Words with equal static bits must have the same meaning apart from field values.
+        """
+        return word & self.static_mask()
+
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         """All readings of the tokens from `k`."""
         raise NotImplementedError
@@ -626,6 +634,12 @@ class Choice(Part):
             out |= a.when.mask | a.part.static_mask() | (a.unless.mask if a.unless else 0)
         return out
 
+    def static_word(self, word: int) -> int:
+        p, selectors = self.pick(word), 0
+        for a in self.alternatives:
+            selectors |= a.when.mask | (a.unless.mask if a.unless else 0)
+        return word & selectors | (p.static_word(word) if p else 0)
+
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         for i, a in enumerate(self.alternatives):
             if isinstance(a.part, Illegal):
@@ -747,6 +761,12 @@ class Seq(Part):
         out = 0
         for p in self.parts:
             out |= p.static_mask()
+        return out
+
+    def static_word(self, word: int) -> int:
+        out = 0
+        for p in self.parts:
+            out |= p.static_word(word)
         return out
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:

@@ -106,6 +106,14 @@ class Form:
                 out |= p.static_mask()
         return out
 
+    def static_word(self, word: int) -> int:
+        """The bits of `word` that select the trace, the others 0."""
+        out = 0
+        for name, p in self.parts.items():
+            if name not in self.control:
+                out |= p.static_word(word)
+        return out
+
     @cached_property
     def base(self) -> int:
         """The word before any part is put in: fixed and default bits."""
