@@ -15,13 +15,17 @@ from isakit.spec.record import Form
 
 @dataclass(frozen=True, eq=False)
 class CompiledForm:
-    """The functions of one form, each taking the instruction word."""
+    """The functions of one form, each taking the instruction word.
+
+    `addressed`: the text also depends on the address; then `form.text(word, address)` gives it.
+    """
 
     form: Form
     text: Callable[[int], str]
     error: Callable[[int], str | None]
     unexplained: Callable[[int], int]
     source: str
+    addressed: bool = False
 
 
 class _Namespace:
@@ -71,7 +75,8 @@ def compile_form(form: Form) -> CompiledForm:
     )
     names = dict(space.names)
     exec(compile(source, f"<form {form.layout.name}>", "exec"), names)
-    return CompiledForm(form, names["text"], names["error"], names["unexplained"], source)
+    return CompiledForm(form, names["text"], names["error"], names["unexplained"], source,
+                        any(p.addressed for p in form.parts.values()))
 
 
 def _fold_literals(pieces: list[str]) -> list[str]:

@@ -71,25 +71,28 @@ class Encoder:
         return out
 
     def encodings(self, tokens: list[Token], symbol: Symbol | None = None, *, flip: int = 0,
-                  forms: list[Form] | None = None) -> Iterator[Encoded]:
-        """Every legal encoding, in order of preference; `flip` bits are inverted in the result."""
+                  forms: list[Form] | None = None, address: int = 0) -> Iterator[Encoded]:
+        """Every legal encoding, in order of preference; `flip` bits are inverted in the result.
+
+        `address` is where the instruction will stand, in units of code.
+        """
         for form in self.forms(tokens) if forms is None else forms:
-            stream = Stream(tokens, symbol)
+            stream = Stream(tokens, symbol, address)
             for bits in match(form, stream):
                 word = (bits.value | form.base & ~bits.mask) ^ flip
                 if form.matches(word) and form.error(word) is None:
                     yield Encoded(form, word, frozenset(stream.symbols_used))
 
-    def diagnose(self, tokens: list[Token], symbol: Symbol | None = None) -> Miss:
+    def diagnose(self, tokens: list[Token], symbol: Symbol | None = None, address: int = 0) -> Miss:
         """Explain why nothing encodes."""
         forms = self.forms(tokens)
         if not forms:
             return self._unknown_name(tokens)
         best: tuple[int, list[str], Form] | None = None
-        conflicts: list[str] = []
+        conflicts: list[tuple[int, str]] = []
         illegal: list[str] = []
         for form in forms:
-            stream = Stream(tokens, symbol)
+            stream = Stream(tokens, symbol, address)
             for bits in match(form, stream, conflicts):
                 word = bits.value | form.base & ~bits.mask
                 error = form.error(word)
@@ -102,7 +105,9 @@ class Encoder:
         if illegal:
             return Miss(0, f"these operands are the decode error {illegal[0]}")
         if conflicts:
-            return Miss(0, conflicts[0], tuple(dict.fromkeys(conflicts[1:])))
+            # The reading that got furthest is the one that was meant.
+            reasons = list(dict.fromkeys(text for _, text in sorted(conflicts, key=lambda c: -c[0])))
+            return Miss(0, reasons[0], tuple(reasons[1:4]))
         assert best is not None
         at, expected, form = best
         if at >= len(tokens):
@@ -130,12 +135,14 @@ class Encoder:
         return Miss(0, "no instruction name")
 
 
-def match(form: Form, stream: Stream, conflicts: list[str] | None = None) -> Iterator[Bits]:
+def match(form: Form, stream: Stream, conflicts: list[tuple[int, str]] | None = None) -> Iterator[Bits]:
     """All readings of the stream as `form`, as the bits they determine together with the fixed ones."""
     yield from _match(form, stream, 0, 0, form.fixed, conflicts)
 
 
-def _match(form: Form, s: Stream, item: int, k: int, so_far: Bits, conflicts: list[str] | None) -> Iterator[Bits]:
+def _match(
+    form: Form, s: Stream, item: int, k: int, so_far: Bits, conflicts: list[tuple[int, str]] | None
+) -> Iterator[Bits]:
     if item == len(form.syntax):
         if k == len(s):
             yield so_far
@@ -155,10 +162,12 @@ def _match(form: Form, s: Stream, item: int, k: int, so_far: Bits, conflicts: li
             yield from _match(form, s, item + 1, n, both, conflicts)
         elif conflicts is not None:
             shared = (so_far.value ^ b.value) & so_far.mask & b.mask
-            conflicts.append(_conflict(form, name[1:-1], shared))
+            conflicts.append((item, _conflict(form, name[1:-1], shared)))
 
 
 def _conflict(form: Form, name: str, shared: int) -> str:
+    if name in form.sharing:
+        return form.sharing[name]
     others = [n for n, p in form.parts.items() if n != name and p.possible() & shared]
     what = f"`{'`, `'.join(others)}`" if others else "the opcode"
     return f"operand `{name}` shares bits {shared:#x} with {what} in the {form.layout.name} form; " \

@@ -77,7 +77,7 @@ class Instruction:
         c = self.compiled
         if c is None or self.error is not None:
             return ".word " + " ".join(f"{w:#010x}" for w in self.words)
-        t = c.text(self.word)
+        t = self._text_of(c)
         odd = c.unexplained(self.word)
         if self.units > 1 and self.decoder.shortens(self, t):
             t = "long " + t
@@ -88,7 +88,15 @@ class Instruction:
         """The text without the markers for forced long forms and unexplained bits; for words that cannot be decoded,
         the best reading with `???` in place of what is illegal.
         """
-        return self.compiled.text(self.word) if self.compiled else "???"
+        return self._text_of(self.compiled) if self.compiled else "???"
+
+    @property
+    def unit_address(self) -> int:
+        """Address in units of code."""
+        return self.address // self.decoder.view.variant.unit_bytes
+
+    def _text_of(self, c: CompiledForm) -> str:
+        return c.form.text(self.word, self.unit_address) if c.addressed else c.text(self.word)
 
     @property
     def mnemonic(self) -> str:
@@ -107,7 +115,8 @@ class Instruction:
         form = self.form
         if form is None or self.error is not None:
             return ()
-        texts = [form.parts[i[1:-1]].text(self.word) for i in form.syntax if i[0] == "{" and i != "{name}"]
+        at = self.unit_address
+        texts = [form.parts[i[1:-1]].text_at(self.word, at) for i in form.syntax if i[0] == "{" and i != "{name}"]
         return tuple(t for t in texts if t)
 
     @property

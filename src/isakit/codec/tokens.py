@@ -76,10 +76,16 @@ _MAX_DEPTH = 64
 
 
 class Stream:
-    """Tokens with symbols; remembers the furthest place where something else was expected."""
+    """Tokens with symbols; remembers the furthest place where something else was expected.
 
-    def __init__(self, tokens: list[Token], symbol: Callable[[str], int | None] | None = None) -> None:
+    `address` is where the instruction will stand, in units of code.
+    """
+
+    def __init__(
+        self, tokens: list[Token], symbol: Callable[[str], int | None] | None = None, address: int = 0
+    ) -> None:
         self.tokens = tokens
+        self.address = address
         self._symbol = symbol
         self.furthest = -1
         self.expected: list[str] = []

@@ -82,6 +82,8 @@ class InstructionSet:
     prefixes: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset({"dst", "cdst"})
     default_variant: str = ""
+    #: branch targets and labels count units of code instead of bytes
+    word_addressed: bool = False
 
     def insn(
         self,

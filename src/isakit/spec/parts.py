@@ -31,6 +31,11 @@ class Binder(Protocol):
 class TokenStream(Protocol):
     """What a part needs from the assembler to parse itself."""
 
+    @property
+    def address(self) -> int:
+        """Address of the instruction being assembled, in units of code."""
+        ...
+
     def text(self, k: int) -> str:
         """Token `k`, or the empty string past the end."""
         ...
@@ -83,6 +88,8 @@ class Part:
 
     #: a static part is bound to a plain Python value and becomes part of the trace key
     static = False
+    #: the text depends on where the instruction stands (a relative branch that prints its target): see `text_at`
+    addressed = False
 
     def resolve(self, ctx: Context) -> Part:
         """The part as it is in a context: alternatives that do not exist there are gone."""
@@ -91,6 +98,10 @@ class Part:
     def text(self, word: int) -> str:
         """Canonical text, empty when nothing is printed."""
         raise NotImplementedError
+
+    def text_at(self, word: int, address: int) -> str:
+        """Canonical text of an instruction at `address` (in units of code)."""
+        return self.text(word)
 
     def error(self, word: int) -> str | None:
         """The decode error these bits give, or None."""

@@ -68,6 +68,7 @@ class Form:
     `syntax` items are part names (`{name}`) or literal words. `constants` are static arguments of the semantics that
     have no bits. `ignored` are bits known to have no effect. `needs` are features without which the form is the decode
     error `lacking`. `control` names the parts that the machine handles and the semantics function does not receive.
+    `sharing` says in words, by part name, why a part's bits may be taken by another part.
     """
 
     layout: Layout
@@ -83,6 +84,7 @@ class Form:
     refusals: tuple[Refusal, ...] = ()
     control: frozenset[str] = frozenset()
     record: Record | None = None
+    sharing: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def units(self) -> int:
@@ -149,11 +151,11 @@ class Form:
         """Set bits that are neither fixed, nor claimed, nor known to be ignored."""
         return self.unexplained(word) & ~self.ignored
 
-    def text(self, word: int) -> str:
-        """Canonical text without the marker for unexplained bits."""
+    def text(self, word: int, address: int = 0) -> str:
+        """Canonical text without the marker for unexplained bits; `address` counts units of code."""
         out: list[str] = []
         for item in self.syntax:
-            t = self.parts[item[1:-1]].text(word) if item[0] == "{" else item
+            t = self.parts[item[1:-1]].text_at(word, address) if item[0] == "{" else item
             if t:
                 out.append(t)
         return join_words(out)
@@ -243,6 +245,7 @@ def make_form(
     lacking: str = "ILLEGAL_OPCODE",
     refusals: Sequence[Refusal] = (),
     control: Sequence[str] = (),
+    sharing: Mapping[str, str] | None = None,
 ) -> Form:
     """Build a form; values in `parts` that are not parts become constants of the semantics."""
     bits = layout.fixed.join(where(dict(fixed)))
@@ -261,4 +264,5 @@ def make_form(
     return Form(
         layout, bits, real, tuple(items), constants, tuple(where(dict(u)) for u in unless), ignored,
         layout.default if default is None else default, needs_set(needs), lacking, tuple(refusals), frozenset(control),
+        sharing=dict(sharing or {}),
     )
