@@ -117,12 +117,12 @@ def atomic(space: str, name: str, address: Value, *operands: Value, size: int, *
     return result
 
 
-def machine(name: str, width: int, *args: Value, **attrs: Any) -> Value:
+def machine(name: str, width: int, /, *args: Value, **attrs: Any) -> Value:
     """A value only the machine knows: lane number, a counter, another lane's value, a vote."""
     return Value("machine", width, args, (name, _attrs(attrs)))
 
 
-def control(name: str, *args: Value, **attrs: Any) -> None:
+def control(name: str, /, *args: Value, **attrs: Any) -> None:
     """Ask the machine for a control action (branch, call, barrier, exit ...)."""
     current().effects.append(Effect("control", name, args, None, _attrs(attrs)))
 
