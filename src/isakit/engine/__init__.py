@@ -1,0 +1,8 @@
+"""Ways to run traces. `reference` turns a trace into Python; every other engine is compared with it."""
+
+from __future__ import annotations
+
+from isakit.engine.protocol import Control, Lanes, LaneState
+from isakit.engine.reference import Compiled, compile_trace, evaluate
+
+__all__ = ["Compiled", "Control", "LaneState", "Lanes", "compile_trace", "evaluate"]

@@ -1,0 +1,124 @@
+"""What an engine and a machine agree on: selected lanes, the state an engine works on, control requests.
+
+A machine owns registers and memories and decides who executes; an engine computes. NumPy style works on many lanes at
+once (arrays with one element per selected lane), scalar style on one lane (plain ints).
+
+| width of a value | NumPy style | scalar style |
+|---|---|---|
+| 1 bit | bool array | int |
+| 2..32 bits | uint32 array | int |
+| 33..64 bits | uint64 array | int |
+| more | object array of ints; `(low, high)` pair of uint64 arrays for 16-byte memory accesses | int |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Lanes:
+    """The lanes an instruction runs on.
+
+    `sel`: which lanes of the lane axis take part (a slice with explicit start and stop and step 1, or an index array);
+    `active`: bool array of shape [count], or None when every selected lane executes; `count`: number of selected lanes.
+    """
+
+    __slots__ = ("_numbers", "active", "count", "sel")
+
+    def __init__(self, sel: slice | Array, count: int, active: Array | None = None) -> None:
+        self.sel, self.count, self.active = sel, count, active
+        self._numbers: Array | None = None
+
+    @classmethod
+    def span(cls, start: int, count: int, active: Array | None = None) -> Lanes:
+        """`count` neighbouring lanes from `start` on: the fast form."""
+        return cls(slice(start, start + count), count, active)
+
+    @property
+    def numbers(self) -> Array:
+        """Positions on the lane axis, shape [count] (computed once)."""
+        numbers = self._numbers
+        if numbers is None:
+            sel = self.sel
+            numbers = sel if isinstance(sel, np.ndarray) else np.arange(sel.start, sel.start + self.count)
+            self._numbers = numbers
+        return numbers
+
+    @property
+    def mask(self) -> Array:
+        """Executing lanes as a bool array of shape [count], whatever `active` is."""
+        return np.ones(self.count, bool) if self.active is None else self.active
+
+    def where(self, condition: Array) -> Lanes:
+        """The same selection, executing only where `condition` (bool, shape [count]) holds too."""
+        lanes = Lanes(self.sel, self.count, condition if self.active is None else self.active & condition)
+        lanes._numbers = self._numbers
+        return lanes
+
+
+class Control(NamedTuple):
+    """A control request with its operands evaluated: arrays for lane values, ints for uniform ones."""
+
+    name: str
+    args: tuple[Any, ...]
+    attrs: Mapping[str, Any]
+
+
+class LaneState(Protocol):
+    """What a machine gives to an engine.
+
+    NumPy style: addresses, stored values and atomic operands are arrays of shape [count] in the representation of the
+    module docstring, also when they are the same in all lanes. Results have shape [count], any unsigned or bool dtype
+    wide enough (or a plain int for "the same in every lane"), hold 0 in lanes that do not execute, and are fresh: never
+    a view of memory or of a register. `lanes` is narrowed by the effect's condition. Arrays passed in may be views of
+    registers: read them before changing anything, keep none.
+
+    Scalar style: everything is a plain int and `lanes` is whatever the caller of `run` passed.
+    """
+
+    files: Mapping[str, Any]
+    """Register file name -> array [registers, lanes_total] of bool, uint8, uint16, uint32, uint64 or object; scalar
+    style: list of ints. One element holds one register; a write of fewer bits zero-extends."""
+
+    def load(self, space: str, address: Any, size: int, attrs: Mapping[str, Any], lanes: Any) -> Any:
+        """`size` bytes, little-endian, as unsigned numbers. NumPy style and 16 bytes: a pair (low, high) of uint64."""
+        ...
+
+    def store(self, space: str, address: Any, value: Any, size: int, attrs: Mapping[str, Any], lanes: Any) -> None:
+        """Store the low `size` bytes. NumPy style and 16 bytes: `value` is a pair (low, high) of uint64 arrays."""
+        ...
+
+    def atomic(
+        self,
+        space: str,
+        op: str,
+        address: Any,
+        operands: Sequence[Any],
+        size: int,
+        attrs: Mapping[str, Any],
+        lanes: Any,
+    ) -> Any:
+        """Read-modify-write lane by lane in ascending order; returns the old values."""
+        ...
+
+    def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Any) -> Any:
+        """Lane number, counters, other lanes' values, votes. Arguments: arrays for lane values, ints for uniform."""
+        ...
+
+    def trap(self, kind: str, lanes_mask: Any) -> None:
+        """A fault in the lanes of the bool array (scalar style: True); called only when there is one."""
+        ...
+
+
+class DelayedWrites(Protocol):
+    """Scalar machines with a visible pipeline also take writes that land later."""
+
+    def delayed_write(self, file: str, index: int, value: int, attrs: Mapping[str, Any]) -> None:
+        """A write with `latency` > 1 or `delayed` among its attrs; the machine applies it when its time has come."""
+        ...
