@@ -78,7 +78,9 @@ def f32_mad(a: Value, b: Value, c: Value, *, zero_wins: bool = False) -> Value:
     No operand zero: p = a * b cut to 24 significant bits (any exponent), r = p + c rounded to nearest even on the grid
     that denormals would have (multiples of 2**-149), and |r| < 2**-126 becomes a zero of r's sign. Exact cancellation
     gives +0. Some operand zero: f32_add(f32_mul(a, b), c), where the product is rounded to nearest and flushed.
-    NaN results are 0x7fffffff. With `zero_wins` a zero a or b gives f32_add(c, +0) even against infinity and NaN.
+    A host can do the first case in f64, where a * b is exact and p + c is one addition, only if that addition rounds
+    to odd before the last rounding. NaN results are 0x7fffffff. With `zero_wins` a zero a or b gives f32_add(c, +0),
+    even against infinity and NaN.
     """
     x, y, z = unpack(a, F32, flushing=True), unpack(b, F32, flushing=True), unpack(c, F32, flushing=True)
     sign, no_product = x.sign ^ y.sign, x.zero | y.zero

@@ -28,12 +28,14 @@ _FALLING = {"rcp": (True, False), "rsqrt": (True, False), "sin": (False, True), 
 def truncated_square(v: Value) -> Value:
     """About v*v / 2**19 of a 17-bit number in 32 bits: partial products are cut to whole numbers before they are added.
 
-    (sum over the set bits i of v >> (18 - i)) >> 1.
+    (sum over the set bits i of v >> (18 - i)) >> 1, which keeps the products of two bits i, j with i + j >= 18. Here
+    each pair is counted once, at its upper bit; the last shift takes off what is left of bit 9 times itself.
     """
     total = const(0, 32)
-    for i in range(2, 17):
-        total = total + ((v >> (18 - i)) & v.bit(i).sext(32))
-    return total >> 1
+    for j in range(10, 17):
+        lower = (v & (mask(j) ^ mask(18 - j))) >> (18 - j)
+        total = total + select(v.bit(j), lower + (1 << (2 * j - 19)), 0)
+    return total
 
 
 def interpolate(name: str, argument: Value) -> Value:
