@@ -5,7 +5,9 @@ from isakit.arch.tesla import data
 from isakit.arch.tesla import memory
 from isakit.arch.tesla import atomics
 from isakit.arch.tesla import integer
+from isakit.arch.tesla import float32
+from isakit.arch.tesla import sfu
 from isakit.arch.tesla import control
 from isakit.arch.tesla.tesla import tesla
 
-__all__ = ["atomics", "control", "data", "integer", "memory", "tesla"]
+__all__ = ["atomics", "control", "data", "float32", "integer", "memory", "sfu", "tesla"]
