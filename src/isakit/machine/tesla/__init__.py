@@ -1,0 +1,30 @@
+"""Architectural state and control of the Tesla ISA: warps, divergence stack, blocks, memory spaces."""
+
+from __future__ import annotations
+
+from isakit.machine.tesla.block import Block, Warp
+from isakit.machine.tesla.chips import CHIPS, Chip
+from isakit.machine.tesla.choices import Choices
+from isakit.machine.tesla.code import Code, needed_registers
+from isakit.machine.tesla.launch import Launch, pack_block
+from isakit.machine.tesla.machine import Machine, Stats
+from isakit.machine.tesla.memory import DeviceMemory
+from isakit.machine.tesla.spaces import LinearWindow, PitchWindow, Window
+
+__all__ = [
+    "CHIPS",
+    "Block",
+    "Chip",
+    "Choices",
+    "Code",
+    "DeviceMemory",
+    "Launch",
+    "LinearWindow",
+    "Machine",
+    "PitchWindow",
+    "Stats",
+    "Warp",
+    "Window",
+    "needed_registers",
+    "pack_block",
+]

@@ -1,0 +1,64 @@
+"""What the documents leave open, as switches with documented defaults.
+
+Every field names a question the sources do not settle ([tesla] 14); the default is the decision the reference takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+PerformanceCounter = Literal["none", "instructions", "branches", "divergent_branches", "pm_events"]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Answers to open questions. Source: [tesla] 9.2, 9.3, 14; all are inferred unless a field says otherwise.
+
+    Attributes:
+        first: which side of a divergent branch runs first. Patent claims describe a token that holds the not-taken
+            lanes, so the taken side goes first.
+        join: whether an instruction with the `join` tail takes its token off the stack before it executes or after.
+        stack_entries: entries a warp's divergence stack can hold (the hardware's limit is set by STACK_SIZE_LOG).
+        stack_overflow: `fault` raises STACK_OVERFLOW, `ignore` loses the entry.
+        wrong_entry: what `ret` does when the nearest entry that is no branch is a break entry (and `brk` with a call
+            entry): `continue` unwinds through it, `fault` raises STACK_MISMATCH.
+        brk_without_entry: the fault of `brk` with no break entry on the stack.
+        call_limit_log: the CALL_LIMIT_LOG register: 0 allows no limited call, 1-8 allow 2**(n-1), 15 any number.
+            A limited call beyond the limit falls through.
+        barrier_all: what `all` and a count of 0xfff mean: `block` is every warp of the block, `unfinished` leaves out
+            warps that have ended.
+        out_of_range: an access outside its space: `fault`, or `ignore` (loads give 0, stores do nothing).
+        misaligned: an address that is no multiple of the access size: `fault`, or `truncate` (low bits dropped).
+        drop_unallocated: an instruction whose destination register is not allocated does nothing at all (g[] loads and
+            atomics still access memory). Off: only the register write is lost.
+        nonzero_a56: writing $a5 or $a6: `fault` or `ignore`.
+        brkpt: `fault` raises BREAKPOINT, `ignore` continues.
+        pm_counters: what $pm0-$pm3 count, per warp.
+        clock_step: what $clock advances per instruction of the warp (four cycles feed 32 lanes through 8 cores).
+    """
+
+    first: Literal["taken", "fallthrough"] = "taken"
+    join: Literal["before", "after"] = "before"
+    stack_entries: int = 4096
+    stack_overflow: Literal["fault", "ignore"] = "fault"
+    wrong_entry: Literal["continue", "fault"] = "continue"
+    brk_without_entry: Literal["STACK_UNDERFLOW", "STACK_MISMATCH"] = "STACK_UNDERFLOW"
+    call_limit_log: int = 15
+    barrier_all: Literal["block", "unfinished"] = "block"
+    out_of_range: Literal["fault", "ignore"] = "fault"
+    misaligned: Literal["fault", "truncate"] = "fault"
+    drop_unallocated: bool = True
+    nonzero_a56: Literal["fault", "ignore"] = "fault"
+    brkpt: Literal["fault", "ignore"] = "fault"
+    pm_counters: tuple[PerformanceCounter, ...] = ("none",) * 4
+    clock_step: int = 4
+
+    @property
+    def call_limit(self) -> int:
+        """Limited calls that may be open at once; a number no stack reaches when unlimited."""
+        log = self.call_limit_log
+        return 0 if log == 0 else 1 << 30 if log == 15 else 1 << (log - 1)
+
+
+DEFAULT = Choices()

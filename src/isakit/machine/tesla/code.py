@@ -1,0 +1,185 @@
+"""Code prepared for execution: every instruction decoded and compiled once, when it is first reached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from isakit.codec.decoder import Decoder
+from isakit.codec.instruction import Instruction
+from isakit.engine import Compiled, compile_trace
+from isakit.errors import NotModelled
+from isakit.sem.semantics import bind_control, fields_of, trace_of
+from isakit.sem.trace import Trace, control, tracing
+from isakit.sem.value import INTEGER_MEANING, Value
+from isakit.spec.record import Form
+
+_compiled: dict[Trace, Compiled] = {}
+_guards: dict[tuple[Form, int], Compiled | bool | None] = {}
+
+
+@dataclass(eq=False, slots=True)
+class Op:
+    """One instruction at one address.
+
+    Attributes:
+        pc, following: byte addresses of it and of the next instruction.
+        error: the decode error to fault with, or None.
+        missing: why the machine cannot execute it, or None.
+        body: the compiled meaning, None when there is nothing to compute; `params` are its field values.
+        guard: the compiled condition, None when it always holds; `never` says it holds nowhere.
+        join, exit: the tails.
+        controls: the body asks the machine for control actions.
+        dropped: the whole instruction does nothing, because its destination is not allocated.
+        fixed_a: $a registers written that always read 0.
+        plain: execution simply goes on with `following`: no control action, no tail.
+    """
+
+    pc: int
+    following: int
+    instruction: Instruction | None = None
+    error: str | None = None
+    missing: NotModelled | None = None
+    body: Compiled | None = None
+    params: tuple[int, ...] = ()
+    guard: Compiled | None = None
+    guard_params: tuple[int, ...] = ()
+    never: bool = False
+    join: bool = False
+    exit: bool = False
+    controls: bool = False
+    dropped: bool = False
+    fixed_a: tuple[int, ...] = ()
+    plain: bool = False
+
+
+def compiled(trace: Trace) -> Compiled:
+    """The NumPy function of a trace, made once."""
+    function = _compiled.get(trace)
+    if function is None:
+        function = _compiled[trace] = compile_trace(trace)
+    return function
+
+
+def _guard_of(form: Form, word: int) -> Compiled | bool | None:
+    """The compiled guard, None for always, False for never."""
+    part = form.parts.get("guard")
+    if part is None or "guard" not in form.control:
+        return None
+    key = form, word & part.static_mask()
+    if key not in _guards:
+        guard = bind_control(form, "guard", word)
+        if guard is None:
+            _guards[key] = None
+        else:
+            holds = guard.holds()
+            if holds.op == "const":
+                _guards[key] = None if holds.attr else False
+            else:
+                with tracing() as trace:
+                    control("guard", holds)
+                _guards[key] = compile_trace(trace)
+    return _guards[key]
+
+
+def uniform_number(value: Value, word: int) -> int:
+    """The number a uniform value has in an instruction word."""
+    if value.op == "const":
+        return value.attr
+    if value.op == "param":
+        return value.attr.get(word)
+    args = [uniform_number(a, word) for a in value.args]
+    return INTEGER_MEANING[value.op](value.width, [a.width for a in value.args], value.attr, list(args))
+
+
+class Code:
+    """Instructions by byte address.
+
+    `units` are the 32-bit words from `address` on; `registers` is the number of allocated registers, which decides what
+    instructions with a higher destination do.
+    """
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        units: Sequence[int],
+        address: int = 0,
+        registers: int = 128,
+        drop_unallocated: bool = True,
+    ) -> None:
+        self.decoder, self.units, self.address, self.registers = decoder, list(units), address, registers
+        self.drop_unallocated = drop_unallocated
+        self._ops: dict[int, Op] = {}
+
+    @property
+    def end(self) -> int:
+        """The address behind the last word."""
+        return self.address + 4 * len(self.units)
+
+    def at(self, pc: int) -> Op:
+        """The instruction at an address; errors are part of it and surface when it is executed."""
+        op = self._ops.get(pc)
+        if op is None:
+            op = self._ops[pc] = self._prepare(pc)
+        return op
+
+    def size_at(self, pc: int) -> int:
+        """Bytes of the instruction at an address."""
+        op = self.at(pc)
+        return op.following - op.pc
+
+    def _prepare(self, pc: int) -> Op:
+        index, odd = divmod(pc - self.address, 4)
+        if odd or not 0 <= index < len(self.units):
+            return Op(pc, pc + 4, error="CODE_OUT_OF_RANGE")
+        n = self.decoder.isa.length(self.units[index])
+        instruction = self.decoder.decode(self.units[index : index + n], pc)[0]
+        op = Op(pc, pc + instruction.size, instruction, instruction.error)
+        form = instruction.form
+        if op.error is not None or form is None:
+            return op
+        word = instruction.word
+        try:
+            trace = trace_of(form, word)
+        except NotModelled as e:
+            op.missing = e
+            return op
+        guard = _guard_of(form, word)
+        if guard is False:
+            op.never = True
+        elif isinstance(guard, Compiled):
+            op.guard, op.guard_params = guard, fields_of(form, word, guard.fields)
+        if "tail" in form.control:
+            tail = bind_control(form, "tail", word)
+            op.join, op.exit = tail == "join", tail == "exit"
+        if trace.effects:
+            op.body = compiled(trace)
+            op.params = fields_of(form, word, op.body.fields)
+        op.controls = bool(trace.of_kind("control"))
+        self._destinations(op, trace, word)
+        op.plain = not (op.controls or op.join or op.exit)
+        return op
+
+    def _destinations(self, op: Op, trace: Trace, word: int) -> None:
+        written = [(e.name, uniform_number(e.args[0], word)) for e in trace.of_kind("write") if e.args[0].uniform]
+        op.fixed_a = tuple(sorted({n for file, n in written if file == "a" and n in (0, 5, 6)}))
+        touches_global = any(e.name.startswith("g") for e in trace.of_kind("load", "store", "atomic"))
+        beyond = any(file == "r" and n >= self.registers for file, n in written)
+        op.dropped = beyond and self.drop_unallocated and not touches_global
+
+
+def needed_registers(instructions: Sequence[Instruction]) -> int:
+    """Registers to allocate for a program that does not say: up to the highest one it writes, at least $r0."""
+    highest = 0
+    for i in instructions:
+        form = i.form
+        if form is None or i.error is not None:
+            continue
+        try:
+            trace = trace_of(form, i.word)
+        except NotModelled:
+            continue
+        for e in trace.of_kind("write"):
+            if e.name == "r" and e.args[0].uniform:
+                highest = max(highest, uniform_number(e.args[0], i.word))
+    return highest + 1

@@ -1,0 +1,134 @@
+"""Everything a launch fixes before the first instruction, and the state it gives to threads and blocks.
+
+Source: [tesla] 10.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from isakit.errors import LaunchError
+from isakit.machine.tesla.chips import Chip
+from isakit.machine.tesla.choices import DEFAULT, Choices
+from isakit.machine.tesla.code import Code
+from isakit.machine.tesla.memory import Array
+from isakit.machine.tesla.spaces import LinearWindow, Window
+
+HEADER_BYTES = 0x10
+PARAM_LIMIT = 64 * 4
+MP_FLAGS = ("mul_zero_wins", "sat_nan", "nonfp_deriv_inf")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A grid of blocks running one program.
+
+    Attributes:
+        code: the program; `entry` is the byte address of its first instruction.
+        grid: blocks in x and y; block: threads in x, y and z.
+        shared_bytes, local_bytes: s[] of a block including header and parameters, l[] of a thread.
+        barriers: barriers allocated.
+        params: raw parameter bytes, placed at s[0x10].
+        constants: c[] bank number -> content.
+        windows: g[] space number -> window of the device memory.
+        flags: multiprocessor flags that are set, of `MP_FLAGS`.
+        limits: whether the chip's limits are enforced.
+    """
+
+    code: Code
+    chip: Chip
+    grid: tuple[int, int]
+    block: tuple[int, int, int]
+    entry: int = 0
+    shared_bytes: int = 0
+    local_bytes: int = 0
+    barriers: int = 16
+    params: bytes = b""
+    constants: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
+    windows: Mapping[int, Window] = field(default_factory=lambda: {14: LinearWindow()})
+    flags: frozenset[str] = frozenset()
+    choices: Choices = DEFAULT
+    limits: bool = True
+
+    @property
+    def threads(self) -> int:
+        """Threads per block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def warps(self) -> int:
+        """Warps per block; the last one may be partly empty."""
+        return -(-self.threads // 32)
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        return self.grid[0] * self.grid[1]
+
+    @property
+    def shared_limit(self) -> int:
+        """Bytes of s[] a block can use: what it asked for, rounded up as the hardware does."""
+        return -(-max(self.shared_bytes, HEADER_BYTES + len(self.params)) // 0x40) * 0x40
+
+    @property
+    def local_limit(self) -> int:
+        """Bytes of l[] a thread can use: a power of two, at least 16; 0 when it asked for none."""
+        return max(16, 1 << (self.local_bytes - 1).bit_length()) if self.local_bytes > 0 else 0
+
+    def check(self) -> None:
+        """Raise LaunchError for what the chip does not allow."""
+        if any(n < 1 for n in (*self.grid, *self.block)):
+            raise LaunchError(f"grid {self.grid} and block {self.block} must be at least 1 in every dimension")
+        if any(n > 0xFFFF for n in (*self.grid, *self.block[:2])) or self.block[2] > 64:
+            raise LaunchError(
+                f"grid {self.grid} or block {self.block} does not fit the 16-bit fields of the launch header"
+            )
+        c = self.chip
+        if len(self.params) > PARAM_LIMIT:
+            raise LaunchError(f"{len(self.params)} bytes of parameters; at most {PARAM_LIMIT}")
+        if self.shared_limit > c.shared_bytes:
+            raise LaunchError(f"{self.shared_limit} bytes of shared memory; {c.variant} has {c.shared_bytes}")
+        if not self.limits:
+            return
+        if self.threads > c.threads_per_block:
+            raise LaunchError(
+                f"{self.threads} threads per block; {c.variant} allows {c.threads_per_block} (limits=False lifts this)"
+            )
+        for name, got, allowed in (("block", self.block, c.block), ("grid", self.grid, c.grid)):
+            if any(n > m for n, m in zip(got, allowed, strict=True)):
+                raise LaunchError(f"{name} {got} exceeds {allowed} of {c.variant}")
+        if self.code.registers * self.threads > c.registers:
+            raise LaunchError(
+                f"{self.code.registers} registers x {self.threads} threads exceed the {c.registers} registers of "
+                f"{c.variant} (limits=False lifts this)"
+            )
+        if self.local_limit > c.local_bytes:
+            raise LaunchError(f"{self.local_limit} bytes of local memory per thread; {c.variant} has {c.local_bytes}")
+
+    def first_registers(self) -> Array:
+        """$r0 of the threads of a block, shape [32 * warps]: tid.x | tid.y << 16 | tid.z << 26."""
+        n = np.arange(self.warps * 32, dtype=np.uint32)
+        x, y, _ = self.block
+        return (n % x) | (n // x % y) << 16 | (n // (x * y)) << 26
+
+    def warp_masks(self) -> list[int]:
+        """The lanes of each warp that exist."""
+        whole, rest = divmod(self.threads, 32)
+        return [0xFFFF_FFFF] * whole + ([(1 << rest) - 1] if rest else [])
+
+    def header(self, block: int) -> bytes:
+        """The launch header at s[0] and the parameters behind it, for a block number (x fastest)."""
+        y, x = divmod(block, self.grid[0])
+        return struct.pack("<8H", 0, *self.block, *self.grid, x, y) + self.params
+
+
+def pack_block(dims: int | Sequence[int], count: int, what: str) -> tuple[int, ...]:
+    """Grid or block dimensions as a tuple of `count` ints; missing ones are 1. Raises LaunchError."""
+    given = (dims,) if isinstance(dims, int | np.integer) else tuple(dims)
+    if not 1 <= len(given) <= count or not all(isinstance(n, int | np.integer) for n in given):
+        raise LaunchError(f"{what} takes 1 to {count} whole numbers, not {dims!r}")
+    return tuple(int(n) for n in given) + (1,) * (count - len(given))

@@ -1,0 +1,387 @@
+"""The machine: runs the blocks of a launch, warp by warp or many warps at once, and stops where a program faults."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from isakit.engine import Control, Lanes
+from isakit.errors import BudgetExceeded, LaunchError, MachineFault
+from isakit.machine.tesla import control
+from isakit.machine.tesla.block import WAITING, Block, Warp
+from isakit.machine.tesla.code import Op
+from isakit.machine.tesla.gang import Gang, Ready
+from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.memory import DeviceMemory, Memory
+from isakit.machine.tesla.spaces import AccessFault, GlobalSpace, OwnSpace
+from isakit.machine.tesla.stack import Stack
+from isakit.machine.tesla.state import State, Trap
+
+RESIDENT_LANES = 1 << 16
+"""Lanes that run side by side; more blocks wait for the next wave."""
+RESIDENT_BYTES = 1 << 28
+"""Local and shared memory of the resident blocks together."""
+
+Until = int | Collection[int] | Callable[["Machine"], object] | None
+
+
+@dataclass
+class Stats:
+    """What a run did.
+
+    Attributes:
+        instructions: thread instructions: every instruction counts once per active lane, whatever its predicate says.
+        warp_instructions: instructions counted once per warp.
+        seconds: wall-clock time spent executing.
+    """
+
+    instructions: int = 0
+    warp_instructions: int = 0
+    seconds: float = 0.0
+
+
+class Machine:
+    """Executes one launch.
+
+    Attributes: `blocks` (the resident blocks: as many as fit, the next ones follow when all have finished), `warps` (of
+    all resident blocks), `stats`, `finished`. After a fault, a budget that ran out or an interrupt the state stays as it
+    was before the instruction and can be inspected.
+    """
+
+    def __init__(self, launch: Launch, device: DeviceMemory, resident_lanes: int = RESIDENT_LANES) -> None:
+        launch.check()
+        self.launch, self.device = launch, device
+        self.stats = Stats()
+        per_block = launch.warps * 32 * launch.local_limit + launch.shared_limit
+        fitting = min(resident_lanes // (32 * launch.warps), RESIDENT_BYTES // per_block)
+        self._wave = max(1, min(launch.blocks, fitting))
+        self._next_block = 0
+        self._ready = Ready()
+        self._running: Gang | None = None
+        self._turn = -1
+        self.blocks: Sequence[Block] = []
+        self.warps: list[Warp] = []
+        self._constants = {n: self._filled(data) for n, data in launch.constants.items()}
+        self._start_wave()
+
+    @staticmethod
+    def _filled(data: bytes) -> Memory:
+        memory = Memory(len(data))
+        memory.bytes[: len(data)] = np.frombuffer(data, np.uint8)
+        return memory
+
+    # --- setting up -------------------------------------------------------------------------------------------------
+    def _start_wave(self) -> None:
+        """Make the next blocks of the grid resident."""
+        launch = self.launch
+        first, count = self._next_block, min(self._wave, launch.blocks - self._next_block)
+        self._next_block += count
+        n = launch.warps
+        self.state = state = State(launch, count * n)
+        limit = launch.shared_limit
+        shared = Memory(limit * count)
+        of_lane = np.arange(32 * n * count) // (32 * n)
+        state.block_of_warp = np.arange(n * count) // n
+        choices = launch.choices
+        state.spaces["s"] = OwnSpace("s", shared, limit, of_lane * limit, choices)
+        local = launch.local_limit
+        if local:
+            lanes = np.arange(32 * n * count)
+            state.spaces["l"] = OwnSpace("l", Memory(local * len(lanes)), local, lanes * local, choices)
+        for k, memory in self._constants.items():
+            state.spaces[f"c{k}"] = OwnSpace(f"c{k}", memory, memory.size, None, choices, writable=False)
+        for k, window in launch.windows.items():
+            state.spaces[f"g{k}"] = GlobalSpace(f"g{k}", self.device, window, choices)
+        state.files["r"][0] = np.tile(launch.first_registers(), count)
+        state.physid = self._physid(first, count)
+        masks = launch.warp_masks()
+        self.blocks, self.warps = [], []
+        for b in range(count):
+            header = launch.header(first + b)
+            view = shared.bytes[b * limit : (b + 1) * limit]
+            view[: len(header)] = np.frombuffer(header, np.uint8)
+            block = Block(launch, first + b, view)
+            block.unfinished = n
+            for i in range(n):
+                stack = Stack(masks[i], launch.entry, choices, launch.code.size_at)
+                block.warps.append(Warp(state, block, i, b * n + i, stack))
+            self.blocks.append(block)
+            self.warps += block.warps
+        self._ready.add(Gang(np.arange(count * n), np.tile(np.array(masks, np.uint32), count), launch.entry))
+
+    def _physid(self, first: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+        """Lane in bits 7:0, warp 15:8, MP 19:16, TPC 23:20; blocks go round the multiprocessors (inferred)."""
+        chip, n = self.launch.chip, self.launch.warps
+        lane = np.arange(32 * n * count, dtype=np.uint32)
+        warp = (lane >> 5) % n
+        mp = (first + lane // (32 * n)) % (chip.tpcs * chip.mps_per_tpc)
+        return ((lane & 31) | warp << 8 | mp % chip.mps_per_tpc << 16 | mp // chip.mps_per_tpc << 20).astype(np.uint32)
+
+    # --- running ----------------------------------------------------------------------------------------------------
+    @property
+    def finished(self) -> bool:
+        """All blocks of the grid have ended."""
+        return not self._ready and not self._waiting() and self._next_block >= self.launch.blocks
+
+    def _waiting(self) -> list[Warp]:
+        return [w for w in self.warps if w.status == WAITING]
+
+    def run(self, until: Until = None, max_instructions: int | None = None) -> bool:
+        """Execute until everything has finished; returns whether it has.
+
+        `until`: a byte address or several (stop when a warp is about to execute one; a warp that stands there already
+        moves on first), or a function of the machine that is asked after every instruction of a warp.
+        `max_instructions` bounds the instructions of this call, counted per warp. Raises MachineFault, BudgetExceeded.
+        """
+        if callable(until):
+            return self._run_stepwise(until, max_instructions)
+        stops = frozenset() if until is None else frozenset({until} if isinstance(until, int) else until)
+        started = time.perf_counter()
+        limit = None if max_instructions is None else self.stats.warp_instructions + max_instructions
+        passing = {int(n) for g in self._ready.gangs if g.pc in stops for n in g.numbers}
+        try:
+            while not self._idle():
+                gang = self._running = self._ready.take()
+                while gang is not None:
+                    if gang.pc in stops and not passing.issuperset(gang.numbers.tolist()):
+                        return False
+                    if passing:
+                        passing.difference_update(gang.numbers.tolist())
+                    self._spend(gang, limit)
+                    gang = self._running = self._advance(gang)
+            return True
+        finally:
+            self._stop(started)
+
+    def _stop(self, started: float) -> None:
+        """Whatever ended a run: nobody is running any more, and the warps' own state is up to date."""
+        if self._running is not None:
+            self._ready.add(self._running)
+            self._running = None
+        self._settle()
+        self.stats.seconds += time.perf_counter() - started
+
+    def _run_stepwise(self, until: Callable[[Machine], object], max_instructions: int | None) -> bool:
+        limit = None if max_instructions is None else self.stats.warp_instructions + max_instructions
+        while self.step(limit=limit) is not None:
+            if until(self):
+                return self.finished
+        return True
+
+    def step(self, warp: Warp | None = None, *, limit: int | None = None) -> Warp | None:
+        """Execute one instruction of one warp and return the warp; None when everything has finished.
+
+        Without `warp` the ready warps take turns. Raises LaunchError for a warp that cannot execute.
+        """
+        started = time.perf_counter()
+        if warp is None:
+            if self._idle():
+                return None
+            numbers = sorted(int(n) for g in self._ready.gangs for n in g.numbers)
+            self._turn = next((n for n in numbers if n > self._turn), numbers[0])
+            warp = self.warps[self._turn]
+        gang = self._ready.take_warp(warp.number)
+        if gang is None or self.warps[warp.number] is not warp:
+            raise LaunchError(f"{warp} cannot execute an instruction")
+        self._running = gang
+        try:
+            self._spend(gang, limit)
+            self._running = self._advance(gang, alone=True)
+        finally:
+            self._stop(started)
+        return warp
+
+    def _idle(self) -> bool:
+        """Nothing left to do; starts the next wave when this one has ended. Raises MachineFault for a deadlock."""
+        if self._ready:
+            return False
+        waiting = self._waiting()
+        if waiting:
+            w = waiting[0]
+            where = ", ".join(
+                sorted({f"barrier {x.barrier}: block {x.block.index} warp {x.index}" for x in waiting})[:8]
+            )
+            raise self.fault("BARRIER_DEADLOCK", w.pc, warp=w, detail=f"every warp that is left waits ({where})")
+        if self._next_block >= self.launch.blocks:
+            return True
+        self._start_wave()
+        self._turn = -1
+        return False
+
+    def _spend(self, gang: Gang, limit: int | None) -> None:
+        if limit is not None and self.stats.warp_instructions + len(gang) > limit:
+            w = self.warps[gang.numbers[0]]
+            raise BudgetExceeded(
+                "TIMEOUT", gang.pc, w.block.index, w.index, detail="the allowed number of instructions is used up"
+            )
+
+    def _settle(self) -> None:
+        """Bring every warp's own pc and instruction count up to date."""
+        for gang in self._ready.gangs:
+            self._flush(gang)
+            for n in gang.numbers:
+                self.warps[n].control.pc = gang.pc
+
+    def _flush(self, gang: Gang) -> None:
+        if gang.pending:
+            self.state.issued[gang.numbers] += gang.pending
+            gang.pending = 0
+
+    # --- one instruction ----------------------------------------------------------------------------------------------
+    def _advance(self, gang: Gang, alone: bool = False) -> Gang | None:
+        """Execute the instruction at the gang's pc; returns the gang if it simply goes on, else queues what it became."""
+        op = self.launch.code.at(gang.pc)
+        if op.error is not None:
+            raise self.fault(op.error, gang.pc, gang=gang, detail=op.instruction.text if op.instruction else "")
+        if op.missing is not None:
+            raise op.missing
+        if op.join and self.launch.choices.join == "before":
+            joined = self._running = self._join(gang, op)
+            if joined is None:
+                return None
+            gang = joined
+        self._ready.clock += 1
+        self.state.pending = gang.pending
+        try:
+            after = self._execute(gang, op)
+        except AccessFault as e:
+            raise self.fault(e.kind, gang.pc, lane=e.lane, space=e.space, address=e.address, detail=e.detail) from None
+        except Trap as e:
+            raise self.fault(e.kind, gang.pc, lane=e.lane) from None
+        return self._continue(after, alone)
+
+    def _execute(self, gang: Gang, op: Op) -> list[Gang]:
+        lanes = gang.lanes
+        self.state.lanes = lanes
+        executing = lanes
+        if op.never:
+            executing = lanes.where(np.zeros(lanes.count, bool))
+        elif op.guard is not None:
+            holds = op.guard.run(self.state, lanes, op.guard_params)[0].args[0]
+            executing = _where(lanes, holds)
+        body = op.body
+        requests: list[Control] = []
+        if body is not None and not op.dropped and (op.controls or executing.active is None or executing.active.any()):
+            if op.fixed_a:
+                self._check_address_registers(op, executing)
+            requests = body.run(self.state, executing, op.params)
+            for n in op.fixed_a:
+                self.state.files["a"][n, lanes.sel] = 0
+        gang.pending += 1
+        n = len(gang)
+        self.stats.warp_instructions += n
+        self.stats.instructions += gang.threads
+        if op.plain:
+            gang.pc = op.following
+            return [gang]
+        after = [gang]
+        if requests:
+            self._flush(gang)
+            after = control.perform(self, gang, op, executing, requests[0])
+        else:
+            gang.pc = op.following
+        if op.exit:
+            after = self._exit(after)
+        elif op.join and self.launch.choices.join == "after":
+            gang.pc = op.pc
+            after = self._joined_after(gang, op)
+        return after
+
+    def _check_address_registers(self, op: Op, lanes: Lanes) -> None:
+        for n in op.fixed_a:
+            if n and self.launch.choices.nonzero_a56 == "fault":
+                lane = int(self.state.lanes.numbers[0])
+                raise self.fault("ILLEGAL_ADDRESS_REGISTER", op.pc, lane=lane, detail=f"$a{n} cannot be written")
+
+    def _continue(self, after: list[Gang], alone: bool) -> Gang | None:
+        if len(after) == 1 and not alone and self._ready.goes_on(after[0]):
+            return after[0]
+        for gang in after:
+            self._flush(gang)
+            self._ready.add(gang)
+        return None
+
+    def _exit(self, gangs: list[Gang]) -> list[Gang]:
+        out: list[Gang] = []
+        for g in gangs:
+            self._flush(g)
+            out += control.each(self, g, lambda w, mask: w.control.exit(), g.masks.tolist())
+        return out
+
+    def _join(self, gang: Gang, op: Op) -> Gang | None:
+        """Take the tokens off before the instruction executes; warps with another path to run leave the gang."""
+        self._flush(gang)
+        complete = np.zeros(len(gang), bool)
+        position = {int(n): k for k, n in enumerate(gang.numbers)}
+
+        def join(w: Warp, mask: int) -> None:
+            complete[position[w.number]] = w.control.join()
+
+        parts = control.each(self, gang, join, gang.masks.tolist())
+        if not complete.all():
+            for part in parts:
+                stays = complete[[position[int(n)] for n in part.numbers]]
+                if not stays.all():
+                    self._ready.add(part.part(~stays, part.pc))
+        if not complete.any():
+            return None
+        numbers = gang.numbers[complete]
+        masks = np.array([self.warps[n].control.active for n in numbers], np.uint32)
+        return Gang(numbers, masks, op.pc)
+
+    def _joined_after(self, gang: Gang, op: Op) -> list[Gang]:
+        self._flush(gang)
+
+        def join(w: Warp, mask: int) -> None:
+            if w.control.join():
+                w.control.pc = op.following
+
+        return control.each(self, gang, join, gang.masks.tolist())
+
+    def split_at_fault(self, gang: Gang, done: list[Gang], k: int) -> None:
+        """Warp `k` of the running gang faults: the ones before it have executed and are queued as `done`."""
+        for part in done:
+            self._ready.add(part)
+        self._running = gang.part(np.arange(len(gang)) >= k, gang.pc)
+
+    def released(self, warps: Iterable[Warp]) -> list[Gang]:
+        """Gangs of warps that waited at a barrier and can go on."""
+        by_pc: dict[int, list[Warp]] = {}
+        for w in warps:
+            by_pc.setdefault(w.control.pc, []).append(w)
+        return [
+            Gang(np.array([w.number for w in ws]), np.array([w.control.active for w in ws], np.uint32), pc)
+            for pc, ws in by_pc.items()
+        ]
+
+    # --- faults -----------------------------------------------------------------------------------------------------
+    def fault(
+        self,
+        kind: str,
+        pc: int,
+        *,
+        warp: Warp | None = None,
+        lane: int | None = None,
+        gang: Gang | None = None,
+        space: str | None = None,
+        address: int | None = None,
+        detail: str = "",
+    ) -> MachineFault:
+        """A fault with its place filled in; `lane` is a position on the lane axis, `gang` stands for its first warp."""
+        if warp is None:
+            number = lane >> 5 if lane is not None else int(gang.numbers[0]) if gang is not None else 0
+            warp = self.warps[number]
+        return MachineFault(
+            kind, pc, warp.block.index, warp.index, None if lane is None else lane & 31, space, address, detail
+        )
+
+
+def _where(lanes: Lanes, holds: Any) -> Lanes:
+    """The lanes that execute: the same object where all do."""
+    if not isinstance(holds, np.ndarray):
+        return lanes if holds else lanes.where(np.zeros(lanes.count, bool))
+    return lanes if holds.all() else lanes.where(holds)
