@@ -36,7 +36,7 @@ class _Namespace:
         self._known: dict[Any, str] = {}
 
     def keep(self, obj: Any) -> str:
-        key = obj if isinstance(obj, tuple) else id(obj)
+        key: Any = obj if isinstance(obj, tuple) else id(obj)
         name = self._known.get(key)
         if name is None:
             name = self._known[key] = f"k{len(self.names)}"
@@ -75,8 +75,9 @@ def compile_form(form: Form) -> CompiledForm:
     )
     names = dict(space.names)
     exec(compile(source, f"<form {form.layout.name}>", "exec"), names)
-    return CompiledForm(form, names["text"], names["error"], names["unexplained"], source,
-                        any(p.addressed for p in form.parts.values()))
+    return CompiledForm(
+        form, names["text"], names["error"], names["unexplained"], source, any(p.addressed for p in form.parts.values())
+    )
 
 
 def _fold_literals(pieces: list[str]) -> list[str]:

@@ -118,10 +118,10 @@ class Decoder:
                 for j in range(1, n):
                     word |= units[i + j] << bits * j
             found = find(word, n)
-            if found.__class__ is str:
+            if isinstance(found, str):
                 yield Instruction(self, None, word, at, n, found)
             else:
-                yield Instruction(self, found, word, at, n, found.error(word))  # type: ignore[union-attr]
+                yield Instruction(self, found, word, at, n, found.error(word))
             i += n
 
     def one(self, word: int, units: int, address: int = 0) -> Instruction:

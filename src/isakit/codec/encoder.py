@@ -70,8 +70,15 @@ class Encoder:
                 out += [f for f in self._by_name[t.text] if f not in out]
         return out
 
-    def encodings(self, tokens: list[Token], symbol: Symbol | None = None, *, flip: int = 0,
-                  forms: list[Form] | None = None, address: int = 0) -> Iterator[Encoded]:
+    def encodings(
+        self,
+        tokens: list[Token],
+        symbol: Symbol | None = None,
+        *,
+        flip: int = 0,
+        forms: list[Form] | None = None,
+        address: int = 0,
+    ) -> Iterator[Encoded]:
         """Every legal encoding, in order of preference; `flip` bits are inverted in the result.
 
         `address` is where the instruction will stand, in units of code.
@@ -170,5 +177,7 @@ def _conflict(form: Form, name: str, shared: int) -> str:
         return form.sharing[name]
     others = [n for n, p in form.parts.items() if n != name and p.possible() & shared]
     what = f"`{'`, `'.join(others)}`" if others else "the opcode"
-    return f"operand `{name}` shares bits {shared:#x} with {what} in the {form.layout.name} form; " \
-           "they want different values"
+    return (
+        f"operand `{name}` shares bits {shared:#x} with {what} in the {form.layout.name} form; "
+        "they want different values"
+    )

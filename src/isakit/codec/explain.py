@@ -47,10 +47,17 @@ class Explanation:
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
-            "text": self.text, "words": list(self.words), "name": self.name, "form": self.form, "status": self.status,
-            "reference": self.reference, "error": self.error,
-            "rows": [{"bits": r.bits, "field": r.field, "value": r.value, "meaning": r.meaning,
-                      "reference": r.reference} for r in self.rows],
+            "text": self.text,
+            "words": list(self.words),
+            "name": self.name,
+            "form": self.form,
+            "status": self.status,
+            "reference": self.reference,
+            "error": self.error,
+            "rows": [
+                {"bits": r.bits, "field": r.field, "value": r.value, "meaning": r.meaning, "reference": r.reference}
+                for r in self.rows
+            ],
         }
 
     def __str__(self) -> str:
@@ -69,10 +76,13 @@ class Explanation:
     def _repr_html_(self) -> str:
         body = "".join(
             f"<tr><td>{escape(r.bits)}</td><td>{escape(r.field)}</td><td>{r.value:#x}</td>"
-            f"<td>{escape(r.meaning)}</td><td>{escape(r.reference)}</td></tr>" for r in self.rows
+            f"<td>{escape(r.meaning)}</td><td>{escape(r.reference)}</td></tr>"
+            for r in self.rows
         )
-        return (f"<p><code>{escape(self.text)}</code></p><table><tr><th>bits</th><th>field</th><th>value</th>"
-                f"<th>meaning</th><th>reference</th></tr>{body}</table>")
+        return (
+            f"<p><code>{escape(self.text)}</code></p><table><tr><th>bits</th><th>field</th><th>value</th>"
+            f"<th>meaning</th><th>reference</th></tr>{body}</table>"
+        )
 
 
 def bit_names(mask: int, unit_bits: int) -> str:
@@ -107,8 +117,16 @@ def explain(i: Instruction) -> Explanation:
     if form is None or record is None:
         return Explanation(i.text, i.words, "", "", "", "", "", i.error, (), digits)
     reference = str(record.ref)
-    rows = [ExplainRow(bit_names(form.fixed.mask, unit_bits), "opcode", _gather(i.word, form.fixed.mask),
-                       f"{record.name}, {form.layout.name} form", reference, form.fixed.mask)]
+    rows = [
+        ExplainRow(
+            bit_names(form.fixed.mask, unit_bits),
+            "opcode",
+            _gather(i.word, form.fixed.mask),
+            f"{record.name}, {form.layout.name} form",
+            reference,
+            form.fixed.mask,
+        )
+    ]
     seen: set[tuple[Field, str]] = set()
     for name, part in form.parts.items():
         for r in part.rows(i.word):
@@ -116,32 +134,75 @@ def explain(i: Instruction) -> Explanation:
                 continue
             seen.add((r.field, r.meaning))
             label = f"{name} ({r.field.name})" if r.field.name and r.field.name != name else name
-            rows.append(ExplainRow(bit_names(r.field.mask, unit_bits), label, r.value, r.meaning, reference,
-                                   r.field.mask))
+            rows.append(
+                ExplainRow(bit_names(r.field.mask, unit_bits), label, r.value, r.meaning, reference, r.field.mask)
+            )
     covered = 0
     for row in rows:
         covered |= row.mask
     selectors = form.claimed(i.word) & ~covered
     if selectors:
-        rows.append(ExplainRow(bit_names(selectors, unit_bits), "selectors", _gather(i.word, selectors),
-                               "choose the kinds of the operands", reference, selectors))
+        rows.append(
+            ExplainRow(
+                bit_names(selectors, unit_bits),
+                "selectors",
+                _gather(i.word, selectors),
+                "choose the kinds of the operands",
+                reference,
+                selectors,
+            )
+        )
         covered |= selectors
     every = (1 << unit_bits * i.units) - 1
     ignored = form.ignored & every & ~covered
     if ignored:
-        rows.append(ExplainRow(bit_names(ignored, unit_bits), "ignored", _gather(i.word, ignored),
-                               "known to have no effect", reference, ignored))
+        rows.append(
+            ExplainRow(
+                bit_names(ignored, unit_bits),
+                "ignored",
+                _gather(i.word, ignored),
+                "known to have no effect",
+                reference,
+                ignored,
+            )
+        )
     rest = every & ~covered & ~ignored
     odd = (i.word ^ form.base) & rest
     if rest & ~odd:
-        rows.append(ExplainRow(bit_names(rest & ~odd, unit_bits), "unused", _gather(i.word, rest & ~odd),
-                               "no field, as the assembler writes it", reference, rest & ~odd))
+        rows.append(
+            ExplainRow(
+                bit_names(rest & ~odd, unit_bits),
+                "unused",
+                _gather(i.word, rest & ~odd),
+                "no field, as the assembler writes it",
+                reference,
+                rest & ~odd,
+            )
+        )
     if odd:
-        rows.append(ExplainRow(bit_names(odd, unit_bits), "unknown", _gather(i.word, odd),
-                               "nobody knows what these bits do", reference, odd))
-    rows.sort(key=lambda r: (r.mask & -r.mask))
-    return Explanation(i.text, i.words, record.name, form.layout.name, record.status.value, reference, record.doc,
-                       i.error, tuple(rows), digits)
+        rows.append(
+            ExplainRow(
+                bit_names(odd, unit_bits),
+                "unknown",
+                _gather(i.word, odd),
+                "nobody knows what these bits do",
+                reference,
+                odd,
+            )
+        )
+    rows.sort(key=lambda r: r.mask & -r.mask)
+    return Explanation(
+        i.text,
+        i.words,
+        record.name,
+        form.layout.name,
+        record.status.value,
+        reference,
+        record.doc,
+        i.error,
+        tuple(rows),
+        digits,
+    )
 
 
 def _gather(word: int, mask: int) -> int:

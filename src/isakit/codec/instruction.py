@@ -20,8 +20,9 @@ class Instruction:
 
     __slots__ = ("_text", "address", "compiled", "decoder", "error", "units", "word")
 
-    def __init__(self, decoder: Decoder, compiled: CompiledForm | None, word: int, address: int, units: int,
-                 error: str | None) -> None:
+    def __init__(
+        self, decoder: Decoder, compiled: CompiledForm | None, word: int, address: int, units: int, error: str | None
+    ) -> None:
         self.decoder, self.compiled, self.word = decoder, compiled, word
         self.address, self.units, self.error = address, units, error
         self._text: str | None = None
@@ -85,8 +86,9 @@ class Instruction:
 
     @property
     def plain_text(self) -> str:
-        """The text without the markers for forced long forms and unexplained bits; for words that cannot be decoded,
-        the best reading with `???` in place of what is illegal.
+        """The text without the markers for forced long forms and unexplained bits.
+
+        For words that cannot be decoded, the best reading with `???` in place of what is illegal.
         """
         return self._text_of(self.compiled) if self.compiled else "???"
 

@@ -7,7 +7,7 @@ uses it by name; every other engine expands the definition, which is written wit
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from isakit.sem.value import Value, param
@@ -36,8 +36,10 @@ class Operation:
         return self.name
 
 
-@lru_cache(maxsize=None)
-def expansion(op: Operation, statics: tuple[tuple[str, Any], ...], widths: tuple[int, ...]) -> tuple[list[Value], Value]:
+@cache
+def expansion(
+    op: Operation, statics: tuple[tuple[str, Any], ...], widths: tuple[int, ...]
+) -> tuple[list[Value], Value]:
     """The definition applied to formal arguments: (formal params, result). The params are named `a0`, `a1`, ..."""
     formals = [formal(i, w) for i, w in enumerate(widths)]
     return formals, op.definition(*formals, **dict(statics))

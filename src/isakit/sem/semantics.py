@@ -28,7 +28,9 @@ _traces: dict[tuple[Form, int], Trace] = {}
 
 
 def trace_of(form: Form, word: int) -> Trace:
-    """What the instruction does, apart from its control parts; the same object for every word with the same static bits.
+    """What the instruction does, apart from its control parts.
+
+    The same object for every word with the same static bits.
 
     Raises NotModelled for an instruction without semantics.
     """

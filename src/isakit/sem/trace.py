@@ -6,7 +6,7 @@ every value they need has been computed. Loads happen in program order with the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -55,7 +55,7 @@ _current: ContextVar[Trace | None] = ContextVar("isakit_trace", default=None)
 
 
 @contextmanager
-def tracing() -> Iterator[Trace]:
+def tracing() -> Generator[Trace]:
     """Collect the effects of everything traced inside the block."""
     trace = Trace()
     token = _current.set(trace)

@@ -65,29 +65,31 @@ def _shift_right_signed(a: int, n: int, w: int) -> int:
     return (signed(a, w) >> min(n, w - 1)) & mask(w)
 
 
-# op -> exact integer meaning; arguments are (width of the result, widths of the args, attr, *argument ints)
-INTEGER_MEANING: dict[str, Callable[..., int]] = {
-    "add": lambda w, ws, at, a, b: (a + b) & mask(w),
-    "sub": lambda w, ws, at, a, b: (a - b) & mask(w),
-    "mul": lambda w, ws, at, a, b: (a * b) & mask(w),
-    "and": lambda w, ws, at, a, b: a & b,
-    "or": lambda w, ws, at, a, b: a | b,
-    "xor": lambda w, ws, at, a, b: a ^ b,
-    "not": lambda w, ws, at, a: a ^ mask(w),
-    "udiv": lambda w, ws, at, a, b: a // b if b else mask(w),
-    "shl": lambda w, ws, at, a, n: _shift_left(a, n, w),
-    "lshr": lambda w, ws, at, a, n: a >> n if n < w else 0,
-    "ashr": lambda w, ws, at, a, n: _shift_right_signed(a, n, w),
-    "eq": lambda w, ws, at, a, b: int(a == b),
-    "ult": lambda w, ws, at, a, b: int(a < b),
-    "slt": lambda w, ws, at, a, b: int(signed(a, ws[0]) < signed(b, ws[0])),
-    "select": lambda w, ws, at, c, a, b: a if c else b,
-    "zext": lambda w, ws, at, a: a,
-    "sext": lambda w, ws, at, a: signed(a, ws[0]) & mask(w),
-    "extract": lambda w, ws, at, a: (a >> at) & mask(w),
-    "concat": lambda w, ws, at, hi, lo: hi << ws[1] | lo,
-    "clz": lambda w, ws, at, a: ws[0] - a.bit_length(),
-    "table": lambda w, ws, at, i: at.entries[i] if i < len(at.entries) else 0,
+Meaning = Callable[[int, Sequence[int], Any, Sequence[int]], int]
+
+# op -> exact integer meaning: (width of the result, widths of the arguments, attr, arguments) -> result
+INTEGER_MEANING: dict[str, Meaning] = {
+    "add": lambda w, _, __, x: (x[0] + x[1]) & mask(w),
+    "sub": lambda w, _, __, x: (x[0] - x[1]) & mask(w),
+    "mul": lambda w, _, __, x: (x[0] * x[1]) & mask(w),
+    "and": lambda w, _, __, x: x[0] & x[1],
+    "or": lambda w, _, __, x: x[0] | x[1],
+    "xor": lambda w, _, __, x: x[0] ^ x[1],
+    "not": lambda w, _, __, x: x[0] ^ mask(w),
+    "udiv": lambda w, _, __, x: x[0] // x[1] if x[1] else mask(w),
+    "shl": lambda w, _, __, x: _shift_left(x[0], x[1], w),
+    "lshr": lambda w, _, __, x: x[0] >> x[1] if x[1] < w else 0,
+    "ashr": lambda w, _, __, x: _shift_right_signed(x[0], x[1], w),
+    "eq": lambda w, _, __, x: int(x[0] == x[1]),
+    "ult": lambda w, _, __, x: int(x[0] < x[1]),
+    "slt": lambda w, ws, __, x: int(signed(x[0], ws[0]) < signed(x[1], ws[0])),
+    "select": lambda w, _, __, x: x[1] if x[0] else x[2],
+    "zext": lambda w, _, __, x: x[0],
+    "sext": lambda w, ws, __, x: signed(x[0], ws[0]) & mask(w),
+    "extract": lambda w, _, low, x: (x[0] >> low) & mask(w),
+    "concat": lambda w, ws, __, x: x[0] << ws[1] | x[1],
+    "clz": lambda w, ws, __, x: ws[0] - x[0].bit_length(),
+    "table": lambda w, _, table, x: table.entries[x[0]] if x[0] < len(table.entries) else 0,
 }
 UNIFORM_LEAVES = {"const", "param"}
 
@@ -296,7 +298,7 @@ def param(name: Any, width: int) -> Value:
 def node(op: str, width: int, args: tuple[Value, ...], attr: Any = None) -> Value:
     """Build a pure node, folding constants and trivial identities."""
     if all(a.op == "const" for a in args):
-        return const(INTEGER_MEANING[op](width, [a.width for a in args], attr, *[a.attr for a in args]), width)
+        return const(INTEGER_MEANING[op](width, [a.width for a in args], attr, [a.attr for a in args]), width)
     if op == "select" and args[0].op == "const":
         return args[1] if args[0].attr else args[2]
     if op == "select" and args[1] is args[2]:
@@ -356,8 +358,15 @@ def select(condition: Value | int | bool, a: Value | int, b: Value | int) -> Val
     width = a.width if isinstance(a, Value) else b.width if isinstance(b, Value) else 0
     if not width:
         raise ValueError("select needs at least one Value to know the width")
-    return node("select", width, (_coerce(condition if isinstance(condition, Value) else int(condition), 1),
-                                  _coerce(a, width), _coerce(b, width)))
+    return node(
+        "select",
+        width,
+        (
+            _coerce(condition if isinstance(condition, Value) else int(condition), 1),
+            _coerce(a, width),
+            _coerce(b, width),
+        ),
+    )
 
 
 def concat(*parts: Value) -> Value:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
-from isakit.errors import DefinitionError, UnknownIsaError
+from isakit.errors import UnknownIsaError
 from isakit.spec.parts import Context
 from isakit.spec.record import Form, Record, Ref, Status
 
 
 @dataclass(frozen=True)
 class RegisterFile:
-    """A register file as the semantics sees it: how many registers of how many bits, shared by all lanes or per lane."""
+    """A register file as the semantics sees it: how many registers of how many bits."""
 
     name: str
     count: int
@@ -100,8 +100,18 @@ class InstructionSet:
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
             self.add(
-                Record(name or function.__name__, tuple(forms), function, inspect.getdoc(function) or "", ref, status,
-                       tuple(notes), tuple(see), self.name, facts)
+                Record(
+                    name or function.__name__,
+                    tuple(forms),
+                    function,
+                    inspect.getdoc(function) or "",
+                    ref,
+                    status,
+                    tuple(notes),
+                    tuple(see),
+                    self.name,
+                    facts,
+                )
             )
             return function
 
@@ -130,13 +140,13 @@ class InstructionSet:
                 return v
         raise UnknownIsaError(f"{self.name} has no variant {name!r}; it has {', '.join(self.variants)}")
 
-    @lru_cache(maxsize=None)  # noqa: B019 - one cache per process is what is wanted; instruction sets live forever
+    @cache  # noqa: B019 - one cache per process is what is wanted; instruction sets live forever
     def view(self, variant: str, program: str) -> View:
         """The forms as they are in one variant and program type."""
         if program not in self.programs:
             raise UnknownIsaError(f"{self.name} has no program type {program!r}; it has {', '.join(self.programs)}")
         v = self.variant(variant)
-        ctx = Context(v.features | ({program} if program else set()) | {v.name})
+        ctx = Context(v.features | frozenset({v.name, program} - {""}))
         return View(self, v, program, ctx, tuple(f.resolve(ctx) for r in self.records for f in r.forms))
 
 

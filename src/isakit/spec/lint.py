@@ -30,8 +30,9 @@ def check_record(record: Record, isa: InstructionSet) -> None:
         for other in [f for r in isa.records for f in r.forms] + list(record.forms[:i]):
             if overlap(form, other):
                 owner = other.record.name if other.record else record.name
-                raise DefinitionError(f"{where} overlaps a {other.layout.name} form of record {owner!r}: "
-                                      f"some words match both")
+                raise DefinitionError(
+                    f"{where} overlaps a {other.layout.name} form of record {owner!r}: some words match both"
+                )
 
 
 def _check_syntax(form: Form, where: str) -> None:
@@ -61,7 +62,9 @@ def _check_parameters(record: Record, form: Form, where: str) -> None:
         raise DefinitionError(f"{where}: the semantics function must name its parameters, not take **")
     needed = {n for n, p in parameters.items() if p.default is p.empty}
     if needed - given:
-        raise DefinitionError(f"{where}: the semantics function wants {sorted(needed - given)}, the form has no such part")
+        raise DefinitionError(
+            f"{where}: the semantics function wants {sorted(needed - given)}, the form has no such part"
+        )
     if given - set(parameters):
         raise DefinitionError(f"{where}: the semantics function has no parameter {sorted(given - set(parameters))}")
 

@@ -7,7 +7,8 @@ subclasses for operands with behaviour of their own (banks with swizzles, memory
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as member
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -332,7 +333,7 @@ class Enum(Part):
     field: Field
     names: Mapping[int, str]
     values: Mapping[int, Any] | None = None
-    aliases: Mapping[str, int] = field(default_factory=dict[str, int])
+    aliases: Mapping[str, int] = member(default_factory=dict[str, int])
     illegal: str = ILLEGAL
     label: str = ""
     static = True
@@ -414,7 +415,7 @@ class Reg(Part):
     access: Callable[[Any], Any]
     label: str = "a register"
     illegal: str = ILLEGAL
-    aliases: Mapping[str, int] = field(default_factory=dict[str, int])
+    aliases: Mapping[str, int] = member(default_factory=dict[str, int])
 
     def text(self, word: int) -> str:
         return self.names[self.field.get(word)] or "???"
@@ -593,8 +594,9 @@ class Alternative:
         return word & self.when.mask == self.when.value and not (self.unless and self.unless.holds(word))
 
 
-def when(conditions: dict[Field, int], part: Part, *, needs: str | Sequence[str] = "",
-         unless: dict[Field, int] | None = None) -> Alternative:
+def when(
+    conditions: dict[Field, int], part: Part, *, needs: str | Sequence[str] = "", unless: dict[Field, int] | None = None
+) -> Alternative:
     """An alternative taken when every field has its value; `needs` names features it exists with."""
     return Alternative(where(conditions), part, needs_set(needs), where(unless) if unless else None)
 
@@ -659,8 +661,12 @@ class Choice(Part):
                 both = b.join(a.when)
                 if both is None or (a.unless and a.unless.mask & ~both.mask == 0 and a.unless.holds(both.value)):
                     continue
-                if any(e.when.mask & ~both.mask == 0 and e.when.holds(both.value)
-                       and not (e.unless and e.unless.holds(both.value)) for e in self.alternatives[:i]):
+                if any(
+                    e.when.mask & ~both.mask == 0
+                    and e.when.holds(both.value)
+                    and not (e.unless and e.unless.holds(both.value))
+                    for e in self.alternatives[:i]
+                ):
                     continue  # an earlier alternative would claim these very bits
                 yield n, both
 
@@ -693,7 +699,8 @@ class Choice(Part):
         masks = {a.when.mask for a in self.alternatives if a.unless is None}
         return any(
             len({a.when.value for a in self.alternatives if a.when.mask == m and a.unless is None})
-            == 1 << m.bit_count() for m in masks
+            == 1 << m.bit_count()
+            for m in masks
         )
 
     def text_source(self, keep: Keep) -> str:
@@ -726,8 +733,11 @@ def _or_sources(sources: Sequence[str]) -> str:
             number |= int(source)
         else:
             rest.append(source)
-    return "|".join([str(number), *dict.fromkeys(rest)]) if not rest else "(" + "|".join(
-        ([str(number)] if number else []) + list(dict.fromkeys(rest))) + ")"
+    return (
+        "|".join([str(number), *dict.fromkeys(rest)])
+        if not rest
+        else "(" + "|".join(([str(number)] if number else []) + list(dict.fromkeys(rest))) + ")"
+    )
 
 
 def choice(*alternatives: Alternative, illegal: str = ILLEGAL) -> Choice:

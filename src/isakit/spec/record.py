@@ -38,13 +38,15 @@ class Ref:
 
 @dataclass(frozen=True)
 class Layout:
-    """A word shape forms are written in: size in units, bits every form of the layout fixes, bits that no part claims
-    and that the assembler sets (`default`).
+    """A word shape forms are written in.
+
+    Its size in units, the bits every form of the layout fixes, and the bits that no part claims and that the assembler
+    sets (`default`).
     """
 
     name: str
     units: int
-    fixed: Bits = Bits()
+    fixed: Bits
     default: int = 0
     doc: str = ""
 
@@ -228,8 +230,9 @@ class Record:
     @property
     def syntax(self) -> list[str]:
         """The distinct syntax lines of the forms."""
-        return list(dict.fromkeys(join_words([i.strip("{}") if i[0] == "{" else i for i in f.syntax])
-                                  for f in self.forms))
+        return list(
+            dict.fromkeys(join_words([i.strip("{}") if i[0] == "{" else i for i in f.syntax]) for f in self.forms)
+        )
 
 
 def make_form(
@@ -262,7 +265,17 @@ def make_form(
             continue  # a part this form does not have
         items.append(item)
     return Form(
-        layout, bits, real, tuple(items), constants, tuple(where(dict(u)) for u in unless), ignored,
-        layout.default if default is None else default, needs_set(needs), lacking, tuple(refusals), frozenset(control),
+        layout,
+        bits,
+        real,
+        tuple(items),
+        constants,
+        tuple(where(dict(u)) for u in unless),
+        ignored,
+        layout.default if default is None else default,
+        needs_set(needs),
+        lacking,
+        tuple(refusals),
+        frozenset(control),
         sharing=dict(sharing or {}),
     )

@@ -12,8 +12,23 @@ from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Operation, Value, atomic, concat, const, operation, select
 from isakit.spec import HasFeature, Ref, Refusal, bits, where
 
-OPS = {0: "add", 1: "exch", 2: "cas", 4: "inc", 5: "dec", 6: "max", 7: "min", 8: "op8", 9: "op9", 0xA: "and", 0xB: "or",
-       0xC: "xor", 0xD: "opd", 0xE: "ope", 0xF: "opf"}
+OPS = {
+    0: "add",
+    1: "exch",
+    2: "cas",
+    4: "inc",
+    5: "dec",
+    6: "max",
+    7: "min",
+    8: "op8",
+    9: "op9",
+    0xA: "and",
+    0xB: "or",
+    0xC: "xor",
+    0xD: "opd",
+    0xE: "ope",
+    0xF: "opf",
+}
 TRAP = 3
 UNCHANGED = {"op8", "op9", "opd", "ope", "opf"}
 OP = w1(2, 5)
@@ -126,9 +141,23 @@ def atomic_keep(old: Value, operand: Value) -> Value:
 
 ATOMIC_OPERATIONS: dict[str, Operation] = {
     o.name: o
-    for o in (atomic_add, atomic_exch, atomic_cas, atomic_inc, atomic_dec, atomic_inc_signed_g80, atomic_dec_signed_g80,
-              atomic_max_unsigned, atomic_min_unsigned, atomic_max_signed, atomic_min_signed, atomic_and, atomic_or,
-              atomic_xor, atomic_keep)
+    for o in (
+        atomic_add,
+        atomic_exch,
+        atomic_cas,
+        atomic_inc,
+        atomic_dec,
+        atomic_inc_signed_g80,
+        atomic_dec_signed_g80,
+        atomic_max_unsigned,
+        atomic_min_unsigned,
+        atomic_max_signed,
+        atomic_min_signed,
+        atomic_and,
+        atomic_or,
+        atomic_xor,
+        atomic_keep,
+    )
 }
 """Operation name (as in an atomic effect) -> its function."""
 
@@ -178,24 +207,58 @@ def _forms(red: bool) -> list[Any]:
         needs = ["sm11", "compute", *(["gt200+"] if size == 8 else [])]
         for op, name in OPS.items():
             fixed = {Long.op: 0xD, Long.sub: 6 if red else 7, SIZE: code, OP: op}
-            common: dict[str, Any] = {"op": name, "shown": _type_name(name, ty), "ty": ty, "gt200": HasFeature("gt200+"), "needs": needs}
+            common: dict[str, Any] = {
+                "op": name,
+                "shown": _type_name(name, ty),
+                "ty": ty,
+                "gt200": HasFeature("gt200+"),
+                "needs": needs,
+            }
             if red:
-                out.append(long("red {op} {shown} {dst} {src} {gt200}", fixed, **common,
-                                dst=GlobalMemory(bits(16, 19), Long.src1, size, width), src=gpr(Long.dst, width)))
+                out.append(
+                    long(
+                        "red {op} {shown} {dst} {src} {gt200}",
+                        fixed,
+                        **common,
+                        dst=GlobalMemory(bits(16, 19), Long.src1, size, width),
+                        src=gpr(Long.dst, width),
+                    )
+                )
                 continue
             lead = "" if name in ("exch", "cas") else "ld "
             cas = {"new": gpr(Long.src3, width)} if name == "cas" else {}
-            out.append(long(lead + "{op} {shown} {dst} {place} {src} {new} {gt200}", fixed, **common, dst=gpr(Long.dst, width), src=gpr(Long.src2, width), **cas,
-                            place=GlobalMemory(bits(23, 26), Long.src1, size, width)))
+            out.append(
+                long(
+                    lead + "{op} {shown} {dst} {place} {src} {new} {gt200}",
+                    fixed,
+                    **common,
+                    dst=gpr(Long.dst, width),
+                    src=gpr(Long.src2, width),
+                    **cas,
+                    place=GlobalMemory(bits(23, 26), Long.src1, size, width),
+                )
+            )
         trap = {Long.op: 0xD, Long.sub: 6 if red else 7, SIZE: code, OP: TRAP}
-        out.append(long(("red" if red else "ld") + " {op} {shown}", trap, op="optrap", ty=ty, gt200=False, shown=ty,
-                        needs=needs, refusals=_TRAPS))
+        out.append(
+            long(
+                ("red" if red else "ld") + " {op} {shown}",
+                trap,
+                op="optrap",
+                ty=ty,
+                gt200=False,
+                shown=ty,
+                needs=needs,
+                refusals=_TRAPS,
+            )
+        )
     return out
 
 
-_NOTES = ["operations 8, 9, d, e and f leave memory unchanged; operation 3 traps",
-          "before GT200 sub-word operands are repeated over a word and the word operation is performed; from GT200 on "
-          "memory stays unchanged"]
+_NOTES = [
+    "operations 8, 9, d, e and f leave memory unchanged; operation 3 traps",
+    "before GT200 sub-word operands are repeated over a word and the word operation is performed; from GT200 on "
+    "memory stays unchanged",
+]
 
 
 @tesla.insn(_forms(True), ref=Ref("001", "Opcode map: red g[]"), see=[Ref("tesla", "7.3")], notes=_NOTES)
@@ -211,4 +274,3 @@ def atom(op, ty, shown, gt200, dst=None, place=None, src=None, new=None):
     """Atomic operation on global memory; the destination gets the old value. Lanes act in ascending order."""
     if dst is not None:
         dst.write(_perform(op, ty, gt200, place, [src] + ([new] if new is not None else [])))
-

@@ -5,12 +5,14 @@ Source: [001] "Long control instructions", [000] "Control instructions"; correct
 
 from __future__ import annotations
 
+from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Control, Long, control, long, short_control
 from isakit.arch.tesla.operands import FCDST, GUARD, TARGET, Memory
 from isakit.arch.tesla.tesla import tesla
-from isakit.arch.tesla.fields import w1
-from isakit.sem import control as ask, const, machine, select, u1
-from isakit.spec import Enum, Flag, Imm as Number, Literal, Ref, Status, bits, choice, when
+from isakit.sem import const, machine, select, u1
+from isakit.sem import control as ask
+from isakit.spec import Enum, Flag, Literal, Ref, Status, bits, choice, when
+from isakit.spec import Imm as Number
 
 _CF = Ref("000", "Control instructions")
 _SEE = [Ref("tesla", "9")]
@@ -23,8 +25,12 @@ def discard(name):
     ask("discard")
 
 
-@tesla.insn([control("bra {target}", 1, predicated=True, name="bra", target=TARGET)], ref=_CF, see=_SEE,
-            notes=["the target's bits are w0[26:11] and w1[19:14]; [001] says 9-24. [tesla] 13 no. 2"])
+@tesla.insn(
+    [control("bra {target}", 1, predicated=True, name="bra", target=TARGET)],
+    ref=_CF,
+    see=_SEE,
+    notes=["the target's bits are w0[26:11] and w1[19:14]; [001] says 9-24. [tesla] 13 no. 2"],
+)
 def bra(name, target):
     """Branch. Where lanes disagree, one side is taken and the other waits on the control flow stack."""
     ask("bra", target)
@@ -42,15 +48,15 @@ def ret(name):
     ask("ret")
 
 
-@tesla.insn([control("{name} {target}", 4, name=Literal("breakaddr", aliases=("prebrk",)),
-                     target=TARGET)], ref=_CF, see=_SEE)
+@tesla.insn(
+    [control("{name} {target}", 4, name=Literal("breakaddr", aliases=("prebrk",)), target=TARGET)], ref=_CF, see=_SEE
+)
 def prebrk(name, target):
     """Push the address where lanes continue that execute `break`, and the lanes active now."""
     ask("prebrk", target)
 
 
-@tesla.insn([control("{name}", 5, predicated=True, name=Literal("break", aliases=("brk",)))],
-            ref=_CF, see=_SEE)
+@tesla.insn([control("{name}", 5, predicated=True, name=Literal("break", aliases=("brk",)))], ref=_CF, see=_SEE)
 def brk(name):
     """Leave to the nearest address given by `breakaddr`."""
     ask("brk")
@@ -72,14 +78,26 @@ _ALL = w1(14)
 
 
 @tesla.insn(
-    [control("bar {inc} {wait} {barrier} {count}", 8, name="bar", inc=Flag(bits(25), "inc"), wait=Flag(bits(26), "wait"),
-             barrier=Number(bits(21, 24), 32, label="a barrier"),
-             count=choice(when({_ALL: 1}, Literal("all", -1)), when({_ALL: 0}, Number(bits(9, 20), 32, label="a count"))))],
-    ref=_CF, see=[Ref("tesla", "9.3")],
+    [
+        control(
+            "bar {inc} {wait} {barrier} {count}",
+            8,
+            name="bar",
+            inc=Flag(bits(25), "inc"),
+            wait=Flag(bits(26), "wait"),
+            barrier=Number(bits(21, 24), 32, label="a barrier"),
+            count=choice(
+                when({_ALL: 1}, Literal("all", -1)), when({_ALL: 0}, Number(bits(9, 20), 32, label="a count"))
+            ),
+        )
+    ],
+    ref=_CF,
+    see=[Ref("tesla", "9.3")],
 )
 def bar(name, inc, wait, barrier, count):
-    """Barrier: `inc` counts the warp, `wait` holds it until the counter is 0. The counter restarts when it reaches the
-    count; 0xfff and `all` mean all warps of the block.
+    """Barrier: `inc` counts the warp, `wait` holds it until the counter is 0.
+
+    The counter restarts when it reaches the count; 0xfff and `all` mean all warps of the block.
     """
     everyone = isinstance(count, int)
     ask("bar", barrier, const(0xFFF, 32) if everyone else count, inc=inc, wait=wait, all=everyone)
@@ -98,28 +116,49 @@ def joinat(name, target):
 
 
 @tesla.insn(
-    [control("brkpt", 0xB, predicated=True, name="brkpt", needs="sm11"),
-     short_control("brkpt", 0xB, name="brkpt", needs="sm11")], ref=_CF, see=_SEE)
+    [
+        control("brkpt", 0xB, predicated=True, name="brkpt", needs="sm11"),
+        short_control("brkpt", 0xB, name="brkpt", needs="sm11"),
+    ],
+    ref=_CF,
+    see=_SEE,
+)
 def brkpt(name):
     """Breakpoint: does nothing unless a debugger watches."""
     ask("brkpt")
 
 
 @tesla.insn(
-    [control("bra {lim} {source}", 0xC, name="bra", lim=LIM, needs="gt200+",
-             source=Memory("c", Control.offset16, 1, 4, 32, bank=Control.cspace, address=Control.areg))],
-    ref=Ref("001", "Opcode map: bra c[]"), see=_SEE, status=Status.INFERRED,
-    notes=["which chips have it is disputed; accepted from GT200 on. [tesla] 13 no. 24",
-           "`lim` has no known effect on a branch"],
+    [
+        control(
+            "bra {lim} {source}",
+            0xC,
+            name="bra",
+            lim=LIM,
+            needs="gt200+",
+            source=Memory("c", Control.offset16, 1, 4, 32, bank=Control.cspace, address=Control.areg),
+        )
+    ],
+    ref=Ref("001", "Opcode map: bra c[]"),
+    see=_SEE,
+    status=Status.INFERRED,
+    notes=[
+        "which chips have it is disputed; accepted from GT200 on. [tesla] 13 no. 24",
+        "`lim` has no known effect on a branch",
+    ],
 )
 def bra_c(name, lim, source):
     """Branch to the code address loaded from a constant space."""
     ask("bra_indirect", source.read())
 
 
-@tesla.insn([control("preret {lim} {target}", 0xD, name="preret", lim=LIM, target=TARGET, needs="gt200+")],
-            ref=Ref("001", "Opcode map: preret"), see=_SEE, status=Status.INFERRED,
-            notes=["which chips have it is disputed; accepted from GT200 on. [tesla] 13 no. 24"])
+@tesla.insn(
+    [control("preret {lim} {target}", 0xD, name="preret", lim=LIM, target=TARGET, needs="gt200+")],
+    ref=Ref("001", "Opcode map: preret"),
+    see=_SEE,
+    status=Status.INFERRED,
+    notes=["which chips have it is disputed; accepted from GT200 on. [tesla] 13 no. 24"],
+)
 def preret(name, lim, target):
     """Push a return address for a later `ret` without branching."""
     ask("preret", target, lim=lim)
@@ -129,10 +168,21 @@ def preret(name, lim, target):
 
 
 @tesla.insn(
-    [long("{pred} vote {kind} {cdst}", {Long.op: 1, Long.sub: 3}, predicated=False, name="vote", pred=GUARD,
-          kind=Enum(bits(9, 10), {1: "any", 2: "all"}), cdst=FCDST, needs="sm12",
-          ignored=Long.cdst_en.mask)],
-    ref=Ref("000", "5: vote"), see=[Ref("tesla", "8")],
+    [
+        long(
+            "{pred} vote {kind} {cdst}",
+            {Long.op: 1, Long.sub: 3},
+            predicated=False,
+            name="vote",
+            pred=GUARD,
+            kind=Enum(bits(9, 10), {1: "any", 2: "all"}),
+            cdst=FCDST,
+            needs="sm12",
+            ignored=Long.cdst_en.mask,
+        )
+    ],
+    ref=Ref("000", "5: vote"),
+    see=[Ref("tesla", "8")],
     notes=["the value written for true is 2, for false 1: a decision, [tesla] 14"],
 )
 def vote(name, pred, kind, cdst):
@@ -144,15 +194,27 @@ def vote(name, pred, kind, cdst):
 _EVENT = w1(2)
 
 
-@tesla.insn([long("nop", {Long.op: 0xF, Long.sub: 7, _EVENT: 0}, name="nop")], ref=Ref("000", "Long instructions f/e"),
-            see=[Ref("tesla", "8")])
+@tesla.insn(
+    [long("nop", {Long.op: 0xF, Long.sub: 7, _EVENT: 0}, name="nop")],
+    ref=Ref("000", "Long instructions f/e"),
+    see=[Ref("tesla", "8")],
+)
 def nop(name):
     """Do nothing; carries `exit` and `join`."""
 
 
-@tesla.insn([long("pmevent {event}", {Long.op: 0xF, Long.sub: 7, _EVENT: 1}, name="pmevent",
-                  event=Number(bits(10, 13), 32, label="an event number"))],
-            ref=Ref("000", "Long instructions f/e"), see=[Ref("tesla", "8")])
+@tesla.insn(
+    [
+        long(
+            "pmevent {event}",
+            {Long.op: 0xF, Long.sub: 7, _EVENT: 1},
+            name="pmevent",
+            event=Number(bits(10, 13), 32, label="an event number"),
+        )
+    ],
+    ref=Ref("000", "Long instructions f/e"),
+    see=[Ref("tesla", "8")],
+)
 def pmevent(name, event):
     """Raise a performance counter event."""
     ask("pmevent", event)

@@ -49,8 +49,10 @@ class GlobalMemory(Part):
         return GlobalOperand(f"g{self.bank.get(word)}", Word(b.param(self.address)), self.size, self.width, self.signed)
 
     def rows(self, word: int) -> list[Row]:
-        return [Row(self.address, self.address.get(word), f"address in $r{self.address.get(word)}"),
-                Row(self.bank, self.bank.get(word), f"space g{self.bank.get(word)}[]")]
+        return [
+            Row(self.address, self.address.get(word), f"address in $r{self.address.get(word)}"),
+            Row(self.bank, self.bank.get(word), f"space g{self.bank.get(word)}[]"),
+        ]
 
     def accepts(self) -> str:
         return "g0[$r0] .. g15[$r127]"

@@ -9,12 +9,13 @@ from typing import Any
 
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Long, long
+from isakit.arch.tesla.global_memory import GlobalMemory
 from isakit.arch.tesla.operands import (
     ATTRIBUTE_PROGRAMS,
     FCDST,
     LANES,
     LDST,
-    LHDST,
+    LHDST_UNTYPED,
     MODES,
     NO_OUTPUT,
     Memory,
@@ -23,7 +24,6 @@ from isakit.arch.tesla.operands import (
     in_lanes,
     word,
 )
-from isakit.arch.tesla.global_memory import GlobalMemory
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import const, control, machine
 from isakit.spec import Illegal, Literal, Ref, bits, choice, when
@@ -34,8 +34,9 @@ TYPE = bits(46, 47)
 
 
 def _indirect(space: str, size: int, width: int, signed: bool = False, **options: Any) -> Memory:
-    return Memory(space, OFFSETS[size], size, size, width, signed=signed, address=Long.areg, increment=Long.postinc,
-                  **options)
+    return Memory(
+        space, OFFSETS[size], size, size, width, signed=signed, address=Long.areg, increment=Long.postinc, **options
+    )
 
 
 LOCK = w1(23)
@@ -44,26 +45,36 @@ LOCK = w1(23)
 def _const_load_forms() -> list[Any]:
     out: list[Any] = []
     for code, (mode, (size, signed)) in enumerate(MODES.items()):
-        for wide, dst in ((0, LHDST), (1, LDST)):
+        for wide, dst in ((0, LHDST_UNTYPED), (1, LDST)):
             source: Any = _indirect("c", size, 32 if wide else 16, signed, bank=Long.cspace)
             if not wide and mode == "b32":
                 source = Illegal("ILLEGAL_MEMORY_SIZE")
-            out.append(long("ld {dst} {ty} {src}", {Long.op: 1, Long.sub: 1, TYPE: code, Long.m1: wide}, name="ld",
-                            dst=dst, ty=Literal(mode), src=source))
+            out.append(
+                long(
+                    "ld {dst} {ty} {src}",
+                    {Long.op: 1, Long.sub: 1, TYPE: code, Long.m1: wide},
+                    name="ld",
+                    dst=dst,
+                    ty=Literal(mode),
+                    src=source,
+                )
+            )
     return out
 
 
-@tesla.insn(_const_load_forms(), ref=Ref("001", "Opcode map: ld c[]"),
-            see=[Ref("tesla", "7.1")])
+@tesla.insn(_const_load_forms(), ref=Ref("001", "Opcode map: ld c[]"), see=[Ref("tesla", "7.1")])
 def ld_c(name, dst, ty, src):
-    """Load from a constant space, extended to the destination's width. The offset counts accesses of the type's size."""
+    """Load from a constant space, extended to the destination's width.
+
+    The offset counts accesses of the type's size.
+    """
     dst.write(src.read())
 
 
 def _shared_load_forms() -> list[Any]:
     out: list[Any] = []
     for code, (mode, (size, signed)) in enumerate(MODES.items()):
-        for wide, dst in ((0, LHDST), (1, LDST)):
+        for wide, dst in ((0, LHDST_UNTYPED), (1, LDST)):
             fixed = {Long.op: 1, Long.sub: 2, TYPE: code, Long.m1: wide}
             source: Any = _indirect("s", size, 32 if wide else 16, signed)
             if not wide and mode == "b32":
@@ -74,15 +85,30 @@ def _shared_load_forms() -> list[Any]:
             else:
                 out.append(long("ld {dst} {ty} {src}", fixed, needs=["sm11", "compute", "!gt200+"], **plain))
                 out.append(long("ld {dst} {ty} {src}", fixed | {LOCK: 0}, needs=["compute", "gt200+"], **plain))
-                out.append(long("ld lock {cdst} {dst} {ty} {src}", fixed | {LOCK: 1}, cdst=FCDST, lock=True, **plain,
-                                needs=["compute", "gt200+"], ignored=Long.cdst_en.mask))
+                out.append(
+                    long(
+                        "ld lock {cdst} {dst} {ty} {src}",
+                        fixed | {LOCK: 1},
+                        cdst=FCDST,
+                        lock=True,
+                        **plain,
+                        needs=["compute", "gt200+"],
+                        ignored=Long.cdst_en.mask,
+                    )
+                )
     return out
 
 
-@tesla.insn(_shared_load_forms(), ref=Ref("003", "Shared space access: ld s[], st s[]"), see=[Ref("tesla", "7.1")],
-            notes=["[001] says a locked word blocks other warps; [000] and [003] say $c reports success: the latter is "
-                   "implemented. [tesla] 13 no. 12",
-                   "acquired sets S, not acquired clears Z and S (inferred from compiler output)"])
+@tesla.insn(
+    _shared_load_forms(),
+    ref=Ref("003", "Shared space access: ld s[], st s[]"),
+    see=[Ref("tesla", "7.1")],
+    notes=[
+        "[001] says a locked word blocks other warps; [000] and [003] say $c reports success: the latter is "
+        "implemented. [tesla] 13 no. 12",
+        "acquired sets S, not acquired clears Z and S (inferred from compiler output)",
+    ],
+)
 def ld_s(name, dst, ty, src, cdst=None, lock=False):
     """Load from shared memory. With `lock`, try to lock the word first: the condition code tells whether it was got."""
     if lock:
@@ -107,13 +133,18 @@ def _shared_store_forms() -> list[Any]:
         else:
             out.append(long("st {ty} {dst} {src}", fixed, needs=["compute", "!gt200+"], **plain))
             out.append(long("st {ty} {dst} {src}", fixed | {LOCK: 0}, needs=["compute", "gt200+"], **plain))
-            out.append(long("st unlock {ty} {dst} {src}", fixed | {LOCK: 1}, needs=["compute", "gt200+"], unlock=True,
-                            **plain))
+            out.append(
+                long("st unlock {ty} {dst} {src}", fixed | {LOCK: 1}, needs=["compute", "gt200+"], unlock=True, **plain)
+            )
     return out
 
 
-@tesla.insn(_shared_store_forms(), ref=Ref("003", "Shared space access: ld s[], st s[]"), see=[Ref("tesla", "7.1")],
-            notes=["b32 from a half register stores it zero-extended: a decision, [tesla] 14"])
+@tesla.insn(
+    _shared_store_forms(),
+    ref=Ref("003", "Shared space access: ld s[], st s[]"),
+    see=[Ref("tesla", "7.1")],
+    notes=["b32 from a half register stores it zero-extended: a decision, [tesla] 14"],
+)
 def st_s(name, ty, dst, src, unlock=False):
     """Store a byte, halfword or word to shared memory; `unlock` releases the word's lock afterwards."""
     dst.write(src.read())
@@ -124,8 +155,16 @@ def st_s(name, ty, dst, src, unlock=False):
 # --- local memory ----------------------------------------------------------------------------------------------------
 
 SIZE = w1(21, 23)
-ACCESS = {0: ("u8", 1, False, 32), 1: ("s8", 1, True, 32), 2: ("u16", 2, False, 32), 3: ("s16", 2, True, 32),
-          4: ("b64", 8, False, 64), 5: ("b128", 16, False, 128), 6: ("b32", 4, False, 32), 7: ("s32", 4, False, 32)}
+ACCESS = {
+    0: ("u8", 1, False, 32),
+    1: ("s8", 1, True, 32),
+    2: ("u16", 2, False, 32),
+    3: ("s16", 2, True, 32),
+    4: ("b64", 8, False, 64),
+    5: ("b128", 16, False, 128),
+    6: ("b32", 4, False, 32),
+    7: ("s32", 4, False, 32),
+}
 """size code -> (type, bytes, sign-extended, register bits)"""
 
 
@@ -161,10 +200,20 @@ def st_l(name, ty, dst, src):
 
 
 @tesla.insn(
-    [long("{lanes} ld b32 {dst} {src}", {Long.op: 0, Long.sub: 0, Long.m1: 1, Long.src1_s: 1}, name="ld", lanes=LANES,
-          dst=LDST, src=Memory("a", Long.src1, 4, 4, 32, address=Long.areg),
-          needs=ATTRIBUTE_PROGRAMS, lacking=NO_OUTPUT)],
-    ref=Ref("001", "Opcode map: ld a[]"), see=[Ref("tesla", "7.1")],
+    [
+        long(
+            "{lanes} ld b32 {dst} {src}",
+            {Long.op: 0, Long.sub: 0, Long.m1: 1, Long.src1_s: 1},
+            name="ld",
+            lanes=LANES,
+            dst=LDST,
+            src=Memory("a", Long.src1, 4, 4, 32, address=Long.areg),
+            needs=ATTRIBUTE_PROGRAMS,
+            lacking=NO_OUTPUT,
+        )
+    ],
+    ref=Ref("001", "Opcode map: ld a[]"),
+    see=[Ref("tesla", "7.1")],
 )
 def ld_a(name, dst, src, lanes=15):
     """Load an input attribute word; vertex and geometry programs only."""
@@ -172,10 +221,19 @@ def ld_a(name, dst, src, lanes=15):
 
 
 @tesla.insn(
-    [long("st b32 {dst} {src}", {Long.op: 0, Long.sub: 4, w1(22, 23): 3}, name="st",
-          dst=Memory("o", bits(9, 22), 4, 4, 32, address=Long.areg), src=word(Long.src3),
-          needs=ATTRIBUTE_PROGRAMS, lacking=NO_OUTPUT)],
-    ref=Ref("001", "Opcode map: st o[]"), see=[Ref("tesla", "7.1")],
+    [
+        long(
+            "st b32 {dst} {src}",
+            {Long.op: 0, Long.sub: 4, w1(22, 23): 3},
+            name="st",
+            dst=Memory("o", bits(9, 22), 4, 4, 32, address=Long.areg),
+            src=word(Long.src3),
+            needs=ATTRIBUTE_PROGRAMS,
+            lacking=NO_OUTPUT,
+        )
+    ],
+    ref=Ref("001", "Opcode map: st o[]"),
+    see=[Ref("tesla", "7.1")],
 )
 def st_o(name, dst, src):
     """Store an output attribute word; vertex and geometry programs only."""
@@ -192,11 +250,13 @@ def _global_forms(store: bool) -> list[Any]:
         fixed = {Long.op: 0xD, Long.sub: 5 if store else 4, SIZE: code}
         data = gpr(Long.dst, width)
         if store:
-            out.append(long("st {ty} {dst} {src}", fixed, name="st", ty=Literal(ty), dst=place, src=data,
-                            needs="compute"))
+            out.append(
+                long("st {ty} {dst} {src}", fixed, name="st", ty=Literal(ty), dst=place, src=data, needs="compute")
+            )
         else:
-            out.append(long("ld {ty} {dst} {src}", fixed, name="ld", ty=Literal(ty), dst=data, src=place,
-                            needs="compute"))
+            out.append(
+                long("ld {ty} {dst} {src}", fixed, name="ld", ty=Literal(ty), dst=data, src=place, needs="compute")
+            )
     return out
 
 
@@ -210,4 +270,3 @@ def ld_g(name, ty, dst, src):
 def st_g(name, ty, dst, src):
     """Store to global memory at the byte address in a register."""
     dst.write(src.read())
-

@@ -18,7 +18,6 @@ from isakit.spec import (
     Enum,
     Field,
     Illegal,
-    Imm as Number,
     Match,
     Nothing,
     Part,
@@ -27,6 +26,9 @@ from isakit.spec import (
     TokenStream,
     choice,
     when,
+)
+from isakit.spec import (
+    Imm as Number,
 )
 from isakit.spec.parts import Binder, Keep
 
@@ -126,10 +128,10 @@ def by_width(selector: Field, make: Any) -> Choice:
 
 # --- condition codes and predicates ---------------------------------------------------------------------------------
 
-Z, S, C, O = 0, 1, 2, 3
-CONDITION_NAMES = (
-    "never l e le g lg ge lge u lu eu leu gu lgu geu always o c a s x14 x15 x16 x17 x18 x19 x1a x1b ns na nc no"
-).split()
+ZERO, SIGN, CARRY, OVERFLOW = 0, 1, 2, 3
+CONDITION_NAMES = tuple(
+    "never l e le g lg ge lge u lu eu leu gu lgu geu always o c a s x14 x15 x16 x17 x18 x19 x1a x1b ns na nc no".split()  # noqa: SIM905
+)
 ALWAYS = 15
 
 
@@ -137,10 +139,29 @@ def condition_holds(code: int, flags: Value) -> Value:
     """Predicate `code` on 4 flag bits; 0x14-0x1b were measured as always false. Source: [001] "Predicates"."""
     z, s, c, o = (flags.bit(i) for i in range(4))
     table: dict[int, Value] = {
-        0x01: (s & ~z) ^ o, 0x02: z & ~s, 0x03: s ^ (z | o), 0x04: ~z & ~(s ^ o), 0x05: ~z, 0x06: ~(s ^ o),
-        0x07: ~z | ~s, 0x08: z & s, 0x09: s ^ o, 0x0A: z, 0x0B: z | (s ^ o), 0x0C: ~s ^ (z | o), 0x0D: ~z | s,
-        0x0E: (~s | z) ^ o, 0x0F: const(1, 1), 0x10: o, 0x11: c, 0x12: ~z & c, 0x13: s, 0x1C: ~s, 0x1D: z | ~c,
-        0x1E: ~c, 0x1F: ~o,
+        0x01: (s & ~z) ^ o,
+        0x02: z & ~s,
+        0x03: s ^ (z | o),
+        0x04: ~z & ~(s ^ o),
+        0x05: ~z,
+        0x06: ~(s ^ o),
+        0x07: ~z | ~s,
+        0x08: z & s,
+        0x09: s ^ o,
+        0x0A: z,
+        0x0B: z | (s ^ o),
+        0x0C: ~s ^ (z | o),
+        0x0D: ~z | s,
+        0x0E: (~s | z) ^ o,
+        0x0F: const(1, 1),
+        0x10: o,
+        0x11: c,
+        0x12: ~z & c,
+        0x13: s,
+        0x1C: ~s,
+        0x1D: z | ~c,
+        0x1E: ~c,
+        0x1F: ~o,
     }
     return table.get(code, const(0, 1))
 
@@ -212,8 +233,10 @@ class Predicate(Part):
 
     def rows(self, word: int) -> list[Row]:
         code = self.code.get(word)
-        return [Row(self.code, code, f"if {CONDITION_NAMES[code]}"),
-                Row(self.source, self.source.get(word), f"of $c{self.source.get(word)}")]
+        return [
+            Row(self.code, code, f"if {CONDITION_NAMES[code]}"),
+            Row(self.source, self.source.get(word), f"of $c{self.source.get(word)}"),
+        ]
 
     def accepts(self) -> str:
         return "(cond $c0 .. $c3)"
@@ -437,7 +460,7 @@ class Memory(Part):
         b = Bits()
         name = s.text(k)
         if self.bank is not None:
-            digits = name[len(self.space):]
+            digits = name[len(self.space) :]
             if not name.startswith(self.space) or not digits.isdigit() or not self.bank.fits(int(digits)):
                 s.fail(k, self.accepts())
                 return
@@ -499,8 +522,13 @@ class Memory(Part):
         yield k + 1, b
 
     def rows(self, word: int) -> list[Row]:
-        out = [Row(self.offset, self.offset.get(word), f"{self._space(word)}[] offset {self._offset(word):#x}"
-                   + (f", {self.mode}" if self.mode else ""))]
+        out = [
+            Row(
+                self.offset,
+                self.offset.get(word),
+                f"{self._space(word)}[] offset {self._offset(word):#x}" + (f", {self.mode}" if self.mode else ""),
+            )
+        ]
         if self.bank is not None:
             out.append(Row(self.bank, self.bank.get(word), f"space {self._space(word)}[]"))
         if self.address is not None:
@@ -549,8 +577,9 @@ class Memory(Part):
             offset = offset.sext(16)
         offset = offset.resize(16) * self.scale
         register = AddressRegister(b.param(self.address)) if self.address is not None else None
-        return MemoryOperand(self._space(word), offset, register, self._incremented(word), self.size, self.width,
-                             self.signed)
+        return MemoryOperand(
+            self._space(word), offset, register, self._incremented(word), self.size, self.width, self.signed
+        )
 
 
 @dataclass(frozen=True)
@@ -619,17 +648,13 @@ class Output:
             write("o", self.index, value.resize(32), when)
 
 
-def _output(f: Field, width: int) -> Reg:
-    step = width // 8
-    return Reg(f, tuple(f"o[{i * step:#x}]" for i in range(1 << f.width)), lambda i: Output(i, width), "an output")
-
-
 @dataclass(frozen=True)
 class OutputPart(Part):
-    """`o[offset]` as a destination."""
+    """`o[offset]` as a destination. `name` is `oh` where nothing else in the text tells a half result from a word."""
 
     field: Field
     width: int
+    name: str = "o"
 
     @property
     def step(self) -> int:
@@ -637,7 +662,7 @@ class OutputPart(Part):
         return self.width // 8
 
     def text(self, word: int) -> str:
-        return f"o[{self.field.get(word) * self.step:#x}]"
+        return f"{self.name}[{self.field.get(word) * self.step:#x}]"
 
     def claimed(self, word: int) -> int:
         return self.field.mask
@@ -646,7 +671,7 @@ class OutputPart(Part):
         return self.field.mask
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        got = s.number(k + 2) if s.text(k) == "o" and s.text(k + 1) == "[" else None
+        got = s.number(k + 2) if s.text(k) == self.name and s.text(k + 1) == "[" else None
         if got is None or s.text(got[0]) != "]" or got[1] % self.step or not self.field.fits(got[1] // self.step):
             s.fail(k, self.accepts())
         else:
@@ -659,10 +684,10 @@ class OutputPart(Part):
         return [Row(self.field, self.field.get(word), self.text(word))]
 
     def accepts(self) -> str:
-        return f"o[0x0 .. {126 * self.step:#x}]"
+        return f"{self.name}[0x0 .. {126 * self.step:#x}]"
 
     def text_source(self, keep: Keep) -> str:
-        return f"f' o[{{{self.field.expression()}*{self.step}:#x}}]'"
+        return f"f' {self.name}[{{{self.field.expression()}*{self.step}:#x}}]'"
 
     def claimed_source(self, keep: Keep) -> str:
         return str(self.field.mask)
@@ -670,10 +695,12 @@ class OutputPart(Part):
 
 @dataclass(frozen=True)
 class Discard(Part):
-    """`#`: the result is thrown away."""
+    """`#`: the result is thrown away; `#h` where nothing else in the text tells a half result from a word."""
+
+    name: str = "#"
 
     def text(self, word: int) -> str:
-        return "#"
+        return self.name
 
     def claimed(self, word: int) -> int:
         return 0
@@ -682,10 +709,10 @@ class Discard(Part):
         return 0
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        if s.text(k) == "#":
+        if s.text(k) == self.name:
             yield k + 1, Bits()
         else:
-            s.fail(k, "`#` for no destination")
+            s.fail(k, f"`{self.name}` for no destination")
 
     def bind(self, word: int, b: Binder) -> Any:
         return Discarded()
@@ -694,10 +721,10 @@ class Discard(Part):
         return []
 
     def accepts(self) -> str:
-        return "#"
+        return self.name
 
     def text_source(self, keep: Keep) -> str:
-        return "' #'"
+        return repr(" " + self.name)
 
     def claimed_source(self, keep: Keep) -> str:
         return "0"
@@ -706,18 +733,19 @@ class Discard(Part):
 NO_OUTPUT = "LD_A_ST_O_NON_VP_GP"
 
 
-def ldst(width: int) -> Choice:
+def ldst(width: int, name: str = "o") -> Choice:
     """LDST/LHDST: a register, nothing (`#`), or an output word in vertex and geometry programs."""
     return choice(
         when({Long.dst_o: 0}, gpr(Long.dst, width)),
-        when({Long.dst_o: 1, Long.dst: 127}, Discard()),
-        when({Long.dst_o: 1}, OutputPart(Long.dst, width), needs=ATTRIBUTE_PROGRAMS),
+        when({Long.dst_o: 1, Long.dst: 127}, Discard("#" if name == "o" else "#h")),
+        when({Long.dst_o: 1}, OutputPart(Long.dst, width, name), needs=ATTRIBUTE_PROGRAMS),
         when({Long.dst_o: 1}, Illegal(NO_OUTPUT)),
     )
 
 
 LDST = ldst(32)
 LHDST = ldst(16)
+LHDST_UNTYPED = ldst(16, "oh")
 SDST = word(Short.dst)
 SHDST = half(Short.dst)
 
@@ -735,7 +763,7 @@ def _shared(layout: Any, width: int, signs: str, areg_field: Field) -> list[Any]
             part = Illegal("ILLEGAL_MEMORY_SIZE")
         elif signs == "8" and name != "u8":
             part = Illegal("ILLEGAL_MEMORY_BYTE")
-        elif width == 16 and (name == "s16" and "s" not in signs or name == "u16" and "u" not in signs):
+        elif width == 16 and ((name == "s16" and "s" not in signs) or (name == "u16" and "u" not in signs)):
             part = Illegal("ILLEGAL_MEMORY_SIGN")
         out.append(when(on | {layout.smode: mode}, part, needs=COMPUTE_ONLY))
     return out
@@ -761,8 +789,16 @@ def lsrc1(width: int = 32, signs: str = "us", strict: bool = True) -> Choice:
 
 def _lconst(f: Field, width: int, indirect: bool) -> Memory:
     size = width // 8
-    return Memory("c", f, size, size, width, bank=Long.cspace, address=Long.areg if indirect else None,
-                  increment=Long.postinc if indirect else None)
+    return Memory(
+        "c",
+        f,
+        size,
+        size,
+        width,
+        bank=Long.cspace,
+        address=Long.areg if indirect else None,
+        increment=Long.postinc if indirect else None,
+    )
 
 
 def lsrc2(width: int = 32) -> Choice:
@@ -793,13 +829,19 @@ def ssrc1(width: int = 32, signs: str = "us", layout: Any = Short) -> Choice:
     register = gpr(layout.src1, width)
     primitive = []
     if layout is Short:
-        primitive = [when({Short.src1_s: 1, Short.src2_c: 1},
-                          Memory("p", Short.src1, 4, 4, width, address=Short.areg), needs="geometry"),
-                     when({Short.src1_s: 1, Short.src2_c: 1}, Illegal())]
+        primitive = [
+            when(
+                {Short.src1_s: 1, Short.src2_c: 1},
+                Memory("p", Short.src1, 4, 4, width, address=Short.areg),
+                needs="geometry",
+            ),
+            when({Short.src1_s: 1, Short.src2_c: 1}, Illegal()),
+        ]
         attribute = when({Short.src1_s: 1}, Memory("a", Short.src1, 4, 4, width), needs=ATTRIBUTE_PROGRAMS)
     else:
-        attribute = when({layout.src1_s: 1}, Memory("p", layout.src1, 4, 4, width, address=layout.areg),
-                         needs="geometry")
+        attribute = when(
+            {layout.src1_s: 1}, Memory("p", layout.src1, 4, 4, width, address=layout.areg), needs="geometry"
+        )
     return choice(
         *primitive,
         *_shared(layout, width, signs, layout.areg),
@@ -817,8 +859,9 @@ def isrc1(width: int = 32, signs: str = "us") -> Choice:
 def ssrc2(width: int = 32) -> Choice:
     """Short source 2: register, or c0[] / c1[]."""
     size = width // 8
-    const_part = Memory("c", Short.coff, size, size, width, bank=Short.cspace, address=Short.areg,
-                        increment=Short.postinc)
+    const_part = Memory(
+        "c", Short.coff, size, size, width, bank=Short.cspace, address=Short.areg, increment=Short.postinc
+    )
     return choice(
         when({Short.src2_c: 0}, gpr(Short.src2, width)),
         when({Short.src2_c: 1, Short.src1_s: 0}, const_part),

@@ -17,8 +17,12 @@ VARIANTS = {
         Variant("g80", frozenset(), "G80 (compute capability 1.0)"),
         Variant("g84", frozenset({_SM11}), "G84, G86, G92 ... G98 (1.1)", aliases=("g86", "g92", "g94", "g96", "g98")),
         Variant("gt200", frozenset({_SM11, _SM12, _FP64, "gt200+"}), "GT200 (1.3)", aliases=("g200",)),
-        Variant("gt215", frozenset({_SM11, _SM12, _D3D10_1, "gt200+"}), "GT215, GT216, GT218, MCP89 (1.2)",
-                aliases=("gt216", "gt218", "mcp89")),
+        Variant(
+            "gt215",
+            frozenset({_SM11, _SM12, _D3D10_1, "gt200+"}),
+            "GT215, GT216, GT218, MCP89 (1.2)",
+            aliases=("gt216", "gt218", "mcp89"),
+        ),
         Variant("mcp77", frozenset({_SM11, _SM12, "gt200+"}), "MCP77, MCP79 (no fp64)", aliases=("mcp79",)),
     )
 }
@@ -51,10 +55,22 @@ tesla = InstructionSet(
 tesla.registers = {
     f.name: f
     for f in (
-        RegisterFile("r", 128, 32, "general purpose registers; halves $rNl/$rNh, pairs $rNd, quads $rNq", "$r{n}",
-                     Ref("001", "Registers")),
-        RegisterFile("a", 8, 16, "address registers; $a0 reads 0, $a5 and $a6 are not writable, $a7 is per warp",
-                     "$a{n}", Ref("tesla", "2.5")),
+        RegisterFile(
+            "r",
+            128,
+            32,
+            "general purpose registers; halves $rNl/$rNh, pairs $rNd, quads $rNq",
+            "$r{n}",
+            Ref("001", "Registers"),
+        ),
+        RegisterFile(
+            "a",
+            8,
+            16,
+            "address registers; $a0 reads 0, $a5 and $a6 are not writable, $a7 is per warp",
+            "$a{n}",
+            Ref("tesla", "2.5"),
+        ),
         RegisterFile("c", 4, 4, "condition codes: bit 0 Z, 1 S, 2 C, 3 O", "$c{n}", Ref("001", "Registers")),
         RegisterFile("o", 128, 32, "output attributes of vertex and geometry programs", "o[{n}]", Ref("001", "Memory")),
     )
@@ -65,8 +81,9 @@ tesla.special_registers = [
     SpecialRegister(0, "physid", "lane in bits 7:0, warp 15:8, MP 19:16, TPC 23:20", _SR),
     SpecialRegister(1, "clock", "MP clock counter; any monotonic counter is acceptable", _SR, Status.INFERRED),
     SpecialRegister(2, "sr2", "seems to be always 0", _SR, Status.INFERRED),
-    SpecialRegister(3, "vstride", "attribute stride, for geometry programs; seems to be always 0x20", _SR,
-                    Status.INFERRED),
+    SpecialRegister(
+        3, "vstride", "attribute stride, for geometry programs; seems to be always 0x20", _SR, Status.INFERRED
+    ),
     *[SpecialRegister(4 + i, f"pm{i}", f"performance counter {i}", _SR) for i in range(4)],
     SpecialRegister(8, "sampleid", "sample number under sample shading", _SR, needs=frozenset({_D3D10_1})),
 ]
