@@ -71,9 +71,9 @@ def _extra(module: ModuleImage, key: str, default: int) -> int:
 
 class _Writer:
     def __init__(self, module: ModuleImage, elfclass: int) -> None:
+        self.module, self.wide = module, elfclass == 64
         if elfclass not in (32, 64):
             raise self.error(f"there is no ELF class {elfclass}")
-        self.module, self.wide = module, elfclass == 64
         self.sections = [_Section("", 0), _Section(".shstrtab", SHT_STRTAB), _Section(".strtab", SHT_STRTAB),
                          _Section(".symtab", SHT_SYMTAB)]  # fmt: skip
         self.symbols: list[_Symbol] = []  # the named ones; the table begins with the null and the section symbols

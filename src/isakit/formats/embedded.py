@@ -23,7 +23,8 @@ from isakit.formats.image import ModuleImage
 _TEXT_START = re.compile(rb"architecture\s{0,64}\{\s{0,64}sm_\d\d")
 _TEXT_BODY = re.compile(rb"[\t\n\r\x20-\x7e]*")
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})[uUlL]{0,3}")
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+# A comment that nobody closes ends with the text: searching on from each of many would take quadratic time.
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
 _BRACE = re.compile(r"[{}]")
 
 _MAX_DAMAGED = 64

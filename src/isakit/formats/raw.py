@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from isakit.errors import FormatError
 from isakit.formats.image import KernelImage, ModuleImage, bytes_of
 
-_COMMENT = re.compile(r"//[^\n]*|[#;][^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT = re.compile(r"//[^\n]*|[#;][^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _TOKEN = re.compile(r"[^\s,]+")
 _HEX = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,16})[uU]?[lL]{0,2}")
 _TEXTUAL = re.compile(rb"[\t\n\r\f\v\x20-\x7e\x80-\xff]*")
@@ -36,8 +36,13 @@ def parse_hex(text: str, path: str | None = None, *, word_size: int = 4) -> list
 
     Comments start with `//`, `#` or `;`, or are enclosed in `/* */`. Raises FormatError for anything else.
     """
-    # Comments become blanks so that offsets stay true.
-    text = _COMMENT.sub(lambda m: " " * len(m[0]), text)
+
+    def blank(match: re.Match[str]) -> str:
+        if match[0].startswith("/*") and not (match[0].endswith("*/") and len(match[0]) > 3):
+            raise FormatError(path, match.start(), "a comment is not closed")
+        return " " * len(match[0])  # keeps the offsets of what follows
+
+    text = _COMMENT.sub(blank, text)
     words: list[int] = []
     limit = 1 << 8 * word_size
     for token in _TOKEN.finditer(text):
