@@ -233,9 +233,13 @@ class Writer:
         return False
 
     # --- the function -----------------------------------------------------------------------------------------------
-    def build(self, title: str, signature: str, prologue: list[str]) -> tuple[str, Callable[..., Any]]:
-        """Source and function of everything written so far."""
+    def build(
+        self, title: str, signature: str, prologue: list[str], guarded: bool = True
+    ) -> tuple[str, Callable[..., Any]]:
+        """Source and function of everything written so far; `guarded`: floating-point warnings are off inside."""
         body = self.body or ["    pass"]
+        if self.needs_errstate and guarded:
+            body = ["    with errstate(all='ignore'):", *("    " + line for line in body)]
         source = "\n".join([f"def {title}({signature}):", *("    " + p for p in prologue), *body]) + "\n"
         filename = f"<isakit {title} {id(self):#x}>"
         linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
@@ -276,6 +280,6 @@ def compiled_operation(
         writer.line(f"return full({writer.text(root)}, {kind_of(root.width)}, a0.shape)")
     else:
         writer.line(f"return {bare(writer.text(root))}")
-    _, function = writer.build(op.name, ", ".join(names), [])
+    _, function = writer.build(op.name, ", ".join(names), [], guarded=False)
     function.__dict__["needs_errstate"] = writer.needs_errstate
     return function

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+Selection = slice | Array
 
 
 class Lanes:
@@ -31,7 +32,7 @@ class Lanes:
 
     __slots__ = ("_numbers", "active", "count", "sel")
 
-    def __init__(self, sel: slice | Array, count: int, active: Array | None = None) -> None:
+    def __init__(self, sel: Selection, count: int, active: Array | None = None) -> None:
         self.sel, self.count, self.active = sel, count, active
         self._numbers: Array | None = None
 
@@ -43,12 +44,10 @@ class Lanes:
     @property
     def numbers(self) -> Array:
         """Positions on the lane axis, shape [count] (computed once)."""
-        numbers = self._numbers
-        if numbers is None:
-            sel = self.sel
-            numbers = sel if isinstance(sel, np.ndarray) else np.arange(sel.start, sel.start + self.count)
-            self._numbers = numbers
-        return numbers
+        if self._numbers is None:
+            first = self.sel.start if isinstance(self.sel, slice) else 0
+            self._numbers = np.arange(first, first + self.count) if isinstance(self.sel, slice) else self.sel
+        return self._numbers
 
     @property
     def mask(self) -> Array:

@@ -25,7 +25,7 @@ def as_width(v: Any, width: int, target: np.dtype[Any], count: int) -> Array:
     """
     if not isinstance(v, np.ndarray):
         return full(int(v) & ((1 << width) - 1), target, count)
-    a: Array = v
+    a = cast("Array", v)
     if a.dtype is target and (width > 16 or width == 1):
         return a
     if a.dtype == bool_:
@@ -163,4 +163,10 @@ def namespace() -> dict[str, Any]:
         "clz_obj",
     )
     out = {name: globals()[name] for name in names}
-    return out | {"where": np.where, "minimum": np.minimum, "array": np.array, "some": np.count_nonzero}
+    return out | {
+        "where": np.where,
+        "minimum": np.minimum,
+        "array": np.array,
+        "some": np.count_nonzero,
+        "errstate": np.errstate,
+    }

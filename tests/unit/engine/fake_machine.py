@@ -121,7 +121,7 @@ def step(trace: Trace, state: ScalarMachine, params: Mapping[Any, int]) -> list[
                     formals = [const(x, a.width) for x, a in zip(args, v.args, strict=True)]
                     memo[id(v)] = op.definition(*formals, **dict(statics)).number
                 case _:
-                    memo[id(v)] = INTEGER_MEANING[v.op](v.width, [a.width for a in v.args], v.attr, *args)
+                    memo[id(v)] = INTEGER_MEANING[v.op](v.width, [a.width for a in v.args], v.attr, args)
         return memo[id(v)]
 
     controls: list[Control] = []

@@ -45,7 +45,7 @@ def interpret(value: Value, bindings: Mapping[Any, int], memo: dict[int, int] | 
             body = op.definition(*[const(x, a.width) for x, a in zip(args, value.args, strict=True)], **dict(statics))
             result = body.number
         else:
-            result = INTEGER_MEANING[value.op](value.width, [a.width for a in value.args], value.attr, *args)
+            result = INTEGER_MEANING[value.op](value.width, [a.width for a in value.args], value.attr, args)
         memo[id(value)] = result
     return memo[id(value)]
 
