@@ -122,11 +122,6 @@ def is_nan(v: Value, f: Format) -> Value:
     return absolute(v).ugt(f.infinity)
 
 
-def is_infinite(v: Value, f: Format) -> Value:
-    """Either infinity."""
-    return absolute(v) == f.infinity
-
-
 def is_flushed_zero(v: Value, f: Format) -> Value:
     """A zero or a denormal."""
     return absolute(v).ult(1 << f.fraction)
