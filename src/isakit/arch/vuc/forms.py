@@ -1,0 +1,209 @@
+"""Builders for the vµc forms: each adds the relative-branch slot and the guard that every instruction has.
+
+Source: [vuc] 2 "Field sharing".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from isakit.arch.vuc.fields import BASE, DISCARD, OC, OP, OPERAND_BITS, OT0, OT1, POM, PRED, SPECIAL, SRC1, SRC2
+from isakit.arch.vuc.memory_operands import RelativeBranch
+from isakit.arch.vuc.operands import Destination, LongSource, Source1, Source2
+from isakit.arch.vuc.predicates import Guard, PredicateOut, PredicateSrc
+from isakit.arch.vuc.spelling import Name
+from isakit.spec import Bits, Field, Form, make_form
+
+CONTROL = ("rbra", "guard")
+# one object of each kind for all forms, so that its tables are made once
+GUARD, RELATIVE, PREDICATE_OUT = Guard(), RelativeBranch(), PredicateOut()
+IMPLIED_GUARD = Guard(implied=True)
+"""For slct and mov: see `Guard`."""
+LEAD = "{rbra} {guard} {name} "
+ONLY_VP2, VP3_UP, ONLY_VP4 = ("!vp3+",), ("vp3+",), ("vp4",)
+
+SHARED_DST = (
+    "with a guard the predicate output is held in the DST field, so it must have the same number as the destination "
+    "(`$p3 add $p5 $r5 ...`); drop the guard or the output, or choose equal numbers"
+)
+SHARED_SELECTOR = (
+    "slct keeps its selector in the PRED field: without a guard a predicate output must be that very predicate, with a "
+    "guard the guard must be; the useful form has neither (`slct $r1 $p3 $r3 $r4`)"
+)
+SHARED_CONSTANT = (
+    "mov keeps bits 11:8 of its constant in the PRED field, which also holds the guard or the predicate output; they "
+    "must have equal numbers. Load the constant unguarded, or use `add $rN $r0 imm6`"
+)
+SHARED_IMMEDIATE = (
+    "beside a special register the immediate has only 4 bits (0x0 .. 0xf), because EXT holds the high bits of the "
+    "special register's number; put the constant into a $r register first"
+)
+SHARED_SPECIAL = "an instruction can name one special register only: as its destination or as its first source"
+SHARED_LOAD = "under a guard the offset has only 6 bits (0x0 .. 0x3f): PRED holds the guard, not offset bits 7:4"
+
+
+def base(
+    name: str,
+    op: int,
+    operands: str,
+    *,
+    aliases: Sequence[str] = (),
+    needs: Sequence[str] = (),
+    sharing: Mapping[str, str] | None = None,
+    **parts: Any,
+) -> Form:
+    """A base instruction; `operands` is the rest of the syntax line. The predicate output defaults to discarded."""
+    fixed = {OP: op}
+    guard = IMPLIED_GUARD if op in (0x00, 0x01) else GUARD
+    used = {"rbra": RELATIVE, "guard": guard, "name": Name(name, tuple(aliases)), **parts}
+    return make_form(
+        BASE,
+        LEAD + operands,
+        used,
+        fixed,
+        unless=[{OT0: 1, OT1: 1}],
+        ignored=OPERAND_BITS | OT0.mask | OT1.mask,
+        default=POM.put(DISCARD),
+        needs=needs,
+        control=CONTROL,
+        sharing={"dst": SHARED_DST, "src1": SHARED_SPECIAL, "src2": SHARED_IMMEDIATE, **(sharing or {})},
+    )
+
+
+def binary(name: str, op: int, aliases: Sequence[str] = (), needs: Sequence[str] = ()) -> Form:
+    """`pdst dst src1 src2`."""
+    return base(
+        name,
+        op,
+        "{pdst} {dst} {src1} {src2}",
+        aliases=aliases,
+        needs=needs,
+        pdst=PREDICATE_OUT,
+        dst=Destination(),
+        src1=Source1(),
+        src2=Source2(),
+    )
+
+
+def unary(name: str, op: int, aliases: Sequence[str] = (), needs: Sequence[str] = (), *, second: bool = False) -> Form:
+    """`pdst dst src1`; `second`: a second source is printed although it has no effect, and may be left out."""
+    if second:
+        return base(
+            name,
+            op,
+            "{pdst} {dst} {src1} {unused}",
+            aliases=aliases,
+            needs=needs,
+            pdst=PREDICATE_OUT,
+            dst=Destination(),
+            src1=Source1(),
+            unused=Source2(optional=True),
+            sharing={"unused": SHARED_IMMEDIATE},
+        )
+    return base(
+        name,
+        op,
+        "{pdst} {dst} {src1}",
+        aliases=aliases,
+        needs=needs,
+        pdst=PREDICATE_OUT,
+        dst=Destination(),
+        src1=Source1(),
+    )
+
+
+def compare(name: str, op: int, aliases: Sequence[str] = (), needs: Sequence[str] = ()) -> Form:
+    """`pdst src1 src2`: only a predicate output."""
+    return base(
+        name,
+        op,
+        "{pdst} {src1} {src2}",
+        aliases=aliases,
+        needs=needs,
+        pdst=PREDICATE_OUT,
+        src1=Source1(settled=True),
+        src2=Source2(),
+    )
+
+
+def select_form(name: str, op: int) -> Form:
+    """`pdst dst selector src1 src2`."""
+    return base(
+        name,
+        op,
+        "{pdst} {dst} {sel} {src1} {src2}",
+        pdst=PREDICATE_OUT,
+        dst=Destination(),
+        sel=PredicateSrc(PRED),
+        src1=Source1(),
+        src2=Source2(),
+        sharing={"sel": SHARED_SELECTOR},
+    )
+
+
+def move_form(name: str, op: int) -> Form:
+    """`pdst dst lsrc`."""
+    return base(
+        name,
+        op,
+        "{pdst} {dst} {src}",
+        pdst=PREDICATE_OUT,
+        dst=Destination(),
+        src=LongSource(),
+        sharing={"src": SHARED_CONSTANT},
+    )
+
+
+def special(
+    name: str,
+    fixed: Mapping[Field, int],
+    operands: str = "",
+    *,
+    aliases: Sequence[str] = (),
+    needs: Sequence[str] = (),
+    dont_care: bool = True,
+    sharing: Mapping[str, str] | None = None,
+    fixing: Sequence[tuple[str, Bits]] = (),
+    named: bool = False,
+    **parts: Any,
+) -> Form:
+    """A special instruction.
+
+    `dont_care`: unused operand bits are known to have no effect; `named`: the semantics function wants the name.
+    """
+    used = {"rbra": RELATIVE, "guard": GUARD, "name": Name(name, tuple(aliases), tuple(fixing)), **parts}
+    return make_form(
+        SPECIAL,
+        LEAD + operands,
+        used,
+        {OT0: 1, OT1: 1, **fixed},
+        ignored=OPERAND_BITS if dont_care else 0,
+        needs=needs,
+        control=CONTROL if named else (*CONTROL, "name"),
+        sharing=sharing,
+    )
+
+
+def simple(name: str, oc: int, op: int, **options: Any) -> Form:
+    """A special instruction without operands."""
+    return special(name, {OC: oc, OP: op}, **options)
+
+
+__all__ = [
+    "LEAD",
+    "ONLY_VP2",
+    "ONLY_VP4",
+    "SHARED_LOAD",
+    "SRC1",
+    "SRC2",
+    "VP3_UP",
+    "base",
+    "binary",
+    "compare",
+    "move_form",
+    "select_form",
+    "simple",
+    "special",
+    "unary",
+]

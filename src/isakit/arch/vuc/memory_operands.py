@@ -1,0 +1,359 @@
+"""Memory operands and code addresses of vµc.
+
+Loads add two registers or a register and an offset; stores with two registers scale the second one by 2. Offsets have
+10 bits, 6 under a guard. Source: [vuc] 2 "Operand encodings", 13, 17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from isakit.arch.vuc.fields import (
+    BTARG,
+    DST,
+    IMMF,
+    LOAD6,
+    LOAD10,
+    NO_BRANCH,
+    PE,
+    RBN,
+    RBP,
+    RBT,
+    RELATIVE_SLOT,
+    SRC1,
+    SRC2,
+    STORE6,
+    STORE10,
+)
+from isakit.arch.vuc.registers import P_NAMES, R_NAMES
+from isakit.arch.vuc.spelling import R_NUMBERS, Spelled, parse_number, parse_predicate, predicate_text
+from isakit.sem import Value, read
+from isakit.spec import Bits, Context, Field, Match, Nothing, Part, Row, TokenStream, where
+from isakit.spec.parts import Binder, Keep, fit_tokens
+
+CODE_SIZE = 1 << BTARG.width
+
+
+@dataclass(frozen=True)
+class _Address(Spelled):
+    """`SPACE[base + offset]`; `names` are the spellings of the space, the canonical one first."""
+
+    names: tuple[str, ...]
+
+    def text(self, word: int) -> str:
+        return f"{self.names[0]}[{self.inside(word)}]"
+
+    # the relevant bits are too many for tables
+    text_source = Part.text_source
+    claimed_source = Part.claimed_source
+
+    def inside(self, word: int) -> str:
+        """The text between the brackets."""
+        raise NotImplementedError
+
+    def offset(self, word: int) -> Field:
+        """The field of the immediate offset."""
+        raise NotImplementedError
+
+    def static_mask(self) -> int:
+        return IMMF.mask | PE.mask
+
+    def _immediate(self, word: int) -> str:
+        base, offset = SRC1.get(word), self.offset(word).get(word)
+        if not base:
+            return f"{offset:#x}"
+        return f"{R_NAMES[base]}+{offset:#x}"
+
+    def _opened(self, s: TokenStream, k: int) -> int | None:
+        if s.text(k) not in self.names or s.text(k + 1) != "[":
+            s.fail(k, self.accepts())
+            return None
+        return k + 2
+
+    @staticmethod
+    def _closed(s: TokenStream, k: int) -> bool:
+        if s.text(k) == "]":
+            return True
+        s.fail(k, "`]`")
+        return False
+
+    def _terms(self, s: TokenStream, k: int) -> tuple[int, int | None, int | None, int | None, int] | None:
+        """(next, first register, second register, number, scale of the second) between the brackets."""
+        first = R_NUMBERS.get(s.text(k))
+        second: int | None = None
+        number: int | None = None
+        scale = 1
+        if first is not None:
+            k += 1
+            if s.text(k) == "*":
+                got = s.number(k + 1)
+                if got is None or got[1] not in (1, 2):
+                    s.fail(k + 1, "the scale 0x2")
+                    return None
+                return got[0], None, first, None, got[1]
+            if s.text(k) == "]":
+                return k, first, None, None, 1
+            if s.text(k) not in ("+", "-"):
+                s.fail(k, "`+` or `]`")
+                return None
+            second = R_NUMBERS.get(s.text(k + 1)) if s.text(k) == "+" else None
+            if second is not None:
+                k += 2
+                if s.text(k) == "*":
+                    got = s.number(k + 1)
+                    if got is None or got[1] not in (1, 2):
+                        s.fail(k + 1, "the scale 0x2")
+                        return None
+                    k, scale = got[0], got[1]
+                return k, first, second, None, scale
+            got = parse_number(s, k + 1 if s.text(k) == "+" else k)
+        else:
+            got = parse_number(s, k)
+        if got is None:
+            s.fail(k, "an address: $rN, $rN+number, $rN+$rM or a number")
+            return None
+        k, number = got
+        return k, first, None, number, 1
+
+    def _fits(self, s: TokenStream, k: int, number: int, wide: Field, narrow: Field, base: int) -> Iterator[Bits]:
+        if not 0 <= number < 1 << wide.width:
+            s.fail(k, "an offset 0x0 .. 0x3ff (0x0 .. 0x3f under a guard)")
+            return
+        yield where({IMMF: 1, PE: 0, SRC1: base, wide: number})
+        if number < 1 << narrow.width:
+            yield where({IMMF: 1, PE: 1, SRC1: base, narrow: number})
+
+    def registers(self, word: int) -> list[str]:
+        used = [SRC1] if IMMF.get(word) else [SRC1, self.second]
+        return [R_NAMES[f.get(word)] for f in used if f.get(word)]
+
+    second: Field = SRC2
+
+
+@dataclass(frozen=True)
+class LoadAddress(_Address):
+    """`[$a+$b]` or `[$a+imm]`; `[$a]` is the register form, `[imm]` the immediate one. Bound to the address."""
+
+    def possible(self) -> int:
+        return SRC1.mask | SRC2.mask | IMMF.mask | PE.mask | LOAD10.mask
+
+    def offset(self, word: int) -> Field:
+        return LOAD6 if PE.get(word) else LOAD10
+
+    def inside(self, word: int) -> str:
+        if IMMF.get(word):
+            return self._immediate(word)
+        a, b = SRC1.get(word), SRC2.get(word)
+        return R_NAMES[a] if a and not b else f"{R_NAMES[a]}+{R_NAMES[b]}"
+
+    def spelled(self, word: int) -> Bits:
+        if IMMF.get(word):
+            f = self.offset(word)
+            return where({IMMF: 1, PE: PE.get(word), SRC1: SRC1.get(word), f: f.get(word)})
+        return where({IMMF: 0, SRC1: SRC1.get(word), SRC2: SRC2.get(word)})
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        at = self._opened(s, k)
+        got = self._terms(s, at) if at is not None else None
+        if got is None or not self._closed(s, got[0]):
+            return
+        end, a, b, number, scale = got
+        if scale != 1:
+            s.fail(k, "an address without a scale: only stores scale a register")
+        elif number is None:
+            yield end + 1, where({IMMF: 0, SRC1: a or 0, SRC2: b or 0})
+        else:
+            for bits in self._fits(s, k, number, LOAD10, LOAD6, a or 0):
+                yield end + 1, bits
+
+    def bind(self, word: int, b: Binder) -> Value:
+        base = read("r", b.param(SRC1), 16)
+        return base + (b.param(self.offset(word)).zext(16) if IMMF.get(word) else read("r", b.param(SRC2), 16))
+
+    def rows(self, word: int) -> list[Row]:
+        f = self.offset(word) if IMMF.get(word) else SRC2
+        second = f"offset {f.get(word):#x}" if IMMF.get(word) else f"plus {R_NAMES[f.get(word)]}"
+        return [
+            Row(SRC1, SRC1.get(word), f"address {R_NAMES[SRC1.get(word)]}"),
+            Row(f, f.get(word), second),
+            Row(IMMF, IMMF.get(word), "an immediate offset" if IMMF.get(word) else "two registers"),
+        ]
+
+    def accepts(self) -> str:
+        return f"{self.names[0]}[$rN] | {self.names[0]}[$rN+$rM] | {self.names[0]}[$rN+0x0..0x3ff]"
+
+
+@dataclass(frozen=True)
+class StoreAddress(_Address):
+    """`[$a+$b*2]` (a in DST, b in SRC1) or `[$a+imm]` (a in SRC1); `[$a]` is the immediate form.
+
+    Bound to the address.
+    """
+
+    second: Field = DST
+
+    def possible(self) -> int:
+        return SRC1.mask | DST.mask | IMMF.mask | PE.mask | STORE10.mask
+
+    def offset(self, word: int) -> Field:
+        return STORE6 if PE.get(word) else STORE10
+
+    def inside(self, word: int) -> str:
+        if IMMF.get(word):
+            plain = SRC1.get(word) and not self.offset(word).get(word)
+            return R_NAMES[SRC1.get(word)] if plain else self._immediate(word)
+        a, b = DST.get(word), SRC1.get(word)
+        return f"{R_NAMES[a]}+{R_NAMES[b]}*0x2" if a or not b else f"{R_NAMES[b]}*0x2"
+
+    def spelled(self, word: int) -> Bits:
+        if IMMF.get(word):
+            f = self.offset(word)
+            return where({IMMF: 1, PE: PE.get(word), SRC1: SRC1.get(word), f: f.get(word)})
+        return where({IMMF: 0, DST: DST.get(word), SRC1: SRC1.get(word)})
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        at = self._opened(s, k)
+        got = self._terms(s, at) if at is not None else None
+        if got is None or not self._closed(s, got[0]):
+            return
+        end, a, b, number, scale = got
+        if b is not None:
+            if scale == 2:
+                yield end + 1, where({IMMF: 0, DST: a or 0, SRC1: b})
+            else:
+                s.fail(k, "a second register of a store address scaled by two: $rN+$rM*0x2")
+            return
+        for bits in self._fits(s, k, number or 0, STORE10, STORE6, a or 0):
+            yield end + 1, bits
+
+    def bind(self, word: int, b: Binder) -> Value:
+        if IMMF.get(word):
+            return read("r", b.param(SRC1), 16) + b.param(self.offset(word)).zext(16)
+        return read("r", b.param(DST), 16) + (read("r", b.param(SRC1), 16) << 1)
+
+    def rows(self, word: int) -> list[Row]:
+        if IMMF.get(word):
+            f = self.offset(word)
+            return [
+                Row(SRC1, SRC1.get(word), f"address {R_NAMES[SRC1.get(word)]}"),
+                Row(f, f.get(word), f"offset {f.get(word):#x}"),
+                Row(IMMF, 1, "an immediate offset"),
+            ]
+        return [
+            Row(DST, DST.get(word), f"address {R_NAMES[DST.get(word)]}"),
+            Row(SRC1, SRC1.get(word), f"plus twice {R_NAMES[SRC1.get(word)]}"),
+            Row(IMMF, 0, "two registers"),
+        ]
+
+    def accepts(self) -> str:
+        return f"{self.names[0]}[$rN] | {self.names[0]}[$rN+$rM*0x2] | {self.names[0]}[$rN+0x0..0x3ff]"
+
+
+@dataclass(frozen=True)
+class Target(Spelled):
+    """An absolute code address, counted in instructions."""
+
+    relevant = BTARG
+
+    def text(self, word: int) -> str:
+        return f"{BTARG.get(word):#x}"
+
+    def spelled(self, word: int) -> Bits:
+        return where({BTARG: BTARG.get(word)})
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        got = parse_number(s, k)
+        if got is None or not 0 <= got[1] < CODE_SIZE:
+            s.fail(k, self.accepts())
+        else:
+            yield got[0], where({BTARG: got[1]})
+
+    def bind(self, word: int, b: Binder) -> Value:
+        return b.param(BTARG)
+
+    def rows(self, word: int) -> list[Row]:
+        return [Row(BTARG, BTARG.get(word), f"to instruction {BTARG.get(word):#x}")]
+
+    def accepts(self) -> str:
+        return "a label or a code address 0x0 .. 0x7ff"
+
+
+@dataclass(frozen=True)
+class RelativeBranch(Part):
+    """VP2: `[not] $p8..$p15 rbra target` in front, a forward branch beside the main instruction; absent elsewhere.
+
+    Printed with the absolute target; the field holds the distance from this instruction, 0 to 63. Not taken at all is
+    the reading `not $p15` of the field and is not printed in its canonical form. Bound to (predicate, negated,
+    distance) or None.
+    """
+
+    addressed = True
+
+    def resolve(self, ctx: Context) -> Part:
+        return self if "vp2" in ctx.features else Nothing()
+
+    def text(self, word: int) -> str:
+        return self.text_at(word, 0)
+
+    def text_at(self, word: int, address: int) -> str:
+        if word & NO_BRANCH == NO_BRANCH:
+            return ""
+        negated = "not " if RBN.get(word) else ""
+        return f"{negated}{predicate_text(8 + RBP.get(word))} rbra {(address + RBT.get(word)) % CODE_SIZE:#x}"
+
+    def claimed(self, word: int) -> int:
+        return NO_BRANCH
+
+    def possible(self) -> int:
+        return NO_BRANCH
+
+    def claimed_source(self, keep: Keep) -> str:
+        return str(NO_BRANCH)
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        inverted = s.text(k) == "not"
+        got = parse_predicate(s, k + inverted)
+        if got is not None and s.text(got[0]) == "rbra":
+            n = fit_tokens(s, got[0], ["rbra"])
+            assert n is not None
+            target = parse_number(s, n)
+            if got[1] < 8:
+                s.fail(k + inverted, "$p8 .. $p15: a relative branch tests no other predicate")
+            elif target is None:
+                s.fail(n, "a label or a code address")
+            else:
+                distance = (target[1] - s.address) % CODE_SIZE
+                if not 0 <= target[1] < CODE_SIZE or distance >= 1 << RBT.width:
+                    s.fail(n, f"a target {s.address:#x} .. {(s.address + 63) % CODE_SIZE:#x}, at most 63 ahead")
+                else:
+                    yield target[0], where({RBP: got[1] - 8, RBN: int(inverted), RBT: distance})
+            return
+        yield k, Bits(NO_BRANCH, NO_BRANCH)
+
+    def bind(self, word: int, b: Binder) -> tuple[int, bool, int] | None:
+        p, negated = 8 + RBP.get(word), bool(RBN.get(word))
+        if p == 15 and negated:
+            return None
+        return p, negated, RBT.get(word)
+
+    def rows(self, word: int) -> list[Row]:
+        bound = self.bind(word, None)  # type: ignore[arg-type]
+        if bound is None:
+            return [Row(RELATIVE_SLOT, RELATIVE_SLOT.get(word), "no relative branch")]
+        p, negated, distance = bound
+        return [
+            Row(RBP, RBP.get(word), f"if {P_NAMES[p]}"),
+            Row(RBN, int(negated), "is 0" if negated else "is 1"),
+            Row(RBT, distance, f"branch {distance} instructions ahead"),
+        ]
+
+    def accepts(self) -> str:
+        return "[not] $p8 .. $p15 rbra target"
+
+    def registers(self, word: int) -> list[str]:
+        bound = self.bind(word, None)  # type: ignore[arg-type]
+        return [P_NAMES[bound[0]]] if bound and bound[0] != 15 else []
+
+
+__all__ = ["CODE_SIZE", "LoadAddress", "RelativeBranch", "StoreAddress", "Target"]

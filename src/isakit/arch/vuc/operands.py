@@ -1,0 +1,375 @@
+"""Data operands of vµc: general and special registers, immediates.
+
+Source: [vuc] 2 "Operand encodings", 17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from isakit.arch.vuc.access import GeneralRegister, SpecialRegister
+from isakit.arch.vuc.fields import DST, EXT, IMM6, IMM12, IMM14, IMMF, OT0, OT1, SR_DST, SR_SRC1, SRC1, SRC2, named
+from isakit.arch.vuc.registers import OLD_SPECIAL_NAMES, R_NAMES, special_names
+from isakit.arch.vuc.spelling import R_NUMBERS, Spelled, parse_number, parse_register, register_text
+from isakit.spec import Bits, Context, Field, Match, Part, Row, TokenStream, where
+from isakit.spec.parts import Binder
+
+
+@dataclass(frozen=True)
+class _WithSpecials(Spelled):
+    """Parts that know the special register names of a variant."""
+
+    names: tuple[str, ...] = special_names(frozenset())
+
+    def resolve(self, ctx: Context) -> Part:
+        return _renamed(self, ctx.features)
+
+    def special(self, s: TokenStream, k: int) -> int | None:
+        """The number of the special register at `k`, by name or as $srN."""
+        t = s.text(k)
+        if t in self.names:
+            return self.names.index(t)
+        if t.startswith("$sr") and t[3:].isdigit() and int(t[3:]) < 64:
+            return int(t[3:])
+        return OLD_SPECIAL_NAMES.get(t)
+
+
+@cache
+def _renamed(part: _WithSpecials, features: frozenset[str]) -> Part:
+    """The part with a variant's register names; one object for all forms, so that its tables are made once."""
+    return replace(part, names=special_names(features))
+
+
+@dataclass(frozen=True)
+class Destination(_WithSpecials):
+    """$rN, or a special register when OT1 = 1 and OT0 = 0."""
+
+    relevant = named("DST,EXT,OT0,OT1", DST, EXT, OT0, OT1)
+
+    @staticmethod
+    def is_special(word: int) -> bool:
+        """Whether the word names a special register."""
+        return bool(OT1.get(word)) and not OT0.get(word)
+
+    def text(self, word: int) -> str:
+        return self.names[SR_DST.get(word)] if self.is_special(word) else register_text(DST.get(word))
+
+    def spelled(self, word: int) -> Bits:
+        if self.is_special(word):
+            return where({SR_DST: SR_DST.get(word), OT1: 1, OT0: 0})
+        return where({DST: DST.get(word), OT1: 0})
+
+    def static_mask(self) -> int:
+        return OT0.mask | OT1.mask
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        got = parse_register(s, k)
+        if got is not None:
+            yield got[0], where({DST: got[1], OT1: 0})
+            return
+        n = self.special(s, k)
+        if n is not None:
+            yield k + 1, where({SR_DST: n, OT1: 1, OT0: 0})
+        else:
+            s.fail(k, self.accepts())
+
+    def bind(self, word: int, b: Binder) -> Any:
+        return SpecialRegister(b.param(SR_DST)) if self.is_special(word) else GeneralRegister(b.param(DST))
+
+    def rows(self, word: int) -> list[Row]:
+        f = SR_DST if self.is_special(word) else DST
+        return [Row(f, f.get(word), self.registers(word)[0])]
+
+    def accepts(self) -> str:
+        return "$r0 .. $r15 | a special register"
+
+    def registers(self, word: int) -> list[str]:
+        return [self.names[SR_DST.get(word)] if self.is_special(word) else R_NAMES[DST.get(word)]]
+
+
+@dataclass(frozen=True)
+class GeneralDst(Spelled):
+    """$rN as a destination of a load."""
+
+    relevant = DST
+
+    def text(self, word: int) -> str:
+        return register_text(DST.get(word))
+
+    def spelled(self, word: int) -> Bits:
+        return where({DST: DST.get(word)})
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        got = parse_register(s, k)
+        if got is None:
+            s.fail(k, self.accepts())
+        else:
+            yield got[0], where({DST: got[1]})
+
+    def bind(self, word: int, b: Binder) -> Any:
+        return GeneralRegister(b.param(DST))
+
+    def rows(self, word: int) -> list[Row]:
+        return [Row(DST, DST.get(word), R_NAMES[DST.get(word)])]
+
+    def accepts(self) -> str:
+        return "$r0 .. $r15"
+
+    def registers(self, word: int) -> list[str]:
+        return [R_NAMES[DST.get(word)]]
+
+
+@dataclass(frozen=True)
+class GeneralSrc(Spelled):
+    """$rN as a source in a field of its own."""
+
+    source: Field
+
+    @property
+    def relevant(self) -> Field:  # type: ignore[override]
+        return self.source
+
+    def text(self, word: int) -> str:
+        return register_text(self.source.get(word))
+
+    def spelled(self, word: int) -> Bits:
+        return where({self.source: self.source.get(word)})
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        got = parse_register(s, k)
+        if got is None:
+            s.fail(k, self.accepts())
+        else:
+            yield got[0], where({self.source: got[1]})
+
+    def bind(self, word: int, b: Binder) -> Any:
+        return GeneralRegister(b.param(self.source))
+
+    def rows(self, word: int) -> list[Row]:
+        return [Row(self.source, self.source.get(word), R_NAMES[self.source.get(word)])]
+
+    def accepts(self) -> str:
+        return "$r0 .. $r15"
+
+    def registers(self, word: int) -> list[str]:
+        return [R_NAMES[self.source.get(word)]]
+
+
+@dataclass(frozen=True)
+class Source1(_WithSpecials):
+    """$rN, or a special register when OT0 = 1 and OT1 = 0.
+
+    `settled`: the instruction has no destination that fixes OT1, so a plain register also claims OT1 = 0.
+    """
+
+    settled: bool = False
+    relevant = named("SRC1,EXT,OT0,OT1", SRC1, EXT, OT0, OT1)
+
+    @staticmethod
+    def is_special(word: int) -> bool:
+        """Whether the word names a special register."""
+        return bool(OT0.get(word)) and not OT1.get(word)
+
+    def text(self, word: int) -> str:
+        return self.names[SR_SRC1.get(word)] if self.is_special(word) else register_text(SRC1.get(word))
+
+    def spelled(self, word: int) -> Bits:
+        if self.is_special(word):
+            return where({SR_SRC1: SR_SRC1.get(word), OT0: 1, OT1: 0})
+        return self._general(SRC1.get(word))
+
+    def _general(self, n: int) -> Bits:
+        return where({SRC1: n, OT0: 0, OT1: 0} if self.settled else {SRC1: n, OT0: 0})
+
+    def static_mask(self) -> int:
+        return OT0.mask | OT1.mask
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        got = parse_register(s, k)
+        if got is not None:
+            yield got[0], self._general(got[1])
+            return
+        n = self.special(s, k)
+        if n is not None:
+            yield k + 1, where({SR_SRC1: n, OT0: 1, OT1: 0})
+        else:
+            s.fail(k, self.accepts())
+
+    def bind(self, word: int, b: Binder) -> Any:
+        return SpecialRegister(b.param(SR_SRC1)) if self.is_special(word) else GeneralRegister(b.param(SRC1))
+
+    def rows(self, word: int) -> list[Row]:
+        f = SR_SRC1 if self.is_special(word) else SRC1
+        return [Row(f, f.get(word), self.registers(word)[0])]
+
+    def accepts(self) -> str:
+        return "$r0 .. $r15 | a special register"
+
+    def registers(self, word: int) -> list[str]:
+        return [self.names[SR_SRC1.get(word)] if self.is_special(word) else R_NAMES[SRC1.get(word)]]
+
+
+@dataclass(frozen=True)
+class Source2(Spelled):
+    """$rN or a zero-extended immediate: 6 bits, or 4 where EXT belongs to a special register.
+
+    `optional`: may be left out, which means $r0.
+    """
+
+    optional: bool = False
+    relevant = named("SRC2,EXT,IMMF,OT0,OT1", SRC2, EXT, IMMF, OT0, OT1)
+
+    @staticmethod
+    def wide(word: int) -> bool:
+        """Whether the immediate has 6 bits."""
+        return OT0.get(word) == OT1.get(word)
+
+    def _value(self, word: int) -> int:
+        return (IMM6 if self.wide(word) else SRC2).get(word)
+
+    def text(self, word: int) -> str:
+        return f"{self._value(word):#x}" if IMMF.get(word) else register_text(SRC2.get(word))
+
+    def spelled(self, word: int) -> Bits:
+        v = self._value(word) if IMMF.get(word) else 0
+        if not v:
+            return where({IMMF: 0, SRC2: 0 if IMMF.get(word) else SRC2.get(word)})
+        if self.wide(word):
+            return where({IMMF: 1, IMM6: v})
+        return where({IMMF: 1, SRC2: v})
+
+    def static_mask(self) -> int:
+        return IMMF.mask | OT0.mask | OT1.mask
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        n = R_NUMBERS.get(s.text(k))
+        if n is not None:
+            yield k + 1, where({IMMF: 0, SRC2: n})
+            return
+        got = parse_number(s, k)
+        if got is None:
+            if self.optional:
+                yield k, where({IMMF: 0, SRC2: 0})
+            s.fail(k, self.accepts())
+            return
+        at, v = got
+        if v == 0:
+            yield at, where({IMMF: 0, SRC2: 0})
+        if not 0 <= v < 64:
+            s.fail(k, "an immediate 0x0 .. 0x3f (0x0 .. 0xf beside a special register); load others with mov")
+            return
+        for ot in (0, 1):
+            yield at, where({IMMF: 1, IMM6: v, OT0: ot, OT1: ot})
+        if v < 16:
+            for ot in (1, 0):
+                yield at, where({IMMF: 1, SRC2: v, OT0: ot, OT1: 1 - ot})
+        elif self.optional:
+            return
+
+    def bind(self, word: int, b: Binder) -> Any:
+        if not IMMF.get(word):
+            return GeneralRegister(b.param(SRC2))
+        return b.param(IMM6 if self.wide(word) else SRC2).zext(16)
+
+    def rows(self, word: int) -> list[Row]:
+        if not IMMF.get(word):
+            return [Row(IMMF, 0, "a register"), Row(SRC2, SRC2.get(word), R_NAMES[SRC2.get(word)])]
+        f = IMM6 if self.wide(word) else SRC2
+        return [Row(IMMF, 1, "an immediate"), Row(f, f.get(word), f"{f.get(word):#x}")]
+
+    def accepts(self) -> str:
+        return "$r0 .. $r15 | an immediate 0x0 .. 0x3f (0x0 .. 0xf beside a special register)"
+
+    def registers(self, word: int) -> list[str]:
+        return [] if IMMF.get(word) else [R_NAMES[SRC2.get(word)]]
+
+
+@dataclass(frozen=True)
+class LongSource(Part):
+    """The source of mov: $rN, or an immediate of 14 bits (12 where EXT belongs to a special register)."""
+
+    def _field(self, word: int) -> Field:
+        return IMM12 if OT1.get(word) else IMM14
+
+    def text(self, word: int) -> str:
+        return f"{self._field(word).get(word):#x}" if IMMF.get(word) else register_text(SRC2.get(word))
+
+    def spelled(self, word: int) -> Bits:
+        """The bits the assembler makes of the text."""
+        if not IMMF.get(word):
+            return where({IMMF: 0, SRC2: SRC2.get(word)})
+        f = self._field(word)
+        return where({IMMF: 1, f: f.get(word)}) if f.get(word) else where({IMMF: 0, SRC2: 0})
+
+    def claimed(self, word: int) -> int:
+        b = self.spelled(word)
+        return b.mask & ~(b.value ^ word)
+
+    def possible(self) -> int:
+        return IMMF.mask | OT1.mask | IMM14.mask
+
+    def static_mask(self) -> int:
+        return IMMF.mask | OT1.mask
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        n = R_NUMBERS.get(s.text(k))
+        if n is not None:
+            yield k + 1, where({IMMF: 0, SRC2: n})
+            return
+        got = parse_number(s, k)
+        if got is None or not 0 <= got[1] < 1 << 14:
+            s.fail(k, self.accepts())
+            return
+        at, v = got
+        if v == 0:
+            yield at, where({IMMF: 0, SRC2: 0})
+        yield at, where({IMMF: 1, OT1: 0, IMM14: v})
+        if v < 1 << 12:
+            yield at, where({IMMF: 1, OT1: 1, IMM12: v})
+
+    def bind(self, word: int, b: Binder) -> Any:
+        return b.param(self._field(word)).zext(16) if IMMF.get(word) else GeneralRegister(b.param(SRC2))
+
+    def rows(self, word: int) -> list[Row]:
+        if not IMMF.get(word):
+            return [Row(IMMF, 0, "a register"), Row(SRC2, SRC2.get(word), R_NAMES[SRC2.get(word)])]
+        f = self._field(word)
+        return [Row(IMMF, 1, "an immediate"), Row(f, f.get(word), f"{f.get(word):#x}")]
+
+    def accepts(self) -> str:
+        return "$r0 .. $r15 | an immediate 0x0 .. 0x3fff (0x0 .. 0xfff into a special register)"
+
+    def registers(self, word: int) -> list[str]:
+        return [] if IMMF.get(word) else [R_NAMES[SRC2.get(word)]]
+
+
+@dataclass(frozen=True)
+class Small(Spelled):
+    """A 4-bit number: the bit of $stat to wait for."""
+
+    relevant = SRC2
+
+    def text(self, word: int) -> str:
+        return f"{SRC2.get(word):#x}"
+
+    def spelled(self, word: int) -> Bits:
+        return where({SRC2: SRC2.get(word)})
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        got = s.number(k)
+        if got is None or not 0 <= got[1] < 16:
+            s.fail(k, self.accepts())
+        else:
+            yield got[0], where({SRC2: got[1]})
+
+    def bind(self, word: int, b: Binder) -> Any:
+        return b.param(SRC2)
+
+    def rows(self, word: int) -> list[Row]:
+        return [Row(SRC2, SRC2.get(word), f"bit {SRC2.get(word)}")]
+
+    def accepts(self) -> str:
+        return "a bit number 0x0 .. 0xf"
