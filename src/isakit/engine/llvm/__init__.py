@@ -1,0 +1,23 @@
+"""LLVM building blocks: values to IR, native lowerings, compilation with a cache. Knows no instruction set."""
+
+from isakit.engine.llvm.emit import Body, Module, Ref, signed_text
+from isakit.engine.llvm.native import EMBEDDED, PORTABLE
+from isakit.engine.llvm.target import CompileError, Host, Loaded, build, flushing_wrapper, host, object_code
+from isakit.engine.llvm.values import ValueLowering
+
+__all__ = [
+    "EMBEDDED",
+    "PORTABLE",
+    "Body",
+    "CompileError",
+    "Host",
+    "Loaded",
+    "Module",
+    "Ref",
+    "ValueLowering",
+    "build",
+    "flushing_wrapper",
+    "host",
+    "object_code",
+    "signed_text",
+]

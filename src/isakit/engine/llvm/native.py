@@ -1,0 +1,222 @@
+"""Native lowerings of the hot f32 operations, proven equal to their integer definitions by the tests.
+
+Two families. `embedded` uses AVX-512 instructions with embedded rounding (round to nearest or to zero, exceptions
+suppressed); it needs flush-to-zero and denormals-are-zero switched on around the call, which the driver function does.
+x86 decides underflow after rounding with unbounded exponent, which is the rule of `f32_add` and `f32_mul`. `portable`
+computes in double precision with the default environment and rounds by integer arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from isakit.engine.llvm.emit import Ref
+from isakit.engine.llvm.values import Native, ValueLowering
+
+NAN = 0x7FFFFFFF
+ABS = 0x7FFFFFFF
+LARGEST = 0x7F7FFFFF
+EMBEDDED_ROUNDING = {"rn": 8, "rz": 11}
+
+
+def _half(low: ValueLowering, v: str, k: int) -> str:
+    n = low.module.lanes
+    index = "<16 x i32> <" + ", ".join(f"i32 {k + j}" for j in range(16)) + ">"
+    return low.body(f"shufflevector <{n} x float> {v}, <{n} x float> poison, {index}")
+
+
+def _floats(low: ValueLowering, r: Ref) -> str:
+    return low.bitcast(low.splat(r), f"<{low.module.lanes} x float>")
+
+
+def _bits(low: ValueLowering, v: str) -> Ref:
+    n = low.module.lanes
+    return Ref(low.body(f"bitcast <{n} x float> {v} to <{n} x i32>"), 32)
+
+
+def _avx512(low: ValueLowering, name: str, a: Ref, b: Ref, rounding: str) -> Ref:
+    """One packed instruction per 16 lanes."""
+    n = low.module.lanes
+    fa, fb = _floats(low, a), _floats(low, b)
+    f = low.module.declare(f"llvm.x86.avx512.{name}.ps.512", "<16 x float> @(<16 x float>, <16 x float>, i32)")
+    pieces: list[str] = []
+    for k in range(0, n, 16):
+        x, y = _half(low, fa, k), _half(low, fb, k)
+        pieces.append(
+            low.body(f"call <16 x float> {f}(<16 x float> {x}, <16 x float> {y}, i32 {EMBEDDED_ROUNDING[rounding]})")
+        )
+    if len(pieces) == 1:
+        return _bits(low, pieces[0])
+    index = f"<{n} x i32> <" + ", ".join(f"i32 {j}" for j in range(n)) + ">"
+    return _bits(low, low.body(f"shufflevector <16 x float> {pieces[0]}, <16 x float> {pieces[1]}, {index}"))
+
+
+def canonical_nan(low: ValueLowering, r: Ref) -> Ref:
+    """Every NaN becomes 0x7fffffff."""
+    n = low.module.lanes
+    f = _floats(low, r)
+    unordered = Ref(low.body(f"fcmp uno <{n} x float> {f}, {f}"), 1)
+    return low.select(unordered, low.constant(NAN, 32), r)
+
+
+def _is_zero(low: ValueLowering, a: Ref) -> Ref:
+    """Zero or denormal."""
+    exponent = low.op("and", a, low.constant(0x7F800000, 32))
+    return low.op("icmp eq", exponent, low.constant(0, 32), 1)
+
+
+def _embedded_add(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    rounding = statics.get("rounding", "rn")
+    if rounding not in EMBEDDED_ROUNDING or all(a.uniform for a in args):
+        return None
+    return canonical_nan(low, _avx512(low, "add", args[0], args[1], rounding))
+
+
+def _embedded_mul(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    rounding = statics.get("rounding", "rn")
+    if rounding not in EMBEDDED_ROUNDING or statics.get("zero_wins") or all(a.uniform for a in args):
+        return None
+    return canonical_nan(low, _avx512(low, "mul", args[0], args[1], rounding))
+
+
+def _embedded_mad(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    """The product is cut to 24 bits, except where the addend is zero: there it is rounded.
+
+    The instruction's product is wrong where it leaves the range of f32 (the definition has no such limits): below,
+    where it is 0 though no factor is, and above, where it is the largest number. Those lanes take the definition.
+    """
+    if statics.get("zero_wins") or all(a.uniform for a in args):
+        return None
+    a, b, c = (low.splat(x) for x in args)
+    cut, rounded = _avx512(low, "mul", a, b, "rz"), _avx512(low, "mul", a, b, "rn")
+    product = low.select(_is_zero(low, c), rounded, cut)
+    result = canonical_nan(low, _avx512(low, "add", product, c, "rn"))
+    size = low.op("and", cut, low.constant(ABS, 32))
+    vanished = low.op("icmp eq", size, low.constant(0, 32), 1)
+    for factor in (a, b):
+        vanished = low.op("and", vanished, low.op("xor", _is_zero(low, factor), low.constant(1, 1)))
+    outside = low.op("or", vanished, low.op("icmp eq", size, low.constant(LARGEST, 32), 1))
+    return _with_exceptions(low, "f32_mad", (a, b, c), outside, result)
+
+
+def _with_exceptions(low: ValueLowering, name: str, args: Sequence[Ref], outside: Ref, fast: Ref) -> Ref:
+    """`fast`, but the integer definition in the lanes `outside`, computed only when there are any."""
+    from isakit.sem.fp import f32
+
+    body, n = low.body, low.module.lanes
+    flat = body(f"bitcast <{n} x i1> {outside.text} to i{n}")
+    any_outside = body(f"icmp ne i{n} {flat}, 0")
+    here, slow, done = body.fresh("fast"), body.fresh("slow"), body.fresh("joined")
+    body.do(f"br label %{here}")
+    body.label(here)
+    body.do(f"br i1 {any_outside}, label %{slow}, label %{done}, !prof !0")
+    body.label(slow)
+    f = low.definition(getattr(f32, name), (), tuple(a.width for a in args))
+    listed = ", ".join(f"{low.type(a)} {a.text}" for a in args)
+    exact = Ref(body(f"call {low.type(fast)} {f}({listed})"), fast.width)
+    mixed = low.select(outside, exact, fast)
+    body.do(f"br label %{done}")
+    body.label(done)
+    return Ref(body(f"phi {low.type(fast)} [ {fast.text}, %{here} ], [ {mixed.text}, %{slow} ]"), fast.width)
+
+
+EMBEDDED: dict[str, Native] = {"f32_add": _embedded_add, "f32_mul": _embedded_mul, "f32_mad": _embedded_mad}
+
+
+# --- portable -----------------------------------------------------------------------------------------------------------
+
+
+def _doubles(low: ValueLowering, a: Ref) -> str:
+    """The numbers as doubles, denormals as signed zeros."""
+    n = low.module.lanes
+    sign = low.op("and", a, low.constant(0x80000000, 32))
+    flushed = low.splat(low.select(_is_zero(low, a), sign, a))
+    return low.body(f"fpext <{n} x float> {_floats(low, flushed)} to <{n} x double>")
+
+
+def _double_bits(low: ValueLowering, d: str) -> Ref:
+    n = low.module.lanes
+    return Ref(low.body(f"bitcast <{n} x double> {d} to <{n} x i64>"), 64)
+
+
+def _as_double(low: ValueLowering, r: Ref) -> str:
+    n = low.module.lanes
+    return low.bitcast(r, f"<{n} x double>")
+
+
+_TAIL = (1 << 29) - 1
+
+
+def _to_24_bits(low: ValueLowering, d: Ref, rounding: str) -> Ref:
+    """Double bits rounded to 24 significant bits, any exponent."""
+    if rounding == "rn":
+        odd = low.op("and", low.op("lshr", d, low.constant(29, 64)), low.constant(1, 64))
+        d = low.op("add", low.op("add", d, low.constant((1 << 28) - 1, 64)), odd)
+    return low.op("and", d, low.constant(~_TAIL, 64))
+
+
+def _to_single(low: ValueLowering, d: Ref, rounding: str) -> Ref:
+    """f32 bits of a number of 24 significant bits: overflow by rounding mode, underflow to signed zero, one NaN."""
+    n = low.module.lanes
+    f = low.body(f"fptrunc <{n} x double> {_as_double(low, d)} to <{n} x float>")
+    r = _bits(low, f)
+    sign = low.op("and", r, low.constant(0x80000000, 32))
+    size = low.op("and", d, low.constant((1 << 63) - 1, 64))
+    tiny = low.op("icmp ult", size, low.constant((1023 - 126) << 52, 64), 1)
+    r = low.select(tiny, sign, r)
+    if rounding == "rz":
+        finite = low.op("icmp ult", size, low.constant(0x7FF << 52, 64), 1)
+        huge = low.op("icmp uge", size, low.constant((1023 + 128) << 52, 64), 1)
+        r = low.select(low.op("and", finite, huge), low.op("or", sign, low.constant(LARGEST, 32)), r)
+    return canonical_nan(low, r)
+
+
+def _arithmetic(low: ValueLowering, name: str, a: str, b: str) -> str:
+    return low.body(f"{name} <{low.module.lanes} x double> {a}, {b}")
+
+
+def _special(low: ValueLowering, d: Ref) -> Ref:
+    """Infinity or NaN, which rounding by integer addition must not touch."""
+    exponent = low.op("and", d, low.constant(0x7FF << 52, 64))
+    return low.op("icmp eq", exponent, low.constant(0x7FF << 52, 64), 1)
+
+
+def _rounded(low: ValueLowering, d: Ref, rounding: str) -> Ref:
+    return low.select(_special(low, d), d, _to_24_bits(low, d, rounding))
+
+
+def _portable_add(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    if statics.get("rounding", "rn") != "rn" or all(a.uniform for a in args):
+        return None  # rounding to zero needs the error of the sum: the definition is as good
+    total = _double_bits(low, _arithmetic(low, "fadd", *(_doubles(low, a) for a in args)))
+    return _to_single(low, _rounded(low, total, "rn"), "rn")
+
+
+def _portable_mul(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    rounding = statics.get("rounding", "rn")
+    if rounding not in EMBEDDED_ROUNDING or statics.get("zero_wins") or all(a.uniform for a in args):
+        return None
+    product = _double_bits(low, _arithmetic(low, "fmul", *(_doubles(low, a) for a in args)))
+    return _to_single(low, _rounded(low, product, rounding), rounding)
+
+
+def _portable_mad(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    if statics.get("zero_wins") or all(a.uniform for a in args):
+        return None
+    a, b, c = (low.splat(x) for x in args)
+    exact = _double_bits(low, _arithmetic(low, "fmul", _doubles(low, a), _doubles(low, b)))
+    cut = _rounded(low, exact, "rz")
+    with_cut = _double_bits(low, _arithmetic(low, "fadd", _as_double(low, cut), _doubles(low, c)))
+    single = _to_single(low, _rounded(low, exact, "rn"), "rn")
+    with_rounded = _double_bits(low, _arithmetic(low, "fadd", _doubles(low, single), _doubles(low, c)))
+    total = low.select(_is_zero(low, c), with_rounded, with_cut)
+    # The sum is rounded with gradual underflow, as the conversion does, and flushed afterwards.
+    single = _bits(
+        low, low.body(f"fptrunc <{low.module.lanes} x double> {_as_double(low, total)} to <{low.module.lanes} x float>")
+    )
+    sign = low.op("and", single, low.constant(0x80000000, 32))
+    return canonical_nan(low, low.select(_is_zero(low, single), sign, single))
+
+
+PORTABLE: dict[str, Native] = {"f32_add": _portable_add, "f32_mul": _portable_mul, "f32_mad": _portable_mad}

@@ -1,0 +1,162 @@
+"""From IR text to callable machine code: host detection, optimisation, object cache.
+
+Source of the settings: measurements of this project's engines; `docs/explanation/engines.md` has the reasons.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from isakit.errors import IsakitError
+
+ENGINE_VERSION = "1"
+FLUSH_BOTH = 0x9FC0
+"""MXCSR with exceptions masked, flush-to-zero and denormals-are-zero, round to nearest."""
+
+
+class CompileError(IsakitError):
+    """LLVM refused generated code: a bug in isakit, with LLVM's message."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """What code is made for. `embedded` tells whether AVX-512 instructions with embedded rounding may be used."""
+
+    cpu: str
+    features: str
+    embedded: bool
+    vector_bits: int
+
+    @property
+    def key(self) -> str:
+        """Identifies the target in the cache."""
+        return f"{self.cpu}|{self.features}|{self.embedded}|{self.vector_bits}"
+
+
+@cache
+def host(portable: bool = False) -> Host:
+    """This machine, or its portable code path (no embedded rounding, 256-bit vectors)."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    has = all(features.get(f, False) for f in ("avx512f", "avx512vl", "avx512dq", "avx512bw"))
+    if portable or not has:
+        names = ",".join(("+" if on and "avx512" not in n else "-") + n for n, on in features.items())
+        return Host(llvm.get_host_cpu_name(), names, False, 256)
+    return Host(llvm.get_host_cpu_name(), features.flatten(), True, 512)
+
+
+def cache_folder() -> Path | None:
+    """Where objects are kept between runs: $ISAKIT_CACHE, else the user's cache folder; None when caching is off."""
+    given = os.environ.get("ISAKIT_CACHE")
+    if given in ("", "off", "0"):
+        return None
+    base = Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "isakit"
+    return base / "objects"
+
+
+def _machine(target: Host, level: int) -> Any:
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=target.cpu, features=target.features, opt=level, jit=True
+    )
+
+
+def with_attributes(ir: str, target: Host) -> str:
+    """Every definition gets the vector width of the target; without it LLVM aborts on 512-bit intrinsics."""
+    width = target.vector_bits
+    extra = f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"'
+    return re.sub(r"^(define [^\n]*?)\s*\{$", rf"\1 {extra} {{", ir, flags=re.M)
+
+
+def object_code(ir: str, target: Host, level: int = 2) -> bytes:
+    """Compile IR text to an object file, through the cache."""
+    text = with_attributes(ir, target)
+    key = hashlib.sha256(
+        "\0".join([ENGINE_VERSION, llvmlite.__version__, target.key, str(level), text]).encode()
+    ).hexdigest()
+    folder = cache_folder()
+    path = folder / f"{key}.o" if folder is not None else None
+    if path is not None:
+        try:
+            return path.read_bytes()
+        except OSError:
+            pass
+    code = _compile(text, target, level)
+    if path is not None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_suffix(f".{os.getpid()}.tmp")
+            temporary.write_bytes(code)
+            temporary.replace(path)
+        except OSError:
+            pass  # a read-only home only costs time
+    return code
+
+
+def _compile(text: str, target: Host, level: int) -> bytes:
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as e:
+        raise CompileError(str(e)) from e
+    machine = _machine(target, level)
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    options.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, options)
+    if level:
+        builder.getModulePassManager().run(module, builder)
+    return bytes(machine.emit_object(module))
+
+
+class Loaded:
+    """Machine code in memory; keeps it alive as long as the object lives."""
+
+    def __init__(self, code: bytes, target: Host) -> None:
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(target, 2))
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """The address of a function."""
+        return int(self._engine.get_function_address(name))
+
+    def function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+        """A ctypes function; calls release the GIL."""
+        return ctypes.CFUNCTYPE(result, *arguments)(self.address(name))
+
+
+def build(ir: str, target: Host, level: int = 2) -> Loaded:
+    """Compile (or fetch from the cache) and load."""
+    return Loaded(object_code(ir, target, level), target)
+
+
+def flushing_wrapper(name: str, inner: str, arguments: Sequence[str]) -> str:
+    """IR of a function `name` that calls `inner` (both `i32` of the given argument types) with denormals flushed.
+
+    The environment is set in a function of its own: LLVM moves float operations across the switch inside one function.
+    """
+    listed = ", ".join(f"{t} %a{i}" for i, t in enumerate(arguments))
+    return (
+        "declare void @llvm.x86.sse.ldmxcsr(ptr)\ndeclare void @llvm.x86.sse.stmxcsr(ptr)\n"
+        f"@flushing = internal constant i32 {FLUSH_BOTH}\n"
+        f"define i32 @{name}({listed}) nounwind noinline {{\n"
+        "  %old = alloca i32\n"
+        "  call void @llvm.x86.sse.stmxcsr(ptr %old)\n"
+        "  call void @llvm.x86.sse.ldmxcsr(ptr @flushing)\n"
+        f"  %r = call i32 {inner}({listed})\n"
+        "  call void @llvm.x86.sse.ldmxcsr(ptr %old)\n"
+        "  ret i32 %r\n}\n"
+    )

@@ -1,0 +1,254 @@
+"""Value graphs to LLVM IR: one instruction sequence per node, on vectors of lanes or, for uniform nodes, on scalars.
+
+Widths are exact (`<32 x i33>`): LLVM's legaliser chooses registers. Operations of `sem.operation` become a call of a
+function expanded from their integer definition, unless a native lowering that was proven equal is registered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from isakit.engine.graph import postorder
+from isakit.engine.llvm.emit import Body, Ref, signed_text
+from isakit.sem.operation import Operation, expansion
+from isakit.sem.value import Value, mask
+
+WIDEST_VECTOR = 64
+"""Definitions with wider values run lane by lane: LLVM would unroll every wide operation 32 times."""
+
+Leaf = Callable[[Value], Ref]
+Native = Callable[["ValueLowering", Sequence[Ref], dict[str, Any]], "Ref | None"]
+_BINARY = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
+_COMPARE = {"eq": "eq", "ult": "ult", "slt": "slt"}
+_SHIFT = {"shl": "shl", "lshr": "lshr", "ashr": "ashr"}
+
+
+class ValueLowering:
+    """Lowers values into one function body. `leaf(node)` gives reads, loads, params and what the machine provides."""
+
+    def __init__(self, body: Body, leaf: Leaf, natives: dict[str, Native]) -> None:
+        self.body, self.module, self._leaf, self.natives = body, body.module, leaf, natives
+        self._done: dict[int, Ref] = {}
+        self._keep: list[Value] = []
+
+    # --- types and constants --------------------------------------------------------------------------------------------
+    def type(self, r: Ref) -> str:
+        """The LLVM type of a reference."""
+        return f"i{r.width}" if r.uniform else self.module.vector(r.width)
+
+    def constant(self, number: int, width: int) -> Ref:
+        """A uniform constant."""
+        return Ref(signed_text(number & mask(width), width), width, True)
+
+    def splat(self, r: Ref) -> Ref:
+        """The same number in every lane."""
+        if not r.uniform:
+            return r
+        vector = self.module.vector(r.width)
+        if not r.text.startswith("%"):
+            return Ref(f"splat (i{r.width} {r.text})", r.width)
+        one = self.body(f"insertelement {vector} poison, i{r.width} {r.text}, i64 0")
+        zeros = f"<{self.module.lanes} x i32> zeroinitializer"
+        return Ref(self.body(f"shufflevector {vector} {one}, {vector} poison, {zeros}"), r.width)
+
+    def same_kind(self, *refs: Ref) -> tuple[Ref, ...]:
+        """All as vectors, unless all are uniform."""
+        if all(r.uniform for r in refs):
+            return refs
+        return tuple(self.splat(r) for r in refs)
+
+    # --- operations on references ---------------------------------------------------------------------------------------
+    def op(self, name: str, a: Ref, b: Ref, width: int | None = None) -> Ref:
+        """A two-operand LLVM instruction."""
+        a, b = self.same_kind(a, b)
+        return Ref(self.body(f"{name} {self.type(a)} {a.text}, {b.text}"), width or a.width, a.uniform)
+
+    def select(self, c: Ref, a: Ref, b: Ref) -> Ref:
+        """c ? a : b."""
+        if c.uniform:
+            a, b = self.same_kind(a, b)
+        else:
+            c, a, b = self.splat(c), self.splat(a), self.splat(b)
+        text = f"select {self.type(c)} {c.text}, {self.type(a)} {a.text}, {self.type(b)} {b.text}"
+        return Ref(self.body(text), a.width, a.uniform)
+
+    def resize(self, r: Ref, width: int, *, signed: bool = False) -> Ref:
+        """Truncated or extended."""
+        if width == r.width:
+            return r
+        name = "trunc" if width < r.width else "sext" if signed else "zext"
+        to = f"i{width}" if r.uniform else self.module.vector(width)
+        return Ref(self.body(f"{name} {self.type(r)} {r.text} to {to}"), width, r.uniform)
+
+    def bitcast(self, r: Ref, to: str) -> str:
+        """The same bits as another type."""
+        return self.body(f"bitcast {self.type(r)} {r.text} to {to}")
+
+    # --- graphs -----------------------------------------------------------------------------------------------------------
+    def value(self, root: Value) -> Ref:
+        """Lower a value and everything it needs that is not lowered yet."""
+        for n in postorder(root, self._done):
+            if id(n) not in self._done:
+                self._keep.append(n)
+                self._done[id(n)] = self._node(n, [self._done[id(a)] for a in n.args])
+        return self._done[id(root)]
+
+    def define(self, node: Value, ref: Ref) -> None:
+        """Say what a node is (loads, done in program order)."""
+        self._keep.append(node)
+        self._done[id(node)] = ref
+
+    def _node(self, n: Value, args: list[Ref]) -> Ref:
+        if n.op == "const":
+            return self.constant(n.attr, n.width)
+        if n.op == "call":
+            return self._call(n, args)
+        method = getattr(self, f"_{n.op}", None)
+        if n.op in _BINARY:
+            return self.op(_BINARY[n.op], *args)
+        if n.op in _COMPARE:
+            return self.op(f"icmp {_COMPARE[n.op]}", *args, width=1)
+        if n.op in _SHIFT:
+            return self._shift(n, *args)
+        return method(n, *args) if method is not None else self._leaf(n)
+
+    def _not(self, n: Value, a: Ref) -> Ref:
+        return self.op("xor", a, self.constant(mask(n.width), n.width))
+
+    def _udiv(self, n: Value, a: Ref, b: Ref) -> Ref:
+        zero = self.op("icmp eq", b, self.constant(0, n.width), 1)
+        safe = self.select(zero, self.constant(1, n.width), b)
+        return self.select(zero, self.constant(mask(n.width), n.width), self.op("udiv", a, safe))
+
+    def _shift(self, n: Value, a: Ref, count: Ref) -> Ref:
+        name, w = _SHIFT[n.op], n.width
+        fixed = n.args[1]
+        if fixed.op == "const":
+            if fixed.attr >= w and name != "ashr":
+                return self.constant(0, w)
+            return self.op(name, a, self.constant(min(fixed.attr, w - 1), w))
+        reach = mask(count.width)
+        wide = self.resize(count, w)
+        if reach < w:
+            return self.op(name, a, wide)
+        limit = self.constant(w, count.width)
+        inside = self.op("icmp ult", count, limit, 1)
+        if name == "ashr":
+            return self.op(name, a, self.select(inside, wide, self.constant(w - 1, w)))
+        shifted = self.op(name, a, self.select(inside, wide, self.constant(0, w)))
+        return self.select(inside, shifted, self.constant(0, w))
+
+    def _select(self, n: Value, c: Ref, a: Ref, b: Ref) -> Ref:
+        return self.select(c, a, b)
+
+    def _zext(self, n: Value, a: Ref) -> Ref:
+        return self.resize(a, n.width)
+
+    def _sext(self, n: Value, a: Ref) -> Ref:
+        return self.resize(a, n.width, signed=True)
+
+    def _extract(self, n: Value, a: Ref) -> Ref:
+        if n.attr:
+            a = self.op("lshr", a, self.constant(n.attr, a.width))
+        return self.resize(a, n.width)
+
+    def _concat(self, n: Value, hi: Ref, lo: Ref) -> Ref:
+        high = self.op("shl", self.resize(hi, n.width), self.constant(lo.width, n.width))
+        return self.op("or", high, self.resize(lo, n.width))
+
+    def _clz(self, n: Value, a: Ref) -> Ref:
+        ty = self.type(a)
+        suffix = f"i{a.width}" if a.uniform else f"v{self.module.lanes}i{a.width}"
+        f = self.module.declare(f"llvm.ctlz.{suffix}", f"{ty} @({ty}, i1)")
+        return Ref(self.body(f"call {ty} {f}({ty} {a.text}, i1 false)"), n.width, a.uniform)
+
+    def _table(self, n: Value, index: Ref) -> Ref:
+        table, entries = self.module.table(n.attr), len(n.attr.entries)
+        bits = 32 if n.width <= 32 else 64
+        index = self.resize(index, 64)
+        inside: Ref | None = None
+        if mask(n.args[0].width) >= entries:
+            inside = self.op("icmp ult", index, self.constant(entries, 64), 1)
+            index = self.select(inside, index, self.constant(0, 64))
+        if index.uniform:
+            p = self.body(f"getelementptr i{bits}, ptr {table}, i64 {index.text}")
+            got = Ref(self.body(f"load i{bits}, ptr {p}"), bits, True)
+        else:
+            lanes, vector = self.module.lanes, self.module.vector(bits)
+            p = self.body(f"getelementptr i{bits}, ptr {table}, {self.module.vector(64)} {index.text}")
+            f = self.module.declare(
+                f"llvm.masked.gather.v{lanes}i{bits}.v{lanes}p0",
+                f"{vector} @(<{lanes} x ptr>, i32, <{lanes} x i1>, {vector})",
+            )
+            call = f"call {vector} {f}(<{lanes} x ptr> {p}, i32 {bits // 8}, <{lanes} x i1> splat (i1 true), "
+            got = Ref(self.body(call + f"{vector} poison)"), bits)
+        got = self.resize(got, n.width)
+        return got if inside is None else self.select(inside, got, self.constant(0, n.width))
+
+    # --- named operations ---------------------------------------------------------------------------------------------------
+    def _call(self, n: Value, args: list[Ref]) -> Ref:
+        op, statics = n.attr
+        native = self.natives.get(op.name)
+        if native is not None:
+            got = native(self, args, dict(statics))
+            if got is not None:
+                return got
+        widths = tuple(a.width for a in args)
+        wide = any(v.width > WIDEST_VECTOR for v in postorder(expansion(op, statics, widths)[1], set()))
+        if all(a.uniform for a in args) or wide:
+            return self._lane_by_lane(op, statics, widths, args, n.width)
+        vectors = [self.splat(a) for a in args]
+        f = self.definition(op, statics, widths)
+        listed = ", ".join(f"{self.type(a)} {a.text}" for a in vectors)
+        return Ref(self.body(f"call {self.module.vector(n.width)} {f}({listed})"), n.width)
+
+    def definition(self, op: Operation, statics: Any, widths: tuple[int, ...]) -> str:
+        """The function that computes an operation by its integer definition, on lane vectors."""
+        return self._function(op, statics, widths, scalar=False)
+
+    def _function(self, op: Operation, statics: Any, widths: tuple[int, ...], *, scalar: bool) -> str:
+        """The function of an operation, on vectors or on one lane."""
+
+        def make(name: str) -> str:
+            formals, result = expansion(op, statics, widths)
+            body = Body(self.module)
+            given = {f.attr: Ref(f"%a{i}", f.width, scalar) for i, f in enumerate(formals)}
+            inner = ValueLowering(body, lambda v: given[v.attr], {} if scalar else self.natives)
+            got = inner.value(result)
+            got = got if scalar else inner.splat(got)
+            listed = ", ".join(f"{inner.type(given[f.attr])} %a{i}" for i, f in enumerate(formals))
+            ty = inner.type(got)
+            return (
+                f"define internal {ty} {name}({listed}) {self.module.attributes} {{\n{body.text()}\n"
+                f"  ret {ty} {got.text}\n}}"
+            )
+
+        return self.module.function((op.name, statics, widths, scalar), make)
+
+    def _lane_by_lane(self, op: Operation, statics: Any, widths: tuple[int, ...], args: list[Ref], width: int) -> Ref:
+        """Call the one-lane function: once if everything is uniform, else in a loop over the lanes."""
+        f = self._function(op, statics, widths, scalar=True)
+        b = self.body
+        if all(a.uniform for a in args):
+            listed = ", ".join(f"i{a.width} {a.text}" for a in args)
+            return Ref(b(f"call i{width} {f}({listed})"), width, True)
+        vector, lanes = self.module.vector(width), self.module.lanes
+        before, loop, after = b.fresh("lanes"), b.fresh("lane"), b.fresh("done")
+        vectors = [self.splat(a) for a in args]
+        b.do(f"br label %{before}")
+        b.label(before)
+        b.do(f"br label %{loop}")
+        b.label(loop)
+        i, acc, nxt, out = (b.fresh(x) for x in ("%i", "%acc", "%nxt", "%out"))
+        b.do(f"{i} = phi i32 [ 0, %{before} ], [ {nxt}, %{loop} ]")
+        b.do(f"{acc} = phi {vector} [ poison, %{before} ], [ {out}, %{loop} ]")
+        one = [b(f"extractelement {self.type(a)} {a.text}, i32 {i}") for a in vectors]
+        listed = ", ".join(f"i{a.width} {x}" for a, x in zip(vectors, one, strict=True))
+        got = b(f"call i{width} {f}({listed})")
+        b.do(f"{out} = insertelement {vector} {acc}, i{width} {got}, i32 {i}")
+        b.do(f"{nxt} = add i32 {i}, 1")
+        more = b(f"icmp ult i32 {nxt}, {lanes}")
+        b.do(f"br i1 {more}, label %{loop}, label %{after}")
+        b.label(after)
+        return Ref(out, width)
