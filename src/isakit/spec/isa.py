@@ -84,6 +84,8 @@ class InstructionSet:
     default_variant: str = ""
     #: branch targets and labels count units of code instead of bytes
     word_addressed: bool = False
+    #: address of the first kernel parameter in shared memory
+    param_base: int = 0
 
     def insn(
         self,

@@ -44,6 +44,7 @@ tesla = InstructionSet(
     misaligned="UNALIGNED_LONG_INSTRUCTION",
     outputs=frozenset({"dst", "cdst", "adst"}),
     prefixes=frozenset({"exit", "join", "long"}),
+    param_base=0x10,
     documents={
         "000": "early text about the Tesla CUDA ISA (seed 000)",
         "001": "Tesla CUDA ISA manual page (seed 001)",
