@@ -1,1 +1,79 @@
-"""isakit: read, write and run instruction sets that were reverse-engineered instead of documented."""
+"""isakit: read, write and run instruction sets that were reverse-engineered instead of documented.
+
+Everything public is a name of this package; what a name needs is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from isakit.errors import (
+    AsmError,
+    BudgetExceeded,
+    DefinitionError,
+    Diagnostic,
+    EncodeError,
+    FormatError,
+    IsakitError,
+    LaunchError,
+    MachineFault,
+    NotModelled,
+    UnknownIsaError,
+)
+
+if TYPE_CHECKING:
+    from isakit.asm import Program
+    from isakit.codec import Instruction
+    from isakit.instruction_sets import Isa, isa
+    from isakit.modules import Kernel, Module, load
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "Device": "isakit.runtime",
+    "Instruction": "isakit.codec",
+    "Isa": "isakit.instruction_sets",
+    "Kernel": "isakit.modules",
+    "Module": "isakit.modules",
+    "Program": "isakit.asm",
+    "isa": "isakit.instruction_sets",
+    "load": "isakit.modules",
+}
+_SUBMODULES = ("docsgen", "formats", "usse", "vuc")
+
+__all__ = [
+    "AsmError",
+    "BudgetExceeded",
+    "DefinitionError",
+    "Diagnostic",
+    "EncodeError",
+    "FormatError",
+    "Instruction",
+    "Isa",
+    "IsakitError",
+    "Kernel",
+    "LaunchError",
+    "MachineFault",
+    "Module",
+    "NotModelled",
+    "Program",
+    "UnknownIsaError",
+    "isa",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        value = getattr(importlib.import_module(_LAZY[name]), name)
+    elif name in _SUBMODULES:
+        value = importlib.import_module(f"isakit.{name}")
+    else:
+        raise AttributeError(f"module 'isakit' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY, *_SUBMODULES})

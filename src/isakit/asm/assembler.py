@@ -1,0 +1,251 @@
+"""Source text to programs: reads all statements, finds sizes and addresses that agree, reports every error at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from isakit.asm.layout import Placement, Slot, place
+from isakit.asm.names import Names
+from isakit.asm.program import ConstantData, Program
+from isakit.asm.reader import Reader
+from isakit.asm.sections import Bank, Code, Data, Fill, Section
+from isakit.asm.source import Place, Source, stray
+from isakit.asm.statements import Parsed, StatementEncoder
+from isakit.codec import Decoder, Miss, Stream, Token
+from isakit.errors import AsmError
+
+_ROUNDS = 64
+_FREE_ROUNDS = 4
+"""From this round on sizes only grow, so that sizes and addresses settle."""
+
+
+class Assembler:
+    """Assembles texts of one instruction set, variant and program type."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self.decoder = decoder
+        self.statements = StatementEncoder(decoder)
+
+    def assemble(self, text: str, path: str = "<text>") -> Program:
+        """The program a text stands for. Raises AsmError with every error of the text, in order."""
+        source = Source(text, path)
+        reader = Reader(source, self.decoder)
+        reader.read()
+        encoder = self.statements if reader.decoder is self.decoder else assembler(reader.decoder).statements
+        programs: list[Program] = []
+        for section in reader.sections:
+            program = _Resolver(reader, section, encoder).program()
+            if section.kernel is not None or len(reader.sections) == 1:
+                programs.append(program)
+        if source.diagnostics:
+            raise AsmError(sorted(source.diagnostics, key=lambda d: (d.line, d.column)))
+        shared = _constants(reader.sections[0])
+        if len(programs) == 1:
+            programs[0].constants = shared
+            return programs[0]
+        units = [u for p in programs for u in p.units]
+        return Program(reader.decoder, units, parts=programs, constants=shared)
+
+
+class _Resolver:
+    """Finds encodings and addresses of one section."""
+
+    def __init__(self, reader: Reader, section: Section, encoder: StatementEncoder) -> None:
+        self.source, self.section, self.encoder = reader.source, section, encoder
+        self.decoder = reader.decoder
+        self.variant = reader.decoder.view.variant
+        self.scale = 1 if self.decoder.isa.word_addressed else self.variant.unit_bytes
+        self.start = section.address // self.variant.unit_bytes
+        self.names = Names(section.scope)
+        self.parsed: dict[int, Parsed] = {}
+        self.symbolic: list[int] = []
+
+    def program(self) -> Program:
+        """The section as a program; problems go to the source's diagnostics."""
+        section = self.section
+        for name in section.labels:
+            section.scope.numbers[name] = 0
+        self._parse()
+        placement = self._settle()
+        report = Names(section.scope, lambda s, t, m: self.source.error(s.place(t), m))
+        for name in section.scope.expressions:
+            report(name)
+        units = self._emit(placement, report)
+        for bank in section.banks.values():
+            self._fill(bank, report)
+        kernel = section.kernel
+        if kernel is not None:
+            kernel.constants = _constants(section)
+        if self.source.diagnostics:
+            units = []
+        return Program(self.decoder, units, section.address, section.tail, kernel)
+
+    def _parse(self) -> None:
+        """Encode what depends on no name, and find out what does."""
+        known: set[str] = set(self.section.scope.all_names())
+        for k, item in enumerate(self.section.items):
+            if not isinstance(item, Code):
+                continue
+            try:
+                parsed = self.encoder.parse(item.statement.text)
+            except AsmError as e:
+                stray(self.source, item.statement, e)
+                continue
+            self.parsed[k] = parsed
+            if parsed.choices is None or not known.isdisjoint(parsed.words):
+                item.symbolic = True
+                self.symbolic.append(k)
+            else:
+                item.choices = parsed.choices
+            item.sizes = tuple(e.units for e in item.choices)
+
+    def _settle(self) -> Placement:
+        """Encode and place in turn until nothing moves."""
+        items = self.section.items
+        before: Placement | None = None
+        for number in range(_ROUNDS):
+            self.names.forget()
+            for k in self.symbolic:
+                self._encode(k, before, number >= _FREE_ROUNDS)
+            placement = place([_slot(item) for item in items], self.start)
+            self._bind(placement)
+            if before is not None and placement.positions == before.positions and placement.end == before.end:
+                return placement
+            before = placement
+            if not self.symbolic:
+                return placement
+        assert before is not None
+        self.source.error(Place(1, 0), "the addresses of this text do not settle")
+        return before
+
+    def _encode(self, k: int, before: Placement | None, grow: bool) -> None:
+        item, parsed = self.section.items[k], self.parsed[k]
+        assert isinstance(item, Code)
+        at = before.positions[k] if before else self.start
+        item.choices = self.encoder.encode(parsed, self.names.here(at * self.scale), at)
+        sizes = tuple(e.units for e in item.choices)
+        if grow and before is not None:
+            sizes = tuple(n for n in sizes if n >= before.sizes[k]) or sizes
+        item.sizes = sizes or item.sizes or tuple(sorted({f.units for f in parsed.forms}))
+
+    def _bind(self, placement: Placement) -> None:
+        numbers = self.section.scope.numbers
+        for name, k in self.section.labels.items():
+            at = placement.positions[k] if k < len(placement.positions) else placement.end
+            numbers[name] = at * self.scale
+
+    def _emit(self, placement: Placement, names: Names) -> list[int]:
+        units: list[int] = []
+        bits = self.variant.unit_bits
+        mask = (1 << bits) - 1
+        misfits = set(placement.misfits)
+        for k, item in enumerate(self.section.items):
+            size = placement.sizes[k]
+            if isinstance(item, Code):
+                chosen = next((e for e in item.choices if e.units == size), None)
+                if chosen is None:
+                    self._complain(k, item, names, placement.positions[k])
+                elif k in misfits:
+                    self._misfit(item, size, placement.positions[k])
+                elif size == 1:
+                    units.append(chosen.word)
+                else:
+                    units.extend(chosen.word >> bits * n & mask for n in range(size))
+            elif isinstance(item, Fill):
+                units.extend([0] * size)
+            else:
+                if item.tokens is not None:
+                    item.values = self._values(item, names.here(placement.positions[k] * self.scale))
+                units.extend(item.values)
+        return units
+
+    def _misfit(self, item: Code, size: int, at: int) -> None:
+        unit = self.variant.unit_bytes
+        self.source.error(
+            item.statement.place(),
+            f"this instruction has {size * unit} bytes and must start at a multiple of that, not at {at * unit:#x}",
+            "the instruction before it has no longer form",
+        )
+
+    def _complain(self, k: int, item: Code, names: Names, at: int) -> None:
+        parsed = self.parsed.get(k)
+        if parsed is None:
+            return  # reported when it was read
+        symbol = names.here(at * self.scale)
+        statement = item.statement
+        undefined = self._undefined(parsed, symbol)
+        miss = undefined or self.encoder.explain_miss(parsed, symbol, at)
+        token = parsed.tokens[miss.token] if 0 <= miss.token < len(parsed.tokens) else None
+        if token is None:
+            end = Place(statement.line, statement.column + len(statement.text), 1)
+            self.source.error(end, miss.message, *miss.notes)
+        else:
+            self.source.error(statement.place(token), miss.message, *miss.notes)
+
+    def _undefined(self, parsed: Parsed, symbol: object) -> Miss | None:
+        """A plain word where a number would fit is most likely a name that was never defined."""
+        return None
+
+    def _values(self, item: Data, symbol: object) -> list[int]:
+        bits = self.variant.unit_bits
+        tokens = item.tokens or []
+        values: list[int] = []
+        for value, token in self._numbers(tokens, symbol):
+            if value is None or not -(1 << bits - 1) <= value < 1 << bits:
+                self.source.error(
+                    item.statement.place(token), "no value" if value is None else f"{value:#x} does not fit {bits} bits"
+                )
+                return []
+            values.append(value & (1 << bits) - 1)
+        return values
+
+    @staticmethod
+    def _numbers(tokens: Sequence[Token], symbol: object) -> list[tuple[int | None, Token]]:
+        stream = Stream(list(tokens), symbol)  # type: ignore[arg-type]
+        out: list[tuple[int | None, Token]] = []
+        k = 0
+        while k < len(tokens):
+            got = stream.number(k)
+            out.append((got[1] if got else None, tokens[k]))
+            if got is None:
+                break
+            k = got[0]
+        return out
+
+    def _fill(self, bank: Bank, names: Names) -> None:
+        for late in bank.late:
+            got = Stream(late.tokens, names).number(late.token)
+            bits = late.size * 8
+            if got is None:
+                self.source.error(late.statement.place(late.tokens[late.token]), "this has no value")
+            elif not -(1 << bits - 1) <= got[1] < 1 << bits:
+                self.source.error(
+                    late.statement.place(late.tokens[late.token]), f"{got[1]:#x} does not fit {bits} bits"
+                )
+            else:
+                value = got[1] & (1 << bits) - 1
+                bank.data[late.offset : late.offset + late.size] = value.to_bytes(late.size, "little")
+
+
+def _slot(item: Code | Data | Fill) -> Slot:
+    if isinstance(item, Code):
+        return Slot(item.sizes) if item.sizes else Slot((1,), aligned=False)
+    if isinstance(item, Fill):
+        return Slot((), align=item.align)
+    return Slot((item.count,), aligned=item.aligned)
+
+
+def _constants(section: Section) -> dict[int, ConstantData]:
+    return {n: ConstantData(bytes(b.data), dict(b.names)) for n, b in sorted(section.banks.items())}
+
+
+@lru_cache(maxsize=64)
+def assembler(decoder: Decoder) -> Assembler:
+    """The assembler that belongs to a decoder, made once."""
+    return Assembler(decoder)
+
+
+def assemble(text: str, decoder: Decoder, path: str = "<text>") -> Program:
+    """Assemble a text; see `Assembler.assemble`."""
+    return assembler(decoder).assemble(text, path)

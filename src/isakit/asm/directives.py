@@ -1,0 +1,408 @@
+"""The directives of the assembler: one function each; `DIRECTIVES` is the table the manual prints."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isakit.asm.program import KernelData, Parameter
+from isakit.asm.sections import Bank, Data, Fill, Late
+from isakit.asm.source import Statement
+from isakit.codec import Stream, Token
+
+if TYPE_CHECKING:
+    from isakit.asm.reader import Reader
+
+MAX_BANK = 1 << 16
+"""Constant addresses have 16 bits."""
+MAX_FILL = 1 << 24
+"""Zero bytes one directive may add to the code."""
+MAX_SPACE = 1 << 32
+
+TYPES = {
+    "u8": 1, "s8": 1, "i8": 1, "b8": 1, "u16": 2, "s16": 2, "i16": 2, "b16": 2, "f16": 2, "u32": 4, "s32": 4,
+    "i32": 4, "b32": 4, "f32": 4, "u64": 8, "s64": 8, "i64": 8, "b64": 8, "f64": 8, "ptr": 4, "ptr64": 8,
+}  # fmt: skip
+"""Parameter types: bytes, which are also the alignment."""
+
+
+@dataclass(frozen=True)
+class Directive:
+    """A directive: its name with the dot, how it is written, what it does."""
+
+    name: str
+    usage: str
+    doc: str
+    run: Callable[[Reader, Statement, list[Token]], None]
+
+
+DIRECTIVES: dict[str, Directive] = {}
+
+
+def _directive(name: str, usage: str) -> Callable[[Callable[[Reader, Statement, list[Token]], None]], None]:
+    def register(run: Callable[[Reader, Statement, list[Token]], None]) -> None:
+        DIRECTIVES[name] = Directive(name, f"{name} {usage}".strip(), (run.__doc__ or "").strip(), run)
+
+    return register
+
+
+def _usage(r: Reader, s: Statement, token: Token | None, message: str) -> None:
+    r.source.error(s.place(token), message, f"usage: {DIRECTIVES[s.text.split()[0]].usage}")
+
+
+def _number(r: Reader, s: Statement, args: list[Token], low: int, high: int, what: str) -> int | None:
+    """The only argument, a number that is known now."""
+    stream = Stream(args, r.known)
+    got = stream.number(0)
+    if got is None or got[0] != len(args):
+        bad = args[got[0]] if got else (args[0] if args else None)
+        _usage(r, s, bad, f"{what} was expected")
+        return None
+    if not low <= got[1] <= high:
+        _usage(r, s, args[0], f"{what} is {low:#x} to {high:#x}, not {got[1]:#x}")
+        return None
+    return got[1]
+
+
+def _kernel_data(r: Reader, s: Statement) -> KernelData | None:
+    if r.section.kernel is None:
+        _usage(r, s, None, "this belongs behind a `.kernel`")
+    return r.section.kernel
+
+
+# --- what is assembled -----------------------------------------------------------------------------------------------
+
+
+@_directive(".isa", "NAME [VARIANT]")
+def _isa(r: Reader, s: Statement, args: list[Token]) -> None:
+    """Says what the text is written for. Assembling it for another instruction set is an error."""
+    view = r.decoder.view
+    if not args or len(args) > 2:
+        _usage(r, s, None, "the name of an instruction set was expected")
+    elif args[0].text != view.isa.name:
+        r.source.error(s.place(args[0]), f"this text is for {args[0].text}, it is being assembled for {view.isa.name}")
+    elif len(args) == 2 and args[1].text not in (view.variant.name, *view.variant.aliases):
+        r.source.error(
+            s.place(args[1]), f"this text is for {args[1].text}, it is being assembled for {view.variant.name}"
+        )
+
+
+@_directive(".program", "TYPE")
+def _program(r: Reader, s: Statement, args: list[Token]) -> None:
+    """The program type, which decides what instructions there are; stands before the first instruction."""
+    programs = r.decoder.isa.programs
+    if len(args) != 1 or args[0].text not in programs:
+        names = ", ".join(f"`{p}`" for p in programs if p)
+        _usage(r, s, args[0] if args else None, f"program types are {names}" if names else "there is only one type")
+    elif r.started:
+        r.source.error(s.place(), "the program type must be given before the first instruction")
+    else:
+        r.set_program(args[0].text)
+
+
+@_directive(".kernel", "NAME")
+def _kernel(r: Reader, s: Statement, args: list[Token]) -> None:
+    """Starts a kernel: what follows belongs to it. Its code starts at address 0 and has its own labels."""
+    name = s.text.split(None, 1)[1].strip() if args else ""
+    if not name or len(name.split()) != 1:
+        _usage(r, s, args[1] if len(args) > 1 else None, "one name was expected")
+        return
+    r.start_kernel(name, s)
+
+
+@_directive(".org", "ADDRESS")
+def _org(r: Reader, s: Statement, args: list[Token]) -> None:
+    """The byte address of the first instruction; stands before it."""
+    unit = r.variant.unit_bytes
+    value = _number(r, s, args, 0, MAX_SPACE - 1, "an address")
+    if value is None:
+        return
+    if value % unit:
+        r.source.error(s.place(args[0]), f"the address must be a multiple of {unit}")
+    elif r.section.items or r.section.loose:
+        r.source.error(s.place(), "the address must be given before the first instruction")
+    else:
+        r.section.address = value
+
+
+@_directive(".code", "")
+def _code(r: Reader, s: Statement, args: list[Token]) -> None:
+    """Ends constant data: instructions follow."""
+    if args:
+        _usage(r, s, args[0], "nothing may follow")
+    r.bank = None
+
+
+@_directive(".equ", "NAME VALUE")
+def _equ(r: Reader, s: Statement, args: list[Token]) -> None:
+    """Gives a value a name; `NAME = VALUE` does the same. The value may use names that are defined later."""
+    if len(args) < 2 or args[0].kind != "word":
+        _usage(r, s, args[0] if args else None, "a name and its value were expected")
+        return
+    r.define(args[0].text, s, s.place(args[0]), args[1:])
+
+
+# --- what a kernel needs ---------------------------------------------------------------------------------------------
+
+
+@_directive(".regs", "COUNT")
+def _regs(r: Reader, s: Statement, args: list[Token]) -> None:
+    """32-bit registers per thread. Left out, the highest register used decides."""
+    kernel = _kernel_data(r, s)
+    value = _number(r, s, args, 0, 1 << 8, "a number of registers")
+    if kernel and value is not None:
+        kernel.registers = value
+
+
+@_directive(".shared", "BYTES")
+def _shared(r: Reader, s: Statement, args: list[Token]) -> None:
+    """Shared memory per block, with the launch header and the parameters. Left out, just those two."""
+    kernel = _kernel_data(r, s)
+    value = _number(r, s, args, 0, MAX_SPACE - 1, "a number of bytes")
+    if kernel and value is not None:
+        kernel.shared_bytes = value
+
+
+@_directive(".local", "BYTES")
+def _local(r: Reader, s: Statement, args: list[Token]) -> None:
+    """Local memory per thread."""
+    kernel = _kernel_data(r, s)
+    value = _number(r, s, args, 0, MAX_SPACE - 1, "a number of bytes")
+    if kernel and value is not None:
+        kernel.local_bytes = value
+
+
+@_directive(".bars", "COUNT")
+def _bars(r: Reader, s: Statement, args: list[Token]) -> None:
+    """Barriers the kernel uses. Left out, the highest barrier used decides."""
+    kernel = _kernel_data(r, s)
+    value = _number(r, s, args, 0, 16, "a number of barriers")
+    if kernel and value is not None:
+        kernel.barriers = value
+
+
+@_directive(".param", "NAME TYPE[COUNT]")
+def _param(r: Reader, s: Statement, args: list[Token]) -> None:
+    """A parameter, aligned to its size. Its name becomes its address in shared memory: `s[NAME]`."""
+    kernel = _kernel_data(r, s)
+    texts = [t.text for t in args]
+    count = 1
+    if len(args) == 5 and texts[2] == "[" and texts[4] == "]":
+        got = Stream(args, r.known).number(3)
+        if got is None or not 0 < got[1] <= MAX_BANK:
+            _usage(r, s, args[3], "a number of elements was expected")
+            return
+        count = got[1]
+    elif len(args) != 2:
+        _usage(r, s, args[2] if len(args) > 2 else None, "a name and a type were expected")
+        return
+    size = TYPES.get(texts[1])
+    if size is None:
+        _usage(r, s, args[1], f"`{texts[1]}` is no type; types are {' '.join(TYPES)}")
+        return
+    if kernel is None:
+        return
+    offset = r.section.param_bytes + -r.section.param_bytes % size
+    kind = texts[1] if count == 1 else f"{texts[1]}[{count}]"
+    kernel.params.append(Parameter(texts[0], kind, offset, size * count))
+    r.section.param_bytes = offset + size * count
+    r.define_number(texts[0], s.place(args[0]), r.decoder.isa.param_base + offset)
+
+
+# --- data ------------------------------------------------------------------------------------------------------------
+
+
+@_directive(".const", "BANK [OFFSET]")
+def _const(r: Reader, s: Statement, args: list[Token]) -> None:
+    """Data for a constant bank follows, until `.code` or `.kernel`.
+
+    It belongs to the kernel, or to the module before the first kernel. Labels in it are addresses in the bank.
+    """
+    stream = Stream(args, r.known)
+    bank = stream.number(0)
+    offset = stream.number(bank[0]) if bank else None
+    end = offset[0] if offset else bank[0] if bank else 0
+    if bank is None or end != len(args) or not 0 <= bank[1] <= 15:
+        _usage(r, s, args[end] if end < len(args) else None, "a bank from 0 to 15 was expected")
+        return
+    r.bank = r.section.banks.setdefault(bank[1], Bank())
+    if offset:
+        _grow(r, s, offset[1])
+
+
+def _grow(r: Reader, s: Statement, size: int) -> bool:
+    """Make the bank at least `size` bytes long."""
+    bank = r.bank
+    assert bank is not None
+    if not 0 <= size <= MAX_BANK:
+        r.source.error(s.place(), f"a constant bank has at most {MAX_BANK:#x} bytes, this needs {size:#x}")
+        return False
+    if size > len(bank.data):
+        bank.data.extend(bytes(size - len(bank.data)))
+    return True
+
+
+def _integers(r: Reader, s: Statement, args: list[Token], size: int) -> None:
+    """Integers of `size` bytes into the constant bank."""
+    bank = r.bank
+    assert bank is not None
+    k = 0
+    stream = Stream(args, r.any_name)
+    if not args:
+        _usage(r, s, None, "at least one number was expected")
+    while k < len(args):
+        got = stream.number(k)
+        if got is None:
+            _usage(r, s, args[k], "a number was expected")
+            return
+        at = len(bank.data)
+        if not _grow(r, s, at + size):
+            return
+        bank.late.append(Late(s, k, args, at, size))
+        k = got[0]
+
+
+@_directive(".word", "VALUE, ...")
+def _word(r: Reader, s: Statement, args: list[Token]) -> None:
+    """In code: words as they are. In constant data: 32-bit numbers."""
+    if r.bank is not None:
+        _integers(r, s, args, 4)
+        return
+    variant, isa = r.variant, r.decoder.isa
+    values: list[int] = []
+    stream = Stream(args, r.any_name)
+    k = 0
+    if not args:
+        _usage(r, s, None, "at least one number was expected")
+    while k < len(args):
+        got = stream.number(k)
+        if got is None:
+            _usage(r, s, args[k], "a number was expected")
+            return
+        values.append(got[1])
+        k = got[0]
+    if not values:
+        return
+    if stream.symbols_used:
+        r.add(Data(s, len(values), False, [], args))
+        return
+    bits = variant.unit_bits
+    for value in values:
+        if not -(1 << bits - 1) <= value < 1 << bits:
+            r.source.error(s.place(), f"{value:#x} does not fit {bits} bits")
+            return
+    values = [v & (1 << bits) - 1 for v in values]
+    # The words of one undecodable instruction stay together where an instruction may start.
+    aligned = len(values) > 1 and isa.length(values[0]) == len(values)
+    r.add(Data(s, len(values), aligned, values))
+
+
+@_directive(".half", "VALUE, ...")
+def _half(r: Reader, s: Statement, args: list[Token]) -> None:
+    """16-bit numbers in constant data."""
+    if r.in_data(s):
+        _integers(r, s, args, 2)
+
+
+@_directive(".byte", "VALUE, ...")
+def _byte(r: Reader, s: Statement, args: list[Token]) -> None:
+    """8-bit numbers. In code they must fill whole words, except at the end."""
+    if r.bank is not None:
+        _integers(r, s, args, 1)
+        return
+    stream = Stream(args, r.known)
+    k = 0
+    if not args:
+        _usage(r, s, None, "at least one number was expected")
+    while k < len(args):
+        got = stream.number(k)
+        if got is None or not -128 <= got[1] < 256:
+            _usage(r, s, args[k], "a number from 0 to 0xff was expected")
+            return
+        r.add_byte(s, got[1] & 0xFF)
+        k = got[0]
+
+
+def _reals(r: Reader, s: Statement, args: list[Token], code: str, size: int) -> None:
+    bank = r.bank
+    assert bank is not None
+    stream = Stream(args, r.known)
+    k = 0
+    if not args:
+        _usage(r, s, None, "at least one number was expected")
+    while k < len(args):
+        got = _real(stream, k)
+        if got is None:
+            _usage(r, s, args[k], "a number was expected")
+            return
+        try:
+            raw = struct.pack(code, got[1])
+        except OverflowError:
+            _usage(r, s, args[k], f"the number is too large for {size * 8} bits")
+            return
+        if not _grow(r, s, len(bank.data) + size):
+            return
+        bank.data[-size:] = raw
+        k = got[0]
+
+
+def _real(stream: Stream, k: int) -> tuple[int, float] | None:
+    negative = stream.text(k) == "-"
+    word = stream.text(k + negative)
+    if word in ("inf", "nan"):
+        return k + negative + 1, -math.inf if negative and word == "inf" else float(word)
+    got = stream.float_number(k)
+    if got is not None:
+        return got
+    whole = stream.number(k)
+    try:
+        return None if whole is None else (whole[0], float(whole[1]))
+    except OverflowError:
+        return None
+
+
+@_directive(".float", "VALUE, ...")
+def _float(r: Reader, s: Statement, args: list[Token]) -> None:
+    """f32 numbers in constant data, rounded to nearest even; `inf` and `nan` are understood."""
+    if r.in_data(s):
+        _reals(r, s, args, "<f", 4)
+
+
+@_directive(".double", "VALUE, ...")
+def _double(r: Reader, s: Statement, args: list[Token]) -> None:
+    """f64 numbers in constant data."""
+    if r.in_data(s):
+        _reals(r, s, args, "<d", 8)
+
+
+@_directive(".space", "BYTES")
+def _space(r: Reader, s: Statement, args: list[Token]) -> None:
+    """Zero bytes; in code a whole number of words."""
+    unit = r.variant.unit_bytes
+    value = _number(r, s, args, 0, MAX_FILL, "a number of bytes")
+    if value is None:
+        return
+    if r.bank is not None:
+        _grow(r, s, len(r.bank.data) + value)
+    elif value % unit:
+        r.source.error(s.place(args[0]), f"in code this must be a multiple of {unit}")
+    elif value:
+        r.add(Data(s, value // unit, False, [0] * (value // unit)))
+
+
+@_directive(".align", "BYTES")
+def _align(r: Reader, s: Statement, args: list[Token]) -> None:
+    """Zero bytes up to a multiple of a power of two."""
+    unit = r.variant.unit_bytes
+    value = _number(r, s, args, 1, MAX_BANK, "an alignment")
+    if value is None:
+        return
+    if value & value - 1:
+        _usage(r, s, args[0], "the alignment must be a power of two")
+    elif r.bank is not None:
+        _grow(r, s, len(r.bank.data) + -len(r.bank.data) % value)
+    elif value > unit:
+        r.add(Fill(s, value // unit))

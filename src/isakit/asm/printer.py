@@ -1,0 +1,168 @@
+"""Programs to text: listings that assemble back, byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isakit.asm.program import ConstantData, Program
+from isakit.codec import Decoder, Instruction, tokenize
+from isakit.spec import Form
+
+_COLUMN = 44
+_INDENT = "    "
+
+
+def listing(program: Program, *, words: bool = True, labels: bool = True) -> str:
+    """The whole text: directives, labels, one instruction per line, address and words as comments."""
+    return "".join(f"{line}\n" for line in lines(program, words=words, labels=labels))
+
+
+def lines(program: Program, *, words: bool = True, labels: bool = True) -> Iterator[str]:
+    """The lines of `listing`, made as they are asked for."""
+    isa = program.decoder.isa
+    yield f"// {isa.name} {program.variant}"
+    if program.program_type != isa.default_program:
+        yield f".program {program.program_type}"
+    for bank, data in program.constants.items():
+        yield from _constants(bank, data)
+    if program.constants and not program.parts and program.kernel is None:
+        yield ".code"
+    for part in program.parts or (program,):
+        yield from _body(part, words, labels)
+
+
+def _body(program: Program, words: bool, labels: bool) -> Iterator[str]:
+    kernel = program.kernel
+    if kernel is not None:
+        yield f".kernel {kernel.name}"
+        for name, value in (
+            ("regs", kernel.registers), ("shared", kernel.shared_bytes), ("local", kernel.local_bytes),
+            ("bars", kernel.barriers),
+        ):  # fmt: skip
+            if value is not None:
+                yield f".{name} {value:#x}" if name in ("shared", "local") else f".{name} {value}"
+        for p in kernel.params:
+            yield f".param {p.name} {p.type}"
+        for bank, data in kernel.constants.items():
+            yield from _constants(bank, data)
+        if kernel.constants:
+            yield ".code"
+    if program.address:
+        yield f".org {program.address:#x}"
+    yield from instruction_lines(program, words=words, labels=labels)
+    if program.tail:
+        yield _INDENT + ".byte " + ", ".join(f"{b:#04x}" for b in program.tail)
+
+
+def _constants(bank: int, constants: ConstantData) -> Iterator[str]:
+    yield f".const {bank}"
+    places: dict[int, list[str]] = {}
+    for name, offset in constants.names.items():
+        places.setdefault(offset, []).append(name)
+    data = constants.data
+    cuts = sorted({0, len(data), *(o for o in places if o <= len(data))})
+    for start, end in zip(cuts, [*cuts[1:], cuts[-1]], strict=True):
+        for name in places.get(start, ()):
+            yield f"{name}:"
+        for at in range(start, end, 16):
+            piece = data[at : min(at + 16, end)]
+            if at % 4 == 0 and len(piece) % 4 == 0:
+                cells = (f"{int.from_bytes(piece[k : k + 4], 'little'):#010x}" for k in range(0, len(piece), 4))
+                yield _INDENT + ".word " + ", ".join(cells)
+            else:
+                yield _INDENT + ".byte " + ", ".join(f"{b:#04x}" for b in piece)
+
+
+def instruction_lines(program: Program, *, words: bool = True, labels: bool = True) -> Iterator[str]:
+    """The instructions of one piece of code, with labels where branches go."""
+    unit = program.decoder.isa.word_addressed
+    names = label_names(program) if labels else {}
+    variant = program.decoder.view.variant
+    unit_bytes, digits = variant.unit_bytes, (variant.unit_bits + 3) // 4
+    mask, bits = (1 << variant.unit_bits) - 1, variant.unit_bits
+    code_address = 0 if not unit else unit_bytes
+    width = max(4, len(f"{program.address + len(program.units) * unit_bytes:x}"))
+    branches = _Branches(program.decoder) if names else None
+    for i in program.instructions:
+        address = i.address
+        if names:
+            at = address // code_address if code_address else address
+            name = names.get(at)
+            if name is not None:
+                yield f"{name}:"
+        text = i.text
+        if branches is not None and i.compiled is not None and i.error is None:
+            found = branches.target(i)
+            if found is not None and found[0] in names:
+                text = _replace(text, found[1], names[found[0]])
+        if not words:
+            yield _INDENT + text if i.error is None else f"{_INDENT}{text}  // {i.error}"
+            continue
+        word = i.word
+        if i.units == 1:
+            hexed = f"{word:0{digits}x}"
+        else:
+            hexed = " ".join([f"{word >> bits * k & mask:0{digits}x}" for k in range(i.units)])
+        line = f"{_INDENT}{text:<{_COLUMN}} // {address:0{width}x}: {hexed}"
+        yield line if i.error is None else f"{line}  {i.error}"
+
+
+class _Branches:
+    """Finds the operand of an instruction that is a code address."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self.decoder = decoder
+        self._parts: dict[Form, str | None] = {}
+
+    def target(self, i: Instruction) -> tuple[int, str] | None:
+        """(address, operand text) of the branch target of a valid instruction."""
+        form = i.compiled.form if i.compiled else None
+        if form is None:
+            return None
+        try:
+            name = self._parts[form]
+        except KeyError:
+            name = self._parts[form] = self._find(form, i)
+        if name is None:
+            return None
+        text = form.parts[name].text_at(i.word, i.unit_address)
+        try:
+            return int(text, 0), text
+        except ValueError:
+            return None
+
+    def _find(self, form: Form, i: Instruction) -> str | None:
+        found = [n for n, p in form.parts.items() if "code address" in getattr(p, "label", "")]
+        if len(found) != 1:
+            return None
+        # A label may only stand where the size of the instruction cannot depend on its value.
+        sizes = {f.units for f in self.decoder.encoder.forms(tokenize(i.plain_text))}
+        return found[0] if len(sizes) == 1 else None
+
+
+def _replace(text: str, operand: str, name: str) -> str:
+    """`text` with the word `operand` replaced, unless it stands there more than once."""
+    words = text.split(" ")
+    if words.count(operand) != 1:
+        return text
+    words[words.index(operand)] = name
+    return " ".join(words)
+
+
+def label_names(program: Program) -> dict[int, str]:
+    """Names for the places of the program that branches go to, by code address."""
+    branches = _Branches(program.decoder)
+    targets: set[int] = set()
+    for i in program.instructions:
+        if i.compiled is not None and i.error is None:
+            found = branches.target(i)
+            if found is not None:
+                targets.add(found[0])
+    if not targets:
+        return {}
+    scale = program.decoder.view.variant.unit_bytes if program.decoder.isa.word_addressed else 1
+    starts = {i.address // scale for i in program.instructions}
+    return {t: f"L{t:04x}" for t in sorted(targets & starts)}
+
+
+__all__ = ["instruction_lines", "label_names", "lines", "listing"]

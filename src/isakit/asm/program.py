@@ -1,0 +1,170 @@
+"""A program: code of one instruction set, its instructions decoded on demand, and what a kernel says about itself."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from typing import overload
+
+from isakit.asm.units import check_units, pack_units, split_units
+from isakit.codec import Decoder, Instruction
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A kernel parameter: `offset` counts from the start of the parameter area, `size` is in bytes."""
+
+    name: str
+    type: str
+    offset: int
+    size: int
+
+
+@dataclass
+class ConstantData:
+    """Content of a constant bank from its offset 0, with the names of places in it."""
+
+    data: bytes = b""
+    names: dict[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass
+class KernelData:
+    """What a source text says about a kernel, apart from its code; None where it says nothing.
+
+    Sizes are in bytes; `shared_bytes` includes launch header and parameters.
+    """
+
+    name: str
+    registers: int | None = None
+    shared_bytes: int | None = None
+    local_bytes: int | None = None
+    barriers: int | None = None
+    params: list[Parameter] = field(default_factory=list[Parameter])
+    constants: dict[int, ConstantData] = field(default_factory=dict[int, ConstantData])
+
+
+class Program(Sequence[Instruction]):
+    """Code of one instruction set in one variant and program type: a sequence of instructions in address order.
+
+    `address` is the byte address of the first unit, `tail` holds bytes at the end that fill no unit. `kernel` says what
+    the source text said about the kernel, `parts` are the programs of the kernels where a text has several; then this
+    program is their code one after the other. `constants` are the constant banks of the whole text.
+    """
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        units: Sequence[int],
+        address: int = 0,
+        tail: bytes = b"",
+        kernel: KernelData | None = None,
+        parts: Sequence[Program] = (),
+        constants: Mapping[int, ConstantData] | None = None,
+    ) -> None:
+        self.decoder = decoder
+        self.units = list(units)
+        check_units(self.units, decoder.view.variant)
+        self.address, self.tail = address, tail
+        self.kernel, self.parts = kernel, tuple(parts)
+        self.constants = dict(constants or {})
+
+    @classmethod
+    def from_bytes(cls, decoder: Decoder, data: bytes, address: int = 0) -> Program:
+        """The program in `data`; nothing of it is lost, whatever its length."""
+        units, tail = split_units(data, decoder.view.variant)
+        return cls(decoder, units, address, tail)
+
+    @property
+    def isa(self) -> str:
+        """Name of the instruction set."""
+        return self.decoder.isa.name
+
+    @property
+    def variant(self) -> str:
+        """Name of the variant."""
+        return self.decoder.view.variant.name
+
+    @property
+    def program_type(self) -> str:
+        """The program type the code was decoded as, e.g. `compute`."""
+        return self.decoder.view.program
+
+    @property
+    def kernels(self) -> dict[str, Program]:
+        """Programs of the kernels the text names, by name, in the order of the text."""
+        return {p.kernel.name: p for p in (self.parts or (self,)) if p.kernel is not None}
+
+    @cached_property
+    def instructions(self) -> list[Instruction]:
+        """All instructions; words that do not decode are instructions that are not valid."""
+        if self.parts:
+            return [i for p in self.parts for i in p.instructions]
+        return self.decoder.decode(self.units, self.address)
+
+    @property
+    def words(self) -> list[int]:
+        """The units of code as ints, in memory order."""
+        return list(self.units)
+
+    def to_bytes(self) -> bytes:
+        """The code in memory order, with the tail."""
+        if self.parts:
+            return b"".join(p.to_bytes() for p in self.parts)
+        return pack_units(self.units, self.decoder.view.variant) + self.tail
+
+    def at(self, address: int) -> Instruction | None:
+        """The instruction whose bytes include `address`, or None."""
+        if self.parts:
+            raise LookupError("every kernel of this program starts at its own address; ask one of `parts`")
+        k = bisect_right(self._addresses, address) - 1
+        if k < 0:
+            return None
+        i = self.instructions[k]
+        return i if address < i.address + i.size else None
+
+    @cached_property
+    def _addresses(self) -> list[int]:
+        return [i.address for i in self.instructions]
+
+    def __len__(self) -> int:
+        return len(self.instructions)
+
+    def __iter__(self) -> Iterator[Instruction]:
+        return iter(self.instructions)
+
+    @overload
+    def __getitem__(self, index: int) -> Instruction: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Instruction]: ...
+    def __getitem__(self, index: int | slice) -> Instruction | list[Instruction]:
+        return self.instructions[index]
+
+    def __str__(self) -> str:
+        """A listing that assembles back, byte for byte."""
+        from isakit.asm.printer import listing
+
+        return listing(self)
+
+    def __repr__(self) -> str:
+        kind = f" {self.program_type}" if self.program_type else ""
+        return f"<{self.isa} {self.variant}{kind} program, {len(self.units)} words>"
+
+    def _repr_html_(self) -> str:
+        shown = 2000
+        rows = "".join(
+            f"<tr><td><code>{i.address:04x}</code></td><td><code>{hex_words(i)}</code></td>"
+            f"<td><code>{escape(i.text)}</code></td><td>{escape(i.error or '')}</td></tr>"
+            for i in self.instructions[:shown]
+        )
+        more = f"<p>... {len(self) - shown} more</p>" if len(self) > shown else ""
+        return f"<table><tr><th>address</th><th>words</th><th>instruction</th><th></th></tr>{rows}</table>{more}"
+
+
+def hex_words(i: Instruction) -> str:
+    """The units of an instruction as hexadecimal words of full width."""
+    digits = (i.decoder.view.variant.unit_bits + 3) // 4
+    return " ".join(f"{w:0{digits}x}" for w in i.words)

@@ -1,0 +1,206 @@
+"""First pass: statements to sections. Directives act here, instructions are only collected."""
+
+from __future__ import annotations
+
+import difflib
+
+from isakit.asm.directives import DIRECTIVES
+from isakit.asm.names import Names
+from isakit.asm.program import KernelData
+from isakit.asm.sections import Bank, Code, Data, Item, Scope, Section
+from isakit.asm.source import Place, Source, Statement, stray
+from isakit.codec import Decoder, Token, decoder
+from isakit.errors import AsmError
+from isakit.spec import Variant
+
+
+class Reader:
+    """Collects the sections of a source text; `sections[0]` holds what stands before the first kernel."""
+
+    def __init__(self, source: Source, first: Decoder) -> None:
+        self.source, self.decoder = source, first
+        self.globals = Scope()
+        self.section = Section(self.globals)
+        self.sections = [self.section]
+        self.bank: Bank | None = None
+        self.started = False
+        self._kernels: dict[str, Place] = {}
+        self._statement_names: set[str] = set()
+
+    @property
+    def variant(self) -> Variant:
+        """The variant that is assembled for."""
+        return self.decoder.view.variant
+
+    def read(self) -> None:
+        """Read all statements."""
+        statements = self.source.statements()
+        for s in statements:
+            for name, _ in s.labels:
+                self._statement_names.add(name)
+            if s.assigned:
+                self._statement_names.add(s.assigned)
+            elif s.text.startswith((".equ", ".param")):
+                self._statement_names.update(s.text.split()[1:2])
+        for s in statements:
+            for name, place in s.labels:
+                self._label(name, place)
+            if s.assigned:
+                self._assignment(s)
+            elif s.text.startswith("."):
+                self._directive(s)
+            elif s.text:
+                if self.bank is not None:
+                    self.source.error(s.place(), "an instruction cannot stand in constant data", "end it with `.code`")
+                    self.bank = None
+                self.started = True
+                self.add(Code(s))
+        self._flush()
+
+    # --- names --------------------------------------------------------------------------------------------------
+
+    def _new(self, name: str, place: Place) -> bool:
+        """Whether the name may be defined here; complains otherwise."""
+        earlier = self.section.scope.defined(name)
+        if earlier is not None:
+            self.source.error(place, f"`{name}` is already defined", f"first defined in line {earlier.line}")
+            return False
+        if name == ".":
+            self.source.error(place, "`.` is the address of the statement")
+            return False
+        self.section.scope.places[name] = place
+        return True
+
+    def _label(self, name: str, place: Place) -> None:
+        if not self._new(name, place):
+            return
+        if self.bank is not None:
+            self.bank.names[name] = len(self.bank.data)
+            self.section.scope.numbers[name] = len(self.bank.data)
+        else:
+            self._flush()
+            self.section.labels[name] = len(self.section.items)
+
+    def _assignment(self, s: Statement) -> None:
+        tokens = self._tokens(s)
+        if tokens is None:
+            return
+        place = Place(s.line, max(0, s.column), 1)
+        if not tokens:
+            self.source.error(place, f"`{s.assigned}` needs a value")
+            return
+        self.define(s.assigned, s, place, tokens)
+
+    def define(self, name: str, s: Statement, place: Place, tokens: list[Token]) -> None:
+        """Give an expression a name."""
+        if self._new(name, place):
+            self.section.scope.expressions[name] = s, tokens
+
+    def define_number(self, name: str, place: Place, value: int) -> None:
+        """Give a number a name."""
+        if self._new(name, place):
+            self.section.scope.numbers[name] = value
+
+    def known(self, name: str) -> int | None:
+        """The value of a name that does not depend on what follows."""
+        return Names(self.section.scope)(name)
+
+    def any_name(self, name: str) -> int | None:
+        """0 for every word that could be a name: to find where an expression ends."""
+        return 0 if name == "." or self.section.scope.knows(name) or name in self._statement_names else self.known(name)
+
+    # --- statements ---------------------------------------------------------------------------------------------
+
+    def _tokens(self, s: Statement) -> list[Token] | None:
+        try:
+            return s.tokens()
+        except AsmError as e:
+            stray(self.source, s, e)
+            return None
+
+    def _directive(self, s: Statement) -> None:
+        tokens = self._tokens(s)
+        if tokens is None:
+            return
+        directive = DIRECTIVES.get(tokens[0].text)
+        if directive is None:
+            name = tokens[0].text
+            close = difflib.get_close_matches(name[:40], DIRECTIVES, 3)
+            hint = (
+                f"did you mean {' or '.join(f'`{c}`' for c in close)}?"
+                if close
+                else f"there are {' '.join(DIRECTIVES)}"
+            )
+            self.source.error(s.place(tokens[0]), f"unknown directive `{name[:40]}`", hint)
+            return
+        directive.run(self, s, tokens[1:])
+
+    def add(self, item: Item) -> None:
+        """Append to the code."""
+        self._flush()
+        self._whole(item.statement)
+        self.section.items.append(item)
+
+    def add_byte(self, s: Statement, value: int) -> None:
+        """Append a byte to the code."""
+        if not self.section.loose:
+            self._whole(s)
+            self.section.loose_at = s
+        self.section.loose.append(value)
+
+    def _whole(self, following: Statement) -> None:
+        """Complain if the bytes before `following` fill no word."""
+        section = self.section
+        if section.tail and section.loose_at is not None:
+            unit = self.variant.unit_bytes
+            self.source.error(
+                section.loose_at.place(), f"bytes in code must fill whole words of {unit} bytes unless nothing follows",
+                f"line {following.line} follows",
+            )  # fmt: skip
+            section.tail = b""
+
+    def _flush(self) -> None:
+        """Turn loose bytes into units; a rest becomes the section's tail."""
+        section = self.section
+        if not section.loose or section.loose_at is None:
+            return
+        unit = self.variant.unit_bytes
+        data, at = bytes(section.loose), section.loose_at
+        section.loose.clear()
+        whole = len(data) // unit
+        if whole:
+            values = [int.from_bytes(data[i * unit : (i + 1) * unit], "little") for i in range(whole)]
+            if any(v >> self.variant.unit_bits for v in values):
+                self.source.error(at.place(), f"these bytes are no words of {self.variant.unit_bits} bits")
+                return
+            section.items.append(Data(at, whole, False, values))
+        section.tail = data[whole * unit :]
+
+    def in_data(self, s: Statement) -> bool:
+        """Whether constant data is being read; complains otherwise."""
+        if self.bank is None:
+            self.source.error(
+                s.place(), f"`{s.text.split()[0]}` belongs into constant data", "start it with `.const BANK`"
+            )
+        return self.bank is not None
+
+    def set_program(self, program: str) -> None:
+        """Continue with another program type."""
+        view = self.decoder.view
+        self.decoder = decoder(view.isa, view.variant.name, program)
+
+    def start_kernel(self, name: str, s: Statement) -> None:
+        """End the current section and start a kernel's."""
+        self._flush()
+        self.bank = None
+        earlier = self._kernels.get(name)
+        if earlier is not None:
+            self.source.error(s.place(), f"second kernel `{name}`", f"the first stands in line {earlier.line}")
+        elif len(self.sections) == 1 and self.section.items:
+            self.source.error(
+                self.section.items[0].statement.place(), "this code belongs to no kernel",
+                f"the first `.kernel` stands in line {s.line}",
+            )  # fmt: skip
+        self._kernels[name] = s.place()
+        self.section = Section(Scope(self.globals), KernelData(name), s.place())
+        self.sections.append(self.section)

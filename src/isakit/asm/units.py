@@ -1,0 +1,51 @@
+"""Bytes of code to units and back."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from isakit.errors import FormatError
+from isakit.spec import Variant
+
+_STRUCT = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+def split_units(data: bytes, variant: Variant) -> tuple[list[int], bytes]:
+    """The units of `data`, and the bytes at the end that fill no unit.
+
+    Raises FormatError for a unit with bits that no instruction of the variant has, because they could not be written
+    back.
+    """
+    size = variant.unit_bytes
+    count = len(data) // size
+    code = _STRUCT.get(size)
+    if code:
+        units = list(struct.unpack_from(f"<{count}{code}", data))
+    else:
+        units = [int.from_bytes(data[i : i + size], "little") for i in range(0, count * size, size)]
+    check_units(units, variant)
+    return units, data[count * size :]
+
+
+def check_units(units: Sequence[int], variant: Variant) -> None:
+    """Raise FormatError for a unit that is negative or wider than the variant's."""
+    if not units:
+        return
+    limit = 1 << variant.unit_bits
+    if max(units) < limit and min(units) >= 0:
+        return
+    for i, u in enumerate(units):
+        if not 0 <= u < limit:
+            raise FormatError(
+                None, i * variant.unit_bytes, f"word {u:#x} does not fit the {variant.unit_bits} bits of {variant.name}"
+            )
+
+
+def pack_units(units: Sequence[int], variant: Variant) -> bytes:
+    """Little-endian bytes of units."""
+    size = variant.unit_bytes
+    code = _STRUCT.get(size)
+    if code:
+        return struct.pack(f"<{len(units)}{code}", *units)
+    return b"".join(u.to_bytes(size, "little") for u in units)

@@ -1,0 +1,126 @@
+"""The instruction sets by name, and what can be done with one: disassemble, assemble, explain."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from isakit.errors import IsakitError, UnknownIsaError
+
+if TYPE_CHECKING:
+    from isakit.asm import Program
+    from isakit.codec import Decoder, Explanation
+    from isakit.spec import InstructionSet, Record, Variant
+
+VARIANTS = {
+    "tesla": ("g80", "g84", "gt200", "gt215", "mcp77"),
+    "vuc": ("vp2", "vp3", "vp4"),
+    "usse": ("sgx543",),
+}
+"""Names that are valid, so that asking for them loads no instruction set."""
+
+_HEX_WORDS = re.compile(r"\s*(?:(?:0[xX])?[0-9a-fA-F]{6,16}[\s,]*)+")
+
+
+def instruction_set(name: str) -> InstructionSet:
+    """The records of an instruction set. Raises UnknownIsaError."""
+    if name not in VARIANTS:
+        raise UnknownIsaError(f"there is no instruction set {name!r}; there are {', '.join(VARIANTS)}")
+    try:
+        module = importlib.import_module(f"isakit.arch.{name}")
+    except ModuleNotFoundError as e:
+        raise UnknownIsaError(f"this installation has no instruction set {name!r}") from e
+    return getattr(module, name)
+
+
+class Isa:
+    """An instruction set in one variant.
+
+    Attributes:
+        name: `tesla`, `vuc` or `usse`.
+        variant: the chip or core, e.g. `gt200`.
+        records: the instruction set object behind it.
+    """
+
+    def __init__(self, records: InstructionSet, variant: Variant) -> None:
+        self.records = records
+        self.name, self.variant = records.name, variant.name
+        self._variant = variant
+
+    @property
+    def program_types(self) -> tuple[str, ...]:
+        """Values of `program_type`; the default stands first."""
+        default = self.records.default_program
+        return (default, *(p for p in self.records.programs if p != default))
+
+    @cached_property
+    def instructions(self) -> tuple[Record, ...]:
+        """The records of all instructions: name, forms, syntax, doc, ref, status."""
+        return tuple(self.records.records)
+
+    def decoder(self, program_type: str | None = None) -> Decoder:
+        """The decoder for a program type (default: the instruction set's own)."""
+        from isakit.codec import decoder
+
+        if program_type == "compute" and program_type not in self.records.programs:
+            program_type = None  # the interface's default, meant for instruction sets that have it
+        return decoder(self.records, self.variant, program_type or "")
+
+    def disassemble(
+        self, data: bytes | bytearray | memoryview | Sequence[int], address: int = 0, program_type: str | None = None
+    ) -> Program:
+        """The program in `data`: bytes, or ints (tesla: 32-bit words, vuc: instruction words, usse: 64-bit words).
+
+        Nothing is lost: words that are no instruction and bytes that fill no word are kept. `address` is the byte
+        address of the first word. Raises UnknownIsaError for a program type the instruction set does not have and
+        FormatError for words that are wider than the instruction set's.
+        """
+        from isakit.asm import Program
+
+        decoder = self.decoder(program_type)
+        if address < 0 or address % self._variant.unit_bytes:
+            raise IsakitError(f"address {address:#x} is no multiple of {self._variant.unit_bytes}")
+        if isinstance(data, (bytes, bytearray, memoryview)):
+            return Program.from_bytes(decoder, bytes(data), address)
+        return Program(decoder, [int(w) for w in data], address)
+
+    def assemble(self, text: str, program_type: str | None = None, path: str = "<text>") -> Program:
+        """The program a text stands for; `path` names the text in messages.
+
+        Raises AsmError, whose `diagnostics` are all errors of the text.
+        """
+        from isakit.asm import assemble
+
+        return assemble(text, self.decoder(program_type), path)
+
+    def explain(self, words_or_text: int | str | bytes | Sequence[int], program_type: str | None = None) -> Explanation:
+        """What every bit of one instruction means. Takes its words, as ints or hexadecimal text, or its text."""
+        if isinstance(words_or_text, int):
+            words_or_text = [words_or_text]
+        if isinstance(words_or_text, str):
+            if _HEX_WORDS.fullmatch(words_or_text):
+                words_or_text = [int(w, 16) for w in re.split(r"[\s,]+", words_or_text.strip()) if w]
+            else:
+                program = self.assemble(words_or_text, program_type)
+                if len(program) != 1:
+                    raise IsakitError(f"explain takes one instruction, this text has {len(program)}")
+                return program[0].explain()
+        program = self.disassemble(words_or_text, program_type=program_type)
+        if not len(program):
+            raise IsakitError("explain takes one instruction, there is none")
+        return program[0].explain()
+
+    def __repr__(self) -> str:
+        return f"<instruction set {self.name} {self.variant}, {len(self.instructions)} instruction families>"
+
+
+def isa(name: str, variant: str | None = None) -> Isa:
+    """An instruction set by name, in a variant (default: the one with the most instructions).
+
+    Raises UnknownIsaError, which lists the valid names.
+    """
+    records = instruction_set(name)
+    return Isa(records, records.variant(variant or records.default_variant or next(iter(records.variants))))
