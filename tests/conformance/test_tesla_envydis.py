@@ -88,8 +88,6 @@ INTENDED: dict[str, Callable[[Row, Instruction], bool]] = {
     "b32 access into a half register": _error("ILLEGAL_MEMORY_SIZE"),
     "s[] access of the wrong sign": _error("ILLEGAL_MEMORY_SIGN"),
     "s[] access of more than a byte for an 8-bit source": _error("ILLEGAL_MEMORY_BYTE"),
-    "interp outside of fragment programs": _error("INTERP_NON_FP"),
-    "emit and restart outside of geometry programs": _error("EMIT_NON_GP"),
     "immediate words whose w1[31:29] is not 0 are illegal": lambda r, i: r.kind == "immediate" and r.secondary != 0,
     "odd register pairs and unaligned quads are illegal": lambda r, i: (
         i.form is not None and i.error == "ILLEGAL_OPCODE" and re.search(r"\$r\d+[dq]\b", r.text) is not None
@@ -107,11 +105,25 @@ INTENDED: dict[str, Callable[[Row, Instruction], bool]] = {
     "sub-word atomics exist": lambda r, i: (
         r.kind == "long" and r.primary == 13 and r.secondary in (6, 7) and r.word >> 53 & 7 in (0, 1, 2, 3, 7)
     ),
-    "atomic operations 3, 8, 9, d, e, f have names": lambda r, i: (
-        r.kind == "long" and r.primary == 13 and r.secondary in (6, 7) and r.word >> 34 & 15 in (3, 8, 9, 13, 14, 15)
-    ),
     "bra c[] and preret exist from GT200 on": lambda r, i: (
         r.kind == "control" and r.primary in (12, 13) and r.variant in ("g200", "mcp77")
+    ),
+    "only 8/0 is interp": lambda r, i: r.kind == "long" and r.primary == 8 and r.secondary != 0,
+    "f/5 runs without effect and has a name": lambda r, i: r.kind == "long" and (r.primary, r.secondary) == (15, 5),
+    "w1.22 of cvt is ignored by chips without fp64": lambda r, i: (
+        r.kind == "long" and r.primary == 10 and r.secondary >= 2 and r.bit(54) == 1 and r.variant != "g200"
+    ),
+    "cvt of the fp64 class without a 64-bit operand": lambda r, i: (
+        r.kind == "long" and r.primary == 10 and r.secondary >= 2 and r.bit(54) == 1 and not r.bit(58) and not r.bit(46)
+    ),
+    "sat of the fp64 class is ignored": lambda r, i: (
+        r.kind == "long" and r.primary == 10 and r.secondary in (2, 3) and r.bit(54) == 1 and r.bit(51) == 1 and i.valid
+    ),
+    "integral rounding between f16 and f32": lambda r, i: (
+        r.kind == "long" and r.primary == 10 and r.secondary in (6, 7) and r.bit(59) == 1 and i.valid
+    ),
+    "c[] selectors of cvt are known to have no effect": lambda r, i: (
+        r.kind == "long" and r.primary == 10 and r.bit(23) + r.bit(24) > 0 and i.valid
     ),
     # defects of the table named in the corpus README
     "short sad takes s[] and c[] operands": lambda r, i: r.kind == "short" and r.primary == 5,

@@ -1,7 +1,7 @@
 """The Tesla CUDA ISA: declarations and semantics, in the order of the documents' chapters."""
 
 # Importing a module registers its records.
-from isakit.arch.tesla import atomics, control, convert, data, float32, float64, integer, memory, sfu
+from isakit.arch.tesla import atomics, control, convert, data, float32, float64, graphics, integer, memory, sfu, texture
 from isakit.arch.tesla.tesla import tesla
 
-__all__ = ["atomics", "control", "convert", "data", "float32", "float64", "integer", "memory", "sfu", "tesla"]
+__all__ = ["atomics", "control", "convert", "data", "float32", "float64", "graphics", "integer", "memory", "sfu", "tesla", "texture"]

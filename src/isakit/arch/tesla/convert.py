@@ -1,7 +1,7 @@
 """Conversions between integers of 8 to 32 bits, f16 and f32.
 
-Source: [000] "5. TBD: cvt"; encodings, order of the modifiers and hardware faults in [tesla] 5.5 and 5.9. The conversions
-with a 64-bit side are in `float64`.
+Source: [000] "5. TBD: cvt"; encodings, order of the modifiers and hardware faults in [tesla] 5.5 and 5.9. The
+conversions with a 64-bit side are in `float64`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SEE = [Ref("tesla", "5.5")]
 
 
 def plain(syntax: str, kind: int, **parts: Any) -> list[Any]:
-    """The forms of a class without a 64-bit side: where fp64 exists its selector must be clear, elsewhere it is ignored."""
+    """The forms of a class without a 64-bit side; its selector must be 0 where fp64 exists, elsewhere it is ignored."""
     fixed = {Long.op: 0xA, CLASS: kind}
     return [
         long(syntax, fixed, needs="fp64", unless=[{LARGE: 1}], **parts),
@@ -58,9 +58,7 @@ INTEGER_OPERAND = choice(
     when({SOURCE_WIDE: 1, w1(15): 1}, gpr(Long.src1, 32)),
 )
 FLOAT_SOURCE = Enum(SOURCE_WIDE, {0: "f16", 1: "f32"})
-FLOAT_OPERAND = choice(
-    when({SOURCE_WIDE: 0}, lsrc1(16, strict=False)), when({SOURCE_WIDE: 1}, lsrc1(32, strict=False))
-)
+FLOAT_OPERAND = choice(when({SOURCE_WIDE: 0}, lsrc1(16, strict=False)), when({SOURCE_WIDE: 1}, lsrc1(32, strict=False)))
 _INTEGER_DESTINATION = choice(
     when({WIDE: 0}, Enum(SIGNED + BYTE, {0: "u16", 1: "s16", 2: "u8", 3: "s8"},
                          {0: ("u16", 16), 1: ("s16", 16), 2: ("u8", 16), 3: ("s8", 16)})),
@@ -68,25 +66,35 @@ _INTEGER_DESTINATION = choice(
                          {0: ("u32", 32), 1: ("s32", 32), 2: ("u8", 32), 3: ("s8", 32)})),
 )  # fmt: skip
 """Bound to the type and the width of the register it is extended to."""
-_BYTE_OR_MORE = choice(
-    when({WIDE: 0, BYTE: 0}, LHDST), when({WIDE: 0, BYTE: 1}, LHDST_UNTYPED), when({WIDE: 1}, LDST)
-)
+_BYTE_OR_MORE = choice(when({WIDE: 0, BYTE: 0}, LHDST), when({WIDE: 0, BYTE: 1}, LHDST_UNTYPED), when({WIDE: 1}, LDST))
 
 
 # --- integer to integer -----------------------------------------------------------------------------------------------
 
 
 @tesla.insn(
-    [long("cvt {neg} {abs} {to} {cdst} {dst} {source} {src}", {Long.op: 0xA, CLASS: 0}, neg=NEG, abs=ABS, to=_INTEGER_DESTINATION, cdst=MCDST,
-          dst=_BYTE_OR_MORE, source=INTEGER_SOURCE, src=INTEGER_OPERAND)],
-    ref=REF, see=SEE,
+    [
+        long(
+            "cvt {neg} {abs} {to} {cdst} {dst} {source} {src}",
+            {Long.op: 0xA, CLASS: 0},
+            neg=NEG,
+            abs=ABS,
+            to=_INTEGER_DESTINATION,
+            cdst=MCDST,
+            dst=_BYTE_OR_MORE,
+            source=INTEGER_SOURCE,
+            src=INTEGER_OPERAND,
+        )
+    ],
+    ref=REF,
+    see=SEE,
     notes=["a byte that is extended to 16 bits and discarded or sent to o[] prints #h and oh[], as no register tells"],
 )
 def cvt_i2i(neg, abs, to, dst, source, src, cdst=None):
     """Convert integers: absolute value, negation, then clamping to the range of the destination type.
 
-    All exact: only the clamp can change the number. 8-bit results are extended to the 16- or 32-bit destination by their
-    own signedness. Z and S of $c describe the whole destination register.
+    All exact: only the clamp can change the number. 8-bit results are extended to the 16- or 32-bit destination by
+    their own signedness. Z and S of $c describe the whole destination register.
     """
     kind, register = to
     result = convert.i2i(src.read(), source=source, to=kind, register=register, absolute=abs, negate=neg)
@@ -106,10 +114,21 @@ def float_flags(result: Value) -> Value:
 
 
 @tesla.insn(
-    plain("cvt {neg} {abs} {sat} {rounding} {to} {cdst} {dst} {source} {src}", 1, neg=NEG, abs=ABS, sat=SAT,
-          rounding=ROUNDING, to=_FLOAT_DESTINATION, cdst=MCDST, dst=DESTINATION, source=INTEGER_SOURCE,
-          src=INTEGER_OPERAND),
-    ref=REF, see=[*SEE, Ref("tesla", "5.9")],
+    plain(
+        "cvt {neg} {abs} {sat} {rounding} {to} {cdst} {dst} {source} {src}",
+        1,
+        neg=NEG,
+        abs=ABS,
+        sat=SAT,
+        rounding=ROUNDING,
+        to=_FLOAT_DESTINATION,
+        cdst=MCDST,
+        dst=DESTINATION,
+        source=INTEGER_SOURCE,
+        src=INTEGER_OPERAND,
+    ),
+    ref=REF,
+    see=[*SEE, Ref("tesla", "5.9")],
     notes=["to f16 the hardware drops high bits of large numbers; the fault is reproduced. [tesla] 5.9"],
 )
 def cvt_i2f(neg, abs, sat, rounding, to, dst, source, src, cdst=None):
@@ -124,10 +143,20 @@ def cvt_i2f(neg, abs, sat, rounding, to, dst, source, src, cdst=None):
 
 
 @tesla.insn(
-    plain("cvt {neg} {abs} {rounding} {to} {cdst} {dst} {source} {src}", 2, neg=NEG, abs=ABS, rounding=TO_INTEGRAL,
-          to=Enum(WIDE + SIGNED, {0: "u16", 1: "u32", 2: "s16", 3: "s32"}), cdst=MCDST, dst=DESTINATION,
-          source=FLOAT_SOURCE, src=FLOAT_OPERAND),
-    ref=REF, see=SEE,
+    plain(
+        "cvt {neg} {abs} {rounding} {to} {cdst} {dst} {source} {src}",
+        2,
+        neg=NEG,
+        abs=ABS,
+        rounding=TO_INTEGRAL,
+        to=Enum(WIDE + SIGNED, {0: "u16", 1: "u32", 2: "s16", 3: "s32"}),
+        cdst=MCDST,
+        dst=DESTINATION,
+        source=FLOAT_SOURCE,
+        src=FLOAT_OPERAND,
+    ),
+    ref=REF,
+    see=SEE,
     notes=["there is no conversion to 8 bits: the hardware ignores w1.19 here"],
 )
 def cvt_f2i(neg, abs, rounding, to, dst, source, src, cdst=None):
@@ -160,12 +189,26 @@ def saturating(make: Callable[[bool], Value], sat: bool, rule: int) -> Value:
 
 
 @tesla.insn(
-    plain("cvt {neg} {abs} {sat} {rounding} {to} {cdst} {dst} {source} {src} {rule}", 3, neg=NEG, abs=ABS, sat=SAT,
-          rounding=_FLOAT_ROUNDING, to=_FLOAT_DESTINATION, cdst=MCDST, dst=DESTINATION, source=FLOAT_SOURCE,
-          src=FLOAT_OPERAND, rule=SAT_NAN_RULE),
-    ref=REF, see=SEE,
-    notes=["saturation comes before the rounding to an integral value. [tesla] 13 no. 9",
-           "f16 to f16 rounds nothing unless asked for an integral value"],
+    plain(
+        "cvt {neg} {abs} {sat} {rounding} {to} {cdst} {dst} {source} {src} {rule}",
+        3,
+        neg=NEG,
+        abs=ABS,
+        sat=SAT,
+        rounding=_FLOAT_ROUNDING,
+        to=_FLOAT_DESTINATION,
+        cdst=MCDST,
+        dst=DESTINATION,
+        source=FLOAT_SOURCE,
+        src=FLOAT_OPERAND,
+        rule=SAT_NAN_RULE,
+    ),
+    ref=REF,
+    see=SEE,
+    notes=[
+        "saturation comes before the rounding to an integral value. [tesla] 13 no. 9",
+        "f16 to f16 rounds nothing unless asked for an integral value",
+    ],
 )
 def cvt_f2f(neg, abs, sat, rounding, to, dst, source, src, rule, cdst=None):
     """Convert between f16 and f32, or round to an integral value (rni, rmi, rpi, rzi).
@@ -174,8 +217,20 @@ def cvt_f2f(neg, abs, sat, rounding, to, dst, source, src, rule, cdst=None):
     """
     x, (mode, integral) = src.read(), rounding
     result = saturating(
-        lambda nan_to_zero: convert.f2f(x, source=source, to=to, rounding=mode, integral=integral, saturate=sat,
-                                        nan_to_zero=nan_to_zero, absolute=abs, negate=neg), sat, rule)
+        lambda nan_to_zero: convert.f2f(
+            x,
+            source=source,
+            to=to,
+            rounding=mode,
+            integral=integral,
+            saturate=sat,
+            nan_to_zero=nan_to_zero,
+            absolute=abs,
+            negate=neg,
+        ),
+        sat,
+        rule,
+    )
     dst.write(result)
     if cdst:
         cdst.write(float_flags(result))

@@ -13,7 +13,7 @@ from isakit.arch.tesla.convert import ABS, CLASS, LARGE, NEG, SAT, SIGNED, SOURC
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.float32 import ABS1, ABS2, FLOAT_CONDITIONS, NEG1, NEG2, SAT_NAN_RULE
 from isakit.arch.tesla.forms import Long, long
-from isakit.arch.tesla.operands import LDST, MCDST, flags, gpr, result_flags
+from isakit.arch.tesla.operands import LDST, MCDST, flags, gpr, lsrc1, result_flags
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value
 from isakit.sem.fp import convert, convert64, f32, f64
@@ -41,9 +41,16 @@ def _finish(result: Value, dst: Any, cdst: Any) -> None:
 
 
 @tesla.insn(
-    _arithmetic("fma {rounding} f64 {cdst} {dst} {neg1} {src1} {src2} {neg3} {src3}", 2, w1(22, 23), src2=SRC2,
-                neg3=NEG2, src3=SRC3),
-    ref=Ref("000", "5. TBD: fma f64"), see=_SEE,
+    _arithmetic(
+        "fma {rounding} f64 {cdst} {dst} {neg1} {src1} {src2} {neg3} {src3}",
+        2,
+        w1(22, 23),
+        src2=SRC2,
+        neg3=NEG2,
+        src3=SRC3,
+    ),
+    ref=Ref("000", "5. TBD: fma f64"),
+    see=_SEE,
 )
 def fma_f64(rounding, dst, neg1, src1, src2, neg3, src3, cdst=None):
     """Fused multiply-add: DST = SRC1 * SRC2 + SRC3, rounded once. Of several NaNs SRC2 wins, then SRC3, then SRC1."""
@@ -53,7 +60,8 @@ def fma_f64(rounding, dst, neg1, src1, src2, neg3, src3, cdst=None):
 
 @tesla.insn(
     _arithmetic("add {rounding} f64 {cdst} {dst} {neg1} {src1} {neg2} {src2}", 3, bits(16, 17), neg2=NEG2, src2=SRC3),
-    ref=Ref("001", "Opcode map: add f64"), see=_SEE,
+    ref=Ref("001", "Opcode map: add f64"),
+    see=_SEE,
 )
 def add_f64(rounding, dst, neg1, src1, neg2, src2, cdst=None):
     """Add f64 numbers: DST = SRC1 + SRC2; an exactly zero sum is -0 in rm. Of two NaNs the second operand wins."""
@@ -62,7 +70,8 @@ def add_f64(rounding, dst, neg1, src1, neg2, src2, cdst=None):
 
 @tesla.insn(
     _arithmetic("mul {rounding} f64 {cdst} {dst} {neg1} {src1} {src2}", 4, w1(17, 18), src2=SRC2),
-    ref=Ref("001", "Opcode map: mul f64"), see=_SEE,
+    ref=Ref("001", "Opcode map: mul f64"),
+    see=_SEE,
     notes=["w1.27 is ignored, so only the first operand can be negated. [tesla] 13 no. 10"],
 )
 def mul_f64(rounding, dst, neg1, src1, src2, cdst=None):
@@ -71,10 +80,25 @@ def mul_f64(rounding, dst, neg1, src1, src2, cdst=None):
 
 
 @tesla.insn(
-    [long(f"{name} f64 {{cdst}} {{dst}} {{neg1}} {{abs1}} {{src1}} {{neg2}} {{abs2}} {{src2}}",
-          {Long.op: 0xE, Long.sub: sub}, needs="fp64", minimum=name == "min", cdst=MCDST, dst=DST, neg1=NEG1,
-          abs1=ABS1, src1=SRC1, neg2=NEG2, abs2=ABS2, src2=SRC2) for sub, name in ((5, "min"), (6, "max"))],
-    ref=Ref("001", "Opcode map: min f64, max f64"), see=_SEE,
+    [
+        long(
+            f"{name} f64 {{cdst}} {{dst}} {{neg1}} {{abs1}} {{src1}} {{neg2}} {{abs2}} {{src2}}",
+            {Long.op: 0xE, Long.sub: sub},
+            needs="fp64",
+            minimum=name == "min",
+            cdst=MCDST,
+            dst=DST,
+            neg1=NEG1,
+            abs1=ABS1,
+            src1=SRC1,
+            neg2=NEG2,
+            abs2=ABS2,
+            src2=SRC2,
+        )
+        for sub, name in ((5, "min"), (6, "max"))
+    ],
+    ref=Ref("001", "Opcode map: min f64, max f64"),
+    see=_SEE,
 )
 def min_max_f64(minimum, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
     """The smaller (min) or larger (max) of two f64 numbers; -0 counts as smaller than +0.
@@ -86,10 +110,24 @@ def min_max_f64(minimum, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
 
 
 @tesla.insn(
-    [long("set {cdst} {dst} {cond} f64 {neg1} {abs1} {src1} {neg2} {abs2} {src2}", {Long.op: 0xE, Long.sub: 7},
-          needs="fp64", cdst=MCDST, dst=LDST, cond=FLOAT_CONDITIONS, neg1=NEG1, abs1=ABS1, src1=SRC1, neg2=NEG2,
-          abs2=ABS2, src2=SRC2)],
-    ref=Ref("001", "Opcode map: set f64"), see=_SEE,
+    [
+        long(
+            "set {cdst} {dst} {cond} f64 {neg1} {abs1} {src1} {neg2} {abs2} {src2}",
+            {Long.op: 0xE, Long.sub: 7},
+            needs="fp64",
+            cdst=MCDST,
+            dst=LDST,
+            cond=FLOAT_CONDITIONS,
+            neg1=NEG1,
+            abs1=ABS1,
+            src1=SRC1,
+            neg2=NEG2,
+            abs2=ABS2,
+            src2=SRC2,
+        )
+    ],
+    ref=Ref("001", "Opcode map: set f64"),
+    see=_SEE,
 )
 def set_f64(cond, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
     """Compare f64 numbers: the 32-bit DST = all ones where the condition holds, else 0; $c as in the f32 comparison."""
@@ -104,7 +142,7 @@ def set_f64(cond, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
 _CVT = [Ref("tesla", "5.6")]
 _NARROW = {WIDE: 0, SOURCE_WIDE: 0}
 _DESTINATION = choice(when({WIDE: 0}, LDST), when({WIDE: 1}, DST))
-_OPERAND = choice(when({SOURCE_WIDE: 0}, gpr(Long.src1, 32)), when({SOURCE_WIDE: 1}, SRC1))
+_OPERAND = choice(when({SOURCE_WIDE: 0}, lsrc1(32, strict=False)), when({SOURCE_WIDE: 1}, SRC1))
 _FLOAT = {0: "f32", 1: "f64"}
 
 
@@ -121,11 +159,20 @@ def _float_flags(result: Value) -> Value:
 
 
 @tesla.insn(
-    _large("cvt {neg} {abs} {rounding} {to} {cdst} {dst} {source} {src}", 1, rounding=single.ROUNDING,
-           to=Enum(WIDE, _FLOAT), source=Enum(SOURCE_WIDE + w1(16), {0: "u32", 1: "u64", 2: "s32", 3: "s64"})),
-    ref=single.REF, see=_CVT,
-    notes=["the rounding of an unsigned source is not mirrored by the negation: as the checked models do. "
-           "[tesla] 13 no. 18"],
+    _large(
+        "cvt {neg} {abs} {rounding} {to} {cdst} {dst} {source} {src}",
+        1,
+        rounding=single.ROUNDING,
+        to=Enum(WIDE, _FLOAT),
+        source=Enum(SOURCE_WIDE + w1(16), {0: "u32", 1: "u64", 2: "s32", 3: "s64"}),
+    ),
+    ref=single.REF,
+    see=_CVT,
+    notes=[
+        "the saturation bit w1.19 is ignored",
+        "the rounding of an unsigned source is not mirrored by the negation: as the checked models do. "
+        "[tesla] 13 no. 18",
+    ],
 )
 def cvt_i2f64(neg, abs, rounding, to, dst, source, src, cdst=None):
     """Convert a 32- or 64-bit integer to f64, or a 64-bit integer to f32."""
@@ -136,9 +183,15 @@ def cvt_i2f64(neg, abs, rounding, to, dst, source, src, cdst=None):
 
 
 @tesla.insn(
-    _large("cvt {neg} {abs} {rounding} {to} {cdst} {dst} {source} {src}", 2, rounding=single.TO_INTEGRAL,
-           to=Enum(WIDE + SIGNED, {0: "u32", 1: "u64", 2: "s32", 3: "s64"}), source=Enum(SOURCE_WIDE, _FLOAT)),
-    ref=single.REF, see=_CVT,
+    _large(
+        "cvt {neg} {abs} {rounding} {to} {cdst} {dst} {source} {src}",
+        2,
+        rounding=single.TO_INTEGRAL,
+        to=Enum(WIDE + SIGNED, {0: "u32", 1: "u64", 2: "s32", 3: "s64"}),
+        source=Enum(SOURCE_WIDE, _FLOAT),
+    ),
+    ref=single.REF,
+    see=_CVT,
     notes=["whether O is set for a magnitude of exactly 0xffffffff is uncertain; it is not set. [tesla] 14"],
 )
 def cvt_f2i64(neg, abs, rounding, to, dst, source, src, cdst=None):
@@ -164,9 +217,15 @@ _ROUNDING = choice(
 
 
 @tesla.insn(
-    _large("cvt {neg} {abs} {rounding} {to} {cdst} {dst} {source} {src}", 3, rounding=_ROUNDING,
-           to=Enum(WIDE, _FLOAT), source=Enum(SOURCE_WIDE, _FLOAT)),
-    ref=single.REF, see=_CVT,
+    _large(
+        "cvt {neg} {abs} {rounding} {to} {cdst} {dst} {source} {src}",
+        3,
+        rounding=_ROUNDING,
+        to=Enum(WIDE, _FLOAT),
+        source=Enum(SOURCE_WIDE, _FLOAT),
+    ),
+    ref=single.REF,
+    see=_CVT,
 )
 def cvt_f2f64(neg, abs, rounding, to, dst, source, src, cdst=None):
     """Convert between f32 and f64, or round an f64 to an integral value. Denormals are kept on both sides.
@@ -193,9 +252,16 @@ _MIXED_NOTES = ["no compiler uses these words; only the low half of the result i
 
 
 @tesla.insn(
-    _mixed("cvt {neg} {abs} {sat} {rounding} f16 b32 {cdst} {dst} {source} {src}", 1, sat=SAT,
-           rounding=single.ROUNDING, source=Enum(w1(15, 16), {0: "u32", 1: "u8", 2: "s32", 3: "s8"})),
-    ref=single.REF, see=_CVT, notes=_MIXED_NOTES,
+    _mixed(
+        "cvt {neg} {abs} {sat} {rounding} f16 b32 {cdst} {dst} {source} {src}",
+        1,
+        sat=SAT,
+        rounding=single.ROUNDING,
+        source=Enum(w1(15, 16), {0: "u32", 1: "u8", 2: "s32", 3: "s8"}),
+    ),
+    ref=single.REF,
+    see=_CVT,
+    notes=_MIXED_NOTES,
 )
 def cvt_i2f_mixed(neg, abs, sat, rounding, dst, source, src, cdst=None):
     """Convert an integer to f16 in a full register: what the fp64 class does without a 64-bit operand."""
@@ -207,9 +273,15 @@ def cvt_i2f_mixed(neg, abs, sat, rounding, dst, source, src, cdst=None):
 
 
 @tesla.insn(
-    _mixed("cvt {neg} {abs} {rounding} {to} b32 {cdst} {dst} f32 {src}", 2, rounding=single.TO_INTEGRAL,
-           to=Enum(SIGNED, {0: "u16", 1: "s16"})),
-    ref=single.REF, see=_CVT, notes=_MIXED_NOTES,
+    _mixed(
+        "cvt {neg} {abs} {rounding} {to} b32 {cdst} {dst} f32 {src}",
+        2,
+        rounding=single.TO_INTEGRAL,
+        to=Enum(SIGNED, {0: "u16", 1: "s16"}),
+    ),
+    ref=single.REF,
+    see=_CVT,
+    notes=_MIXED_NOTES,
 )
 def cvt_f2i_mixed(neg, abs, rounding, to, dst, src, cdst=None):
     """Convert an f32 to a 16-bit integer in a full register: the fp64 class without a 64-bit operand."""
@@ -220,12 +292,22 @@ def cvt_f2i_mixed(neg, abs, rounding, to, dst, src, cdst=None):
 
 
 @tesla.insn(
-    _mixed("cvt {neg} {abs} {sat} {rounding} f16 b32 {cdst} {dst} f32 {src} {rule}", 3, sat=SAT,
-           rounding=choice(when({SIGNED: 1}, Enum(w1(17, 18), {n: f"{m}i" for n, m in MODES.items()},
-                                                  {n: (m, True) for n, m in MODES.items()})),
-                           when({SIGNED: 0}, Enum(w1(17, 18), MODES, {n: (m, False) for n, m in MODES.items()}))),
-           rule=SAT_NAN_RULE),
-    ref=single.REF, see=_CVT, notes=_MIXED_NOTES,
+    _mixed(
+        "cvt {neg} {abs} {sat} {rounding} f16 b32 {cdst} {dst} f32 {src} {rule}",
+        3,
+        sat=SAT,
+        rounding=choice(
+            when(
+                {SIGNED: 1},
+                Enum(w1(17, 18), {n: f"{m}i" for n, m in MODES.items()}, {n: (m, True) for n, m in MODES.items()}),
+            ),
+            when({SIGNED: 0}, Enum(w1(17, 18), MODES, {n: (m, False) for n, m in MODES.items()})),
+        ),
+        rule=SAT_NAN_RULE,
+    ),
+    ref=single.REF,
+    see=_CVT,
+    notes=_MIXED_NOTES,
 )
 def cvt_f2f_mixed(neg, abs, sat, rounding, dst, src, rule, cdst=None):
     """Convert an f32 to f16 in a full register: the fp64 class without a 64-bit operand."""
