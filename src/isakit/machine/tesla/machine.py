@@ -48,8 +48,8 @@ class Machine:
     """Executes one launch.
 
     Attributes: `blocks` (the resident blocks: as many as fit, the next ones follow when all have finished), `warps` (of
-    all resident blocks), `stats`, `finished`. After a fault, a budget that ran out or an interrupt the state stays as it
-    was before the instruction and can be inspected.
+    all resident blocks), `stats`, `finished`, `after` (called whenever a run or step has ended, however it ended). After a
+    fault, a budget that ran out or an interrupt the state is that before the instruction and can be inspected.
     """
 
     def __init__(self, launch: Launch, device: DeviceMemory, resident_lanes: int = RESIDENT_LANES) -> None:
@@ -63,6 +63,7 @@ class Machine:
         self._ready = Ready()
         self._running: Gang | None = None
         self._turn = -1
+        self.after: Callable[[], object] | None = None
         self.blocks: Sequence[Block] = []
         self.warps: list[Warp] = []
         self._constants = {n: self._filled(data) for n, data in launch.constants.items()}
@@ -164,6 +165,8 @@ class Machine:
             self._running = None
         self._settle()
         self.stats.seconds += time.perf_counter() - started
+        if self.after is not None:
+            self.after()
 
     def _run_stepwise(self, until: Callable[[Machine], object], max_instructions: int | None) -> bool:
         limit = None if max_instructions is None else self.stats.warp_instructions + max_instructions

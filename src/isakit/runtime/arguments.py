@@ -1,0 +1,165 @@
+"""Kernel arguments to parameter bytes, and arrays to buffers and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isakit.errors import LaunchError
+from isakit.runtime.buffer import Buffer
+from isakit.runtime.module import Param
+
+if TYPE_CHECKING:
+    from isakit.runtime.device import Device
+
+_POINTER_KINDS = ("ptr", "ptr64")
+_LETTERS = {"f": "f", "u": "iu", "s": "iu", "i": "iu", "b": "fiu"}
+
+
+@dataclass
+class Passed:
+    """Arguments ready for a launch: the parameter bytes, and the arrays that live in buffers meanwhile."""
+
+    data: bytes
+    arrays: list[tuple[NDArray[Any], Buffer]] = field(default_factory=list[tuple[NDArray[Any], Buffer]])
+
+    def update(self) -> None:
+        """Copy what the kernel wrote back into the arrays; read-only arrays stay as they are."""
+        for array, buffer in self.arrays:
+            if array.flags.writeable:
+                array[...] = buffer.device.read(buffer, array.dtype, array.shape)
+
+    def finish(self) -> None:
+        """`update`, and free the buffers."""
+        self.update()
+        for _, buffer in self.arrays:
+            buffer.free()
+        self.arrays = []
+
+
+def pass_arguments(
+    device: Device, kernel: str, args: Sequence[Any], params: Sequence[Param] | None, pointer_bytes: int
+) -> Passed:
+    """Lay out the arguments of a launch.
+
+    Where the kernel describes its parameters, number, sizes and kinds must agree with them; else arguments follow each
+    other with natural alignment, arrays and buffers as pointers of `pointer_bytes`. Raises LaunchError.
+    """
+    if params is not None and len(args) != len(params):
+        names = ", ".join(p.name or f"#{i}" for i, p in enumerate(params))
+        raise LaunchError(
+            f"{kernel} takes {len(params)} argument{'s' * (len(params) != 1)} ({names or 'none'}), got {len(args)}"
+        )
+    _check_overlaps(kernel, args)
+    passed = Passed(b"")
+    data = bytearray()
+    known: dict[int, Buffer] = {}
+    try:
+        for i, arg in enumerate(args):
+            param = params[i] if params is not None else None
+            what = f"argument {i}" + (f" ({param.name})" if param is not None and param.name else "") + f" of {kernel}"
+            piece = _piece(device, arg, param, what, pointer_bytes, passed, known)
+            at = param.offset if param is not None else -(-len(data) // _alignment(piece)) * _alignment(piece)
+            if len(data) < at + len(piece):
+                data.extend(bytes(at + len(piece) - len(data)))
+            data[at : at + len(piece)] = piece
+    except BaseException:
+        for _, buffer in passed.arrays:
+            buffer.free()
+        raise
+    passed.data = bytes(data)
+    return passed
+
+
+def _alignment(piece: bytes) -> int:
+    return min(8, 1 << (len(piece).bit_length() - 1)) if piece else 1
+
+
+def _check_overlaps(kernel: str, args: Sequence[Any]) -> None:
+    """Two different arrays over the same memory would become two buffers, and one would overwrite the other."""
+    arrays = [(i, a) for i, a in enumerate(args) if isinstance(a, np.ndarray)]
+    for k, (i, a) in enumerate(arrays):
+        for j, b in arrays[k + 1 :]:
+            if a is not b and (a.flags.writeable or b.flags.writeable) and np.may_share_memory(a, b):
+                try:
+                    shared = np.shares_memory(a, b, max_work=100_000)
+                except np.exceptions.TooHardError:
+                    shared = True
+                if shared:
+                    raise LaunchError(
+                        f"arguments {i} and {j} of {kernel} are different views of the same memory; pass one array, or "
+                        "use dev.alloc and dev.write"
+                    )
+
+
+def _piece(
+    device: Device,
+    arg: Any,
+    param: Param | None,
+    what: str,
+    pointer_bytes: int,
+    passed: Passed,
+    known: dict[int, Buffer],
+) -> bytes:
+    if isinstance(arg, np.ndarray):
+        return _address(_array_buffer(device, arg, what, passed, known), param, what, pointer_bytes)
+    if isinstance(arg, Buffer):
+        if arg.freed:
+            raise LaunchError(f"{what} is a buffer that has been freed")
+        if arg.device is not device:
+            raise LaunchError(f"{what} is a buffer of another device")
+        return _address(arg, param, what, pointer_bytes)
+    if isinstance(arg, bytes | bytearray):
+        if param is not None and len(arg) != param.size:
+            raise LaunchError(f"{what} has {param.size} bytes, got {len(arg)}")
+        return bytes(arg)
+    return _scalar(arg, param, what)
+
+
+def _array_buffer(device: Device, array: NDArray[Any], what: str, passed: Passed, known: dict[int, Buffer]) -> Buffer:
+    if array.dtype.hasobject:
+        raise LaunchError(f"{what} is an array of Python objects")
+    buffer = known.get(id(array))
+    if buffer is None:
+        buffer = known[id(array)] = device.alloc(array.nbytes)
+        passed.arrays.append((array, buffer))
+        device.write(buffer, array)
+    return buffer
+
+
+def _address(buffer: Buffer, param: Param | None, what: str, pointer_bytes: int) -> bytes:
+    size = param.size if param is not None else pointer_bytes
+    if size not in (4, 8):
+        raise LaunchError(f"{what} has {size} bytes and cannot hold an address; pass a scalar or bytes")
+    if param is not None and param.kind[:1] in ("f", "s") and param.kind not in _POINTER_KINDS:
+        raise LaunchError(f"{what} is a {param.kind}, got an array or buffer")
+    return buffer.address.to_bytes(size, "little")
+
+
+def _scalar(arg: Any, param: Param | None, what: str) -> bytes:
+    """A number as bytes: NumPy scalars as they are, Python ints as 32-bit integers, Python floats as f32."""
+    size = param.size if param is not None else None
+    kind = param.kind if param is not None else ""
+    if isinstance(arg, bool | np.bool_):
+        arg = int(arg)
+    if isinstance(arg, int) and not kind.startswith("f"):
+        bits = 8 * (size or 4)
+        if not -(1 << (bits - 1)) <= arg < 1 << bits:
+            raise LaunchError(f"{what}: {arg} does not fit {bits} bits")
+        return (arg & ((1 << bits) - 1)).to_bytes(bits // 8, "little")
+    if isinstance(arg, int | float):
+        width = size or 4
+        if width not in (4, 8) or kind[:1] not in ("", "f", "b"):
+            raise LaunchError(f"{what} is {kind or f'{width} bytes'}, got the floating point number {arg!r}")
+        arg = np.float32(arg) if width == 4 else np.float64(arg)
+    if not isinstance(arg, np.generic) or arg.dtype.kind not in "iuf":
+        raise LaunchError(f"{what}: cannot pass a {type(arg).__name__}; pass an array, a buffer, a number or bytes")
+    if size is not None and arg.dtype.itemsize != size:
+        raise LaunchError(f"{what} has {size} bytes, got {arg.dtype} with {arg.dtype.itemsize}")
+    if arg.dtype.kind not in _LETTERS.get(kind[:1], "iuf") and kind not in _POINTER_KINDS:
+        raise LaunchError(f"{what} is {kind}, got {arg.dtype}")
+    return arg.tobytes()

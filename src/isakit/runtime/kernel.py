@@ -1,0 +1,148 @@
+"""A kernel on a device, and its launches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from isakit.errors import LaunchError
+from isakit.machine.tesla import Code, Launch, Machine, Stats, Window, pack_block
+from isakit.runtime.arguments import Passed, pass_arguments
+from isakit.runtime.module import Param
+
+if TYPE_CHECKING:
+    from isakit.runtime.device import Device
+
+Dims = int | Sequence[int]
+
+
+class Kernel:
+    """A kernel loaded into a device: `stats = kernel[grid, block](*args)`.
+
+    Attributes:
+        name, registers (per thread), shared_bytes (per block, with launch header and parameters), local_bytes (per
+            thread), barriers: what a launch allocates; they can be changed between launches, registers excepted.
+        params: what the arguments are, None where nothing says so.
+        pointer_bytes: size of an array argument where `params` does not say.
+        constants: constant bank number -> content (bytes); can be replaced between launches.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        name: str,
+        code: Code,
+        *,
+        shared_bytes: int = 0,
+        local_bytes: int = 0,
+        barriers: int = 16,
+        params: Sequence[Param] | None = None,
+        constants: Mapping[int, bytes] | None = None,
+        pointer_bytes: int = 4,
+    ) -> None:
+        self.device, self.name, self.code = device, name, code
+        self.shared_bytes, self.local_bytes, self.barriers = shared_bytes, local_bytes, barriers
+        self.params = None if params is None else list(params)
+        self.constants = dict(constants or {})
+        self.pointer_bytes = pointer_bytes
+
+    @property
+    def registers(self) -> int:
+        """32-bit registers per thread."""
+        return self.code.registers
+
+    def __getitem__(self, shape: tuple[Dims, Dims]) -> Configured:
+        """`kernel[grid, block]`: the kernel with a launch shape, to be called with the arguments."""
+        if not isinstance(shape, tuple) or len(shape) != 2:  # pyright: ignore[reportUnnecessaryComparison, reportUnnecessaryIsInstance]
+            raise LaunchError(f"{self.name}[grid, block] takes two shapes, each an int or a tuple")
+        return Configured(self, *shape)
+
+    def launch(
+        self,
+        grid: Dims,
+        block: Dims,
+        *args: Any,
+        param_bytes: bytes | None = None,
+        max_instructions: int | None = None,
+        limits: bool | None = None,
+        windows: Mapping[int, Window] | None = None,
+    ) -> Stats:
+        """Run the kernel to its end.
+
+        Args:
+            grid: blocks in x and y. block: threads in x, y and z.
+            args: arrays (passed by reference and updated in place), buffers, numbers, or bytes as they are.
+            param_bytes: the parameter area from s[0x10] on as it is, instead of `args`.
+            max_instructions: bound of the instructions executed, counted once per warp.
+            limits: whether the chip's limits are enforced (default: what the device says).
+            windows: g[] spaces that differ from the device's, by number.
+
+        Raises LaunchError, MachineFault, BudgetExceeded. Arrays hold what was written so far after a fault.
+        """
+        passed = self._pass(args, param_bytes)
+        try:
+            launch = self._launch(grid, block, passed.data, limits, windows)
+            return self.device.execute(launch, max_instructions)
+        finally:
+            passed.finish()
+
+    def machine(
+        self,
+        grid: Dims,
+        block: Dims,
+        args: Sequence[Any] = (),
+        *,
+        param_bytes: bytes | None = None,
+        limits: bool | None = None,
+        windows: Mapping[int, Window] | None = None,
+    ) -> Machine:
+        """A machine at the first instruction, to be stepped. Arrays are brought up to date after every step or run."""
+        passed = self._pass(args, param_bytes)
+        machine = Machine(self._launch(grid, block, passed.data, limits, windows), self.device.memory)
+        machine.after = passed.update
+        return machine
+
+    def _pass(self, args: Sequence[Any], param_bytes: bytes | None) -> Passed:
+        if param_bytes is not None:
+            if args:
+                raise LaunchError(f"{self.name}: give either arguments or param_bytes")
+            return Passed(bytes(param_bytes))
+        return pass_arguments(self.device, self.name, args, self.params, self.pointer_bytes)
+
+    def _launch(
+        self, grid: Dims, block: Dims, params: bytes, limits: bool | None, windows: Mapping[int, Window] | None
+    ) -> Launch:
+        d = self.device
+        return Launch(
+            self.code,
+            d.limits_of,
+            self._shape(grid, 2, "grid"),
+            self._shape(block, 3, "block"),
+            entry=self.code.address,
+            shared_bytes=self.shared_bytes,
+            local_bytes=self.local_bytes,
+            barriers=self.barriers,
+            params=params,
+            constants=self.constants,
+            windows={**d.windows, **(windows or {})},
+            flags=d.flags,
+            choices=d.choices,
+            limits=d.limits if limits is None else limits,
+        )
+
+    def _shape(self, dims: Dims, count: int, what: str) -> Any:
+        return pack_block(dims, count, f"the {what} of {self.name}")
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}: {self.registers} registers, {self.shared_bytes} bytes shared>"
+
+
+class Configured:
+    """A kernel with a launch shape."""
+
+    def __init__(self, kernel: Kernel, grid: Dims, block: Dims) -> None:
+        self.kernel, self.grid, self.block = kernel, grid, block
+
+    def __call__(self, *args: Any, **options: Any) -> Stats:
+        """Launch; arguments and options as of `Kernel.launch`."""
+        return self.kernel.launch(self.grid, self.block, *args, **options)
