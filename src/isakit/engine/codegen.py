@@ -242,7 +242,8 @@ class Writer:
             body = ["    with errstate(all='ignore'):", *("    " + line for line in body)]
         source = "\n".join([f"def {title}({signature}):", *("    " + p for p in prologue), *body]) + "\n"
         filename = f"<isakit {title} {id(self):#x}>"
-        linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+        if title != "evaluate":  # kept for tracebacks and debuggers
+            linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
         exec(compile(source, filename, "exec"), self.space)
         return source, self.space[title]
 

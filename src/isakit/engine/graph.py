@@ -56,22 +56,33 @@ class Plan:
 
     def canonical(self, value: Value) -> Value:
         """The canonical node of a value."""
-        done = self._canonical
-        for n in postorder(value, done):
-            if id(n) not in done:
-                self._keep.append(n)
-                done[id(n)] = new = self._rebuild(n, tuple(done[id(a)] for a in n.args))
-                done[id(new)] = new
+        done, became = self._canonical, dict[int, Value]()
+        stack = [value]  # no recursion: a rewrite can run along a chain of any length
+        while stack:
+            n = stack[-1]
+            if id(n) in done:
+                stack.pop()
+            elif id(n) in became:
+                other = became[id(n)]
+                if id(other) in done:
+                    done[id(n)] = done[id(other)]
+                else:
+                    stack.append(other)
+            elif missing := [a for a in n.args if id(a) not in done]:
+                stack.extend(reversed(missing))
+            else:
+                became[id(n)] = new = self._rebuild(n, tuple(done[id(a)] for a in n.args))
+                self._keep += (n, new)
         return done[id(value)]
 
     def _rebuild(self, n: Value, args: tuple[Value, ...]) -> Value:
+        """The canonical node for `n` with canonical arguments, or a simpler node that is not canonical yet."""
+        done = self._canonical
         if n.op in IMPURE:
-            new = n if all(x is y for x, y in zip(args, n.args, strict=True)) else Value(n.op, n.width, args, n.attr)
-            self._keep.append(new)
-            self.effects[id(n)] = new
+            self.effects[id(n)] = new = Value(n.op, n.width, args, n.attr)
+            done[id(new)] = new
             if n.width != 128 or self._wide:
                 return new
-            self._canonical[id(new)] = new
             return self._share(concat(*(self._share(Value("half", 64, (new,), i)) for i in (1, 0))))
         if n.op == "call":
             # An argument the definition ignores must not make the result a lane value.
@@ -80,16 +91,15 @@ class Plan:
         if n.op not in INTEGER_MEANING:
             return self._share(n if n.op == "param" else Value(n.op, n.width, args, n.attr))
         new = binary(n.op, *args) if n.op in _BINARY else node(n.op, n.width, args, n.attr)
-        if id(new) in self._canonical:
-            return self._canonical[id(new)]
+        if id(new) in done:
+            return done[id(new)]
         if new.op not in INTEGER_MEANING:
             return self._share(new)
         for rule in _RULES if self._wide else (*_RULES, *_NARROW_RULES):
             other = rule(new)
             if other is not new:
-                self._keep.append(new)
-                return self.canonical(other)
-        return self._share(new) if all(id(a) in self._canonical for a in new.args) else self.canonical(new)
+                return other
+        return self._share(new) if all(id(a) in done for a in new.args) else new
 
     def _share(self, n: Value) -> Value:
         key = (n.op, n.width, tuple(id(a) for a in n.args), _attr_key(n))

@@ -81,7 +81,9 @@ def put(file: Array, index: int, sel: Any, active: Array | None, value: Array) -
     if active is None:
         file[index][sel] = value
     elif isinstance(sel, slice):
-        np.copyto(file[index][sel], value, casting="unsafe", where=active)
+        row = file[index][sel]
+        # Several times faster than copyto(where=...) for masks that are not all alike.
+        np.putmask(row, active, value if value.dtype is row.dtype else value.astype(row.dtype))
     else:
         file[index][sel[active]] = value[active] if value.ndim else value
 

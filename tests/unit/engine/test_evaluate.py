@@ -84,6 +84,21 @@ def test_carries() -> None:
         check(values, [a, b, c], [], rng)
 
 
+def test_long_chains() -> None:
+    a, b = param("a", 32), param("b", 64)
+    total = a.zext(64)
+    for i in range(3000):
+        total = (total + b) ^ (i * 77)
+    wanted = 5
+    for i in range(3000):
+        wanted = (wanted + 9 & mask(64)) ^ i * 77
+    values = [total.trunc(32), total.bits(7, 9), total]
+    expected = [wanted & mask(32), wanted >> 7 & mask(9), wanted]
+    assert evaluate(values, {"a": 5, "b": 9}, "scalar") == expected
+    got = evaluate(values, {"a": np.array([5], np.uint32), "b": np.array([9], np.uint64)})
+    assert [int(g[0]) for g in got] == expected
+
+
 def test_nodes_may_be_bound() -> None:
     from isakit.sem import trace
 
