@@ -346,6 +346,7 @@ def _globals(module: ModuleImage) -> Items:
         slot = slots.pop(variable.name, None)
         if slot is None or not slot.target[1:].isdigit() or slot.addend:
             raise FormatError(module.path, 0, f"variable {variable.name!r} has no slot in a table of addresses")
+        _name(module, variable.name)
         head = _segment_head(module, variable.name, "reloc", int(slot.target[1:]), slot.offset, variable.size)
         out.append(Block("reloc", head if variable.data is None else [*head, _words("mem", variable.data)]))
     if slots:
@@ -354,6 +355,8 @@ def _globals(module: ModuleImage) -> Items:
 
 
 def _code(module: ModuleImage, kernel: KernelImage) -> Block:
+    if kernel.barriers > _MAX_BARRIERS:
+        raise FormatError(module.path, 0, f"kernel {kernel.name!r}: {kernel.barriers} barriers")
     block = Block("code", [
         _pair(module, "name", kernel.name),
         Pair("lmem", str(kernel.local_bytes)),

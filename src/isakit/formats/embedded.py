@@ -27,6 +27,11 @@ _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})[uUlL]{0,3}")
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
 _BRACE = re.compile(r"[{}]")
 
+# Possessive, and closed by the end of the line if by nothing else: a literal is gone through once.
+_STRING = re.compile(r'"((?:[^"\\\n]|\\[\s\S])*+)(?:"|\n|\\?\Z)')
+_ESCAPE = re.compile(r"\\([\s\S])")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\n": ""}
+
 _MAX_DAMAGED = 64
 """Signatures that lead to nothing readable; more of one kind in a file are not looked at, to bound the time."""
 
@@ -84,11 +89,13 @@ def _text_cubins(data: bytes, path: str | None) -> Iterator[Found]:
     starts = [m.start() for m in _TEXT_START.finditer(data)]
     for at, following in itertools.pairwise([*starts, len(data)]):
         body = _TEXT_BODY.match(data, at, following)
-        text = body[0] if body else b""
         # The program ends where its last block closes; what follows may be other text of the host.
-        text = text[: text.rfind(b"}") + 1]
+        text = _balanced(body[0]) if body else b""
         try:
-            yield Found("text-cubin", at, len(text), read_text_cubin(_balanced(text), path, at))
+            module = read_text_cubin(text, path, at)
+            if not module.kernels and not module.constants:
+                raise FormatError(path, at, "the text looks like a cubin, but has no code block")
+            yield Found("text-cubin", at, len(text), module)
         except FormatError as e:
             yield Found("text-cubin", at, len(text), error=e)
 
@@ -191,10 +198,26 @@ def _array_bytes(body: str) -> bytes:
     return b"".join(v.to_bytes(size, "little") for v in values) if size else b""
 
 
+def c_strings(text: str) -> Iterator[tuple[int, bytes]]:
+    """Offset and content of every string literal in a C source; adjacent literals count as one."""
+    start = end = 0
+    parts: list[str] = []
+    for match in _STRING.finditer(text):
+        if parts and text[end : match.start()].strip():
+            yield start, "".join(parts).encode("latin-1", "replace")
+            parts = []
+        if not parts:
+            start = match.start()
+        end = match.end()
+        parts.append(_ESCAPE.sub(lambda m: _ESCAPES.get(m[1], m[1]), match[1]))
+    if parts:
+        yield start, "".join(parts).encode("latin-1", "replace")
+
+
 def find_in_source(text: str, path: str | None = None) -> list[Found]:
-    """Device programs in the arrays of a C source; offsets are those of the array in the text."""
+    """Device programs in the arrays and strings of a C source; offsets are those of the array or the first string."""
     out: list[Found] = []
-    for offset, data in c_arrays(text):
+    for offset, data in itertools.chain(c_arrays(text), c_strings(text)):
         for f in find_embedded(data, path):
             if f.module:
                 f.module.offset = offset

@@ -123,6 +123,13 @@ def test_what_text_cannot_say() -> None:
         f.ModuleImage("elf-cubin", variant="vp2"),
         f.ModuleImage("elf-cubin", variant="g80", kernels={"a b": f.KernelImage("a b")}),
         f.ModuleImage("elf-cubin", variant="g80", globals=[f.GlobalVariable("v", 4)]),
+        f.ModuleImage("elf-cubin", variant="g80", kernels={"k": f.KernelImage("k", barriers=17)}),
+        f.ModuleImage(
+            "elf-cubin",
+            variant="g80",
+            globals=[f.GlobalVariable("", 4)],
+            relocations=[f.Relocation("c14", 0, "")],
+        ),
         f.ModuleImage("elf-cubin", variant="g80", relocations=[f.Relocation("c14", 0, "v")]),
         f.ModuleImage(
             "elf-cubin", variant="g80", kernels={"k": f.KernelImage("k", relocations=[f.Relocation("code", 0, "f")])}

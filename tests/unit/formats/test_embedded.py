@@ -52,7 +52,11 @@ def host(data: bytes, address: int, wide: bool = True) -> bytes:
     return out + data + b"\0"
 
 
-@given(st.lists(elf_modules() | text_modules() | gxp_files(), min_size=1, max_size=3), st.binary(max_size=9))
+# A text that says nothing beyond its architecture is taken for something else inside a larger file.
+texts = text_modules().filter(lambda m: bool(m.kernels or m.constants))
+
+
+@given(st.lists(elf_modules() | texts | gxp_files(), min_size=1, max_size=3), st.binary(max_size=9))
 def test_programs_in_any_bytes(modules: list[f.ModuleImage | f.GxpFile], noise: bytes) -> None:
     data = b""
     places = []
@@ -151,6 +155,18 @@ def test_c_arrays() -> None:
     assert list(f.load_image(f"unsigned long long x[] = {{{longs}}};".encode()).kernels) == ["k"]
 
 
+def test_c_strings() -> None:
+    text = text_cubin().decode()
+    escaped = text.replace("\n", "\\n").replace("\t", "\\t")
+    continued = text.replace("\n", " \\\n")
+    lines = "\n".join(f'  "{line}\\n"' for line in text.replace("\t", " ").splitlines())
+    for literal in (f'"{escaped}"', f'"{continued}"', lines):
+        source = f'#include "x.h"\nconst char *bin = {literal};\nconst char *name = "k";\n'
+        (module,) = f.load_images(source.encode())
+        assert module.kernels["k"].code == bytes(8)
+        assert source[module.offset] == '"'
+
+
 def test_unsupported_programs_do_not_hide_the_others() -> None:
     new = bytearray(elf_cubin())
     new[48] = 20
@@ -175,6 +191,10 @@ def test_many_signatures_take_linear_time() -> None:
         survives(f.find_embedded, piece * (1_500_000 // len(piece)))
     survives(f.load_images, b"{1,2,3" * 200_000)
     survives(f.load_images, b"/* " * 300_000)
+    survives(f.load_images, b'"a" ' * 200_000 + b"\x22" * 3)
+    survives(f.load_images, b'"\\' * 300_000)
+    survives(f.load_images, b'"' + b" " * 1_000_000)
+    survives(f.load_images, b'""' + b" " * 1_000_000)
     assert time.perf_counter() - start < 30
 
 
