@@ -1,0 +1,95 @@
+"""Bitwise operations and shifts on 32-bit registers or their low halves.
+
+Source: [usse] 2.6.10; groups 50 to 70 of [004].
+"""
+
+from __future__ import annotations
+
+from isakit.arch.usse.fields import VBW
+from isakit.arch.usse.forms import destination, form, seed_view, word_source
+from isakit.arch.usse.operands import SRC, Immediate, Place, SourcePart
+from isakit.arch.usse.usse import usse
+from isakit.errors import NotModelled
+from isakit.sem import Value, const
+from isakit.spec import Choice, Enum, Flag, Form, Ref, Status, choice, when
+
+OPS = {(2, 0): "and", (2, 1): "or", (3, 0): "xor", (3, 1): "xor2", (4, 0): "shl", (4, 1): "rol", (5, 0): "shr",
+       (5, 1): "asr", (6, 0): "rlp", (6, 1): "rlp2"}  # fmt: skip
+"""Operation by op1 (the low bits of the opcode) and op2."""
+
+
+def _source2() -> Choice:
+    """A register, or the 16-bit immediate spread over three fields."""
+    selector = VBW.s2bank + VBW.s2ext
+    place = Place(VBW.s2n, selector, SRC, False, 7, "src2")
+    return choice(when({selector: 6}, Immediate(VBW.imm16, 32, label="a 16-bit number")), when({}, SourcePart(place)))
+
+
+def _forms(*wanted: str) -> list[Form]:
+    out: list[Form] = []
+    for (op1, op2), op in OPS.items():
+        if op not in wanted:
+            continue
+        for partial, ty in ((0, "u32"), (1, "u16")):
+            rotations = {v: f"rol{v}" if v else "" for v in range(32)}
+            f = form(
+                VBW, 8 + op1, "{name} {dst} {src1} {src2} {rotate} {invert}", {VBW.op2: op2, VBW.partial: partial},
+                table="pred3", name=f"{op}.{ty}", op=op, ty=ty, dst=destination(VBW, double=False),
+                src1=word_source(VBW, 1), src2=_source2(),
+                rotate=Enum(VBW.s2rot, rotations, {v: v for v in rotations}, label="source 2 is not rotated"),
+                invert=Flag(VBW.s2inv, "inv"),
+            )  # fmt: skip
+            out.append(f)
+            if op2 == 0 and partial == 0:
+                out.append(seed_view(f, f"{op}.u32"))
+    return out
+
+
+def _second(src2, rotate: int, invert: bool, width: int) -> Value:
+    v = (src2 if isinstance(src2, Value) else src2.word()).trunc(width)
+    n = rotate % width
+    if n:
+        v = (v << n) | (v >> (width - n))
+    return ~v if invert else v
+
+
+def _bitwise(op: str, a: Value, b: Value) -> Value:
+    width = a.width
+    n = (b & (width - 1)).resize(32)
+    if op == "rol":
+        return (a << n) | (a >> (const(width, 32) - n))
+    return {"and": lambda: a & b, "or": lambda: a | b, "xor": lambda: a ^ b, "xor2": lambda: a ^ b, "shl": lambda: a << n,
+            "shr": lambda: a >> n, "asr": lambda: a.sar(n)}[op]()  # fmt: skip
+
+
+def _run(op: str, ty: str, dst, src1, src2, rotate: int, invert: bool) -> None:
+    width = int(ty[1:])
+    result = _bitwise(op, src1.word().trunc(width), _second(src2, rotate, invert, width))
+    dst.write_word(result.zext(32))
+
+
+@usse.insn(_forms("and", "or", "xor", "shl", "shr", "asr"), ref=Ref("usse", "2.6.10 VBW"),
+           see=[Ref("004", "0x50000000 - 0x78000000")],
+           notes=["[004] saw and, xor, shl and shr only: bit 35 is 0 in its words",
+                  "shift counts are taken modulo the width"])
+def bitwise(name, op, ty, dst, src1, src2, rotate, invert):
+    """Bitwise operation or shift: DST = SRC1 op SRC2. Source 2 is first rotated left (`rolN`), then inverted (`inv`).
+
+    The u16 forms work on the low halves; the upper half of DST becomes 0. `or DST SRC #0x0` is the usual 32-bit move.
+    """
+    _run(op, ty, dst, src1, src2, rotate, invert)
+
+
+@usse.insn(_forms("rol", "xor2"), ref=Ref("usse", "2.6.10 VBW"), status=Status.INFERRED,
+           notes=["xor2 is a second encoding of xor; rol is defined by its name only"])
+def bitwise_inferred(name, op, ty, dst, src1, src2, rotate, invert):
+    """Rotate left, and the second encoding of exclusive or."""
+    _run(op, ty, dst, src1, src2, rotate, invert)
+
+
+@usse.insn(_forms("rlp", "rlp2"), ref=Ref("usse", "2.6.10 VBW"), see=[Ref("004", "0x70000000 - 0x78000000")],
+           status=Status.UNKNOWN, notes=["[004] has the name and nothing more; other decoders refuse it"])
+def rlp(name, op, ty, dst, src1, src2, rotate, invert):
+    """An operation whose meaning is not known. It shares the layout of the bitwise operations."""
+    raise NotModelled(f"`{op}.{ty}`", "its meaning is not known")
+

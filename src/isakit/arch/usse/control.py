@@ -1,0 +1,265 @@
+"""Control: branches, phases, repeat increments, kill, depth, emit and the rest of the special group.
+
+Source: [usse] 2.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from isakit.arch.usse.fields import BR, DEPTHF, EMIT, KILL, NOP, PHAS, SMBO, SMLSI, SPECIAL
+from isakit.arch.usse.forms import UNEXPLORED, destination, form, source, word_source
+from isakit.arch.usse.usse import usse
+from isakit.errors import NotModelled
+from isakit.sem import control, param
+from isakit.spec import Bits, Enum, Field, Flag, Form, Imm, Match, Part, Ref, Row, Status, TokenStream
+from isakit.spec.parts import Binder
+
+GROUP = 0x1F
+_REF = Ref("usse", "2.7 Special group")
+
+
+@dataclass(frozen=True)
+class BranchTarget(Part):
+    """A distance in instructions from the branch itself (`+12`, `-6`)."""
+
+    field: Field
+
+    def _distance(self, word: int) -> int:
+        v = self.field.get(word)
+        return v - (1 << self.field.width) if v >> (self.field.width - 1) else v
+
+    def text(self, word: int) -> str:
+        return f"{self._distance(word):+d}"
+
+    def claimed(self, word: int) -> int:
+        return self.field.mask
+
+    def possible(self) -> int:
+        return self.field.mask
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        got = s.number(k)
+        half = 1 << (self.field.width - 1)
+        if got is None or not -half <= got[1] < half:
+            s.fail(k, self.accepts())
+            return
+        yield got[0], Bits(self.field.mask, self.field.put(got[1] & 2 * half - 1))
+
+    def bind(self, word: int, b: Binder) -> object:
+        return param(self.field, self.field.width).sext(32)
+
+    def rows(self, word: int) -> list[Row]:
+        return [Row(self.field, self.field.get(word), f"{self._distance(word):+d} instructions from here")]
+
+    def accepts(self) -> str:
+        return "a distance in instructions"
+
+
+@dataclass(frozen=True)
+class Step(Part):
+    """How an operand moves: `d 1`, `d -2` a step per repetition, `d o2010` the offsets of four repetitions."""
+
+    increment: Field
+    mode: Field
+    name: str
+    static = True
+
+    @property
+    def field(self) -> Field:
+        """Increment and mode."""
+        return self.increment + self.mode
+
+    def value(self, word: int) -> tuple[str, tuple[int, ...]]:
+        """(`step`, (n,)) or (`offsets`, four numbers)."""
+        v = self.increment.get(word)
+        if self.mode.get(word):
+            return "offsets", tuple(v >> 2 * k & 3 for k in range(4))
+        return "step", (v - 256 if v > 127 else v,)
+
+    def text(self, word: int) -> str:
+        kind, numbers = self.value(word)
+        return f"{self.name} {numbers[0]}" if kind == "step" else f"{self.name} o{''.join(map(str, numbers))}"
+
+    def claimed(self, word: int) -> int:
+        return self.field.mask
+
+    def possible(self) -> int:
+        return self.field.mask
+
+    def static_mask(self) -> int:
+        return self.field.mask
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        if s.text(k) == self.name:
+            t = s.text(k + 1)
+            if len(t) == 5 and t[0] == "o" and set(t[1:]) <= set("0123"):
+                v = sum(int(c) << 2 * i for i, c in enumerate(t[1:]))
+                yield k + 2, Bits(self.field.mask, self.increment.put(v) | self.mode.put(1))
+                return
+            got = s.number(k + 1)
+            if got is not None and -128 <= got[1] < 128:
+                yield got[0], Bits(self.field.mask, self.increment.put(got[1] & 255))
+                return
+        s.fail(k, self.accepts())
+
+    def bind(self, word: int, b: Binder) -> object:
+        return self.value(word)
+
+    def rows(self, word: int) -> list[Row]:
+        kind, numbers = self.value(word)
+        what = f"moves by {numbers[0]} in each repetition" if kind == "step" else f"offsets {numbers}"
+        return [Row(self.field, self.field.get(word), what)]
+
+    def accepts(self) -> str:
+        return f"`{self.name}` and a step, or o and four offsets"
+
+
+_BR_FLAGS = {"syncend": BR.syncend, "exception": BR.exception, "pwait": BR.pwait, "syncext": BR.syncext,
+             "nosched": BR.nosched, "monitor": BR.monitor, "savelink": BR.savelink, "anyinst": BR.anyinst,
+             "allinst": BR.allinst}  # fmt: skip
+
+
+def _branch(name: str, sub: int, target: bool) -> Form:
+    where = {0: Imm(BR.off, 32, label="an instruction number"), 1: BranchTarget(BR.off)}
+    flags = {n: Flag(f, n) for n, f in _BR_FLAGS.items()}
+    operands = {"target": where[sub]} if target else {}
+    return form(BR, GROUP, "{name} {target} " + " ".join(f"{{{n}}}" for n in flags), {BR.zero: 0, BR.sub: sub},
+                table="pred3", name=name, flags=(), control=[n for n in flags if n not in ("savelink", "anyinst", "allinst")],
+                **operands, **flags)  # fmt: skip
+
+
+def _check_instances(anyinst: bool, allinst: bool) -> None:
+    if anyinst or allinst:
+        raise NotModelled("a branch with anyinst or allinst", "their meaning is not known")
+
+
+@usse.insn([_branch("br", 1, target=True)], ref=Ref("usse", "2.7 BR"),
+           notes=["anyinst and allinst are not modelled; the other flags have no effect here"])
+def br(name, target, savelink, anyinst, allinst):
+    """Branch by a number of instructions, counted from the branch itself; with `savelink` it is a call."""
+    _check_instances(anyinst, allinst)
+    control("branch", target, link=savelink)
+
+
+@usse.insn([_branch("bra", 0, target=True)], ref=Ref("usse", "2.7 BR"), status=Status.INFERRED, name="bra")
+def bra(name, target, savelink, anyinst, allinst):
+    """Branch to an instruction by its number in the program; with `savelink` it is a call."""
+    _check_instances(anyinst, allinst)
+    control("jump", target, link=savelink)
+
+
+@usse.insn([_branch("ret", 2, target=False)], ref=Ref("usse", "2.7 BR"), status=Status.INFERRED, name="ret")
+def ret(name, savelink, anyinst, allinst):
+    """Return to the instruction behind the last call (through the link register)."""
+    _check_instances(anyinst, allinst)
+    control("return")
+
+
+@usse.insn([form(NOP, GROUP, "{name}", {NOP.zero: 0, NOP.sub: 5}, name="nop")], ref=Ref("usse", "2.7 NOP"))
+def nop(name):
+    """Do nothing."""
+
+
+@usse.insn(
+    [form(PHAS, GROUP, "{name} {wait} {rate} {ratehi} {mode} {sprvv} {imm} {tempcount} {addr} {bank1} {bank2}",
+          {PHAS.op2: 2, PHAS.cat: 4}, name="phas", flags=("end",),
+          wait=Enum(PHAS.wait, {v: f"wait{v}" for v in range(8)}), rate=Flag(PHAS.rate, "rate"),
+          ratehi=Flag(PHAS.ratehi, "ratehi"), mode=Flag(PHAS.mode, "mode"), sprvv=Flag(PHAS.sprvv, "sprvv"),
+          imm=Enum(PHAS.imm, {1: "", 0: "noimm"}), tempcount=Imm(PHAS.tempcount, label="a number of temporaries"),
+          addr=Imm(PHAS.addr, label="an address"),
+          bank1=Enum(PHAS.s1bank + PHAS.s1ext, {v: f"b1.{v}" if v else "" for v in range(8)}),
+          bank2=Enum(PHAS.s2bank + PHAS.s2ext, {v: f"b2.{v}" if v else "" for v in range(8)}), default=PHAS.imm.mask,
+          control=("wait", "rate", "ratehi", "mode", "sprvv", "imm", "tempcount", "addr", "bank1", "bank2"))],
+    ref=Ref("usse", "2.7 PHAS"),
+    notes=["addresses are 0 in files; a program with two phases is two blocks one behind the other"],
+)  # fmt: skip
+def phas(name):
+    """Begin a phase: its wait condition (wait7: the last phase), where the next one starts, how many temporaries it has.
+
+    Phases run one after the other here.
+    """
+
+
+@usse.insn(
+    [form(SMLSI, GROUP, "{name} {temp} {pa} {sa} {d} {s0} {s1} {s2}", {SMLSI.op2: 2, SMLSI.cat: 1, SMLSI.special: 0},
+          name="smlsi", flags=("nosched",), temp=Imm(SMLSI.templim, fixed=True, label="a limit"),
+          pa=Imm(SMLSI.palim, fixed=True, label="a limit"), sa=Imm(SMLSI.salim, fixed=True, label="a limit"),
+          d=Step(SMLSI.dinc, SMLSI.dmode, "d"), s0=Step(SMLSI.s0inc, SMLSI.s0mode, "s0"),
+          s1=Step(SMLSI.s1inc, SMLSI.s1mode, "s1"), s2=Step(SMLSI.s2inc, SMLSI.s2mode, "s2"))],
+    ref=Ref("usse", "2.7 SMLSI"), see=[Ref("usse", "2.5 Repeat model")],
+    notes=["the limits have no effect here"],
+)  # fmt: skip
+def smlsi(name, temp, pa, sa, d, s0, s1, s2):
+    """Set how the operands of repeated instructions move: by a signed step per repetition, or to one of four offsets."""
+    control("increments", dst=d, src0=s0, src1=s1, src2=s2)
+
+
+@usse.insn(
+    [form(SMBO, GROUP, "{name} {d} {s0} {s1} {s2}", {SMBO.op2: 3, SMBO.cat: 1, SMBO.special: 0}, name="smbo",
+          flags=("nosched",), d=Imm(SMBO.doff, fixed=True), s0=Imm(SMBO.s0off, fixed=True), s1=Imm(SMBO.s1off, fixed=True),
+          s2=Imm(SMBO.s2off, fixed=True))],
+    ref=Ref("usse", "2.7 SMBO"), status=Status.INFERRED,
+)  # fmt: skip
+def smbo(name, d, s0, s1, s2):
+    """Set the base offsets that are added to the registers of repeated instructions."""
+    control("bases", dst=d, src0=s0, src1=s1, src2=s2)
+
+
+@usse.insn(
+    [form(KILL, GROUP, "{name} {condition}", {KILL.op2: 1, KILL.cat: 3, KILL.special: 0}, name="kill", default=0x6F0000000,
+          condition=Enum(KILL.pred, {0: "", 1: "!p0", 2: "!p1", 3: "p0"},
+                         {0: None, 1: (0, True), 2: (1, True), 3: (0, False)}, label="always"))],
+    ref=Ref("usse", "2.7 KILL"), see=[Ref("usse", "2.4 Predicates by opcode")], status=Status.INFERRED,
+    notes=["other decoders print the predicate the wrong way round: the pixel is discarded where it is false",
+           "the low bits hold register numbers of a kind that is not known"],
+)  # fmt: skip
+def kill(name, condition):
+    """Discard the pixel where the condition holds: `kill !p1` where p1 is false."""
+    control("kill", condition=condition)
+
+
+_DEPTH_PARTS = {
+    "src0": source(DEPTHF, 0, double=True), "src1": word_source(DEPTHF, 1), "src2": word_source(DEPTHF, 2),
+    "twosided": Flag(DEPTHF.twosided, "twosided"),
+    "feedback": Enum(DEPTHF.feedback, {v: f"feedback{v}" if v else "" for v in range(4)}),
+}  # fmt: skip
+
+
+@usse.insn(
+    [form(DEPTHF, GROUP, "{name} {src0} {src1} {src2} {twosided} {feedback}", {DEPTHF.op2: 3, DEPTHF.cat: 3, DEPTHF.special: 0},
+          table="short", name="depthf", control=("twosided", "feedback"), **_DEPTH_PARTS)],
+    ref=Ref("usse", "2.7 DEPTHF"), status=Status.INFERRED,
+    notes=["sources 1 and 2 hold state of the depth unit that is not modelled"],
+)  # fmt: skip
+def depthf(name, src0, src1, src2):
+    """Replace the depth of the pixel by SRC0.x."""
+    control("depth", src0.channel(0))
+
+
+@usse.insn([form(EMIT, GROUP, "{name}", {EMIT.op2: 3, EMIT.cat: 2}, name="emit", default=0xFB275000A0200000 & ~(31 << 59))],
+           ref=Ref("usse", "2.7 EMIT"), notes=["its fields are not known; compilers always write the same word"])
+def emit(name):
+    """Emit the vertex whose outputs stand in o0 and behind; with `end` the program is over."""
+    control("emit")
+
+
+_KNOWN_SPECIALS = [{SPECIAL.cat: 2, SPECIAL.op2: 1}, {SPECIAL.cat: 2, SPECIAL.op2: 3}, {SPECIAL.cat: 2, SPECIAL.op2: 4},
+                   {SPECIAL.cat: 1, SPECIAL.op2: 2, SPECIAL.special: 0}, {SPECIAL.cat: 1, SPECIAL.op2: 3, SPECIAL.special: 0},
+                   {SPECIAL.cat: 3, SPECIAL.op2: 1, SPECIAL.special: 0}, {SPECIAL.cat: 3, SPECIAL.op2: 3, SPECIAL.special: 0},
+                   {BR.zero: 0, BR.sub: 0}, {BR.zero: 0, BR.sub: 1}, {BR.zero: 0, BR.sub: 2}, {BR.zero: 0, BR.sub: 5},
+                   {PHAS.op2: 2, PHAS.cat: 4}]  # fmt: skip
+
+
+@usse.insn(
+    [form(SPECIAL, GROUP, "{name} {cat} {op2}", name="spec", cat=Imm(SPECIAL.cat, fixed=True),
+          op2=Imm(SPECIAL.op2, fixed=True), unless=_KNOWN_SPECIALS, lacking=UNEXPLORED)],
+    ref=_REF, status=Status.UNKNOWN, notes=["more instructions are known by name than by encoding"],
+)  # fmt: skip
+def spec(name, cat, op2):
+    """An instruction of the special group, by category and number, whose meaning is not known."""
+    raise NotModelled(f"`spec {cat} {op2}`", "its meaning is not known")
+
+
+__all__ = ["destination"]

@@ -1,0 +1,221 @@
+"""Floating point instructions with one operation: multiply-add, the two-source family, dot products, scalar functions.
+
+Source: [usse] 2.6.1 to 2.6.5; groups 00 to 18 and 30 of [004].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isakit.arch.usse import arithmetic as fp
+from isakit.arch.usse.fields import NMAD, VCOMP, VDP, VMAD, VMAD2
+from isakit.arch.usse.forms import UNDESCRIBED, destination, form, seed_view, source
+from isakit.arch.usse.operands import InternalPart
+from isakit.arch.usse.swizzles import (
+    CHANNEL,
+    CODES3,
+    CODES4,
+    MAD2_SRC0,
+    MAD2_SRC1,
+    MAD2_SRC2,
+    V3EXT,
+    V3STD,
+    V4EXT,
+    V4STD,
+    Swizzle,
+)
+from isakit.arch.usse.usse import usse
+from isakit.sem import Value, machine
+from isakit.spec import Enum, Field, Flag, Form, Ref, Refusal, Status, where
+
+TYPES = {0: "f32", 1: "f16"}
+C10_TYPES = {0: "f32", 1: "f16", 2: "c10"}
+SEED_TYPES = {"f32": "f32", "f16": "f16", "c10": "fx10"}
+
+
+def _vmad2() -> list[Form]:
+    out: list[Form] = []
+    for code, ty in TYPES.items():
+        f = form(
+            VMAD2, 0x00, "{name} {dst} {src0} {src1} {src2}", {VMAD2.fmt: code}, table="pred2", name=f"vmad2.{ty}",
+            dst=destination(VMAD2, double=True, mask=ty, ty=ty, ext=False),
+            src0=source(VMAD2, 0, double=True, swizzle=Swizzle(VMAD2.s0swz, MAD2_SRC0), ty=ty, ext=False),
+            src1=source(VMAD2, 1, double=True, swizzle=Swizzle(VMAD2.s1swz, MAD2_SRC1), ty=ty),
+            src2=source(VMAD2, 2, double=True, swizzle=Swizzle(VMAD2.s2swz, MAD2_SRC2), ty=ty),
+        )  # fmt: skip
+        out += [f, seed_view(f, f"mad.{ty}")]
+    return out
+
+
+@usse.insn(_vmad2(), ref=Ref("usse", "2.6.1 VMAD2"), see=[Ref("004", "0x00000000 - 0x08000000")],
+           notes=["predicate 2 is !p0 as [004] says; another decoder reads p1",
+                  "whether the hardware rounds the product is not known: it is not rounded here"])
+def vmad2(name, dst, src0, src1, src2):
+    """Multiply and add: DST = SRC0 * SRC1 + SRC2 in each channel of the mask.
+
+    An f16 destination outside the internal registers has two mask bits only, for x and y and for z and w; an f32
+    destination there has x and y.
+    """
+    dst.write({k: fp.mad(src0.channel(k), src1.channel(k), src2.channel(k)) for k in dst.written})
+
+
+# --- two sources ------------------------------------------------------------------------------------------------------
+NMAD_OPS = {0: "mul", 1: "add", 2: "frc", 3: "dsx", 4: "dsy", 5: "min", 6: "max", 7: "dp"}
+
+
+def _nmad(*ops: int) -> list[Form]:
+    out: list[Form] = []
+    for opcode, ty in ((0x01, "f32"), (0x02, "f16")):
+        for op in ops:
+            f = form(
+                NMAD, opcode, "{name} {dst} {src1} {src2}", {NMAD.op: op}, table="pred3v", name=f"v{NMAD_OPS[op]}.{ty}",
+                op=NMAD_OPS[op], dst=destination(NMAD, double=True, mask="raw", ty=ty),
+                src1=source(NMAD, 1, double=True, swizzle=Swizzle(NMAD.s1swz, CODES4), ty=ty),
+                src2=source(NMAD, 2, double=True, swizzle=Swizzle(NMAD.s2swz, V4STD), ty=ty),
+            )  # fmt: skip
+            out.append(f)
+            if op == 0:
+                out.append(seed_view(f, f"mul.{ty}"))
+    return out
+
+
+@usse.insn(_nmad(0, 1, 2, 5, 6, 7), ref=Ref("usse", "2.6.2 V32NMAD, V16NMAD"),
+           see=[Ref("004", "0x08000000 - 0x18000000")],
+           notes=["[004] only saw the multiplication, which is operation 0"])
+def vector(name, op, dst, src1, src2):
+    """Two-source arithmetic in each channel of the mask: multiply, add, min, max, frc = SRC1 - floor(SRC2), dp = the
+    dot product of all four channels, written to every channel of the mask.
+    """
+    if op == "dp":
+        total = fp.dot([src1.channel(k) for k in range(4)], [src2.channel(k) for k in range(4)])
+        dst.write(dict.fromkeys(dst.written, total))
+        return
+    function = {"mul": fp.mul, "add": fp.add, "frc": fp.subtract_floor, "min": fp.minimum, "max": fp.maximum}[op]
+    dst.write({k: function(src1.channel(k), src2.channel(k)) for k in dst.written})
+
+
+@usse.insn(_nmad(3, 4), ref=Ref("usse", "2.6.2 V32NMAD, V16NMAD"), status=Status.INFERRED,
+           notes=["the sign and the pairing of the pixels are inferred: right minus left, lower minus upper, the same "
+                  "in both pixels of a pair"])
+def derivative(name, op, dst, src1, src2):
+    """Derivative of SRC1 across the quad of pixels, in x (dsx) or y (dsy); SRC2 is not used."""
+    dst.write({k: quad_derivative(src1.channel(k), op) for k in dst.written})
+
+
+def quad_derivative(value: Value, op: str) -> Value:
+    """Difference to the neighbour in a quad (lanes 4n to 4n+3: upper left, upper right, lower left, lower right)."""
+    step = 1 if op == "dsx" else 2
+    here = machine("quad", 32, value, without=step)
+    there = machine("quad", 32, value, with_=step)
+    return fp.sub(there, here)
+
+
+# --- multiply-add and dot product with internal registers ----------------------------------------------------------------
+MODES = {0: "", 1: "rpt_internal", 2: "rpt_both", 3: "rpt_slmsi"}
+MODE_VALUES = {0: "external", 1: "internal", 2: "both", 3: "slmsi"}
+
+
+def _mode(field: Field) -> Enum:
+    return Enum(field, MODES, MODE_VALUES, label="repeats move the other registers")
+
+
+def _vmad() -> list[Form]:
+    out: list[Form] = []
+    for vec4, tables in ((1, V4STD + V4EXT), (0, V3STD + V3EXT)):
+        f = form(
+            VMAD, 0x03, "{name} {dst} {src0} {src1} {src2} {rptmode}", {VMAD.opcode2: 1, VMAD.vec4: vec4},
+            table="pred3v", name=f"vmad{3 + vec4}.f32", control=("rptmode",),
+            dst=destination(VMAD, double=True, mask="raw"),
+            src0=InternalPart(VMAD.g0n, Swizzle(VMAD.g0swz, tables), VMAD.g0neg, VMAD.g0abs, "src0"),
+            src1=source(VMAD, 1, double=True, swizzle=Swizzle(VMAD.s1swz, tables)),
+            src2=InternalPart(VMAD.g1n, Swizzle(VMAD.g1swz, tables), VMAD.g1neg, VMAD.g1abs, "src2"),
+            rptmode=_mode(VMAD.rptmode),
+        )  # fmt: skip
+        out += [f, seed_view(f, "mad.f32")]
+    return out
+
+
+@usse.insn(_vmad(), ref=Ref("usse", "2.6.3 VMAD3/4"), see=[Ref("004", "0x18000000 - 0x20000000")])
+def vmad(name, dst, src0, src1, src2):
+    """Multiply and add with internal registers: DST = SRC0 * SRC1 + SRC2 in each channel of the mask.
+
+    The 3-channel form reads swizzles of three channels; channel w repeats their last letter.
+    """
+    dst.write({k: fp.mad(src0.channel(k), src1.channel(k), src2.channel(k)) for k in dst.written})
+
+
+UNUSED_CHANNEL = 3 << 15
+"""Compilers fill the channel that the 3-channel form does not have with w."""
+
+
+def _vdp(clip: int) -> list[Form]:
+    out: list[Form] = []
+    for vec4, codes, std in ((1, CODES4, V4STD), (0, CODES3, V3STD)):
+        swz = VDP.s1swz if vec4 else Field(((6, 9),), "s1swz")
+        names = {v: (f"clip{v >> 0 & 7}" if clip else f"plane{v}" if v else "") for v in range(8)}
+        f = form(
+            VDP, 0x03, "{name} {dst} {src1} {src2} {plane} {rptmode}",
+            {VDP.opcode2: 0, VDP.vec4: vec4, VDP.clip_en: clip}, table="pred3v", name=f"vdp{3 + vec4}.f32",
+            control=("rptmode", "plane"), dst=destination(VDP, double=True, mask="raw"),
+            src1=source(VDP, 1, double=True, swizzle=Swizzle(swz, codes)),
+            src2=InternalPart(VDP.g0n, Swizzle(VDP.g0swz, std), None, VDP.g0abs, "src2"),
+            plane=Enum(Field(((34, 3),), "clipplane"), names, label="no clip plane"), rptmode=_mode(VDP.rptmode),
+            count=3 + vec4, default=0 if vec4 else UNUSED_CHANNEL,
+        )  # fmt: skip
+        out += [f, seed_view(f, "dot.f32")]
+    return out
+
+
+@usse.insn(_vdp(0), ref=Ref("usse", "2.6.4 VDP3/4"), see=[Ref("004", "0x18000000 - 0x20000000")],
+           notes=["a repetition moves the mask one channel on instead of the destination, so that o0.z is the register "
+                  "o2: [usse] 2.5"])
+def vdp(name, dst, src1, src2, count):
+    """Dot product of SRC1 and an internal register over three or four channels, written to the channels of the mask."""
+    total = fp.dot([src1.channel(k) for k in range(count)], [src2.channel(k) for k in range(count)])
+    # The only f32 operation that reaches z and w of a unified register: its mask rotates under repetition.
+    dst.write(dict.fromkeys(dst.channels, total))
+
+
+@usse.insn(_vdp(1), ref=Ref("usse", "2.6.4 VDP3/4"), status=Status.UNKNOWN, name="vdp_clip",
+           notes=["what is written for the clip plane is not known; the dot product itself is as in vdp"])
+def vdp_clip(name, dst, src1, src2, count):
+    """Dot product whose result is also the distance to a clip plane, which is not modelled: only DST is written."""
+    total = fp.dot([src1.channel(k) for k in range(count)], [src2.channel(k) for k in range(count)])
+    dst.write(dict.fromkeys(dst.channels, total))
+
+
+# --- scalar functions -------------------------------------------------------------------------------------------------
+FUNCTIONS = {0: "rcp", 1: "rsq", 2: "log", 3: "exp"}
+
+
+def _vcomp() -> list[Form]:
+    out: list[Form] = []
+    for s, sty in C10_TYPES.items():
+        for d, dty in C10_TYPES.items():
+            names = {v: f"v{n}.{dty}" + ("" if sty == dty else f".{sty}") for v, n in FUNCTIONS.items()}
+            f = form(
+                VCOMP, 0x06, "{name} {dst} {src1}", {VCOMP.stype: s, VCOMP.dtype: d}, table="pred3",
+                name=Enum(VCOMP.op, names, FUNCTIONS), dst=destination(VCOMP, double=True, alias=8, mask="raw", ty=dty),
+                src1=source(VCOMP, 1, double=True, alias=8, swizzle=Swizzle(VCOMP.s1chan, CHANNEL), ty=sty),
+            )  # fmt: skip
+            out.append(f)
+            if s != 1:
+                suffix = SEED_TYPES[dty] + ("" if sty == dty else f".{SEED_TYPES[sty]}")
+                seeds = {v: f"{n}.{suffix}" for v, n in FUNCTIONS.items()}
+                out.append(seed_view(f, Enum(VCOMP.op, seeds, FUNCTIONS)))
+    return out
+
+
+@usse.insn(_vcomp(), ref=Ref("usse", "2.6.5 VCOMP"), see=[Ref("004", "0x30000000 - 0x38000000")],
+           notes=["log and exp have base 2: measured and seen in compiled code; another simulator uses base e",
+                  "the accuracy of the hardware is not known"])
+def vcomp(name, dst, src1):
+    """Scalar function of one channel, written to every channel of the mask: reciprocal, reciprocal square root,
+    logarithm to base 2, power of 2. Source and destination have formats of their own.
+    """
+    functions: dict[str, Any] = {"rcp": fp.reciprocal, "rsq": fp.reciprocal_root, "log": fp.log2, "exp": fp.exp2}
+    result = functions[name](src1.channel(0))
+    dst.write(dict.fromkeys(dst.written, result))
+
+
+__all__ = ["Flag", "Refusal", "UNDESCRIBED", "where"]

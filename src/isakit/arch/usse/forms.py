@@ -1,0 +1,143 @@
+"""Builders for the USSE forms: predicate in front, scheduling flags behind, and the seed's view of a form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from isakit.arch.usse.fields import OPCODE, WORD
+from isakit.arch.usse.operands import (
+    DEST,
+    DEST_NO_EXT,
+    SRC,
+    SRC0,
+    SRC0_NO_EXT,
+    SRC_NO_EXT,
+    DestPart,
+    Hidden,
+    Place,
+    SourcePart,
+)
+from isakit.arch.usse.swizzles import Mask, Swizzle
+from isakit.arch.usse.usse import SEED, SGX543
+from isakit.spec import Enum, Field, Flag, Form, Part, Refusal, make_form
+
+UNDESCRIBED, UNEXPLORED = "UNDESCRIBED", "UNEXPLORED"
+"""Decode errors of the variant `seed`: bits whose meaning the page does not give; groups it did not look at."""
+
+NO_SOURCE2 = 1 << 48 | 2 << 28
+"""Source 2 as compilers write it where there is none: immediate 0."""
+
+FIRST_UNEXPLORED = 0x10
+"""The page describes the opcodes below this one."""
+
+ANY = "Pn"
+"""The predicate value that depends on the channel or repetition."""
+_P2 = {0: "", 1: "p0", 2: "!p0", 3: ANY}
+_P3V = {0: "", 1: "p0", 2: "p1", 3: "p2", 4: "!p0", 5: "!p1", 6: "!p2", 7: ANY}
+_P3 = {0: "", 1: "p0", 2: "p1", 3: "p2", 4: "p3", 5: "!p0", 6: "!p1", 7: ANY}
+_SHORT = {0: "", 1: "p0", 2: "p1", 3: "!p0"}
+PREDICATES = {"pred2": _P2, "pred3v": _P3V, "pred3": _P3, "short": _SHORT}
+FLAGS = ("once", "rptsel", "skipinv", "nosched", "sync", "end")
+
+
+def condition(name: str) -> tuple[int, bool] | str | None:
+    """A printed predicate as (register, inverted), `Pn`, or None for always."""
+    if not name or name == ANY:
+        return name or None
+    return int(name[-1]), name[0] == "!"
+
+
+def predicate(field: Field, table: str) -> Enum:
+    """The predicate part of a table of `PREDICATES`."""
+    names = PREDICATES[table]
+    return Enum(field, names, {v: condition(n) for v, n in names.items()}, label="always")
+
+
+def repeat(field: Field) -> Enum:
+    """The repeat count: how many times the instruction executes."""
+    names = {v: f"repeat {v + 1}" if v else "" for v in range(1 << field.width)}
+    return Enum(field, names, {v: v + 1 for v in names}, label="executes once")
+
+
+def form(
+    layout: SimpleNamespace,
+    opcode: int,
+    syntax: str,
+    fixed: Mapping[Field, int] | None = None,
+    *,
+    table: str = "",
+    flags: Sequence[str] = FLAGS,
+    repeats: bool = True,
+    unless: Sequence[Mapping[Field, int]] = (),
+    default: int = 0,
+    lacking: str = "",
+    control: Sequence[str] = (),
+    **parts: Any,
+) -> Form:
+    """A form of the SGX543: `{pred}` in front and the flags the layout has behind `syntax`."""
+    machine: dict[str, Part] = {}
+    if table:
+        machine["pred"] = predicate(layout.pred, table)
+    tail = ""
+    if repeats and hasattr(layout, "rpt"):
+        machine["rpt"] = repeat(layout.rpt)
+        tail += " {rpt}"
+    for name in flags:
+        if hasattr(layout, name):
+            machine[name] = Flag(getattr(layout, name), name)
+            tail += f" {{{name}}}"
+    if not lacking:
+        lacking = UNEXPLORED if opcode >= FIRST_UNEXPLORED else UNDESCRIBED
+    return make_form(
+        WORD, ("{pred} " if table else "") + syntax + tail, machine | parts, {OPCODE: opcode} | dict(fixed or {}),
+        needs=SGX543, lacking=lacking, unless=unless, default=default, control=(*machine, *control),
+    )  # fmt: skip
+
+
+def seed_view(of: Form, name: str | Part, fixed: Mapping[Field, int] | None = None,
+              refusals: Sequence[Refusal] = ()) -> Form:
+    """The same encoding as the seed page shows it: predicate and mnemonic, every other bit unexplained."""
+    parts: dict[str, Any] = {n: p if n == "pred" else Hidden(p) for n, p in of.parts.items() if n != "name"}
+    hidden = "".join(f" {{{n}}}" for n in parts if n != "pred")
+    known = {Field(tuple((b, 1) for b in range(64) if of.fixed.mask >> b & 1)): _gathered(of.fixed.value, of.fixed.mask)}
+    constants = {n: v for n, v in of.constants.items() if n != "name"}
+    return make_form(
+        WORD, "{pred} {name}" + hidden, parts | constants | {"name": name}, known | dict(fixed or {}),
+        needs=SEED, refusals=refusals, control=tuple(of.control),
+    )  # fmt: skip
+
+
+def _gathered(value: int, mask: int) -> int:
+    bits = [value >> b & 1 for b in range(64) if mask >> b & 1]
+    return sum(bit << i for i, bit in enumerate(bits))
+
+
+# --- operands ---------------------------------------------------------------------------------------------------------
+def _selector(bank: Field | None, ext: Field | None) -> Field | None:
+    return bank + ext if bank is not None and ext is not None else bank
+
+
+def source(layout: Any, n: int, *, double: bool, alias: int = 7, swizzle: Swizzle | None = None, ty: str = "f32",
+           ext: bool = True, number: Field | None = None) -> SourcePart:
+    """Source operand `n` of a layout, with the modifiers the layout has for it."""
+    bank = getattr(layout, f"s{n}bank")
+    ext_field = getattr(layout, f"s{n}ext", None) if ext else None
+    banks = (SRC0 if ext_field else SRC0_NO_EXT) if n == 0 else (SRC if ext_field else SRC_NO_EXT)
+    place = Place(number or getattr(layout, f"s{n}n"), _selector(bank, ext_field), banks, double, alias, f"src{n}")
+    return SourcePart(place, swizzle, getattr(layout, f"s{n}neg", None), getattr(layout, f"s{n}abs", None), ty)
+
+
+def word_source(layout: Any, n: int, *, ext: bool = True) -> SourcePart:
+    """A 32-bit register operand without swizzle and modifiers."""
+    part = source(layout, n, double=False, alias=7, ext=ext)
+    return SourcePart(part.place)
+
+
+def destination(layout: Any, *, double: bool, alias: int = 7, mask: str | Field | None = None, ty: str = "f32",
+                ext: bool = True) -> DestPart:
+    """The destination of a layout; `mask` is the rule of the write mask field, or None for none."""
+    ext_field = getattr(layout, "dext", None) if ext else None
+    place = Place(layout.dn, _selector(layout.dbank, ext_field), DEST if ext_field else DEST_NO_EXT, double, alias, "dst")
+    return DestPart(place, Mask(layout.mask, mask) if isinstance(mask, str) else None, ty)

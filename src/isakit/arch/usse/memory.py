@@ -1,0 +1,150 @@
+"""Texture sampling, memory loads and stores.
+
+Source: [usse] 2.6.13, 2.6.14.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isakit.arch.usse.fields import LDST, SMP, WDF
+from isakit.arch.usse.forms import NO_SOURCE2, form, source, word_source
+from isakit.arch.usse.operands import DestPart, Place
+from isakit.arch.usse.registers import Location, offset
+from isakit.arch.usse.usse import usse
+from isakit.errors import NotModelled
+from isakit.sem import Value, const, control, load, machine, store
+from isakit.spec import Choice, Enum, Flag, Form, Nothing, Ref, Status, choice, when
+
+DIMENSIONS = {0: "1d", 1: "2d", 2: "3d"}
+CONVERSIONS = {0: "", 1: "native", 2: "f16", 3: "f32"}
+LODS = {0: "", 1: "bias", 2: "replace", 3: "gradient"}
+MODES = {0: "", 1: "gather4", 2: "info", 3: "gather4_uv"}
+COORDINATES = {0: "f32", 1: "f16", 2: "c10"}
+
+
+def _dest(layout: Any) -> DestPart:
+    return DestPart(Place(layout.dn, layout.destpa, ("r", "pa"), False, 7, "dst"))
+
+
+def _smp() -> list[Form]:
+    out: list[Form] = []
+    for code, ty in COORDINATES.items():
+        lod: Choice = choice(when({SMP.lod: 0}, Nothing()),
+                             when({}, source(SMP, 2, double=True, alias=8, ty=ty)))
+        names = {d: f"smp{n}.{ty}" for d, n in DIMENSIONS.items()}
+        out.append(form(
+            SMP, 0x1C, "{name} {conv} {dst} {src0} {src1} {lodmode} {src2} {mode} {drc} {maskcount} {minpack}",
+            {SMP.ctype: code}, table="pred3", name=Enum(SMP.dim, names, DIMENSIONS),
+            conv=Enum(SMP.conv, CONVERSIONS, label="raw"), ty=ty, dst=_dest(SMP),
+            src0=source(SMP, 0, double=True, alias=8, ty=ty), src1=source(SMP, 1, double=True, alias=8),
+            lodmode=Enum(SMP.lod, LODS), src2=lod, mode=Enum(SMP.sb, MODES),
+            drc=Enum(SMP.drc, {v: f"drc{v}" for v in range(4)}),
+            maskcount=Enum(SMP.maskcount, {v: f"mask{v}" if v else "" for v in range(4)}),
+            minpack=Flag(SMP.minpack, "minpack"), control=("drc", "maskcount", "minpack"),
+            default=NO_SOURCE2,
+        ))  # fmt: skip
+    return out
+
+
+@usse.insn(_smp(), ref=Ref("usse", "2.6.13 SMP"), status=Status.INFERRED,
+           notes=["the result is there after wdf on the same channel; here at once",
+                  "gathers and sample information are not modelled", "cube maps are not modelled",
+                  "without a conversion the result has the texture's own format, in one register per 8-bit texel"])
+def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
+    """Sample a texture: DST and the registers behind it get the four components of the texel at coordinate SRC0.
+
+    SRC1 names the register with the first of the four texture state words. SRC2 is the level of detail (replace), what is
+    added to it (bias), or the gradients of the coordinate. Components arrive as f16, f32 or in the texture's format.
+    """
+    if mode:
+        raise NotModelled(f"`smp` with {mode}", "its result layout is not modelled")
+    count = {"1d": 1, "2d": 2, "3d": 3}[name]
+    coordinates = [src0.channel(k) for k in range(count)]
+    extra: list[Value] = []
+    if lodmode in ("bias", "replace"):
+        extra = [src2.channel(0)]
+    elif lodmode == "gradient":
+        # A second register pair (f32) holds the second gradient.
+        at = [src2.at.component(k, ty) for k in range(2 * count)] if ty == "f32" or count < 3 else None
+        if at is None:
+            raise NotModelled("`smp3d` with f16 gradients", "their layout is not known")
+        extra = at
+    # One sample per invocation; the machine computes it once for the components of an instruction.
+    facts = {"count": count, "lod": lodmode or "none", "conv": conv or "raw"}
+    state = src1.at.index
+    words = [machine("sample", 32, state, *coordinates, *extra, word=k, **facts) for k in range(_result_words(conv))]
+    for k, v in enumerate(words):
+        dst.at.put(k, v)
+
+
+def _result_words(conv: str) -> int:
+    """Registers a sample fills at most; in the texture's own format the machine knows how many."""
+    return {"f16": 2, "f32": 4}.get(conv, 4)
+
+
+SIZES = {0: (4, "32"), 1: (2, "16"), 2: (1, "8")}
+
+
+def _address(src0: Location, src1: Any, size: int, moe: bool) -> Value:
+    """Byte address: base, plus an index, plus 4 unless bit 53 is set."""
+    base = src0.word()
+    if src1.at.kind == "immediate":
+        base = base + src1.at.index * size
+    else:
+        base = base + (src1.word() - 0x10000)
+    return base if moe else base + 4
+
+
+def _ldst_forms(opcode: int, stem: str) -> list[Form]:
+    names = {v: f"{stem}.{n}" for v, (_, n) in SIZES.items()}
+    is_load = stem == "ldr"
+    operands = "{dst} {src0} {src1} {src2}" if is_load else "{src2} {src0} {src1}"
+    more: dict[str, Any] = {"dst": _dest(LDST)} if is_load else {}
+    unused = () if is_load else (("dn", LDST.dn), ("destpa", LDST.destpa))
+    del unused
+    return [form(
+        LDST, opcode, "{name} " + operands + " {count} {addrmode} {mode} {range} {incdec} {cachebyp} {drc} {moe} {cacheext}",
+        table="pred3", name=Enum(LDST.dtype, names, {v: s for v, (s, _) in SIZES.items()}),
+        src0=word_source(LDST, 0), src1=word_source(LDST, 1), src2=word_source(LDST, 2),
+        count=Enum(LDST.count, {v: f"x{v + 1}" for v in range(16)}, {v: v + 1 for v in range(16)}),
+        addrmode=Enum(LDST.addrmode, {v: f"addr{v}" if v else "" for v in range(4)}),
+        mode=Enum(LDST.mode, {v: f"mode{v}" if v else "" for v in range(4)}), range=Flag(LDST.range, "range"),
+        incdec=Flag(LDST.incdec, "dec"), cachebyp=Flag(LDST.cachebyp, "bypass"),
+        drc=Enum(LDST.drc, {0: "drc0", 1: "drc1"}), moe=Flag(LDST.moe, "moe"), cacheext=Flag(LDST.cacheext, "cacheext"),
+        control=("drc", "cachebyp", "cacheext", "range", "addrmode", "mode", "incdec"), **more,
+    )]  # fmt: skip
+
+
+@usse.insn(_ldst_forms(0x1D, "ldr"), ref=Ref("usse", "2.6.14 LDR, STR"), status=Status.INFERRED,
+           notes=["the address arithmetic was found by trial: compilers store a bias with every buffer address",
+                  "the address and cache modes have no effect here"])
+def ldr(name, dst, src0, src1, src2, count, moe):
+    """Load `xN` elements from memory to consecutive registers: the address is SRC0 + offset + SRC2, plus 4 unless `moe`.
+
+    An immediate SRC1 counts elements, a register counts bytes from 0x10000.
+    """
+    address = _address(src0.at, src1, name, moe)
+    address = address + (src2.at.index if src2.at.kind == "immediate" else src2.word())
+    for k in range(count):
+        v = load("memory", address + k * name, name)
+        dst.at.put(k, v.zext(32))
+
+
+@usse.insn(_ldst_forms(0x1E, "str"), ref=Ref("usse", "2.6.14 LDR, STR"), status=Status.INFERRED,
+           notes=["the address arithmetic was found by trial: compilers store a bias with every buffer address"])
+def str_(name, src0, src1, src2, count, moe):
+    """Store `xN` elements of consecutive registers from SRC2 on to memory at SRC0 + offset, plus 4 unless `moe`."""
+    address = _address(src0.at, src1, name, moe)
+    for k in range(count):
+        v = src2.at.word(k) if src2.at.kind != "immediate" else src2.at.index
+        store("memory", address + k * name, v.trunc(8 * name))
+
+
+@usse.insn([form(WDF, 0x1F, "{name} {drc}", {WDF.op2: 1, WDF.cat: 2}, name="wdf",
+                 drc=Enum(WDF.drc, {0: "drc0", 1: "drc1"}), control=("drc",))], ref=Ref("usse", "2.7 WDF"))
+def wdf(name):
+    """Wait for the data of a channel (drc0 or drc1). Data is always there here, so it does nothing."""
+
+
+__all__ = ["const", "control", "offset"]

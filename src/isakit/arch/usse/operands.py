@@ -1,0 +1,503 @@
+"""Operand kinds of the USSE: registers in banks, sources with swizzle and modifiers, destinations with mask.
+
+A register operand is named by a number field and bank selectors: `pa4`, `i0`, `c12` (constant), `g16` (global), `#0x5`
+(immediate), `sa[idx1*2+20]` (indexed). In secondary programs every unified bank means sa: pa4 is written `sa4`, and the
+same register reached through another bank `sa4@r`. Source: [usse] 2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+from isakit.arch.usse.registers import Destination, Location, Source, alias_index, indexed, offset
+from isakit.arch.usse.swizzles import Mask, Swizzle
+from isakit.arch.usse.usse import SECONDARY
+from isakit.sem import Value, const
+from isakit.spec import Bits, Context, Field, Imm, Match, Part, Row, TokenStream
+from isakit.spec.parts import Binder, Keep
+
+DEST = ("r", "o", "pa", "indexed1", "sa", "special", "index", "indexed2")
+"""Banks of a destination by (ext, selector)."""
+DEST_NO_EXT = DEST[:4]
+SRC = ("r", "o", "pa", "sa", "indexed1", "special", "immediate", "indexed2")
+"""Banks of sources 1 and 2 by (ext, selector)."""
+SRC_NO_EXT = SRC[:4]
+SRC0 = ("r", "pa", "o", "sa")
+"""Banks of source 0 by (ext, selector)."""
+SRC0_NO_EXT = SRC0[:2]
+INDEXED_BANKS = ("r", "o", "pa", "sa")
+UNIFIED = {"r", "o", "pa", "sa"}
+
+
+def unified_name(bank: str, secondary: bool) -> tuple[str, str]:
+    """Name of a unified bank and what to append to it, as seen by a program type."""
+    if not secondary:
+        return bank, ""
+    return "sa", "" if bank == "pa" else f"@{bank}"
+
+
+@lru_cache(maxsize=None)
+def _names(width: int, banks: tuple[str, ...], double: bool, alias: int, secondary: bool,
+           tag: bool) -> tuple[str | None, ...]:
+    """Text of every (number, bank) value; None where nothing is known to be there."""
+    out: list[str | None] = []
+    for bank in banks:
+        for n in range(1 << width):
+            number = n << 1 if double else n
+            out.append(_name(bank, n, number, width, double, alias, secondary, tag))
+    return tuple(out)
+
+
+def _name(bank: str, n: int, number: int, width: int, double: bool, alias: int, secondary: bool, tag: bool) -> str:
+    if bank == "r" and alias and number >= (1 << alias) - (8 if double else 4):
+        return f"i{(number >> 1 if double else number) & 3}" + ("@r" if tag else "")
+    if bank in UNIFIED:
+        name, suffix = unified_name(bank, secondary)
+        return f"{name}{number}{suffix}"
+    if bank == "special":
+        return f"c{n}" if n < 64 else f"g{n - 64}"
+    if bank == "immediate":
+        return f"#{n:#x}"
+    if bank == "index":
+        return f"idx{n}"
+    low = width - 2
+    name, suffix = unified_name(INDEXED_BANKS[n >> low], secondary)
+    off = n & (1 << low) - 1
+    return f"{name}{suffix}[idx{bank[-1]}{f'*2+{2 * off}' if double else f'+{off}'}]"
+
+
+@lru_cache(maxsize=None)
+def _values(names: tuple[str | None, ...]) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for v, name in enumerate(names):
+        if name is not None:
+            out.setdefault(name, v)
+    return out
+
+
+@dataclass(frozen=True)
+class Place:
+    """A register named by number and bank fields.
+
+    `selector` holds the bank bits, the ext bit on top (None: always `banks[0]`). `double`: the number counts 64-bit
+    registers. `alias`: the top of the temporaries that many bits can number are internal registers. `tag` writes these
+    as `i0@r`, where i0 alone would mean another field.
+    """
+
+    number: Field
+    selector: Field | None
+    banks: tuple[str, ...]
+    double: bool
+    alias: int
+    role: str
+    secondary: bool = False
+    tag: bool = False
+
+    @cached_property
+    def field(self) -> Field:
+        """Number and bank together."""
+        return self.number + self.selector if self.selector else self.number
+
+    @cached_property
+    def names(self) -> tuple[str | None, ...]:
+        """The text of every value of `field`."""
+        return _names(self.number.width, self.banks, self.double, self.alias, self.secondary, self.tag)
+
+    def bank(self, word: int) -> str:
+        """The bank the word selects."""
+        return self.banks[self.selector.get(word) if self.selector else 0]
+
+    def internal(self, word: int) -> bool:
+        """Whether the operand is an internal register."""
+        number = self.number.get(word) << self.double
+        return bool(self.alias) and self.bank(word) == "r" and number >= (1 << self.alias) - (8 if self.double else 4)
+
+    def text(self, word: int) -> str:
+        """The register's text."""
+        return self.names[self.field.get(word)] or "???"
+
+    def encode(self, name: str) -> Bits | None:
+        """The bits of a register's text."""
+        v = _values(self.names).get(name)
+        return None if v is None else Bits(self.field.mask, self.field.put(v))
+
+    def static_word(self, word: int) -> int:
+        """Bank bits; of the number only what says internal or which bank is indexed."""
+        out = word & self.selector.mask if self.selector else 0
+        top = (1 << self.number.width) - 1
+        if self.internal(word):
+            out |= self.number.put(top & ~3)
+        elif self.bank(word).startswith("indexed"):
+            out |= word & self.number.put(top & ~(top >> 2))
+        elif self.bank(word) == "special":
+            out |= word & self.number.put(64)
+        return out
+
+    def location(self, word: int, b: Binder) -> Location:
+        """What the semantics gets."""
+        number: Value = b.param(self.number)
+        bank = self.bank(word)
+        if self.internal(word):
+            return Location("internal", "i", alias_index(number, self.role))
+        if bank == "special":
+            if self.number.width > 6 and self.number.get(word) >= 64:
+                return Location("global", "g", number.resize(32) & 63)
+            return Location("constant", "", number.resize(32) & 63)
+        if bank == "immediate":
+            return Location("immediate", "", number.resize(32))
+        if bank == "index":
+            return Location("index", "idx", number.resize(32))
+        scale = 2 if self.double else 1
+        if bank.startswith("indexed"):
+            low = self.number.width - 2
+            kind = INDEXED_BANKS[self.number.get(word) >> low]
+            base = (number.trunc(low).resize(32) << int(self.double)) + offset(self.role, internal=False)
+            return Location("unified", self.file(kind), indexed(base, int(bank[-1]), scale))
+        base = (number.resize(32) << int(self.double)) + offset(self.role, internal=False)
+        return Location("unified", self.file(bank), base)
+
+    def file(self, bank: str) -> str:
+        """The register file of a unified bank in this program type."""
+        return "sa" if self.secondary else bank
+
+
+def take_immediate(s: TokenStream, k: int) -> tuple[int, int] | None:
+    """(next token, value) of `#number`, or of `#` and a constant expression."""
+    t = s.text(k)
+    if t == "#":
+        return s.number(k + 1)
+    try:
+        return (k + 1, int(t[1:], 0)) if t.startswith("#") else None
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True)
+class Immediate(Imm):
+    """An immediate number written `#0x5`."""
+
+    def text(self, word: int) -> str:
+        return f"#{self.value(word):#x}"
+
+    def text_source(self, keep: Keep) -> str:
+        return Part.text_source(self, keep)
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        got = take_immediate(s, k)
+        bits = self.encode(got[1]) if got else None
+        if got is None or bits is None:
+            s.fail(k, self.accepts())
+        else:
+            yield got[0], bits
+
+
+def take_register(s: TokenStream, k: int) -> tuple[int, str, str]:
+    """A register's text and the letters behind its dot, from the tokens at `k`."""
+    t = s.text(k)
+    if t.startswith("#"):
+        got = take_immediate(s, k)
+        if got is None:
+            return k, "", ""
+        name, k = f"#{got[1]:#x}", got[0]
+    elif s.text(k + 1) == "[":
+        name = t
+        k += 1
+        while s.text(k) not in ("]", ""):
+            name += s.text(k)
+            k += 1
+        name, k = name + s.text(k), k + 1
+    else:
+        name, _, letters = t.partition(".")
+        return k + 1, name, letters
+    letters = s.text(k)
+    return (k + 1, name, letters[1:]) if letters.startswith(".") else (k, name, "")
+
+
+def attach(name: str, letters: str | None) -> str:
+    """Register text and swizzle or mask letters in one; letters stand apart from an immediate."""
+    if not letters:
+        return name
+    return f"{name} .{letters}" if name.startswith("#") else f"{name}.{letters}"
+
+
+@dataclass(frozen=True)
+class _Placed(Part):
+    """Base of parts with a register in a bank."""
+
+    place: Place
+
+    def resolve(self, ctx: Context) -> Part:
+        if SECONDARY in ctx.features and not self.place.secondary:
+            return replace(self, place=replace(self.place, secondary=True))
+        return self
+
+    def registers(self, word: int) -> list[str]:
+        bank = self.place.bank(word)
+        if bank in ("immediate", "special"):
+            return []
+        name = self.place.text(word)
+        if bank.startswith("indexed"):
+            return [name, f"idx{bank[-1]}"]
+        return [name.partition("@")[0]]
+
+    def accepts(self) -> str:
+        banks = [b for b in self.place.banks if b in UNIFIED]
+        return f"a register ({', '.join(f'{b}N' for b in banks)}, i0..i3 ...)"
+
+
+@dataclass(frozen=True)
+class SourcePart(_Placed):
+    """A source: register, swizzle, absolute value and negation."""
+
+    swizzle: Swizzle | None = None
+    neg: Field | None = None
+    abs: Field | None = None
+    ty: str = "f32"
+
+    def _modifiers(self, word: int) -> tuple[bool, bool]:
+        return bool(self.neg and self.neg.get(word)), bool(self.abs and self.abs.get(word))
+
+    def text(self, word: int) -> str:
+        neg, absolute = self._modifiers(word)
+        letters = (self.swizzle.letters(word) or "???") if self.swizzle else None
+        text = attach(self.place.text(word), letters)
+        text = f"|{text}|" if absolute else text
+        return f"-{text}" if neg else text
+
+    def error(self, word: int) -> str | None:
+        return "UNDEFINED_SWIZZLE" if self.swizzle and self.swizzle.letters(word) is None else None
+
+    def claimed(self, word: int) -> int:
+        out = self.place.field.mask
+        for f in (self.neg, self.abs, self.swizzle.field if self.swizzle else None):
+            out |= f.mask if f else 0
+        return out
+
+    def possible(self) -> int:
+        return self.claimed(0)
+
+    def static_mask(self) -> int:
+        return self.claimed(0)
+
+    def static_word(self, word: int) -> int:
+        return word & self.claimed(0) & ~self.place.field.mask | self.place.static_word(word)
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        start = k
+        bits = Bits()
+        for sign, field in (("-", self.neg), ("|", self.abs)):
+            there = s.text(k) == sign
+            if there and field is None:
+                s.fail(start, self.accepts())
+                return
+            k += there
+            if field is not None:
+                bits = Bits(bits.mask | field.mask, bits.value | field.put(int(there)))
+        closing = self.abs is not None and bool(self.abs.get(bits.value))
+        k, name, letters = take_register(s, k)
+        parts = [self.place.encode(name), self.swizzle.encode(letters) if self.swizzle else Bits()]
+        if (letters and not self.swizzle) or (closing and s.text(k) != "|") or None in parts:
+            s.fail(start, self.accepts())
+            return
+        for p in parts:
+            both = bits.join(p) if p is not None else None
+            if both is None:
+                return
+            bits = both
+        yield k + closing, bits
+
+    def bind(self, word: int, b: Binder) -> Source:
+        neg, absolute = self._modifiers(word)
+        letters = self.swizzle.letters(word) if self.swizzle else None
+        return Source(self.place.location(word, b), letters, neg, absolute, self.ty)
+
+    def rows(self, word: int) -> list[Row]:
+        out = [Row(self.place.field, self.place.field.get(word), f"register {self.place.text(word)}")]
+        if self.swizzle:
+            out.append(Row(self.swizzle.field, self.swizzle.field.get(word),
+                           f"swizzle {self.swizzle.letters(word) or 'undefined'}"))
+        if self.neg:
+            out.append(Row(self.neg, self.neg.get(word), "negated" if self.neg.get(word) else "not negated"))
+        if self.abs:
+            out.append(Row(self.abs, self.abs.get(word), "absolute value" if self.abs.get(word) else "signed value"))
+        return out
+
+
+@dataclass(frozen=True)
+class DestPart(_Placed):
+    """A destination: register and write mask."""
+
+    mask: Mask | None = None
+    ty: str = "f32"
+
+    def _used(self, word: int) -> int:
+        return self.mask.used_bits(self.place.internal(word)) if self.mask else 0
+
+    def text(self, word: int) -> str:
+        letters = self.mask.letters(word, self.place.internal(word)) if self.mask else None
+        return attach(self.place.text(word), letters)
+
+    def claimed(self, word: int) -> int:
+        return self.place.field.mask | self._used(word)
+
+    def possible(self) -> int:
+        return self.place.field.mask | (self.mask.field.mask if self.mask else 0)
+
+    def static_mask(self) -> int:
+        return self.possible()
+
+    def static_word(self, word: int) -> int:
+        return word & self._used(word) | self.place.static_word(word)
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        n, name, letters = take_register(s, k)
+        at = self.place.encode(name)
+        if at is not None and bool(letters) == (self.mask is not None):
+            mask = self.mask.encode(letters, self.place.internal(at.value)) if self.mask else Bits()
+            both = at.join(mask) if mask is not None else None
+            if both is not None:
+                yield n, both
+                return
+        s.fail(k, self.accepts())
+
+    def bind(self, word: int, b: Binder) -> Destination:
+        channels = self.mask.channels(word, self.place.internal(word)) if self.mask else (0,)
+        return Destination(self.place.location(word, b), channels, self.ty)
+
+    def rows(self, word: int) -> list[Row]:
+        out = [Row(self.place.field, self.place.field.get(word), f"register {self.place.text(word)}")]
+        if self.mask:
+            letters = self.mask.letters(word, self.place.internal(word))
+            out.append(Row(self.mask.field, self.mask.field.get(word), f"writes {letters.replace('_', 'nothing')}"))
+        return out
+
+
+@dataclass(frozen=True)
+class InternalPart(Part):
+    """A source that can only be an internal register, with swizzle and modifiers."""
+
+    number: Field | int
+    swizzle: Swizzle | None
+    neg: Field | None = None
+    abs: Field | None = None
+    role: str = "src0"
+
+    def text(self, word: int) -> str:
+        neg = self.neg is not None and self.neg.get(word)
+        absolute = self.abs is not None and self.abs.get(word)
+        n = self.number if isinstance(self.number, int) else self.number.get(word)
+        text = attach(f"i{n}", self.swizzle.letters(word) or "???" if self.swizzle else "xyzw")
+        text = f"|{text}|" if absolute else text
+        return f"-{text}" if neg else text
+
+    def error(self, word: int) -> str | None:
+        return "UNDEFINED_SWIZZLE" if self.swizzle and self.swizzle.letters(word) is None else None
+
+    def claimed(self, word: int) -> int:
+        out = self.number.mask if isinstance(self.number, Field) else 0
+        for f in (self.neg, self.abs, self.swizzle.field if self.swizzle else None):
+            out |= f.mask if f else 0
+        return out
+
+    def possible(self) -> int:
+        return self.claimed(0)
+
+    def static_mask(self) -> int:
+        return self.claimed(0)
+
+    def static_word(self, word: int) -> int:
+        return word & self.claimed(0) & ~(self.number.mask if isinstance(self.number, Field) else 0)
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        start, bits = k, Bits()
+        for sign, field in (("-", self.neg), ("|", self.abs)):
+            there = s.text(k) == sign
+            if there and field is None:
+                s.fail(start, self.accepts())
+                return
+            k += there
+            if field is not None:
+                bits = Bits(bits.mask | field.mask, bits.value | field.put(int(there)))
+        closing = self.abs is not None and bool(self.abs.get(bits.value))
+        k, name, letters = take_register(s, k)
+        swizzle = self.swizzle.encode(letters) if self.swizzle else Bits() if letters == "xyzw" else None
+        if len(name) == 2 and name[0] == "i" and name[1] in "0123" and swizzle and (not closing or s.text(k) == "|"):
+            n = int(name[1])
+            if isinstance(self.number, Field):
+                at = Bits(self.number.mask, self.number.put(n))
+            else:
+                at = Bits() if n == self.number else None
+            both = bits.join(swizzle)
+            both = both.join(at) if both and at else None
+            if both is not None:
+                yield k + closing, both
+                return
+        s.fail(start, self.accepts())
+
+    def bind(self, word: int, b: Binder) -> Source:
+        number = const(self.number, 32) if isinstance(self.number, int) else b.param(self.number)
+        neg = self.neg is not None and bool(self.neg.get(word))
+        absolute = self.abs is not None and bool(self.abs.get(word))
+        letters = self.swizzle.letters(word) if self.swizzle else "xyzw"
+        return Source(Location("internal", "i", alias_index(number, self.role)), letters, neg, absolute, "f32")
+
+    def rows(self, word: int) -> list[Row]:
+        out: list[Row] = []
+        if isinstance(self.number, Field):
+            out.append(Row(self.number, self.number.get(word), f"register i{self.number.get(word)}"))
+        if self.swizzle:
+            out.append(Row(self.swizzle.field, self.swizzle.field.get(word),
+                           f"swizzle {self.swizzle.letters(word) or 'undefined'}"))
+        for f, name in ((self.neg, "negated"), (self.abs, "absolute value")):
+            if f:
+                out.append(Row(f, f.get(word), name if f.get(word) else f"not {name}"))
+        return out
+
+    def accepts(self) -> str:
+        return "an internal register i0 .. i3 with swizzle"
+
+    def registers(self, word: int) -> list[str]:
+        return [f"i{self.number if isinstance(self.number, int) else self.number.get(word)}"]
+
+
+@dataclass(frozen=True)
+class Hidden(Part):
+    """A part that a view of the instruction set does not print: its bits show up as unexplained."""
+
+    part: Part
+
+    def resolve(self, ctx: Context) -> Part:
+        return Hidden(self.part.resolve(ctx))
+
+    def text(self, word: int) -> str:
+        return ""
+
+    def error(self, word: int) -> str | None:
+        return None
+
+    def claimed(self, word: int) -> int:
+        return 0
+
+    def possible(self) -> int:
+        return 0
+
+    def static_mask(self) -> int:
+        return self.part.static_mask()
+
+    def static_word(self, word: int) -> int:
+        return self.part.static_word(word)
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        yield k, Bits()
+
+    def bind(self, word: int, b: Binder) -> Any:
+        return self.part.bind(word, b)
+
+    def rows(self, word: int) -> list[Row]:
+        return []
+
+    def accepts(self) -> str:
+        return ""

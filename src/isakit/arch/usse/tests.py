@@ -1,0 +1,211 @@
+"""Tests: an operation whose result is compared with zero, giving a predicate (vtst) or a mask (vtstmsk).
+
+Source: [usse] 2.6.9. In [004] the groups 48 and 78 only hold illegal instructions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isakit.arch.usse import arithmetic as fp
+from isakit.arch.usse.fields import VTST
+from isakit.arch.usse.float import quad_derivative
+from isakit.arch.usse.forms import destination, form, source
+from isakit.arch.usse.operands import DestPart, Place, SourcePart
+from isakit.arch.usse.swizzles import V4STD, Swizzle
+from isakit.arch.usse.usse import usse
+from isakit.errors import NotModelled
+from isakit.sem import Value, const, select, write
+from isakit.spec import Choice, Enum, Field, Flag, Form, Nothing, Ref, Reg, Status, choice, when
+from isakit.spec.parts import ILLEGAL
+
+FLOAT_OPS = {2: "add", 3: "frc", 4: "rcp", 5: "rsq", 6: "log", 7: "exp", 8: "dp", 9: "min", 10: "max", 11: "dsx", 12: "dsy",
+             13: "mul", 14: "sub"}  # fmt: skip
+INT_OPS = {6: "add.s16", 7: "sub.s16", 8: "mul.s16", 9: "add.u16", 10: "sub.u16", 11: "mul.u16", 12: "add.s32",
+           13: "add.u32", 14: "sub.s32", 15: "sub.u32"}  # fmt: skip
+BYTE_OPS = {0: "add.s8", 1: "sub.s8", 2: "add.u8", 3: "sub.u8", 4: "mul.s8", 5: "mul.fp8", 6: "mul.u8", 7: "add.fp8",
+            8: "sub.fp8"}  # fmt: skip
+BIT_OPS = {0: "and.u32", 1: "or.u32", 2: "xor.u32", 3: "shl.u32", 4: "shr.u32", 5: "rol.u32", 7: "asr.u32"}
+IDIOMS = {(0, 1, 1): "eq", (0, 2, 1): "ne", (1, 2, 1): "lt", (1, 1, 0): "le", (2, 2, 1): "gt", (2, 1, 0): "ge"}
+"""(sign, zero, and) of the comparisons that compilers use."""
+
+_CONDITION = VTST.zero + VTST.sign + VTST.and_
+
+
+def _conditions() -> tuple[dict[int, str], dict[int, tuple[int, int, int]]]:
+    names: dict[int, str] = {}
+    values: dict[int, tuple[int, int, int]] = {}
+    for v in range(32):
+        key = (v >> 2 & 3, v & 3, v >> 4)
+        names[v] = IDIOMS.get(key, f"s{key[0]}z{key[1]}{'and' if key[2] else 'or'}")
+        values[v] = key
+    return names, values
+
+
+CONDITION = Enum(_CONDITION, *_conditions())
+
+
+def _holds(sign: Value, zero: Value, condition: tuple[int, int, int]) -> Value:
+    """The test on a result, given its sign and whether it is zero."""
+    s, z, both = condition
+    if 3 in (s, z):
+        raise NotModelled("a test of kind 3", "its meaning is not known")
+    first = [const(1, 1), sign, ~sign][s]
+    second = [const(1, 1), zero, ~zero][z]
+    return first & second if both else first | second
+
+
+def _test_value(v: Value, condition: tuple[int, int, int], ty: str) -> Value:
+    """Test a result; a float NaN is neither negative nor zero."""
+    if ty in ("f16", "f32"):
+        magnitude = v & 0x7FFFFFFF
+        zero, nan = magnitude.is_zero, magnitude.ugt(0x7F800000)
+        negative = v.sign & ~zero & ~nan
+        return _holds(negative, zero, condition)
+    return _holds(v.sign, v.is_zero, condition)
+
+
+# --- results of the operation -------------------------------------------------------------------------------------------
+def float_result(op: str, a: Any, b: Any, k: int) -> Value:
+    """Channel `k` of a floating point operation of the test unit, as f32."""
+    if op == "dp":
+        return fp.dot([a.channel(j) for j in range(4)], [b.channel(j) for j in range(4)])
+    x = a.channel(k)
+    unary = {"rcp": fp.reciprocal, "rsq": fp.reciprocal_root, "log": fp.log2, "exp": fp.exp2}
+    if op in unary:
+        return unary[op](x)
+    if op in ("dsx", "dsy"):
+        return quad_derivative(x, op)
+    y = b.channel(k)
+    binary = {"add": fp.add, "frc": fp.subtract_floor, "min": fp.minimum, "max": fp.maximum, "mul": fp.mul, "sub": fp.sub}
+    return binary[op](x, y)
+
+
+def integer_result(op: str, a: Value, b: Value) -> Value:
+    """An integer operation on whole registers (or their low bits), as wide as its type."""
+    name, ty = op.split(".")
+    if ty == "fp8":
+        raise NotModelled(f"test operation `{op}`", "the arithmetic of FP8 operations is not known")
+    width = int(ty[1:])
+    x, y = a.trunc(width), b.trunc(width)
+    n = b & 31
+    # A difference gets one bit more, so that its sign is that of the comparison.
+    if name in ("add", "sub", "mul"):
+        wide = width + 1 if name == "sub" else width
+        x, y = (v.sext(wide) if ty[0] == "s" else v.zext(wide) for v in (x, y))
+        return {"add": x + y, "sub": x - y, "mul": x * y}[name]
+    if name == "rol":
+        return (a << n) | (a >> (const(32, 32) - n))
+    return {"and": a & b, "or": a | b, "xor": a ^ b, "shl": a << n, "shr": a >> n, "asr": a.sar(n)}[name]
+
+
+def _kinds() -> list[tuple[dict[Field, int], str, dict[int, str]]]:
+    """(fixed bits, operand type, operations) of the four kinds of tests."""
+    return [
+        ({VTST.alusel: 0, VTST.prec: 0}, "f16", FLOAT_OPS), ({VTST.alusel: 0, VTST.prec: 1}, "f32", FLOAT_OPS),
+        ({VTST.alusel: 1}, "int", INT_OPS), ({VTST.alusel: 2}, "int", BYTE_OPS), ({VTST.alusel: 3}, "int", BIT_OPS),
+    ]  # fmt: skip
+
+
+CHANNELS = {0: "x", 1: "y", 2: "z", 3: "w", 4: "all", 5: "any", 6: "c6", 7: "c7"}
+PREDICATE_NAMES = {v: f"p{v & 3}.{CHANNELS[v >> 2]}" for v in range(32)}
+
+
+NO_DESTINATION = 1 << 51 | 1 << 32
+"""The destination as compilers write it where there is none: bank special."""
+
+
+def _operands(ty: str) -> dict[str, Any]:
+    """Sources of a test; the second one may repeat its channel x."""
+    is_float = ty != "int"
+    alias, fmt = (8, ty) if is_float else (7, "f32")
+    src1 = source(VTST, 1, double=is_float, alias=alias, ty=fmt)
+    src2 = source(VTST, 2, double=is_float, alias=alias, ty=fmt)
+    scalar = SourcePart(src2.place, Swizzle(VTST.s2scalar, ("xyzw", "xxxx")), None, None, fmt)
+    return {"src1": src1, "src2": scalar if is_float else src2}
+
+
+def _float_names(stem: str, names: dict[int, str], ty: str) -> Enum:
+    texts = {v: f"{stem}.{n}.{ty}" if ty != "int" else f"{stem}.{n}" for v, n in names.items()}
+    return Enum(VTST.aluop, texts, names)
+
+
+def _vtst() -> list[Form]:
+    out: list[Form] = []
+    for fixed, ty, names in _kinds():
+        is_float = ty != "int"
+        dst = destination(VTST, double=is_float, alias=8 if is_float else 7, ty=ty if is_float else "f32")
+        written: Choice = choice(when({VTST.wben: 0}, Nothing()), when({VTST.wben: 1}, dst))
+        # prec says nothing about integer tests
+        f = form(VTST, 0x09, "{name} {condition} {pdst} {dst} {src1} {src2}", fixed, table="pred3",
+                 name=_float_names("vtst", names, ty), condition=CONDITION, ty=ty, dst=written, lacking=ILLEGAL, default=NO_DESTINATION,
+                 pdst=Enum(VTST.pdst + VTST.chan, PREDICATE_NAMES, {v: (v & 3, v >> 2) for v in range(32)}),
+                 **_operands(ty))  # fmt: skip
+        out.append(f)
+    return out
+
+
+@usse.insn(_vtst(), ref=Ref("usse", "2.6.9 VTST, VTSTMSK"), see=[Ref("004", "0x48000000 - 0x50000000")],
+           notes=["eq ne lt le gt ge are the six tests that compilers use; another one is printed as sNzMand or sNzMor",
+                  "channels from `all` on, test kind 3 and the FP8 operations are not modelled"])
+def vtst(name, condition, ty, pdst, dst, src1, src2):
+    """Compute, compare with zero, set a predicate: PDST = the result of the operation is negative, zero ... as asked.
+
+    The predicate looks at one channel of the result. The result itself is written only where a destination is given.
+    """
+    number, channel = pdst
+    if channel > 3:
+        raise NotModelled(f"`vtst` with channel {CHANNELS[channel]}", "how channels are combined is not known")
+    if ty == "int":
+        result = integer_result(name, src1.modified_word(), src2.word())
+        passed = _test_value(result, condition, name.split(".")[1])
+        if dst:
+            dst.write_word(result.resize(32))
+    else:
+        result = float_result(name, src1, src2, channel)
+        passed = _test_value(result, condition, ty)
+        if dst:
+            dst.at.write_components({channel: result}, ty)
+    write("p", number, passed)
+
+
+MASK_TYPES = {0: "", 1: "m1", 2: "m2", 3: "m3"}
+ONES = {"u8": 0xFF, "s8": 0x7F, "u16": 0xFFFF, "s16": 0x7FFF, "u32": 0xFFFFFFFF, "s32": 0x7FFFFFFF}
+
+
+def _vtstmsk() -> list[Form]:
+    out: list[Form] = []
+    for fixed, ty, names in _kinds():
+        is_float = ty != "int"
+        f = form(VTST, 0x0F, "{name} {condition} {dst} {src1} {src2} {kind} {nowrite}", fixed, table="pred3",
+                 name=_float_names("vtstmsk", names, ty), condition=CONDITION, ty=ty, lacking=ILLEGAL,
+                 dst=destination(VTST, double=is_float, alias=8 if is_float else 7, ty=ty if is_float else "f32"),
+                 kind=Enum(VTST.masktype, MASK_TYPES), nowrite=Enum(VTST.wben, {1: "", 0: "nowrite"}, {1: False, 0: True}),
+                 **_operands(ty))  # fmt: skip
+        out.append(f)
+    return out
+
+
+@usse.insn(_vtstmsk(), ref=Ref("usse", "2.6.9 VTST, VTSTMSK"), see=[Ref("004", "0x78000000 - 0x80000000")],
+           status=Status.INFERRED,
+           notes=["mask kind 2 works on all channels; the others are taken to write channel x only",
+                  "a floating point mask of a unified register has two channels in f32"])
+def vtstmsk(name, condition, ty, dst, src1, src2, kind, nowrite):
+    """Compute, compare with zero, write a mask: every channel of DST becomes 1.0 (or the largest integer) or 0."""
+    if nowrite:
+        return
+    if ty == "int":
+        out = name.split(".")[1]
+        result = integer_result(name, src1.modified_word(), src2.word())
+        passed = _test_value(result, condition, out)
+        dst.write_word(select(passed, const(ONES[out], 32), const(0, 32)))
+        return
+    channels = range(4) if kind == "m2" else range(1)
+    if ty == "f32" and dst.at.kind != "internal":
+        channels = range(min(2, len(channels)))
+    values = {k: select(_test_value(float_result(name, src1, src2, k), condition, ty), const(fp.ONE, 32), const(0, 32))
+              for k in channels}
+    dst.at.write_components(values, ty)
+
+
+__all__ = ["DestPart", "Flag", "Place", "Reg", "V4STD"]

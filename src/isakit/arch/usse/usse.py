@@ -1,0 +1,63 @@
+"""The PowerVR USSE instruction set object: variants, program types, registers, documents.
+
+Source: [usse] 1 for the variant `seed`, [usse] 2.1 and 2.11 for registers.
+"""
+
+from __future__ import annotations
+
+from isakit.spec import InstructionSet, Ref, RegisterFile, SpecialRegister, Status, Variant
+
+PRIMARY, SECONDARY = "primary", "secondary"
+SGX543, SEED = "!seed", "seed"
+"""What the forms of the two variants need."""
+
+VARIANTS = {
+    v.name: v
+    for v in (
+        Variant("sgx543", frozenset[str](), "SGX543 (PlayStation Vita, Apple A5)", unit_bits=64, unit_bytes=8),
+        Variant("seed", frozenset({SEED}), "what an early page about the instruction set says, and nothing else",
+                unit_bits=64, unit_bytes=8),
+    )
+}  # fmt: skip
+
+
+def _length(unit: int) -> int:
+    """Every instruction is one 64-bit word."""
+    return 1
+
+
+usse = InstructionSet(
+    name="usse",
+    variants=VARIANTS,
+    doc="PowerVR USSE: the shader instruction set of the SGX543.",
+    length=_length,
+    programs=(PRIMARY, SECONDARY),
+    default_program=PRIMARY,
+    default_variant="sgx543",
+    outputs=frozenset({"dst"}),
+    documents={
+        "004": "early page about the USSE instruction set (seed 004)",
+        "usse": "implementer reference for the SGX543: the whole instruction set and the GXP container",
+    },
+)
+
+_REGISTERS = Ref("usse", "2.1 Registers")
+usse.registers = {
+    f.name: f
+    for f in (
+        RegisterFile("r", 256, 32, "temporaries; the highest numbers an operand can name are i0..i3", "r{n}", _REGISTERS),
+        RegisterFile("o", 256, 32, "outputs of a vertex program; o0 is the colour of the tile in a fragment program",
+                     "o{n}", _REGISTERS),
+        RegisterFile("pa", 256, 32, "primary attributes: vertex attributes, varyings, pre-fetched texels", "pa{n}",
+                     _REGISTERS),
+        RegisterFile("sa", 256, 32, "secondary attributes: uniforms, literals, addresses; the same for all invocations",
+                     "sa{n}", _REGISTERS),
+        RegisterFile("i", 16, 32, "internal registers, four f32 each: i0.x is 0, i0.y 1, i1.x 4", "i{n}", _REGISTERS),
+        RegisterFile("idx", 4, 32, "index registers idx1 and idx2", "idx{n}", _REGISTERS),
+        RegisterFile("p", 4, 1, "predicates", "p{n}", _REGISTERS),
+        RegisterFile("g", 64, 32, "global special registers; bit 0 of g16 tells the facing", "g{n}", _REGISTERS),
+    )
+}  # fmt: skip
+usse.special_registers = [
+    SpecialRegister(16, "g16", "bit 0: the primitive is back-facing", Ref("usse", "2.1 Registers"), Status.INFERRED),
+]
