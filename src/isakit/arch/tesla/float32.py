@@ -358,8 +358,8 @@ def quadop(op0, op1, op2, op3, dst, lane, src1, src2, fragment, cdst=None):
     if how == "xor" and not fragment:
         result = select(machine("mp_flag", 1, name="nonfp_deriv_inf"), const(F32.infinity, 32), const(0, 32))
     else:
-        x = machine("quad", 32, src1.read(), **{how: number})
         position = machine("lane", 32)
+        x = machine("quad", 32, src1.read(), position ^ number if how == "xor" else const(number, 32))
         op = select(position.bit(1), select(position.bit(0), op3, op2), select(position.bit(0), op1, op0))
         total = f32.f32_add(select(op == _SUBR, negated(x), x), select(op == _SUB, negated(s), s))
         result = select(op == _MOV2, f32.f32_mov2(s), total)
