@@ -22,23 +22,25 @@ class Decoder:
     def __init__(self, view: View) -> None:
         self.view = view
         self.isa = view.isa
-        self._by_units: dict[int, list[Form]] = {}
-        for f in view.forms:
-            self._by_units.setdefault(f.units, []).append(f)
-        for forms in self._by_units.values():
-            forms.sort(key=lambda f: -f.fixed.mask.bit_count())
+        # size -> [(mask of fixed bits, their value -> forms)], most fixed bits first
+        self._tables: dict[int, list[tuple[int, dict[int, list[Form]]]]] = {}
         self._selector: dict[int, int] = {}
-        for units, forms in self._by_units.items():
+        for units in {f.units for f in view.forms}:
+            tables: dict[int, dict[int, list[Form]]] = {}
             mask = 0
-            for f in forms:
-                mask |= f.fixed.mask
-                for u in f.unless:
-                    mask |= u.mask
+            for f in view.forms:
+                if f.units == units:
+                    tables.setdefault(f.fixed.mask, {}).setdefault(f.fixed.value, []).append(f)
+                    mask |= f.fixed.mask
+                    for u in f.unless:
+                        mask |= u.mask
+            self._tables[units] = sorted(tables.items(), key=lambda kv: -kv[0].bit_count())
             self._selector[units] = mask
-        self._memo: dict[int, dict[int, CompiledForm | str]] = {units: {} for units in self._by_units}
+        self._memo: dict[int, dict[int, CompiledForm | str]] = {units: {} for units in self._tables}
         self._compiled: dict[Form, CompiledForm] = {}
         self._encoder: Encoder | None = None
         self._shortens: dict[str, bool] = {}
+        self._smaller: dict[Form, list[Form]] = {}
 
     def compiled(self, form: Form) -> CompiledForm:
         """The fast paths of a form of this view."""
@@ -62,11 +64,12 @@ class Decoder:
 
     def _search(self, word: int, units: int) -> CompiledForm | str:
         error = ILLEGAL
-        for f in self._by_units[units]:
-            if f.matches(word):
-                if self.view.available(f):
-                    return self.compiled(f)
-                error = f.lacking
+        for mask, forms in self._tables[units]:
+            for f in forms.get(word & mask, ()):
+                if f.matches(word):
+                    if self.view.available(f):
+                        return self.compiled(f)
+                    error = f.lacking
         return error
 
     @property
@@ -80,13 +83,24 @@ class Decoder:
         """Whether the assembler would choose a smaller form for this text, so that `long` must be written."""
         known = self._shortens.get(text)
         if known is None:
+            known = self._shorter(i, text)
             if len(self._shortens) >= _MEMO_LIMIT:
                 self._shortens.clear()
-            tokens = tokenize(text)
-            forms = [f for f in self.encoder.forms(tokens) if f.units < i.units]
-            known = any(True for _ in self.encoder.encodings(tokens, forms=forms)) if forms else False
             self._shortens[text] = known
         return known
+
+    def _shorter(self, i: Instruction, text: str) -> bool:
+        form = i.form
+        if form is None:
+            return False
+        forms = self._smaller.get(form)
+        if forms is None:
+            found = {f: None for m in form.mnemonics for f in self.encoder.named(m) if f.units < form.units}
+            forms = self._smaller[form] = list(found)
+        if not forms:
+            return False
+        tokens = tokenize(text)
+        return any(True for _ in self.encoder.encodings(tokens, forms=forms))
 
     def decode(self, units: Sequence[int], address: int = 0) -> list[Instruction]:
         """All instructions of a sequence of units, in order. Never fails: what cannot be decoded is kept as data.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from isakit.codec.tokens import Stream, Token
 from isakit.spec.fields import Bits
 from isakit.spec.isa import View
+from isakit.spec.parts import needed_words
 from isakit.spec.record import Form
 
 
@@ -50,12 +51,17 @@ class Encoder:
                     self._by_name.setdefault(m, []).append(f)
         for forms in self._by_name.values():
             forms.sort(key=lambda f: f.units)
+        self._wanted = {f: wanted(f) for forms in self._by_name.values() for f in forms}
         self._lacking = {m for f in view.forms if not view.available(f) for m in f.mnemonics} - set(self._by_name)
 
     @property
     def mnemonics(self) -> list[str]:
         """All operation names."""
         return sorted(self._by_name)
+
+    def named(self, mnemonic: str) -> list[Form]:
+        """The forms with a mnemonic, shortest first."""
+        return self._by_name.get(mnemonic, [])
 
     def forms(self, tokens: list[Token]) -> list[Form]:
         """The forms whose mnemonic stands among the tokens (outside parentheses), shortest first."""
@@ -70,6 +76,11 @@ class Encoder:
                 out += [f for f in self._by_name[t.text] if f not in out]
         return out
 
+    def plausible(self, forms: list[Form], tokens: list[Token]) -> list[Form]:
+        """Those of the forms whose indispensable words stand among the tokens; the others cannot match."""
+        words = {t.text for t in tokens}
+        return [f for f in forms if not any(words.isdisjoint(w) for w in self._wanted[f])]
+
     def encodings(
         self,
         tokens: list[Token],
@@ -83,7 +94,7 @@ class Encoder:
 
         `address` is where the instruction will stand, in units of code.
         """
-        for form in self.forms(tokens) if forms is None else forms:
+        for form in self.plausible(self.forms(tokens) if forms is None else forms, tokens):
             stream = Stream(tokens, symbol, address)
             for bits in match(form, stream):
                 word = (bits.value | form.base & ~bits.mask) ^ flip
@@ -140,6 +151,12 @@ class Encoder:
                 notes = (f"did you mean {' or '.join(f'`{c}`' for c in close)}?",) if close else ()
                 return Miss(k, f"unknown instruction `{t.text}`", notes)
         return Miss(0, "no instruction name")
+
+
+def wanted(form: Form) -> list[frozenset[str]]:
+    """Sets of words one of which must stand in a statement of this form, smallest sets first."""
+    sets = [needed_words(form.parts[i[1:-1]]) if i[0] == "{" else frozenset({i}) for i in form.syntax]
+    return sorted({s for s in sets if s is not None}, key=len)
 
 
 def match(form: Form, stream: Stream, conflicts: list[tuple[int, str]] | None = None) -> Iterator[Bits]:

@@ -144,6 +144,13 @@ class Part:
         """What can be written here, in words."""
         return "an operand"
 
+    def needed_words(self) -> frozenset[str] | None:
+        """Words one of which must stand in the text of every operand of this kind; None where there are none.
+
+        Only used to tell quickly that a text cannot be read.
+        """
+        return None
+
     def registers(self, word: int) -> list[str]:
         """Names of the registers the operand touches (itself and address registers)."""
         return []
@@ -180,6 +187,16 @@ def fit_tokens(s: TokenStream, k: int, words: Sequence[str]) -> int | None:
         if s.text(k + i) != w:
             return None
     return k + len(words)
+
+
+def needed_words(part: Part) -> frozenset[str] | None:
+    """`part.needed_words()`, unless a subclass reads texts in a way of its own and does not say what it needs."""
+    for cls in type(part).__mro__:
+        if "needed_words" in vars(cls):
+            return part.needed_words()
+        if "parse" in vars(cls):
+            return None
+    return None
 
 
 @dataclass(frozen=True)
@@ -281,6 +298,10 @@ class Literal(Part):
 
     def claimed_source(self, keep: Keep) -> str:
         return "0"
+
+    def needed_words(self) -> frozenset[str] | None:
+        spellings = [w.split() for w in (self.words, *self.aliases)]
+        return frozenset(words[0] for words in spellings) if all(spellings) else None
 
     def accepts(self) -> str:
         return f"`{self.words}`"
@@ -392,6 +413,10 @@ class Enum(Part):
     def claimed_source(self, keep: Keep) -> str:
         return str(self.field.mask)
 
+    def needed_words(self) -> frozenset[str] | None:
+        spellings = [words for words, _ in self._spellings]
+        return frozenset(words[0] for words in spellings) if all(spellings) else None
+
     def accepts(self) -> str:
         names = list(dict.fromkeys(f"`{n}`" for n in self.names.values() if n))
         return " | ".join(names if len(names) <= 12 else [*names[:11], "..."])
@@ -462,6 +487,9 @@ class Reg(Part):
 
     def claimed_source(self, keep: Keep) -> str:
         return str(self.field.mask)
+
+    def needed_words(self) -> frozenset[str] | None:
+        return frozenset(self._values)
 
     def accepts(self) -> str:
         legal = [n for n in self.names if n is not None]
@@ -715,6 +743,15 @@ class Choice(Part):
         sources = [_or_sources([str(a.when.mask), a.part.claimed_source(keep)]) for a in self.alternatives]
         return self._conditional(sources, sources[-1] if self.complete and sources else "0")
 
+    def needed_words(self) -> frozenset[str] | None:
+        out: frozenset[str] = frozenset()
+        for a in self.alternatives:
+            words = frozenset[str]() if type(a.part) is Illegal else needed_words(a.part)
+            if words is None:
+                return None
+            out |= words
+        return out
+
     def accepts(self) -> str:
         texts = [a.part.accepts() for a in self.alternatives]
         return " | ".join(dict.fromkeys(t for t in texts if t and t != "nothing"))
@@ -826,6 +863,10 @@ class Seq(Part):
 
     def claimed_source(self, keep: Keep) -> str:
         return _or_sources([p.claimed_source(keep) for p in self.parts])
+
+    def needed_words(self) -> frozenset[str] | None:
+        sets = [s for s in (needed_words(p) for p in self.parts) if s is not None]
+        return min(sets, key=len) if sets else None
 
     def accepts(self) -> str:
         return self.glue.join(p.accepts() for p in self.parts)
