@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from functools import lru_cache
 
 from isakit.asm.layout import Placement, Slot, place
@@ -10,11 +10,12 @@ from isakit.asm.names import Names
 from isakit.asm.program import ConstantData, Program
 from isakit.asm.reader import Reader
 from isakit.asm.sections import Bank, Code, Data, Fill, Section
-from isakit.asm.source import Place, Source, stray
-from isakit.asm.statements import Parsed, StatementEncoder
-from isakit.codec import Decoder, Miss, Stream, Token
+from isakit.asm.source import Place, Source, Statement, stray
+from isakit.asm.statements import Parsed, StatementEncoder, Symbol
+from isakit.codec import Decoder, Stream
 from isakit.errors import AsmError
 
+_REFERENCE = re.compile(r"#([A-Za-z_.][\w.$]*)")
 _ROUNDS = 64
 _FREE_ROUNDS = 4
 """From this round on sizes only grow, so that sizes and addresses settle."""
@@ -88,7 +89,10 @@ class _Resolver:
             if not isinstance(item, Code):
                 continue
             try:
-                parsed = self.encoder.parse(item.statement.text)
+                text = item.statement.text
+                if "#" in text:  # `#name` is the same as `name`, other uses belong to the instruction
+                    text = _REFERENCE.sub(lambda m: " " + m[1] if m[1] in known else m[0], text)
+                parsed = self.encoder.parse(text)
             except AsmError as e:
                 stray(self.source, item.statement, e)
                 continue
@@ -174,8 +178,7 @@ class _Resolver:
             return  # reported when it was read
         symbol = names.here(at * self.scale)
         statement = item.statement
-        undefined = self._undefined(parsed, symbol)
-        miss = undefined or self.encoder.explain_miss(parsed, symbol, at)
+        miss = self.encoder.explain_miss(parsed, symbol, at)
         token = parsed.tokens[miss.token] if 0 <= miss.token < len(parsed.tokens) else None
         if token is None:
             end = Place(statement.line, statement.column + len(statement.text), 1)
@@ -183,49 +186,37 @@ class _Resolver:
         else:
             self.source.error(statement.place(token), miss.message, *miss.notes)
 
-    def _undefined(self, parsed: Parsed, symbol: object) -> Miss | None:
-        """A plain word where a number would fit is most likely a name that was never defined."""
-        return None
-
-    def _values(self, item: Data, symbol: object) -> list[int]:
-        bits = self.variant.unit_bits
+    def _values(self, item: Data, symbol: Symbol) -> list[int]:
+        """The numbers of a `.word` with names in it."""
         tokens = item.tokens or []
+        stream = Stream(tokens, symbol)
         values: list[int] = []
-        for value, token in self._numbers(tokens, symbol):
-            if value is None or not -(1 << bits - 1) <= value < 1 << bits:
-                self.source.error(
-                    item.statement.place(token), "no value" if value is None else f"{value:#x} does not fit {bits} bits"
-                )
-                return []
-            values.append(value & (1 << bits) - 1)
-        return values
-
-    @staticmethod
-    def _numbers(tokens: Sequence[Token], symbol: object) -> list[tuple[int | None, Token]]:
-        stream = Stream(list(tokens), symbol)  # type: ignore[arg-type]
-        out: list[tuple[int | None, Token]] = []
         k = 0
         while k < len(tokens):
-            got = stream.number(k)
-            out.append((got[1] if got else None, tokens[k]))
+            got = self._value(item.statement, stream, k, self.variant.unit_bits)
             if got is None:
-                break
-            k = got[0]
-        return out
+                return []
+            k, value = got
+            values.append(value)
+        return values
 
     def _fill(self, bank: Bank, names: Names) -> None:
         for late in bank.late:
-            got = Stream(late.tokens, names).number(late.token)
-            bits = late.size * 8
-            if got is None:
-                self.source.error(late.statement.place(late.tokens[late.token]), "this has no value")
-            elif not -(1 << bits - 1) <= got[1] < 1 << bits:
-                self.source.error(
-                    late.statement.place(late.tokens[late.token]), f"{got[1]:#x} does not fit {bits} bits"
-                )
-            else:
-                value = got[1] & (1 << bits) - 1
-                bank.data[late.offset : late.offset + late.size] = value.to_bytes(late.size, "little")
+            got = self._value(late.statement, Stream(late.tokens, names), late.token, late.size * 8)
+            if got is not None:
+                bank.data[late.offset : late.offset + late.size] = got[1].to_bytes(late.size, "little")
+
+    def _value(self, statement: Statement, stream: Stream, k: int, bits: int) -> tuple[int, int] | None:
+        """The number at token `k` as an unsigned one of `bits` bits; complains where there is none."""
+        got = stream.number(k)
+        place = statement.place(stream.tokens[k])
+        if got is None:
+            self.source.error(place, "this has no value")
+            return None
+        if not -(1 << bits - 1) <= got[1] < 1 << bits:
+            self.source.error(place, f"{got[1]:#x} does not fit {bits} bits")
+            return None
+        return got[0], got[1] & (1 << bits) - 1
 
 
 def _slot(item: Code | Data | Fill) -> Slot:

@@ -15,7 +15,6 @@ from isakit.errors import AsmError, Diagnostic
 _COMMENT = re.compile(r"//|/\*|;")
 _LABEL = re.compile(r"\s*([A-Za-z_.][\w.$]*)\s*:(?!:)")
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z_.][\w.$]*)\s*=(?!=)\s*")
-_NAME_REFERENCE = re.compile(r"#(?=[A-Za-z_.])")
 _SHOWN = 160
 
 
@@ -137,8 +136,6 @@ class Source:
         if not body and not labels and not assigned:
             return None
         column += pos + len(rest) - len(rest.lstrip()) if body else pos
-        if "#" in body:
-            body = _NAME_REFERENCE.sub(" ", body)
         return Statement(number, column, body, tuple(labels), assigned)
 
 
