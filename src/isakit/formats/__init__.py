@@ -23,8 +23,8 @@ from isakit.formats.gxp import (
     VertexVaryings,
     parse_gxp,
     read_gxp,
-    write_gxp,
 )
+from isakit.formats.gxp_write import write_gxp
 from isakit.formats.image import (
     ARCH_TO_VARIANT,
     PARAM_BASE,

@@ -80,9 +80,9 @@ def _bare(data: bytes, textual: bool, found: list[Found], isa: str, variant: str
             return read_hex(data, path, isa=isa, variant=variant, word_size=size)
         except FormatError as e:
             errors.append(e)
-    elif isa == "vuc" and variant:
-        return read_vuc(data, variant, path)
-    elif isa:
+    if isa and not (textual and data.isascii()):
+        if isa == "vuc" and variant:
+            return read_vuc(data, variant, path)
         return read_raw(data, path, isa=isa, variant=variant, word_size=size)
     seen = "; ".join(f"{e.offset:#x}: {e.reason}" for e in errors[:4])
     hint = "" if isa or textual else "; for raw words name the instruction set"

@@ -1,22 +1,17 @@
 """GXP files: compiled shader programs for the PowerVR USSE, versions 1.4 and 1.5.
 
-`parse_gxp` reads every field, `write_gxp` writes a file back byte for byte, also after the programs, the parameters or
-the tables were changed: it keeps the order of the parts and the bytes nobody can explain, and computes sizes and
-offsets anew. Offsets in the file count from their own place. Source: [usse] 3.
+`parse_gxp` reads every field and keeps the order of the parts and the bytes nobody can explain, so that `write_gxp` (in
+`gxp_write`) writes the file back byte for byte, or with other programs and tables in it. Offsets in the file count from
+their own place. Source: [usse] 3; the sizes of header and varyings per version are measured on real files.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 from isakit.errors import FormatError
 from isakit.formats.image import KernelImage, ModuleImage, bytes_of, words_of
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 MAGIC = b"GXP\0"
 FRAGMENT, DISCARD, DEPTH_REPLACE, NATIVE_COLOR = 1 << 0, 1 << 3, 1 << 4, 1 << 6
@@ -31,7 +26,7 @@ SEMANTICS = (
 
 _MAX_NAME = 4096
 # Two u32 and, from 1.5 on, the pointer to the sampler query table close the header.
-_HEADER_SIZE = {(1, 4): 0x98, (1, 5): 0x9C}
+HEADER_SIZES = {(1, 4): 0x98, (1, 5): 0x9C}
 _MIN_HEADER = 0x98
 
 
@@ -183,7 +178,7 @@ class GxpFile:
 
 
 # The parts a header field points at: kind, place of the pointer, place of the count (0: no count), record layout.
-_TABLES: tuple[tuple[str, int, int, str], ...] = (
+TABLES: tuple[tuple[str, int, int, str], ...] = (
     ("parameters", 0x28, 0x24, "<iHBBIi"),
     ("primary", 0x40, 0x3C, "<Q"),
     ("secondary", 0x48, 0x44, "<Q"),
@@ -193,11 +188,11 @@ _TABLES: tuple[tuple[str, int, int, str], ...] = (
     ("texture_buffer_samplers", 0x8C, 0x88, "<HH"),
     ("containers", 0x94, 0x90, "<HHHH"),
 )
-_POINTERS = {kind: at for kind, at, _, _ in _TABLES} | {"varyings": 0x2C, "literal_buffer": 0x68, "sampler_query": 0x98}
-_HEADER = "<4sBBHIIIII"
-_VERTEX = "<QQIIIHH"
-_VERTEX_14 = "<QQIII"
-_FRAGMENT = "<QBBBBHHI"
+POINTERS = {kind: at for kind, at, _, _ in TABLES} | {"varyings": 0x2C, "literal_buffer": 0x68, "sampler_query": 0x98}
+HEADER_LAYOUT = "<4sBBHIIIII"
+VERTEX_LAYOUT = "<QQIIIHH"
+VERTEX_LAYOUT_14 = "<QQIII"
+FRAGMENT_LAYOUT = "<QBBBBHHI"
 _QUERY_BYTES = 32
 
 
@@ -205,7 +200,7 @@ def gxp_extent(data: bytes, start: int = 0) -> int | None:
     """Length of the GXP file that starts there, with its padding; None when there is none."""
     if data[start : start + 4] != MAGIC or len(data) - start < _MIN_HEADER:
         return None
-    if (data[start + 4], data[start + 5]) not in _HEADER_SIZE:
+    if (data[start + 4], data[start + 5]) not in HEADER_SIZES:
         return None
     size = int.from_bytes(data[start + 8 : start + 12], "little")
     if not _MIN_HEADER <= size <= len(data) - start:
@@ -268,10 +263,10 @@ class _Parser:
         if data[:4] != MAGIC or len(data) < _MIN_HEADER:
             raise self.error(0, "not a GXP file (magic bytes missing or header cut off)")
         version = (data[4], data[5])
-        if version not in _HEADER_SIZE:
+        if version not in HEADER_SIZES:
             raise self.error(4, f"version {data[4]}.{data[5]} is not known")
         self.size = self.u32(8)
-        if not _HEADER_SIZE[version] <= self.size <= len(data):
+        if not HEADER_SIZES[version] <= self.size <= len(data):
             raise self.error(8, f"the header says {self.size:#x} bytes, the file has {len(data):#x}")
         gxp = GxpFile(version, self.u16(6))
         (gxp.binary_guid, gxp.source_guid, gxp.flags, gxp.buffer_flags, gxp.texunit_flags) = struct.unpack_from(
@@ -281,9 +276,9 @@ class _Parser:
          gxp.phase_count) = struct.unpack_from("<HHIHH", data, 0x30)  # fmt: skip
         gxp.buffer_sizes = struct.unpack_from("<6I", data, 0x50)
         gxp.compiler_version = self.u32(0x6C)
-        self.spans.append((0, _HEADER_SIZE[version], "header", 0))
+        self.spans.append((0, HEADER_SIZES[version], "header", 0))
 
-        rows = {kind: self.table(kind, at, count_at, layout) for kind, at, count_at, layout in _TABLES}
+        rows = {kind: self.table(kind, at, count_at, layout) for kind, at, count_at, layout in TABLES}
         gxp.primary = [w for (w,) in rows["primary"]]
         gxp.secondary = [w for (w,) in rows["secondary"]]
         if (self.pointer(0x4C) or 0) != (self.pointer(0x48) or 0) + 8 * len(gxp.secondary):
@@ -336,12 +331,12 @@ class _Parser:
         if start is None:
             return
         if gxp.stage == "vertex":
-            layout = _VERTEX if gxp.version >= (1, 5) else _VERTEX_14
+            layout = VERTEX_LAYOUT if gxp.version >= (1, 5) else VERTEX_LAYOUT_14
             self.span(start, struct.calcsize(layout), "varyings")
             gxp.varyings = VertexVaryings(*struct.unpack_from(layout, self.data, start))
             return
-        self.span(start, struct.calcsize(_FRAGMENT), "varyings")
-        head, first, byte9, kind, width, count, unknown, place = struct.unpack_from(_FRAGMENT, self.data, start)
+        self.span(start, struct.calcsize(FRAGMENT_LAYOUT), "varyings")
+        head, first, byte9, kind, width, count, unknown, place = struct.unpack_from(FRAGMENT_LAYOUT, self.data, start)
         inputs: list[AttributeDescriptor] = []
         if place:
             at = start + 0x10 + place
@@ -357,155 +352,12 @@ class _Parser:
         for start, stop, kind, index in sorted(self.spans):
             if start < end:
                 raise self.error(start, f"{kind} overlaps {last}")
-            gxp.layout.append(Piece(kind, index, self.data[end:start], start % _align(kind) == 0))
+            gxp.layout.append(Piece(kind, index, self.data[end:start], start % alignment(kind) == 0))
             end, last = stop, kind
         gxp.tail, gxp.padding = self.data[end : self.size], self.data[self.size :]
         gxp.stored_size = self.size
 
 
-def _align(kind: str) -> int:
+def alignment(kind: str) -> int:
+    """Alignment of a part in bytes; 64-bit instructions are aligned to 4 only."""
     return {"name": 1, "sampler_query": 2}.get(kind, 4)
-
-
-# --- writing -------------------------------------------------------------------------------------------------------
-
-
-def write_gxp(gxp: GxpFile) -> bytes:
-    """Bytes of a GXP file; an unchanged file comes out as it was read.
-
-    Raises FormatError for values that do not fit their fields.
-    """
-    try:
-        return _Writer(gxp).bytes()
-    except struct.error as e:
-        raise FormatError(None, 0, f"a value does not fit its field: {e}") from None
-
-
-# Order of the parts in a new file; compilers used several.
-_ORDER = (
-    "header", "varyings", "inputs", "secondary", "primary", "dependent_samplers", "literals", "literal_buffer",
-    "texture_buffer_samplers", "containers", "uniform_buffers", "parameters", "sampler_query",
-)  # fmt: skip
-
-
-class _Writer:
-    def __init__(self, gxp: GxpFile) -> None:
-        self.gxp = gxp
-        if gxp.version not in _HEADER_SIZE:
-            raise FormatError(None, 4, f"version {gxp.version} is not known")
-        if isinstance(gxp.varyings, VertexVaryings if gxp.stage == "fragment" else FragmentVaryings):
-            raise FormatError(None, 0, f"the varyings are not those of a {gxp.stage} program")
-        self.out = bytearray()
-        self.places: dict[tuple[str, int], int] = {}
-
-    def bytes(self) -> bytes:
-        gxp, out = self.gxp, self.out
-        content = self.content()
-        for piece in self.pieces(content):
-            out += piece.gap
-            if piece.aligned:
-                out += bytes(-len(out) % _align(piece.kind))
-            self.places[piece.kind, piece.index] = len(out)
-            out += self.name(piece.index) if piece.kind == "name" else content[piece.kind]
-        out += gxp.tail
-        self.point(content)
-        size = len(out)
-        struct.pack_into("<I", out, 8, size)
-        return bytes(out) + (gxp.padding if size == gxp.stored_size else bytes(-size % 4))
-
-    def content(self) -> dict[str, bytes]:
-        """The bytes of every part this file has, with zero where an offset belongs."""
-        gxp = self.gxp
-        content = {
-            "header": bytes(_HEADER_SIZE[gxp.version]),
-            "parameters": b"".join(map(_parameter, gxp.parameters)),
-            "primary": b"".join(struct.pack("<Q", w) for w in gxp.primary),
-            "secondary": b"".join(struct.pack("<Q", w) for w in gxp.secondary),
-            "literals": _records("<II", gxp.literals),
-            "uniform_buffers": _records("<HHi", gxp.uniform_buffers),
-            "dependent_samplers": _records("<HH", gxp.dependent_samplers),
-            "texture_buffer_samplers": _records("<HH", gxp.texture_buffer_samplers),
-            "containers": _records("<HHHH", gxp.containers),
-            "literal_buffer": gxp.literal_buffer,
-        }
-        if gxp.sampler_query and gxp.version >= (1, 5):
-            content["sampler_query"] = bytes_of(gxp.sampler_query, 2)
-        v = gxp.varyings
-        if isinstance(v, VertexVaryings):
-            fields = astuple(v)
-            content["varyings"] = struct.pack(_VERTEX, *fields)
-            if gxp.version < (1, 5):
-                content["varyings"] = struct.pack(_VERTEX_14, *fields[:5])
-        elif isinstance(v, FragmentVaryings):
-            content["varyings"] = struct.pack(
-                _FRAGMENT, v.unknown0, v.output_start, v.unknown9, v.output_type, v.output_components, len(v.inputs),
-                v.unknown_e, 0,
-            )  # fmt: skip
-            content["inputs"] = _records("<4I", v.inputs)
-        return content
-
-    def pieces(self, content: dict[str, bytes]) -> list[Piece]:
-        """The stored order without the parts that are gone, then the parts that are new."""
-        gxp = self.gxp
-        pieces = [p for p in gxp.layout if (p.index < len(gxp.parameters) if p.kind == "name" else p.kind in content)]
-        have = {p.kind for p in pieces}
-        for kind in _ORDER:
-            if kind not in have and kind in content and (content[kind] or not gxp.layout):
-                # Real files have a word that is not understood, mostly zero, before the primary program.
-                pieces.append(Piece(kind, 0, bytes(4) if kind == "primary" else b""))
-        stored = {"", *(gxp.parameters[p.index].name for p in pieces if p.kind == "name")}
-        for index, parameter in enumerate(gxp.parameters):
-            if parameter.name not in stored:
-                stored.add(parameter.name)
-                pieces.append(Piece("name", index))
-        return pieces
-
-    def name(self, index: int) -> bytes:
-        name = self.gxp.parameters[index].name
-        try:
-            return name.encode("latin-1") + b"\0"
-        except UnicodeEncodeError:
-            raise FormatError(None, 0, f"parameter name {name!r} does not fit 8-bit characters") from None
-
-    def point(self, content: dict[str, bytes]) -> None:
-        """Fill in the header and every offset, now that all places are known."""
-        gxp, out, places = self.gxp, self.out, self.places
-        struct.pack_into(_HEADER, out, 0, MAGIC, *gxp.version, gxp.sdk_version, 0, gxp.binary_guid, gxp.source_guid,
-                         gxp.flags, gxp.buffer_flags)  # fmt: skip
-        struct.pack_into("<Q", out, 0x1C, gxp.texunit_flags)
-        struct.pack_into("<HHIHH", out, 0x30, gxp.primary_registers, gxp.secondary_registers, gxp.temp_registers,
-                         gxp.temp_registers_selective, gxp.phase_count)  # fmt: skip
-        struct.pack_into("<6I", out, 0x50, *gxp.buffer_sizes)
-        struct.pack_into("<I", out, 0x6C, gxp.compiler_version)
-        if 4 * gxp.buffer_sizes[2] != len(gxp.literal_buffer):
-            raise FormatError(None, 0x58, "the literal buffer does not have the size the header states")
-        for kind, _, count_at, layout in _TABLES:
-            struct.pack_into("<I", out, count_at, len(content[kind]) // struct.calcsize(layout))
-        for kind, at in _POINTERS.items():
-            if (kind, 0) in places:
-                struct.pack_into("<I", out, at, places[kind, 0] - at)
-        if ("secondary", 0) in places:
-            struct.pack_into("<I", out, 0x4C, places["secondary", 0] + len(content["secondary"]) - 0x4C)
-        if ("inputs", 0) in places:
-            at = places["varyings", 0] + 0x10
-            struct.pack_into("<I", out, at, places["inputs", 0] - at)
-        named: dict[str, int] = {}
-        for (kind, index), place in places.items():
-            if kind == "name":
-                named.setdefault(gxp.parameters[index].name, place)
-        for index, parameter in enumerate(gxp.parameters):
-            at = places["parameters", 0] + 16 * index
-            place = places.get(("name", index)) or (named[parameter.name] if parameter.name else at)
-            struct.pack_into("<i", out, at, place - at)
-
-
-def _records(layout: str, records: Sequence[DataclassInstance]) -> bytes:
-    return b"".join(struct.pack(layout, *astuple(r)) for r in records)
-
-
-def _parameter(p: GxpParameter) -> bytes:
-    nibbles = (p.category, p.type, p.component_count, p.container_index)
-    if not all(0 <= n < 16 for n in nibbles):
-        raise FormatError(None, 0, f"parameter {p.name!r}: {nibbles} do not fit four bits each")
-    packed = sum(n << 4 * i for i, n in enumerate(nibbles))
-    return struct.pack("<iHBBIi", 0, packed, p.semantic, p.semantic_index, p.array_size, p.resource_index)

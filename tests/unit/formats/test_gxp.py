@@ -79,6 +79,15 @@ def test_unexplained_bytes_survive() -> None:
     assert changed[primary - 4 : primary] == b"\x0d\0\0\0"
 
 
+def test_a_query_table_of_no_length_keeps_its_place() -> None:
+    data = bytearray(f.write_gxp(rich()))
+    struct.pack_into("<I", data, 0x98, len(data) - 1 - 0x98)
+    data = data[:-1] + b"\0\0\0"
+    struct.pack_into("<I", data, 8, len(data))
+    data = bytes(data)
+    assert f.write_gxp(f.parse_gxp(data)) == data
+
+
 def test_module() -> None:
     module = f.load_image(f.write_gxp(rich()))
     assert (module.kind, module.isa, module.variant, module.extra) == ("gxp", "usse", "sgx543", {"stage": "fragment"})
