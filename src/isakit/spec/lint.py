@@ -74,12 +74,18 @@ def _excluded(form: Form, by: Bits) -> bool:
     return any(u.mask & ~by.mask == 0 and u.holds(by.value) for u in form.unless)
 
 
+def _complementary(a: Form, b: Form) -> bool:
+    """Whether one form excludes a bit being 0 and the other the same bit being 1."""
+    one = {u.mask: u.value for u in a.unless if u.mask.bit_count() == 1}
+    return any(u.mask in one and one[u.mask] != u.value for u in b.unless)
+
+
 def overlap(a: Form, b: Form) -> bool:
     """Whether some word matches both forms in some context."""
     if a.layout.units != b.layout.units:
         return False
     joined = a.fixed.join(b.fixed)
-    if joined is None or _excluded(a, joined) or _excluded(b, joined):
+    if joined is None or _excluded(a, joined) or _excluded(b, joined) or _complementary(a, b):
         return False
     return not _exclusive_needs(a, b)
 
