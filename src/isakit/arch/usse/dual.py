@@ -183,8 +183,9 @@ class DualPart(Part):
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         names = {n: i for i, n in enumerate(OPERATIONS)}
-        plus = k
-        while s.text(plus) not in ("+", ""):
+        plus, depth = k, 0
+        while s.text(plus) and (s.text(plus) != "+" or depth):
+            depth += (s.text(plus) == "[") - (s.text(plus) == "]")
             plus += 1
         first, second = names.get(s.text(k)), names.get(s.text(plus + 1))
         if first is None or second is None or first >> self.op1.width:
@@ -242,6 +243,11 @@ class DualPart(Part):
         return [r for p in self.parts(word) for r in p.registers(word)]
 
 
+SECONDARY_LEGAL = Field(((43, 1),), "op2")
+"""The top bit of the second operation, which makes the words with an otherwise empty low half legal."""
+SEED_BASES = {"dot.f32": 0x18 << 56, "mov.f32": 0x38000500 << 32, "mov.f16": 0x38000400 << 32, "rcp.f32": 0x30 << 56,
+              "rsq.f32": 0x30000200 << 32, "log.f32": 0x30000400 << 32, "exp.f32": 0x30000600 << 32}  # fmt: skip
+"""Words of the mnemonics that another group has, too."""
 SEED_PRIMARIES = {2: "dot", 5: "mov", 6: "rsq", 7: "rcp", 12: "exp", 13: "log"}
 
 
@@ -251,10 +257,16 @@ def _dual() -> list[Form]:
         for code, ty in ((0, "f32"), (1, "f16")):
             f = form(VDUAL, opcode, "{name} {ops}", {VDUAL.f16: code}, table="pred2",
                      name=f"dual{4 if vec4 else 3}.{ty}", ops=DualPart(vec4, ty), vec4=vec4)
+            out.append(f)
             ops = VDUAL.op1 if vec4 else VDUAL.op1 + VDUAL.w54
-            names = {v: f"{n}.{ty}" for v, n in SEED_PRIMARIES.items() if v < 1 << ops.width}
-            seed = seed_view(f, Enum(ops, names), {Field(((43, 1),), "op2"): 1})
-            out += [f, seed]
+            for v, op in SEED_PRIMARIES.items():
+                if v < 1 << ops.width:
+                    fixed = {ops: v, SECONDARY_LEGAL: 1}
+                    name = f"{op}.{ty}"
+                    base = SEED_BASES.get(name, ops.put(v) | SECONDARY_LEGAL.mask | f.fixed.value if vec4 else None)
+                    if vec4 and name not in SEED_BASES:
+                        base = (base or 0) & ~(1 << 59)  # the same name in the 3-channel group
+                    out.append(seed_view(f, name, [VDUAL.f16, ops, SECONDARY_LEGAL], fixed=fixed, base=base))
     return out
 
 

@@ -43,7 +43,7 @@ def _vmad2() -> list[Form]:
             src1=source(VMAD2, 1, double=True, swizzle=Swizzle(VMAD2.s1swz, MAD2_SRC1), ty=ty),
             src2=source(VMAD2, 2, double=True, swizzle=Swizzle(VMAD2.s2swz, MAD2_SRC2), ty=ty),
         )  # fmt: skip
-        out += [f, seed_view(f, f"mad.{ty}")]
+        out += [f, seed_view(f, f"mad.{ty}", [VMAD2.fmt])]
     return out
 
 
@@ -131,7 +131,7 @@ def _vmad() -> list[Form]:
             src2=InternalPart(VMAD.g1n, Swizzle(VMAD.g1swz, tables), VMAD.g1neg, VMAD.g1abs, "src2"),
             rptmode=_mode(VMAD.rptmode),
         )  # fmt: skip
-        out += [f, seed_view(f, "mad.f32")]
+        out += [f, seed_view(f, "mad.f32", base=0)]
     return out
 
 
@@ -162,7 +162,7 @@ def _vdp(clip: int) -> list[Form]:
             plane=Enum(Field(((34, 3),), "clipplane"), names, label="no clip plane"), rptmode=_mode(VDP.rptmode),
             count=3 + vec4, default=0 if vec4 else UNUSED_CHANNEL,
         )  # fmt: skip
-        out += [f, seed_view(f, "dot.f32")]
+        out += [f, seed_view(f, "dot.f32", [VDP.opcode2])]
     return out
 
 
@@ -202,7 +202,7 @@ def _vcomp() -> list[Form]:
             if s != 1:
                 suffix = SEED_TYPES[dty] + ("" if sty == dty else f".{SEED_TYPES[sty]}")
                 seeds = {v: f"{n}.{suffix}" for v, n in FUNCTIONS.items()}
-                out.append(seed_view(f, Enum(VCOMP.op, seeds, FUNCTIONS)))
+                out.append(seed_view(f, Enum(VCOMP.op, seeds, FUNCTIONS), [VCOMP.dtype, VCOMP.stype]))
     return out
 
 

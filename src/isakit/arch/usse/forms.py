@@ -21,7 +21,7 @@ from isakit.arch.usse.operands import (
 )
 from isakit.arch.usse.swizzles import Mask, Swizzle
 from isakit.arch.usse.usse import SEED, SGX543
-from isakit.spec import Enum, Field, Flag, Form, Part, Refusal, make_form
+from isakit.spec import Enum, Field, Flag, Form, Part, Refusal, bits, make_form, where
 
 UNDESCRIBED, UNEXPLORED = "UNDESCRIBED", "UNEXPLORED"
 """Decode errors of the variant `seed`: bits whose meaning the page does not give; groups it did not look at."""
@@ -96,22 +96,28 @@ def form(
     )  # fmt: skip
 
 
-def seed_view(of: Form, name: str | Part, fixed: Mapping[Field, int] | None = None,
-              refusals: Sequence[Refusal] = ()) -> Form:
-    """The same encoding as the seed page shows it: predicate and mnemonic, every other bit unexplained."""
+def seed_view(of: Form, name: str | Part, described: Sequence[Field] = (), *, fixed: Mapping[Field, int] | None = None,
+              base: int | None = None, refusals: Sequence[Refusal] = ()) -> Form:
+    """The same encoding as the seed page shows it: predicate and mnemonic, every other bit unexplained.
+
+    `described` are the fields that the page knows besides the opcode; other fixed bits still select the form but count
+    as unexplained. Where the page gives one mnemonic to several groups, `base` is the canonical word of the first of
+    them: the words of the others print as bits XORed onto it, so that the text still tells the group.
+    """
     parts: dict[str, Any] = {n: p if n == "pred" else Hidden(p) for n, p in of.parts.items() if n != "name"}
     hidden = "".join(f" {{{n}}}" for n in parts if n != "pred")
-    known = {Field(tuple((b, 1) for b in range(64) if of.fixed.mask >> b & 1)): _gathered(of.fixed.value, of.fixed.mask)}
     constants = {n: v for n, v in of.constants.items() if n != "name"}
+    selected = of.fixed.join(where(dict(fixed or {}))) or of.fixed
+    known = 0
+    for f in (OPCODE, *described):
+        known |= f.mask
+    known = 0 if base is not None else known & selected.mask
+    told = {bits(b): selected.value >> b & 1 for b in range(64) if known >> b & 1}
+    silent = [{bits(b): 1 - (selected.value >> b & 1)} for b in range(64) if (selected.mask & ~known) >> b & 1]
     return make_form(
-        WORD, "{pred} {name}" + hidden, parts | constants | {"name": name}, known | dict(fixed or {}),
-        needs=SEED, refusals=refusals, control=tuple(of.control),
+        WORD, "{pred} {name}" + hidden, parts | constants | {"name": name}, told, needs=SEED, refusals=refusals,
+        unless=silent, default=base or 0, control=tuple(of.control),
     )  # fmt: skip
-
-
-def _gathered(value: int, mask: int) -> int:
-    bits = [value >> b & 1 for b in range(64) if mask >> b & 1]
-    return sum(bit << i for i, bit in enumerate(bits))
 
 
 # --- operands ---------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def _move_forms(kind: int) -> list[Form]:
         if kind == 0:
             f = form(VMOV, 0x07, "{name} {dst} {src1}", fixed, table="pred3", flags=flags, name=f"vmov.{ty}", ty=ty,
                      dst=dst, src1=operand(1, swizzle), default=default)
-            out += [f, seed_view(f, f"mov.{_seed_type(ty)}")]
+            out += [f, seed_view(f, f"mov.{_seed_type(ty)}", [VMOV.type, VMOV.dt])]
             continue
         stem = "vmovc" if kind == 1 else "vmovcu8"
         for swizzled in (0, 1) if is_float else (0,):
@@ -60,7 +60,7 @@ def _move_forms(kind: int) -> list[Form]:
             out.append(f)
             # The page has two conditions; the bit that tells eq from ne is outside of what it describes.
             seeds = {0: f"{SEED_MOVES[kind]}.eqzero.{_seed_type(ty)}", 2: f"{SEED_MOVES[kind]}.ltzero.{_seed_type(ty)}"}
-            out.append(seed_view(f, Enum(VMOV.cond, seeds, CONDITIONS, illegal=UNDESCRIBED)))
+            out.append(seed_view(f, Enum(VMOV.cond, seeds, CONDITIONS, illegal=UNDESCRIBED), [VMOV.type, VMOV.dt]))
     return out
 
 
@@ -144,7 +144,7 @@ def _pack_forms(odd: bool) -> list[Form]:
             )  # fmt: skip
             out.append(f)
             if d in SEED_PACKS and s != 7:
-                out.append(seed_view(f, f"mov.{dty}" if s == d else f"pack.{dty}.{sty}"))
+                out.append(seed_view(f, f"mov.{dty}" if s == d else f"pack.{dty}.{sty}", [VPCK.sfmt, VPCK.dfmt]))
     return out
 
 

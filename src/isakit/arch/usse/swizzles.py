@@ -25,7 +25,8 @@ V4EXT = _table("yzxw zwxy xzwy yyww wyzw wzwz xyzx zzww xwzx yyyx yyyz xzyw xxxy
 V3STD = _table("xxx yyy zzz www xyz yzw xxy xyx yyx yyz zxy xzy yzx zyx zzy xy1")
 V3EXT = _table("xyy yxy xxz yxx xy0 x10 000 111 hhh 222 x00")
 DUAL4STD = _table("xxxx yyyy zzzz wwww xyzw yzww xyzz xxyz xyxy xywz zxyw zwzw 0000 hhhh 1111 2222")
-DUAL4EXT = _table("yzxw zwxy xzwy yyww wyzw wzwz xyzx zzww xwzx yyyx yyyz zwzw yzxz xxyy xzww xyz1")
+# zwzw has two encodings; the second one is told by the suffix
+DUAL4EXT = _table("yzxw zwxy xzwy yyww wyzw wzwz xyzx zzww xwzx yyyx yyyz zwzw@ext yzxz xxyy xzww xyz1")
 DUAL3STD = _table("xxx yyy zzz www xyz yzw xxy xyx yyx yyz zxy xzy 000 hhh 111 222")
 DUAL3EXT = _table("xyy yxy xxz yxx xy0 x10 xzy yzx zyx zzy xy1")
 MAD2_SRC0 = _table("xxxx yyyy zzzz wwww xyzw yzxw xyww zwxy", 8)
