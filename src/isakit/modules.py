@@ -12,7 +12,7 @@ from isakit.errors import FormatError, IsakitError
 from isakit.instruction_sets import VARIANTS, Isa, isa
 
 if TYPE_CHECKING:
-    from isakit.asm import Program
+    from isakit.asm import KernelData, Program
     from isakit.formats import ConstantSegment, KernelImage, ModuleImage, ParamInfo
 
 
@@ -55,9 +55,7 @@ class Kernel:
     @cached_property
     def program(self) -> Program:
         """The code."""
-        programs = self.module.instruction_set.program_types
-        kind = self.name if self.name in programs else None
-        return self.module.instruction_set.disassemble(self.image.code, self.image.address, kind)
+        return program_of(self.image, self.module.instruction_set)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}: {len(self.image.code)} bytes of code>"
@@ -165,6 +163,47 @@ def module(image: ModuleImage) -> Module:
     from isakit.formats import GxpFile
 
     return Shader(image) if isinstance(image.payload, GxpFile) else Module(image)
+
+
+# --- images to programs ----------------------------------------------------------------------------------------------
+
+_NAME = re.compile(r"[A-Za-z_][\w.$]*")
+_GENERATED = re.compile(r"L[0-9a-f]{4,}")
+
+
+def program_of(image: KernelImage, instruction_set: Isa) -> Program:
+    """The code of a kernel, together with what its file says about it."""
+    kind = image.name if image.name in instruction_set.program_types else None
+    program = instruction_set.disassemble(image.code, image.address, kind)
+    if instruction_set.name == "tesla":
+        program.kernel = _kernel_data(image)
+    return program
+
+
+def _kernel_data(image: KernelImage) -> KernelData:
+    from isakit.asm import ConstantData, KernelData, Parameter
+
+    data = KernelData(image.name, image.registers, image.shared_bytes, image.local_bytes, image.barriers)
+    used: set[str] = set()
+    for p in sorted(image.params, key=lambda p: p.index):
+        name = p.name if _NAME.fullmatch(p.name) and p.name not in used else f"p{p.index}"
+        used.add(name)
+        data.params.append(Parameter(name, p.kind or _type_of_size(p.size), p.offset, p.size))
+    for bank, segments in image.constants.items():
+        names: dict[str, int] = {}
+        for s in segments:
+            if _NAME.fullmatch(s.name) and s.name not in used and not _GENERATED.fullmatch(s.name):
+                names[s.name] = s.offset
+                used.add(s.name)
+        data.constants[bank] = ConstantData(image.constant_bytes(bank), names)
+    return data
+
+
+def _type_of_size(size: int) -> str:
+    """A type for a parameter of which only the size is known."""
+    if size in (1, 2, 4, 8):
+        return f"b{8 * size}"
+    return f"b32[{size // 4}]" if size % 4 == 0 else f"b8[{size}]"
 
 
 # --- programs to files -----------------------------------------------------------------------------------------------

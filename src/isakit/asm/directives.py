@@ -16,8 +16,8 @@ from isakit.codec import Stream, Token
 if TYPE_CHECKING:
     from isakit.asm.reader import Reader
 
-MAX_BANK = 1 << 16
-"""Constant addresses have 16 bits."""
+MAX_BANK = 1 << 20
+"""More than any constant bank holds; keeps a wrong size from asking for memory."""
 MAX_FILL = 1 << 24
 """Zero bytes one directive may add to the code."""
 MAX_SPACE = 1 << 32
@@ -184,31 +184,41 @@ def _bars(r: Reader, s: Statement, args: list[Token]) -> None:
         kernel.barriers = value
 
 
-@_directive(".param", "NAME TYPE[COUNT]")
+@_directive(".param", "NAME TYPE[COUNT] [OFFSET]")
 def _param(r: Reader, s: Statement, args: list[Token]) -> None:
-    """A parameter, aligned to its size. Its name becomes its address in shared memory: `s[NAME]`."""
+    """A parameter. Its name becomes its address in shared memory: `s[NAME]`.
+
+    It stands behind the one before, aligned to the size of its type, unless an offset from the first one is given.
+    """
     kernel = _kernel_data(r, s)
     texts = [t.text for t in args]
-    count = 1
-    if len(args) == 5 and texts[2] == "[" and texts[4] == "]":
-        got = Stream(args, r.known).number(3)
-        if got is None or not 0 < got[1] <= MAX_BANK:
-            _usage(r, s, args[3], "a number of elements was expected")
-            return
-        count = got[1]
-    elif len(args) != 2:
-        _usage(r, s, args[2] if len(args) > 2 else None, "a name and a type were expected")
+    stream = Stream(args, r.known)
+    if len(args) < 2:
+        _usage(r, s, None, "a name and a type were expected")
         return
     size = TYPES.get(texts[1])
     if size is None:
         _usage(r, s, args[1], f"`{texts[1]}` is no type; types are {' '.join(TYPES)}")
         return
+    k, count = 2, 1
+    if stream.text(k) == "[":
+        got = stream.number(k + 1)
+        if got is None or not 0 < got[1] <= MAX_BANK or stream.text(got[0]) != "]":
+            _usage(r, s, args[k], "a number of elements in brackets was expected")
+            return
+        k, count = got[0] + 1, got[1]
+    offset = r.section.param_bytes + -r.section.param_bytes % size
+    if k < len(args):
+        got = stream.number(k)
+        if got is None or got[0] != len(args) or not 0 <= got[1] <= MAX_BANK:
+            _usage(r, s, args[k], "an offset or the end of the statement was expected")
+            return
+        offset = got[1]
     if kernel is None:
         return
-    offset = r.section.param_bytes + -r.section.param_bytes % size
     kind = texts[1] if count == 1 else f"{texts[1]}[{count}]"
     kernel.params.append(Parameter(texts[0], kind, offset, size * count))
-    r.section.param_bytes = offset + size * count
+    r.section.param_bytes = max(r.section.param_bytes, offset + size * count)
     r.define_number(texts[0], s.place(args[0]), r.decoder.isa.param_base + offset)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from isakit.asm.directives import TYPES
 from isakit.asm.program import ConstantData, Program
 from isakit.codec import Decoder, Instruction, tokenize
 from isakit.spec import Form
@@ -41,8 +42,12 @@ def _body(program: Program, words: bool, labels: bool) -> Iterator[str]:
         ):  # fmt: skip
             if value is not None:
                 yield f".{name} {value:#x}" if name in ("shared", "local") else f".{name} {value}"
+        end = 0
         for p in kernel.params:
-            yield f".param {p.name} {p.type}"
+            align = TYPES.get(p.type.partition("[")[0], 1)
+            placed = "" if p.offset == end + -end % align else f" {p.offset:#x}"
+            yield f".param {p.name} {p.type}{placed}"
+            end = max(end, p.offset + p.size)
         for bank, data in kernel.constants.items():
             yield from _constants(bank, data)
         if kernel.constants:
