@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 VARIANTS = {
     "tesla": ("g80", "g84", "gt200", "gt215", "mcp77"),
     "vuc": ("vp2", "vp3", "vp4"),
-    "usse": ("sgx543",),
+    "usse": ("sgx543", "seed"),
 }
 """Names that are valid, so that asking for them loads no instruction set."""
 
