@@ -254,10 +254,10 @@ def _segments(data: bytes, names: dict[str, int]) -> list[ConstantSegment]:
 
 
 def _registers(program: Program) -> int:
-    """One more than the highest general register the code names."""
-    count = 0
+    """One more than the highest general register the code writes."""
+    count = 1
     for i in program:
-        for name in (*i.reads, *i.writes):
+        for name in i.writes:
             if m := _REGISTER.match(name):
                 count = max(count, int(m[1]) + {"": 1, "d": 2, "q": 4}[m[2]])
     return count

@@ -79,24 +79,23 @@ def _constants(bank: int, constants: ConstantData) -> Iterator[str]:
 
 
 def instruction_lines(program: Program, *, words: bool = True, labels: bool = True) -> Iterator[str]:
-    """The instructions of one piece of code, with labels where branches go."""
-    unit = program.decoder.isa.word_addressed
+    """The instructions of one piece of code, with labels where branches go.
+
+    Addresses count what branches of the instruction set count: bytes, or words.
+    """
     names = label_names(program) if labels else {}
     variant = program.decoder.view.variant
-    unit_bytes, digits = variant.unit_bytes, (variant.unit_bits + 3) // 4
-    mask, bits = (1 << variant.unit_bits) - 1, variant.unit_bits
-    code_address = 0 if not unit else unit_bytes
-    width = max(4, len(f"{program.address + len(program.units) * unit_bytes:x}"))
+    bits, digits = variant.unit_bits, (variant.unit_bits + 3) // 4
+    mask = (1 << bits) - 1
+    scale = address_scale(program.decoder)
+    width = max(4, len(f"{(program.address + len(program.units) * variant.unit_bytes) // scale:x}"))
     branches = _Branches(program.decoder) if names else None
     for i in program.instructions:
-        address = i.address
-        if names:
-            at = address // code_address if code_address else address
-            name = names.get(at)
-            if name is not None:
-                yield f"{name}:"
+        address = i.address // scale
         text = i.text
-        if branches is not None and i.compiled is not None and i.error is None:
+        if branches is not None:
+            if address in names:
+                yield f"{names[address]}:"
             found = branches.target(i)
             if found is not None and found[0] in names:
                 text = _replace(text, found[1], names[found[0]])
@@ -112,6 +111,11 @@ def instruction_lines(program: Program, *, words: bool = True, labels: bool = Tr
         yield line if i.error is None else f"{line}  {i.error}"
 
 
+def address_scale(decoder: Decoder) -> int:
+    """Bytes that one step of a code address stands for."""
+    return decoder.view.variant.unit_bytes if decoder.isa.word_addressed else 1
+
+
 class _Branches:
     """Finds the operand of an instruction that is a code address."""
 
@@ -120,10 +124,10 @@ class _Branches:
         self._parts: dict[Form, str | None] = {}
 
     def target(self, i: Instruction) -> tuple[int, str] | None:
-        """(address, operand text) of the branch target of a valid instruction."""
-        form = i.compiled.form if i.compiled else None
-        if form is None:
+        """(code address, operand text) of the branch target; None for instructions that do not branch."""
+        if i.compiled is None or i.error is not None:
             return None
+        form = i.compiled.form
         try:
             name = self._parts[form]
         except KeyError:
@@ -137,7 +141,7 @@ class _Branches:
             return None
 
     def _find(self, form: Form, i: Instruction) -> str | None:
-        found = [n for n, p in form.parts.items() if "code address" in getattr(p, "label", "")]
+        found = [n for n, p in form.parts.items() if "code address" in p.accepts()]
         if len(found) != 1:
             return None
         # A label may only stand where the size of the instruction cannot depend on its value.
@@ -159,13 +163,12 @@ def label_names(program: Program) -> dict[int, str]:
     branches = _Branches(program.decoder)
     targets: set[int] = set()
     for i in program.instructions:
-        if i.compiled is not None and i.error is None:
-            found = branches.target(i)
-            if found is not None:
-                targets.add(found[0])
+        found = branches.target(i)
+        if found is not None:
+            targets.add(found[0])
     if not targets:
         return {}
-    scale = program.decoder.view.variant.unit_bytes if program.decoder.isa.word_addressed else 1
+    scale = address_scale(program.decoder)
     starts = {i.address // scale for i in program.instructions}
     return {t: f"L{t:04x}" for t in sorted(targets & starts)}
 
