@@ -6,7 +6,7 @@ enabled ones are packed. Source: [000] "5. TBD", [tesla] 8.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,6 @@ from isakit.spec import (
     Ref,
     Reg,
     Row,
-    Seq,
     TokenStream,
     bits,
     choice,
@@ -203,40 +202,67 @@ class CoordinatePart(Part):
 
 # --- forms ------------------------------------------------------------------------------------------------------------
 
-_OFFSETS = Seq(tuple(Number(f, 32, signed=True, label="a texel offset")
-                     for f in (w1(24, 27), w1(20, 23), w1(16, 19))))  # fmt: skip
-_UNLESS_CUBE = choice(when({CUBE: 0}, _OFFSETS), when({CUBE: 1}, Nothing()))
+_OFFSETS: dict[str, Any] = {
+    name: Number(f, 32, signed=True, label="a texel offset")
+    for name, f in (("dx", w1(24, 27)), ("dy", w1(20, 23)), ("dz", w1(16, 19)))
+}
+_CUBE: dict[str, Any] = {"cube": Flag(CUBE, "cube")}
+_CUBE_OR_OFFSETS: dict[str, Any] = _CUBE | {
+    n: choice(when({CUBE: 0}, p), when({CUBE: 1}, Nothing())) for n, p in _OFFSETS.items()
+}
 _LIVE_PARTS: dict[str, Any] = {"live": Enum(w1(2), {0: "all", 1: "live"}), "deriv": Flag(w1(3), "deriv")}
 _FRAGMENT: Choice = choice(when({}, Nothing(True), needs="fragment"), when({}, Nothing(False)))
 
 
-def _tex(name: str, sub: int, fixed: dict[Any, int], *, needs: str = "", count: Field | None = COUNT,
-         **parts: Any) -> Any:  # fmt: skip
+def _tex(
+    name: str, sub: int, fixed: dict[Any, int], *, needs: str = "", count: Field | None = COUNT, **parts: Any
+) -> Any:
     """A long texture form; `parts` are cube and offsets, where it has them."""
     return long(
-        f"{name} {{cube}} {{live}} {{deriv}} {{dst}} {{texture}} {{sampler}} {{src}} {{offsets}} {{fragment}}",
-        {Long.op: 0xF, Long.sub: sub, w1(28): 0} | fixed, needs=needs, **_LIVE_PARTS, **parts,
-        dst=TexelPart(Long.dst, MASK), texture=TEXTURE, sampler=SAMPLER, src=CoordinatePart(Long.dst, count),
+        f"{name} {{cube}} {{live}} {{deriv}} {{dst}} {{texture}} {{sampler}} {{src}} {{dx}} {{dy}} {{dz}} {{fragment}}",
+        {Long.op: 0xF, Long.sub: sub, w1(28): 0} | fixed,
+        needs=needs,
+        **_LIVE_PARTS,
+        **parts,
+        dst=TexelPart(Long.dst, MASK),
+        texture=TEXTURE,
+        sampler=SAMPLER,
+        src=CoordinatePart(Long.dst, count),
         fragment=_FRAGMENT,
-    )  # fmt: skip
+    )
 
 
 def _short_tex(name: str, fetch: int) -> Any:
     return short(
-        f"{name} {{live}} {{dst}} {{texture}} {{sampler}} {{src}} {{fragment}}", {Short.op: 0xF, FETCH: fetch},
-        live=Enum(Short.mod1, {0: "all", 1: "live"}), dst=TexelPart(Short.dst), texture=TEXTURE, sampler=SAMPLER,
-        src=CoordinatePart(Short.dst, COUNT), fragment=_FRAGMENT,
-    )  # fmt: skip
+        f"{name} {{live}} {{dst}} {{texture}} {{sampler}} {{src}} {{fragment}}",
+        {Short.op: 0xF, FETCH: fetch},
+        live=Enum(Short.mod1, {0: "all", 1: "live"}),
+        dst=TexelPart(Short.dst),
+        texture=TEXTURE,
+        sampler=SAMPLER,
+        src=CoordinatePart(Short.dst, COUNT),
+        fragment=_FRAGMENT,
+    )
 
 
-def _query(name: str, live: str, dst: Texels, texture: Value, sampler: Value, src: list[Value], fragment: bool,
-           deriv: bool = False, cube: bool = False, offsets: Any = None) -> None:  # fmt: skip
+def _query(
+    name: str,
+    live: str,
+    dst: Texels,
+    texture: Value,
+    sampler: Value,
+    src: list[Value],
+    fragment: bool,
+    deriv: bool = False,
+    cube: bool = False,
+    offsets: Sequence[Value | None] = (None, None, None),
+) -> None:
     """Ask the texture unit, and write the enabled components.
 
     The machine value `tex` has the arguments texture, sampler, offsets x, y, z and the sources; each component is one
     value, so that a masked component costs nothing.
     """
-    shift = [o.read() for o in offsets] if offsets else [const(0, 32)] * 3
+    shift = [const(0, 32) if o is None else o for o in offsets]
     arguments = [texture.resize(32), sampler.resize(32), *shift, *src]
     facts = {"op": name, "cube": cube, "deriv": deriv, "live": live == "live"}
     lanes = machine("visible", 1) if fragment and live == "live" else None
@@ -248,72 +274,85 @@ _SEE = [Ref("tesla", "8")]
 _OUTSIDE = "sampler state and filtering are outside the ISA; a machine without texture unit stops here"
 
 
-@tesla.insn([_short_tex("texauto", 0), _tex("texauto", 0, {FETCH: 0}, cube=Flag(CUBE, "cube"), offsets=_UNLESS_CUBE)],
-            ref=_REF, see=_SEE, notes=[_OUTSIDE])  # fmt: skip
-def texauto(live, dst, texture, sampler, src, fragment, deriv=False, cube=False, offsets=None):
+@tesla.insn(
+    [_short_tex("texauto", 0), _tex("texauto", 0, {FETCH: 0}, **_CUBE_OR_OFFSETS)], ref=_REF, see=_SEE, notes=[_OUTSIDE]
+)
+def texauto(live, dst, texture, sampler, src, fragment, deriv=False, cube=False, dx=None, dy=None, dz=None):
     """Sample a texture; the level of detail follows from the derivatives of the coordinates.
 
     Sources in order, as far as the texture wants them: x, y, z, array layer (an integer), reference depth. Outside
     fragment programs the derivatives are 0 unless `deriv`. With `live` only visible fragments ask.
     """
-    _query("texauto", live, dst, texture, sampler, src, fragment, deriv, cube, offsets)
+    _query("texauto", live, dst, texture, sampler, src, fragment, deriv, cube, (dx, dy, dz))
 
 
-@tesla.insn([_short_tex("texfetch", 1), _tex("texfetch", 0, {FETCH: 1}, offsets=_OFFSETS)], ref=_REF, see=_SEE,
-            notes=[_OUTSIDE])  # fmt: skip
-def texfetch(live, dst, texture, sampler, src, fragment, deriv=False, offsets=None):
+@tesla.insn(
+    [_short_tex("texfetch", 1), _tex("texfetch", 0, {FETCH: 1}, **_OFFSETS)], ref=_REF, see=_SEE, notes=[_OUTSIDE]
+)
+def texfetch(live, dst, texture, sampler, src, fragment, deriv=False, dx=None, dy=None, dz=None):
     """Read one texel: integer coordinates, array layer, level of detail. Nothing is filtered or wrapped."""
-    _query("texfetch", live, dst, texture, sampler, src, fragment, deriv, offsets=offsets)
+    _query("texfetch", live, dst, texture, sampler, src, fragment, deriv, offsets=(dx, dy, dz))
 
 
-@tesla.insn([_tex("texbias", 1, {}, cube=Flag(CUBE, "cube"), offsets=_UNLESS_CUBE)], ref=_REF, see=_SEE,
-            notes=[_OUTSIDE, "the bias should be the same in all lanes of a quad; else each lane uses its own"],
-)  # fmt: skip
-def texbias(live, dst, texture, sampler, src, fragment, deriv, cube, offsets):
+@tesla.insn(
+    [_tex("texbias", 1, {}, **_CUBE_OR_OFFSETS)],
+    ref=_REF,
+    see=_SEE,
+    notes=[_OUTSIDE, "the bias should be the same in all lanes of a quad; else each lane uses its own"],
+)
+def texbias(live, dst, texture, sampler, src, fragment, deriv, cube, dx, dy, dz):
     """Sample a texture as `texauto` does, with a bias of the level of detail as last source."""
-    _query("texbias", live, dst, texture, sampler, src, fragment, deriv, cube, offsets)
+    _query("texbias", live, dst, texture, sampler, src, fragment, deriv, cube, (dx, dy, dz))
 
 
-@tesla.insn([_tex("texlod", 2, {}, cube=Flag(CUBE, "cube"), offsets=_UNLESS_CUBE)], ref=_REF, see=_SEE,
-            notes=[_OUTSIDE, "the level should be the same in all lanes of a quad; else each lane uses its own"],
-)  # fmt: skip
-def texlod(live, dst, texture, sampler, src, fragment, deriv, cube, offsets):
+@tesla.insn(
+    [_tex("texlod", 2, {}, **_CUBE_OR_OFFSETS)],
+    ref=_REF,
+    see=_SEE,
+    notes=[_OUTSIDE, "the level should be the same in all lanes of a quad; else each lane uses its own"],
+)
+def texlod(live, dst, texture, sampler, src, fragment, deriv, cube, dx, dy, dz):
     """Sample a texture at a given level of detail, the last source."""
-    _query("texlod", live, dst, texture, sampler, src, fragment, deriv, cube, offsets)
+    _query("texlod", live, dst, texture, sampler, src, fragment, deriv, cube, (dx, dy, dz))
 
 
 _KIND = w1(16, 19)
 
 
-@tesla.insn([_tex("texsize", 3, {_KIND: 0}, count=None)], ref=_REF, see=_SEE,
-            notes=[_OUTSIDE, "four results, the last being the number of levels. [tesla] 13 no. 15"])  # fmt: skip
+@tesla.insn(
+    [_tex("texsize", 3, {_KIND: 0}, count=None)],
+    ref=_REF,
+    see=_SEE,
+    notes=[_OUTSIDE, "four results, the last being the number of levels. [tesla] 13 no. 15"],
+)
 def texsize(live, dst, texture, sampler, src, fragment, deriv):
     """Size of a texture level: width, height, depth or layers, number of levels. The source is the level."""
     _query("texsize", live, dst, texture, sampler, src, fragment, deriv)
 
 
-@tesla.insn([_tex("texprep", 3, {_KIND: 1, CUBE: 1}, needs="d3d10_1", cube="cube")], ref=Ref("tesla", "8"),
-            notes=[_OUTSIDE])  # fmt: skip
+@tesla.insn(
+    [_tex("texprep", 3, {_KIND: 1, CUBE: 1}, needs="d3d10_1", cube="cube")], ref=Ref("tesla", "8"), notes=[_OUTSIDE]
+)
 def texprep(live, dst, texture, sampler, src, fragment, deriv, cube):
     """Turn a cube direction and layer into coordinates on a face (x, y) and a layer of a two-dimensional array."""
     _query("texprep", live, dst, texture, sampler, src, fragment, deriv, cube == "cube")
 
 
-@tesla.insn([_tex("texquerylod", 3, {_KIND: 2}, needs="d3d10_1", cube=Flag(CUBE, "cube"))], ref=Ref("tesla", "8"),
-            notes=[_OUTSIDE])  # fmt: skip
+@tesla.insn([_tex("texquerylod", 3, {_KIND: 2}, needs="d3d10_1", **_CUBE)], ref=Ref("tesla", "8"), notes=[_OUTSIDE])
 def texquerylod(live, dst, texture, sampler, src, fragment, deriv, cube):
     """The level of detail that sampling would use, in fixed point: x clamped to the existing levels, y not."""
     _query("texquerylod", live, dst, texture, sampler, src, fragment, deriv, cube)
 
 
-@tesla.insn([_tex("texcsaa", 4, {FETCH: 0}, offsets=_OFFSETS)], ref=Ref("tesla", "8"), notes=[_OUTSIDE])
-def texcsaa(live, dst, texture, sampler, src, fragment, deriv, offsets):
+@tesla.insn([_tex("texcsaa", 4, {FETCH: 0}, **_OFFSETS)], ref=Ref("tesla", "8"), notes=[_OUTSIDE])
+def texcsaa(live, dst, texture, sampler, src, fragment, deriv, dx, dy, dz):
     """Fetch coverage sample data of a multisampled surface."""
-    _query("texcsaa", live, dst, texture, sampler, src, fragment, deriv, offsets=offsets)
+    _query("texcsaa", live, dst, texture, sampler, src, fragment, deriv, offsets=(dx, dy, dz))
 
 
-@tesla.insn([_tex("texgather", 4, {FETCH: 1}, needs="d3d10_1", cube=Flag(CUBE, "cube"), offsets=_UNLESS_CUBE)],
-            ref=Ref("tesla", "8"), notes=[_OUTSIDE])  # fmt: skip
-def texgather(live, dst, texture, sampler, src, fragment, deriv, cube, offsets):
+@tesla.insn(
+    [_tex("texgather", 4, {FETCH: 1}, needs="d3d10_1", **_CUBE_OR_OFFSETS)], ref=Ref("tesla", "8"), notes=[_OUTSIDE]
+)
+def texgather(live, dst, texture, sampler, src, fragment, deriv, cube, dx, dy, dz):
     """One component of the four texels a bilinear sample would use: (i0,j1), (i1,j1), (i1,j0), (i0,j0)."""
-    _query("texgather", live, dst, texture, sampler, src, fragment, deriv, cube, offsets)
+    _query("texgather", live, dst, texture, sampler, src, fragment, deriv, cube, (dx, dy, dz))
