@@ -424,7 +424,7 @@ class Enum(Part):
 
 def Flag(f: Field, name: str, *, otherwise: str = "") -> Enum:
     """A one-bit field printed as `name` when set; bound to a bool."""
-    return Enum(f, {0: otherwise, 1: name}, {0: False, 1: True})
+    return Enum(f, {0: otherwise, 1: name}, {0: False, 1: True}, label=f"not {name}")
 
 
 @dataclass(frozen=True)

@@ -197,6 +197,12 @@ class Form:
         return []
 
 
+def _shown(form: Form) -> list[str]:
+    """The syntax items of a form as words: the names of its parts, but for silent ones."""
+    words = (i if i[0] != "{" else i[1:-1] for i in form.syntax)
+    return [w for w in words if w not in form.parts or form.parts[w].accepts() not in ("", "nothing")]
+
+
 def join_words(words: Sequence[str]) -> str:
     """Words joined by blanks, without blanks inside parentheses."""
     return " ".join(words).replace("( ", "(").replace(" )", ")")
@@ -229,10 +235,8 @@ class Record:
 
     @property
     def syntax(self) -> list[str]:
-        """The distinct syntax lines of the forms."""
-        return list(
-            dict.fromkeys(join_words([i.strip("{}") if i[0] == "{" else i for i in f.syntax]) for f in self.forms)
-        )
+        """The distinct syntax lines of the forms, without parts that never print anything."""
+        return list(dict.fromkeys(join_words(_shown(f)) for f in self.forms))
 
 
 def make_form(
