@@ -36,7 +36,7 @@ def array(values: list[int], width: int) -> np.ndarray[Any, Any]:
 def agree(root: Value, leaves: list[Value], columns: list[list[int]]) -> None:
     got = run(root, {v: array(c, v.width) for v, c in zip(leaves, columns, strict=True)})
     for i, row in enumerate(zip(*columns, strict=True)):
-        wanted = INTEGER_MEANING[root.op](root.width, [v.width for v in leaves], root.attr, *row)
+        wanted = INTEGER_MEANING[root.op](root.width, [v.width for v in leaves], root.attr, row)
         assert int(got[i]) == wanted, (root, row)
 
 
