@@ -1,0 +1,135 @@
+"""Instruction words to functions: what the core executes, and what an instruction reads and writes.
+
+Every word is traced with its own field values, so that register numbers and immediates are constants of the generated
+function; equal words share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from isakit.arch.vuc import vuc
+from isakit.codec import Instruction, decoder
+from isakit.engine import Control, compile_trace
+from isakit.errors import MachineFault, NotModelled
+from isakit.sem import Trace, Value, const, tracing
+from isakit.sem.semantics import bind_control
+from isakit.spec import Field, Form
+
+Register = tuple[str, int]
+"""Register file (`r`, `p`, `sr`, `acc`) and number."""
+
+
+class _WordBinder:
+    """Binds parts to the field values of one word."""
+
+    def __init__(self, word: int) -> None:
+        self.word = word
+
+    def param(self, field: Field) -> Value:
+        return const(field.get(self.word), field.width)
+
+    def const(self, value: int, width: int) -> Value:
+        return const(value, width)
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Registers an instruction touches: read, written at once, and written later as (register, latency)."""
+
+    reads: frozenset[Register]
+    direct: frozenset[Register]
+    delayed: tuple[tuple[Register, int], ...]
+    controls: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """A decoded instruction.
+
+    `guard`: predicate number or -1; `relative`: (predicate, negated, distance) of the VP2 slot or None; `run(state,
+    lanes, params)` applies it; `predicates`: mask of $p registers it writes; `registers`: $r registers it writes at
+    once.
+    """
+
+    instruction: Instruction
+    guard: int
+    relative: tuple[int, bool, int] | None
+    run: Callable[[Any, Any, Any], list[Control]]
+    footprint: Footprint
+    predicates: int
+    registers: frozenset[int]
+    source: str = field(repr=False, default="")
+
+
+def trace_word(form: Form, word: int) -> Trace:
+    """What an instruction does, with all field values as constants. Raises NotModelled where it is not known."""
+    record = form.record
+    if record is None or record.semantics is None:
+        raise NotModelled(f"`{form.text(word)}`", "its meaning is not known")
+    binder = _WordBinder(word)
+    bound = {n: p.bind(word, binder) for n, p in form.parts.items() if n not in form.control}
+    with tracing() as trace:
+        record.semantics(**bound, **form.constants)
+    return trace
+
+
+def footprint(trace: Trace, guard: int, relative: tuple[int, bool, int] | None) -> Footprint:
+    """Reads and writes of a traced word."""
+    reads: set[Register] = set()
+    seen: set[int] = set()
+    stack = [v for e in trace.effects for v in (*e.args, e.when) if v is not None]
+    while stack:
+        v = stack.pop()
+        if id(v) in seen:
+            continue
+        seen.add(id(v))
+        if v.op == "read":
+            reads.add((v.attr, v.args[0].number))
+        if v.op == "machine" and v.attr[0] == "peek":
+            reads.add(("sr", v.args[0].number))
+        stack.extend(v.args)
+    direct: set[Register] = set()
+    delayed: list[tuple[Register, int]] = []
+    for e in trace.effects:
+        if e.kind == "load" and e.name == "sr":
+            reads.add(("sr", e.args[0].number))
+        if e.kind != "write" or (e.when is not None and e.when.op == "const" and not e.when.attr):
+            continue
+        register = e.name, e.args[0].number
+        if e.get("delayed") or (e.get("latency") or 0) > 1:
+            delayed.append((register, e.get("latency")))
+        else:
+            direct.add(register)
+    if guard >= 0:
+        reads.add(("p", guard))
+    if relative is not None:
+        reads.add(("p", relative[0]))
+    controls = tuple(e.name for e in trace.of_kind("control"))
+    return Footprint(frozenset(reads), frozenset(direct), tuple(delayed), controls)
+
+
+@lru_cache(maxsize=1 << 14)
+def _prepared(form: Form, word: int) -> tuple[Trace, Callable[..., list[Control]], str]:
+    trace = trace_word(form, word)
+    compiled = compile_trace(trace, "scalar")
+    return trace, compiled.function, compiled.source
+
+
+def decode(variant: str, word: int, address: int) -> Op:
+    """The instruction of a word at an instruction address; raises MachineFault for a word that is none."""
+    d = decoder(vuc, variant)
+    i = d.one(word, 1, address * d.view.variant.unit_bytes)
+    form = i.form
+    if i.error is not None or form is None:
+        raise MachineFault(i.error or "ILLEGAL_OPCODE", address, detail=f"word {word:#x}")
+    guard = bind_control(form, "guard", word)
+    relative = bind_control(form, "rbra", word)
+    trace, run, source = _prepared(form, word)
+    fp = footprint(trace, -1 if guard is None else guard, relative)
+    predicates = sum(1 << n for f, n in fp.direct if f == "p")
+    registers = frozenset(n for f, n in fp.direct if f == "r")
+    return Op(i, -1 if guard is None else guard, relative, run, fp, predicates, registers, source)

@@ -1,0 +1,417 @@
+"""The vµc core, cycle by cycle.
+
+One instruction issues per cycle and nothing is ever held back: an instruction reads all its sources in its cycle t, and
+what it writes becomes visible when its latency X has passed. $r and $p are forwarded (readers at t + X see the new
+value), special registers are one cycle later. Writes of one-cycle instructions to $r and $p need no queue; everything
+else waits in a heap, ordered by the cycle of visibility, the cycle of landing and the order of issue.
+Source: [vuc] 7, 8, 11.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from isakit.arch.vuc import vuc
+from isakit.arch.vuc.memory_operands import CODE_SIZE
+from isakit.arch.vuc.registers import NOT_P0, TRUE
+from isakit.errors import MachineFault
+from isakit.machine.vuc.code import Op, decode
+from isakit.machine.vuc.entries import ACCUMULATOR, DEAD, EVENT, LONG_VIEW, REGISTER, SPECIAL, Entry
+from isakit.machine.vuc.host import Host
+from isakit.machine.vuc.macroblock import Macroblock
+from isakit.machine.vuc.mbring import Ring
+from isakit.machine.vuc.memory import D_CELLS, MVSI_CELLS, MVSO_CELLS, PWT_BYTES, VP_BYTES, HostMemory
+from isakit.machine.vuc.mvsurf import Output, Source
+from isakit.machine.vuc.options import Options
+from isakit.machine.vuc.special import WATCHDOG_BIT, SpecialRegisters
+from isakit.machine.vuc.units import H264_MODE, Units
+from isakit.machine.vuc.vpring import VpRing
+
+MASK = CODE_SIZE - 1
+NO_WATCHDOG = 0xFFFF
+
+
+def _packed(bits: Sequence[int]) -> int:
+    """Bits as one number, the first in bit 0."""
+    return sum(bit << n for n, bit in enumerate(bits))
+
+
+class Core:
+    """A core of one variant with its surroundings.
+
+    `r`, `p`: registers as lists (write $p with `set_predicates`); `sr`: special registers by number or name; `data`:
+    D[]; `code`: instruction words, None where nothing was written; `pc`, `cycle`; `memory`: the memory the rings and
+    surfaces lie in; `host`: the host's registers; `diagnostics`: (cycle, pc, kind, text) of odd things that happened.
+    """
+
+    def __init__(self, variant: str = "vp3", options: Options | None = None) -> None:
+        v = vuc.variant(variant)
+        self.variant, self.features = v.name, v.features | {v.name}
+        self.options = options or Options()
+        self.vp2 = v.name == "vp2"
+        self.code: list[int | None] = [None] * CODE_SIZE
+        self._ops: list[Op | None] = [None] * CODE_SIZE
+        self.memory = HostMemory()
+        self.io_writes: list[tuple[int, str, int, int]] = []
+        self.listeners: list[Callable[[Entry], None]] = []
+        self.reset()
+
+    # --- state --------------------------------------------------------------------------------------------------------
+    def reset(self) -> None:
+        """A unit reset: everything but code and host memory is cleared, the core is halted."""
+        self.r, self.p, self.acc = [0] * 16, [0] * 16, [0]
+        self.p[NOT_P0] = self.p[TRUE] = 1
+        self.files: Mapping[str, Any] = {"r": self.r, "p": self.p, "acc": self.acc}
+        self.long_view = 0
+        self.data = [0] * D_CELLS
+        self.pwt = bytearray(PWT_BYTES)
+        self.weight_denominators = 0
+        self.mb = Macroblock()
+        self.parm = 0 if self.vp2 else H264_MODE
+        self.rpitab = self.reftab = 0
+        self.stat_bits = 0
+        self.pulses = 0
+        self.cycle = self.issued = 0
+        self.pc, self.npc = 0, 1
+        self.halted = True
+        self._icnt_base = 0
+        self.wdcnt = NO_WATCHDOG
+        self._watch_at: int = -1
+        self._heap: list[Entry] = []
+        self._serial = 0
+        self._long: tuple[Entry, Entry] | None = None
+        self.wait: tuple[int, int, bool] | None = None
+        self.target = -1
+        self._predicates_before: tuple[int, list[int]] = (-2, self.p)
+        self.mvs_in, self.mvs_out = Source(self.memory), Output(self.memory)
+        self.mvs_in_busy = False
+        self.units = Units(self)
+        self.ring = Ring(self.memory, self.vp2)
+        self.vpring = VpRing(
+            self.memory,
+            self.later,
+            lambda name: self.host.raise_interrupt(f"VPRING_{name}_HALT"),
+            self.options.vpring_cycles,
+        )
+        self.sr = SpecialRegisters(self)
+        self.host = Host(self)
+        self.diagnostics: list[tuple[int, int, str, str]] = []
+
+    def note(self, kind: str, text: str) -> None:
+        """Remember something odd; at most 1000 notes are kept."""
+        if len(self.diagnostics) < 1000:
+            self.diagnostics.append((self.cycle, self.pc, kind, text))
+
+    def set_code(self, address: int, word: int) -> None:
+        """Write one instruction word."""
+        self.code[address] = word
+        self._ops[address] = None
+
+    def load_words(self, words: Sequence[int], address: int = 0) -> None:
+        """Write instruction words from an instruction address on."""
+        if address + len(words) > CODE_SIZE:
+            raise MachineFault("CODE_SIZE", address, detail=f"{len(words)} words do not fit 0x800")
+        for i, w in enumerate(words):
+            self.set_code(address + i, w)
+
+    def start(self) -> None:
+        """Begin execution at address 0. Registers, call stack and pending writes stay as they are."""
+        self.halted = False
+        self.pc, self.npc = 0, 1
+        self.wait = None
+
+    def halt(self) -> None:
+        """Stop; `start` begins anew."""
+        self.halted = True
+
+    @property
+    def idle(self) -> bool:
+        """Halted or asleep."""
+        return self.halted or (self.wait is not None and self.wait[2])
+
+    @property
+    def waiting(self) -> bool:
+        """Stalled in sleep, wstc or wsts."""
+        return self.wait is not None
+
+    @property
+    def pending(self) -> list[Entry]:
+        """Writes and events that have not landed yet, in the order they will."""
+        return sorted(e for e in self._heap if e[3] != DEAD)
+
+    def op(self, address: int) -> Op:
+        """The decoded instruction at an address; raises MachineFault where there is none."""
+        op = self._ops[address]
+        if op is None:
+            word = self.code[address]
+            if word is None:
+                raise MachineFault("UNWRITTEN_CODE", address, detail="no instruction was written there")
+            op = self._ops[address] = decode(self.variant, word, address)
+        return op
+
+    # --- counters -----------------------------------------------------------------------------------------------------
+    @property
+    def icnt(self) -> int:
+        """$icnt."""
+        return (self.issued - self._icnt_base) & 0xFFFF
+
+    def set_icnt(self, value: int) -> None:
+        """Write $icnt; clears the watchdog bit."""
+        self._icnt_base = self.issued - (value & 0xFFFF)
+        self._rearm()
+
+    def set_wdcnt(self, value: int) -> None:
+        """Write the watchdog limit; clears the watchdog bit."""
+        self.wdcnt = value & 0xFFFF
+        self._rearm()
+
+    def _rearm(self) -> None:
+        self.stat_bits &= ~(1 << WATCHDOG_BIT)
+        if self.wdcnt == NO_WATCHDOG:
+            self._watch_at = -1
+        else:
+            ahead = (self.wdcnt - self.icnt) & 0xFFFF
+            self._watch_at = self.issued + (ahead or 0x10000)
+
+    def _count(self) -> None:
+        """A stalled cycle counts."""
+        self.issued += 1
+        if self.issued == self._watch_at:
+            self._watch_at += 0x10000
+            self.later(2, self._bark)
+
+    def _bark(self) -> None:
+        self.stat_bits |= 1 << WATCHDOG_BIT
+        self.host.raise_interrupt("WATCHDOG")
+        if self.options.watchdog_halts:
+            self.halt()
+
+    # --- predicates ---------------------------------------------------------------------------------------------------
+    def set_predicates(self, value: int, mask: int) -> None:
+        """Set the predicates in `mask` from the bits of `value`; $p1 and $p15 keep their meaning."""
+        for n in range(16):
+            if mask >> n & 1 and n not in (NOT_P0, TRUE):
+                self.p[n] = value >> n & 1
+        if mask & 1:
+            self.p[NOT_P0] = 1 - self.p[0]
+
+    def predicates(self) -> int:
+        """All predicates, one bit each, as forwarded readers see them."""
+        return _packed(self.p)
+
+    def predicates_seen(self) -> int:
+        """$pred: without what the previous instruction wrote."""
+        cycle, before = self._predicates_before
+        return _packed(before if cycle == self.cycle - 1 else self.p)
+
+    # --- the engine's view --------------------------------------------------------------------------------------------
+    def load(self, space: str, address: int, size: int, attrs: Mapping[str, Any], lanes: Any) -> int:
+        """A load of an instruction."""
+        if space == "D":
+            return self.data[address if address < D_CELLS else self._wrapped(space, address, D_CELLS)]
+        if space == "sr":
+            return self.sr.read(address)
+        if space == "PWT":
+            byte = self.pwt[self._wrapped(space, address, PWT_BYTES)]
+            return byte | 0xFF00 if self.options.signed_weights and byte >> 7 else byte
+        if space == "MVSI":
+            return self.mvs_in.cells[self._wrapped(space, address, MVSI_CELLS)]
+        if space == "B6" and address in self.options.b6:
+            return self.options.b6[address]
+        self.note("UNKNOWN_IO", f"{space}[{address:#x}] read as 0")
+        return 0
+
+    def store(self, space: str, address: int, value: int, size: int, attrs: Mapping[str, Any], lanes: Any) -> None:
+        """A store of an instruction."""
+        if space == "D":
+            self.data[address if address < D_CELLS else self._wrapped(space, address, D_CELLS)] = value
+        elif space == "VP":
+            at = self._wrapped(space, address, VP_BYTES)
+            words = {"all": True, "none": False, "even": at % 2 == 0}[self.options.vp_words]
+            self.vpring.store(at, value, 2 if words else 1)
+        elif space == "MVSO":
+            self.mvs_out.store(self._wrapped(space, address, MVSO_CELLS), value)
+        else:
+            self.io_writes.append((self.cycle, space, address, value))
+
+    def _wrapped(self, space: str, address: int, size: int) -> int:
+        if address < size:
+            return address
+        if self.options.out_of_range == "fault":
+            raise MachineFault("OUT_OF_RANGE", self.pc, space=space, address=address)
+        self.note("OUT_OF_RANGE", f"{space}[{address:#x}] taken modulo {size:#x}")
+        return address % size
+
+    def machine(self, name: str, args: Sequence[int], attrs: Mapping[str, Any], lanes: Any) -> int:
+        """Values without side effects: `peek` a special register, `submbtype`."""
+        return self.sr.peek(args[0]) if name == "peek" else self.mb.sub_types
+
+    def trap(self, kind: str, lanes_mask: Any) -> None:
+        """A fault of an instruction."""
+        raise MachineFault(kind, self.pc)
+
+    def delayed_write(self, file: str, index: int, value: int, attrs: Mapping[str, Any]) -> None:
+        """A write that lands later: loads, special registers, the long accumulator."""
+        lands = self.cycle + attrs["latency"]
+        if file == "r":
+            self._push(lands, lands, REGISTER, index, value)
+        elif file == "sr":
+            if index == 10:
+                self.sr.push(value)
+            else:
+                self._push(lands + 1, lands, SPECIAL, index, value)
+        else:
+            self._start_long(lands, value)
+
+    def _start_long(self, lands: int, value: int) -> None:
+        if self._long is not None and self._long[0][1] > self.cycle:
+            for e in self._long:
+                e[3] = DEAD
+            self.note("LONG_ABORTED", f"the long operation of {self._long[0][6]:#x} never lands")
+        self._long = (
+            self._push(lands, lands, ACCUMULATOR, 0, value),
+            self._push(lands + 1, lands, LONG_VIEW, 0, value),
+        )
+
+    def _push(self, visible: int, lands: int, kind: int, index: int, value: Any) -> Entry:
+        self._serial += 1
+        entry = [visible, lands, self._serial, kind, index, value, self.pc]
+        heapq.heappush(self._heap, entry)
+        return entry
+
+    def later(self, cycles: int, action: Callable[[], None]) -> Entry:
+        """Do something whose effect is visible `cycles` after the current cycle."""
+        return self._push(self.cycle + cycles, self.cycle + cycles, EVENT, 0, action)
+
+    # --- running ------------------------------------------------------------------------------------------------------
+    def step(self, n: int = 1) -> None:
+        """Run `n` cycles; nothing happens while the core is halted."""
+        limit = self.cycle + n
+        self.advance(limit)
+        if not self.halted and self.cycle < limit:
+            self.cycle = limit
+
+    def advance(self, limit: int, stop: int = -1) -> str:
+        """Run until cycle `limit`, until address `stop` is about to issue, or until nothing can happen any more.
+
+        Returns why: `limit`, `stop`, `halted` or `asleep` (nothing inside the unit will end the wait).
+        """
+        ops, p, heap = self._ops, self.p, self._heap
+        none = ()
+        while self.cycle < limit:
+            if self.halted:
+                return "halted"
+            if self.wait is not None:
+                if not self._awake():
+                    if not self._stall(limit):
+                        return "asleep"
+                    continue
+                self.wait = None
+            pc = self.pc
+            if pc == stop:
+                return "stop"
+            op = ops[pc] or self.op(pc)
+            npc = self.npc
+            self.target = -1
+            relative = op.relative
+            taken = relative is not None and p[relative[0]] != relative[1]
+            guard = op.guard
+            executes = guard < 0 or p[guard]
+            if executes:
+                if op.predicates:
+                    self._predicates_before = self.cycle, p[:]
+                for name, args, attrs in op.run(self, None, none):
+                    getattr(self.units, f"do_{name}")(args, attrs)
+            if self.target < 0:  # the main slot's branch wins
+                self.target = self._relative_target(pc, relative) if taken else (npc + 1) & MASK
+            self.cycle += 1
+            self.issued += 1
+            if self.issued == self._watch_at:
+                self._watch_at += 0x10000
+                self.later(1, self._bark)
+            if heap and heap[0][0] <= self.cycle:
+                self._land(op if executes else None)
+            self.pc, self.npc = npc, self.target
+        return "limit"
+
+    def _relative_target(self, pc: int, relative: Any) -> int:
+        distance = relative[2]
+        if self.options.signed_relative and distance >= 32:
+            distance -= 64
+        return (pc + distance) & MASK
+
+    def _awake(self) -> bool:
+        assert self.wait is not None
+        mask, level, sleeping = self.wait
+        stat = self.sr.stat()
+        return bool(stat & mask) if sleeping else bool(stat & mask) == bool(level)
+
+    def _stall(self, limit: int) -> bool:
+        """Let stalled cycles pass, up to the next one in which something lands; False when nothing ever will."""
+        assert self.wait is not None
+        heap = self._heap
+        counting = self.options.count_waits and not self.wait[2]
+        if not heap and not counting:
+            return False
+        if counting:
+            self._count()
+            self.cycle += 1
+        else:
+            self.cycle = min(limit, heap[0][0])
+        if heap and heap[0][0] <= self.cycle:
+            self._land(None)
+        return True
+
+    def _land(self, op: Op | None) -> None:
+        """Apply what is visible from the cycle that begins now; `op` has just written its own registers."""
+        heap = self._heap
+        kept = op.registers if op is not None else ()
+        while heap and heap[0][0] <= self.cycle:
+            entry = heapq.heappop(heap)
+            kind, index, value = entry[3], entry[4], entry[5]
+            if kind == DEAD:
+                continue
+            if kind == REGISTER:
+                if index not in kept:
+                    self.r[index] = value
+            elif kind == SPECIAL:
+                if index == 14:
+                    own = op.predicates if op is not None else 0
+                    self.set_predicates(value, 0xFFFF & ~own)
+                else:
+                    self.sr.write(index, value)
+            elif kind == ACCUMULATOR:
+                self.acc[0] = value
+            elif kind == LONG_VIEW:
+                self.long_view = value
+            else:
+                value()
+            for listener in self.listeners:
+                listener(entry)
+
+    # --- macroblock input ---------------------------------------------------------------------------------------------
+    @property
+    def mb_available(self) -> bool:
+        """$stat bit 10."""
+        return bool(self.ring.ready)
+
+    def parse_ring(self) -> None:
+        """Take packets out of the macroblock ring."""
+        self.units.parse_ring()
+
+    def feed(self, words: Sequence[int]) -> None:
+        """Append packets to the macroblock ring the way the host does, at a place of the core's own choice.
+
+        For a ring whose place the host has set, write `memory` and READ_AVAIL instead.
+        """
+        ring = self.ring
+        if not ring.size:
+            ring.offset, ring.size = 0x1000_0000, 0x10_0000
+        data = b"".join(w.to_bytes(4, "little") for w in words)
+        end = ring.position + ring.available
+        for k in range(0, len(data), 4):
+            self.memory.write(ring.offset + (end + k) % ring.size, data[k : k + 4])
+        ring.available += len(data)
+        self.parse_ring()

@@ -1,0 +1,155 @@
+"""The macroblock ring: packets in memory to macroblocks.
+
+A packet is a header word (type in bits 31:24, count in bits 23:0) and a payload. VP2 counts vectors in type 1 and
+coefficients in type 2; VP3 and VP4 always count words. Source: [vuc] 14 "MBRING".
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from isakit.errors import MachineFault
+from isakit.machine.vuc.macroblock import Input
+from isakit.machine.vuc.memory import HostMemory
+
+HEADER, VECTORS, RESIDUAL = 0, 1, 2
+VP2_CODED, VP2_WEIGHTS = 3, 4
+SAMPLES, CODED, WEIGHTS, END = 3, 4, 5, 6
+VECTOR_WORDS = 33
+"""A second header word with high reference bits, and 32 vectors."""
+
+
+class Ring:
+    """Position in the ring and the macroblocks parsed so far. All positions and sizes are bytes."""
+
+    def __init__(self, memory: HostMemory, vp2: bool) -> None:
+        self.memory, self.vp2 = memory, vp2
+        self.offset = self.size = self.position = self.available = 0
+        self.ready: deque[Input] = deque()
+        self.ended = False
+        self._pending = Input()
+        self._started = False
+        self.consumed = False
+
+    def reset(self) -> None:
+        """Forget everything that was parsed."""
+        self.ready.clear()
+        self._pending, self._started, self.ended = Input(), False, False
+
+    def _word(self, ahead: int) -> int:
+        at = self.position + 4 * ahead
+        return self.memory.word(self.offset + (at % self.size if self.size else at))
+
+    def parse(self, mpeg: bool, limit: int = 4) -> None:
+        """Parse complete packets until `limit` macroblocks are ready or the bytes run out."""
+        while len(self.ready) < limit and self.available >= 4:
+            head = self._word(0)
+            kind, count = head >> 24, head & 0xFFFFFF
+            words = self._payload_words(kind, count)
+            if self.available < 4 * (1 + words):
+                break
+            payload = tuple(self._word(1 + i) for i in range(words))
+            if self._started and self._starts_another(kind):
+                self._complete()
+                continue  # look at the same packet again, now with room
+            used = 4 * (1 + words)
+            self.position = (self.position + used) % self.size if self.size else self.position + used
+            self.available -= used
+            self._accept(kind, count, payload, mpeg)
+        if self.available == 0:
+            self.consumed = True
+
+    def _payload_words(self, kind: int, count: int) -> int:
+        if not self.vp2:
+            return count
+        if kind == VECTORS:
+            return count + 1  # the count is that of the vectors; the second header word comes on top
+        if kind == RESIDUAL:
+            return (count + 1) // 2
+        if kind == VP2_WEIGHTS:
+            return 2 * count
+        return count
+
+    def _starts_another(self, kind: int) -> bool:
+        return kind in (HEADER, VECTORS, VP2_WEIGHTS if self.vp2 else WEIGHTS) or (not self.vp2 and kind == END)
+
+    def _accept(self, kind: int, count: int, payload: tuple[int, ...], mpeg: bool) -> None:
+        mb = self._pending
+        coded, weights = (VP2_CODED, VP2_WEIGHTS) if self.vp2 else (CODED, WEIGHTS)
+        if kind == VECTORS:
+            mb.vectors = payload
+        elif kind == HEADER:
+            mb.header = payload
+            self._started = True
+            if self._is_done_after_header(mb, mpeg):
+                self._complete()
+        elif kind == coded:
+            mb.coded = payload
+            if self._started:
+                self._complete()
+        elif kind == weights:
+            mb.weights.extend(zip(payload[::2], payload[1::2], strict=False))
+        elif kind == RESIDUAL or (kind == SAMPLES and not self.vp2):
+            mb.residual.append((kind, payload))
+        elif kind == END and not self.vp2:
+            self.ended = True
+        else:
+            raise MachineFault("MBRING_PACKET", 0, detail=f"packet type {kind}, count {count:#x}")
+
+    @staticmethod
+    def _is_done_after_header(mb: Input, mpeg: bool) -> bool:
+        if mpeg:
+            if mb.header and mb.header[0] >> 16 & 1:
+                return True  # an error header
+            flags = mb.header[2] if len(mb.header) > 2 else 0
+            return not flags >> 6 & 1 and not flags >> 7 & 1
+        return bool(mb.skip_flag)
+
+    def _complete(self) -> None:
+        self.ready.append(self._pending)
+        self._pending, self._started = Input(), False
+
+
+# --- building packets, for tests and examples -------------------------------------------------------------------------
+
+
+def packet(kind: int, payload: Sequence[int], count: int | None = None) -> list[int]:
+    """Header word and payload; `count` where it is not the number of payload words."""
+    return [kind << 24 | (len(payload) if count is None else count), *payload]
+
+
+def vectors_packet(vectors: Sequence[tuple[int, int, int]], vp2: bool) -> list[int]:
+    """A type 1 packet from 32 (x, y, reference index): list 0 blocks 0..15, then list 1."""
+    words = [(y & 0x1FFF) | (x & 0x7FFF) << 13 | (ref & 15) << 28 for x, y, ref in vectors]
+    high = sum((ref >> 4 & 1) << i for i, (_, _, ref) in enumerate(vectors))
+    return packet(VECTORS, [high, *words], len(words) if vp2 else None)
+
+
+def header_packet(
+    *,
+    address: int,
+    x: int,
+    y: int,
+    mb_type: int = 0,
+    skip: bool = False,
+    first: bool = False,
+    is_field: bool = False,
+    sub_types: int = 0,
+    transform8x8: bool = False,
+    qp_delta: int = 0,
+    chroma_mode: int = 0,
+    intra_modes: tuple[int, int] = (0, 0),
+) -> list[int]:
+    """A type 0 packet of an H.264 macroblock; `mb_type` is the bitstream's number, `sub_types` four nibbles."""
+    flags = int(first) | int(skip) << 1 | int(is_field) << 2
+    words = [address & 0x1FFF, y | x << 8, flags]
+    if not skip:
+        words[2] |= (mb_type & 0x3F) << 3 | (sub_types & 0xFFFF) << 9 | int(transform8x8) << 25
+        words += [qp_delta & 0x3F | chroma_mode << 6, *intra_modes]
+    return packet(HEADER, words)
+
+
+def coded_packet(mask: int, vp2: bool) -> list[int]:
+    """The packet that ends a macroblock that is not skipped."""
+    return packet(VP2_CODED if vp2 else CODED, [mask])
