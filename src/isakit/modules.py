@@ -171,9 +171,9 @@ _NAME = re.compile(r"[A-Za-z_][\w.$]*")
 _GENERATED = re.compile(r"L[0-9a-f]{4,}")
 
 
-def program_of(image: KernelImage, instruction_set: Isa) -> Program:
+def program_of(image: KernelImage, instruction_set: Isa, program_type: str | None = None) -> Program:
     """The code of a kernel, together with what its file says about it."""
-    kind = image.name if image.name in instruction_set.program_types else None
+    kind = program_type or (image.name if image.name in instruction_set.program_types else None)
     program = instruction_set.disassemble(image.code, image.address, kind)
     if instruction_set.name == "tesla":
         program.kernel = _kernel_data(image)

@@ -1,0 +1,110 @@
+"""The command group: finds commands by name, turns errors of the library into messages and exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from isakit.errors import AsmError, IsakitError, MachineFault
+
+BAD_INPUT, FAULT, INTERRUPTED = 1, 3, 130
+
+COMMANDS = {
+    "dis": "Disassemble a program file.",
+    "asm": "Assemble a source text.",
+    "explain": "Say what every bit of an instruction means.",
+    "info": "Show what a program file contains.",
+    "run": "Run a program on a simulated chip.",
+    "doc": "Show the manual page of an instruction.",
+}
+"""Verbs and what they do, so that the overview loads none of them."""
+
+
+class Commands(click.Group):
+    """Loads a command's module when the command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return importlib.import_module(f"isakit.cli.{cmd_name}_").command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            close = difflib.get_close_matches(args[0], COMMANDS, 1)
+            hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"no command {args[0]!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **extra)
+        try:
+            code = super().main(*args, standalone_mode=False, **extra)
+        except click.ClickException as e:
+            click.echo(f"error: {e.format_message()}", err=True)
+            context = e.ctx if isinstance(e, click.UsageError) else None
+            if context is not None:
+                click.echo(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.", err=True)
+            code = e.exit_code
+        except (click.Abort, KeyboardInterrupt):
+            click.echo("interrupted", err=True)
+            code = INTERRUPTED
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader of our output has had enough. Nothing more may be written, not even when Python exits.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
+        except IsakitError as e:
+            for line in message(e):
+                click.echo(line, err=True)
+            ctx.exit(FAULT if isinstance(e, MachineFault) else BAD_INPUT)
+        except (OSError, UnicodeDecodeError) as e:
+            name = getattr(e, "filename", None)
+            click.echo(f"error: {f'{name}: ' if name else ''}{getattr(e, 'strerror', None) or e}", err=True)
+            ctx.exit(BAD_INPUT)
+
+
+def message(error: IsakitError) -> list[str]:
+    """The lines that tell about an error; the first one stands alone."""
+    if isinstance(error, AsmError):
+        count = len(error.diagnostics)
+        path = error.diagnostics[0].path if count else "<text>"
+        return [f"error: {path} has {count} error{'s' * (count != 1)}", *(str(d) for d in error.diagnostics)]
+    kind = "fault" if isinstance(error, MachineFault) else "error"
+    first, *rest = str(error).splitlines() or [type(error).__name__]
+    return [f"{kind}: {first}", *rest]
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Example: isakit dis kernel.cubin",
+)
+@click.version_option(None, "--version", package_name="isakit", message="isakit %(version)s")
+def app() -> None:
+    """Read, write and run programs of reverse-engineered instruction sets.
+
+    Instruction sets (-m) and variants (-V): tesla (g80 g84 gt200 gt215 mcp77), vuc (vp2 vp3 vp4), usse (sgx543).
+    """
+
+
+__all__ = ["COMMANDS", "app"]

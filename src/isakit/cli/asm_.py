@@ -1,0 +1,80 @@
+"""`isakit asm`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from isakit.cli.common import (
+    echo_json,
+    isa_option,
+    json_option,
+    read_text,
+    shown,
+    type_option,
+    variant_option,
+    write_bytes,
+)
+from isakit.errors import AsmError
+
+
+@click.command(
+    "asm",
+    epilog="""\b
+Examples:
+  isakit asm -m tesla -V gt200 saxpy.s -o saxpy.cubin --format cubin
+  echo 'exit nop' | isakit asm -m tesla - --format hex""",
+)
+@isa_option(required=True)
+@variant_option
+@type_option
+@click.option("-o", "--output", metavar="OUT", default="-", help="The file to write.  [default: -]")
+@click.option(
+    "--format", "kind", type=click.Choice(["raw", "hex", "cubin", "elf"]),
+    help="raw words, a text of words, a text cubin, an ELF cubin.  [default: raw; hex on a terminal]",
+)  # fmt: skip
+@json_option
+@click.argument("source", metavar="SRC|-")
+def command(
+    isa_name: str,
+    variant: str | None,
+    program_type: str | None,
+    output: str,
+    kind: str | None,
+    as_json: bool,
+    source: str,
+) -> None:
+    """Assemble a source text.
+
+    All errors of the text are reported. `--json` writes words, kernels and errors instead of a file.
+    """
+    from isakit.instruction_sets import isa
+    from isakit.modules import image_of, write
+
+    chosen = isa(isa_name, variant)
+    text = read_text(source)
+    try:
+        program = chosen.assemble(text, program_type, shown(source))
+    except AsmError as e:
+        if as_json:
+            echo_json({"errors": [
+                {"line": d.line, "column": d.column, "message": d.message, "notes": list(d.notes)}
+                for d in e.diagnostics
+            ]})  # fmt: skip
+        raise
+    if as_json:
+        image = image_of(program)
+        echo_json({
+            "isa": program.isa, "variant": program.variant, "words": program.words, "tail": program.tail.hex(),
+            "kernels": [
+                {"name": k.name, "registers": k.registers, "shared_bytes": k.shared_bytes,
+                 "local_bytes": k.local_bytes, "barriers": k.barriers, "code": k.code.hex(),
+                 "params": [{"name": p.name, "type": p.kind, "offset": p.offset, "size": p.size} for p in k.params]}
+                for k in image.kernels.values()
+            ],
+        })  # fmt: skip
+        return
+    if kind is None:
+        kind = "hex" if output == "-" and sys.stdout.isatty() else "raw"
+    write_bytes(output, write(program, kind))

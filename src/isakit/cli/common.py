@@ -1,0 +1,87 @@
+"""What the commands share: options, reading input, writing output."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from isakit.instruction_sets import VARIANTS
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def isa_option(required: bool = False) -> Callable[[F], F]:
+    """`-m ISA`."""
+    return click.option("-m", "--isa", "isa_name", metavar="ISA", required=required, help=f"{', '.join(VARIANTS)}.")
+
+
+def variant_option(function: F) -> F:
+    """`-V VARIANT`."""
+    return click.option("-V", "--variant", metavar="VARIANT", help="The chip or core, e.g. gt200, vp2.")(function)
+
+
+def type_option(function: F) -> F:
+    """`-t TYPE`."""
+    return click.option(
+        "-t", "--program-type", metavar="TYPE", help="compute, vertex, geometry, fragment; primary, secondary."
+    )(function)
+
+
+def json_option(function: F) -> F:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Write JSON.")(function)
+
+
+def read_bytes(name: str) -> bytes:
+    """A file's content; `-` is standard input."""
+    if name == "-":
+        return sys.stdin.buffer.read() if hasattr(sys.stdin, "buffer") else sys.stdin.read().encode()
+    with open(name, "rb") as f:
+        return f.read()
+
+
+def read_text(name: str) -> str:
+    """A text file's content; `-` is standard input. Bytes that are no UTF-8 become replacement characters."""
+    return read_bytes(name).decode("utf-8-sig", "replace")
+
+
+def write_bytes(name: str, data: bytes) -> None:
+    """Write a file; `-` is standard output."""
+    if name == "-":
+        click.echo(data, nl=False)
+    else:
+        with open(name, "wb") as f:
+            f.write(data)
+
+
+def shown(name: str) -> str:
+    """The name of an input in messages."""
+    return "<stdin>" if name == "-" else name
+
+
+def echo_json(data: Any) -> None:
+    """Write plain data as JSON."""
+    click.echo(json.dumps(data, indent=1, ensure_ascii=False, default=str))
+
+
+def coloured() -> bool:
+    """Whether output may be coloured: a terminal, and nobody objects."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+
+
+def console() -> Any:
+    """A rich console for standard output; plain where colours are not wanted."""
+    from rich.console import Console
+
+    plain = not coloured()
+    width = None if sys.stdout.isatty() else 120
+    return Console(
+        no_color=plain, force_terminal=None if plain else True, highlight=False, width=width, soft_wrap=False
+    )

@@ -1,0 +1,184 @@
+"""`isakit dis`."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from isakit.cli.common import (
+    coloured,
+    echo_json,
+    isa_option,
+    json_option,
+    read_bytes,
+    shown,
+    type_option,
+    variant_option,
+)
+from isakit.errors import IsakitError
+
+if TYPE_CHECKING:
+    from isakit.asm import Program
+    from isakit.codec import Instruction
+    from isakit.modules import Module
+
+_MANY = 200_000
+"""Instructions from which on a progress bar is shown."""
+
+
+@click.command(
+    "dis",
+    epilog="""\b
+Examples:
+  isakit dis kernel.cubin
+  isakit dis --kernel saxpy kernel.cubin
+  echo 10000001 0423c780 | isakit dis -m tesla -V g80 --hex -""",
+)
+@isa_option()
+@variant_option
+@type_option
+@click.option("--hex", "as_hex", is_flag=True, help="FILE is a text of hexadecimal words, with or without 0x.")
+@json_option
+@click.option("--kernel", metavar="NAME", help="Only this kernel.")
+@click.option("--address", metavar="ADDRESS", default="0", help="Byte address of the first word of raw or hex input.")
+@click.option("--words/--no-words", default=True, help="Show addresses and words as comments.  [default: words]")
+@click.option("--labels/--no-labels", default=True, help="Show branch targets as labels.  [default: labels]")
+@click.argument("file", metavar="FILE|-")
+def command(
+    isa_name: str | None,
+    variant: str | None,
+    program_type: str | None,
+    as_hex: bool,
+    as_json: bool,
+    kernel: str | None,
+    address: str,
+    words: bool,
+    labels: bool,
+    file: str,
+) -> None:
+    """Disassemble a file: cubin, GXP, host program with kernels in it, microcode, raw words.
+
+    The kind of file is told by its content. The listing assembles back to the same bytes.
+    """
+    if as_hex and not isa_name:
+        raise click.UsageError("--hex needs -m ISA: words do not say what they are for")
+    try:
+        start = int(address, 0)
+    except ValueError:
+        raise click.BadParameter(f"{address!r} is not a number", param_hint="--address") from None
+    programs = list(_programs(read_bytes(file), shown(file), isa_name, variant, program_type, as_hex, start))
+    if kernel is not None:
+        names = [name for name, _ in programs]
+        programs = [p for p in programs if p[0] == kernel]
+        if not programs:
+            raise IsakitError(f"{shown(file)} has no kernel {kernel!r}; it has {', '.join(names)}")
+    if as_json:
+        echo_json([_plain(name, p) for name, p in programs])
+        return
+    for number, (name, program) in enumerate(programs):
+        if number:
+            click.echo()
+        if program.kernel is None and len(programs) > 1:
+            click.echo(f"// {name}")
+        _write(program, words, labels)
+
+
+def _programs(
+    data: bytes,
+    path: str,
+    isa_name: str | None,
+    variant: str | None,
+    program_type: str | None,
+    as_hex: bool,
+    address: int,
+) -> Iterator[tuple[str, Program]]:
+    """(name, program) of everything in the input."""
+    from isakit.instruction_sets import isa
+    from isakit.modules import module
+
+    if as_hex:
+        from isakit.formats import parse_hex
+
+        chosen = isa(isa_name or "", variant)
+        unit = chosen.decoder().view.variant.unit_bytes
+        found = parse_hex(data.decode("utf-8-sig", "replace"), path, word_size=unit)
+        yield "main", chosen.disassemble(found, address, program_type)
+        return
+    from isakit.formats import load_images
+
+    named = isa(isa_name, variant).variant if isa_name else ""
+    for image in load_images(data, isa=isa_name or "", variant=named, path=path):
+        yield from _of_module(module(image), isa_name, variant, program_type, address)
+
+
+def _of_module(
+    m: Module, isa_name: str | None, variant: str | None, program_type: str | None, address: int
+) -> Iterator[tuple[str, Program]]:
+    from isakit.modules import program_of
+
+    if isa_name and m.isa and isa_name != m.isa:
+        raise IsakitError(f"{m.image.path} holds {m.isa} code, not {isa_name}")
+    if variant:
+        m.image.variant = variant
+    for name, kernel in m.kernels.items():
+        if kernel.image.address == 0 and m.kind in ("raw", "hex", "vuc"):
+            kernel.image.address = address
+            yield name, m.instruction_set.disassemble(kernel.image.code, address, program_type)
+        else:
+            yield name, program_of(kernel.image, m.instruction_set, program_type)
+
+
+def _plain(name: str, program: Program) -> dict[str, Any]:
+    return {
+        "name": name,
+        "isa": program.isa,
+        "variant": program.variant,
+        "program_type": program.program_type,
+        "tail": program.tail.hex(),
+        "instructions": [_plain_instruction(i) for i in program],
+    }
+
+
+def _plain_instruction(i: Instruction) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "address": i.address, "size": i.size, "words": list(i.words), "text": i.text, "mnemonic": i.mnemonic,
+        "operands": list(i.operands), "reads": list(i.reads), "writes": list(i.writes),
+    }  # fmt: skip
+    if i.error is not None:
+        out["error"] = i.error
+    if i.unknown_bits:
+        out["unknown_bits"] = i.unknown_bits
+    return out
+
+
+def _write(program: Program, words: bool, labels: bool) -> None:
+    from isakit.asm.printer import lines
+
+    rows: Iterable[str] = lines(program, words=words, labels=labels)
+    if coloured():
+        rows = map(_paint, rows)
+    count = len(program)
+    if count > _MANY and sys.stderr.isatty() and not sys.stdout.isatty():
+        with click.progressbar(length=count, label="disassembling", file=sys.stderr) as bar:
+            while chunk := list(itertools.islice(rows, 20_000)):
+                click.echo("\n".join(chunk), color=True)
+                bar.update(len(chunk))
+        return
+    while chunk := list(itertools.islice(rows, 20_000)):
+        click.echo("\n".join(chunk), color=True)
+
+
+_COLOURS = re.compile(
+    r"(?P<comment>//.*)|(?P<label>^\w+:)|(?P<directive>^\s*\.\w+)|(?P<register>\$\w+)|(?P<number>\b0x[0-9a-f]+\b)|"
+    r"(?P<name>^\s+(?:\([^)]*\) )?(?:(?:exit|join|long) )*[a-z]\w*)"
+)
+_CODES = {"comment": "90", "label": "33", "directive": "35", "register": "36", "number": "32", "name": "1"}
+
+
+def _paint(line: str) -> str:
+    return _COLOURS.sub(lambda m: f"\x1b[{_CODES[m.lastgroup or 'name']}m{m[0]}\x1b[0m", line)

@@ -1,0 +1,56 @@
+"""`isakit explain`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from isakit.cli.common import coloured, console, echo_json, isa_option, json_option, type_option, variant_option
+
+if TYPE_CHECKING:
+    from isakit.codec import Explanation
+
+
+@click.command(
+    "explain",
+    epilog="""\b
+Examples:
+  isakit explain -m tesla 'add b32 $r0 $r1 $r2'
+  isakit explain -m tesla 20008204
+  isakit explain -m usse 0x00000086f0000082""",
+)
+@isa_option(required=True)
+@variant_option
+@type_option
+@json_option
+@click.argument("what", nargs=-1, required=True, metavar="WORDS...|TEXT")
+def command(isa_name: str, variant: str | None, program_type: str | None, as_json: bool, what: tuple[str, ...]) -> None:
+    """Say what every bit of an instruction means, given as words or as text."""
+    from isakit.instruction_sets import isa
+
+    explanation = isa(isa_name, variant).explain(" ".join(what), program_type)
+    if as_json:
+        echo_json(explanation.as_dict())
+    elif coloured():
+        _table(explanation)
+    else:
+        click.echo(str(explanation))
+
+
+def _table(e: Explanation) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console()
+    out.print(Text(str(e).splitlines()[0], style="bold"))
+    if e.name:
+        out.print(Text(f"{e.name} ({e.form} form), {e.status}; {e.reference}", style="dim"))
+    if e.error:
+        out.print(Text(f"decode error: {e.error}", style="red"))
+    table = Table(box=None, pad_edge=False)
+    for name in ("bits", "field", "value", "meaning"):
+        table.add_column(name, style={"bits": "cyan", "value": "green"}.get(name))
+    for row in e:
+        table.add_row(row.bits, row.field, f"{row.value:#x}", Text(row.meaning))
+    out.print(table)

@@ -1,0 +1,100 @@
+"""`isakit info`."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from isakit.cli.common import console, echo_json, isa_option, json_option, read_bytes, shown, variant_option
+
+if TYPE_CHECKING:
+    from isakit.modules import Kernel, Module
+
+
+@click.command(
+    "info",
+    epilog="""\b
+Example:
+  isakit info kernel.cubin""",
+)
+@isa_option()
+@variant_option
+@json_option
+@click.argument("file", metavar="FILE|-")
+def command(isa_name: str | None, variant: str | None, as_json: bool, file: str) -> None:
+    """Show kernels, registers, memory and parameters of a program file."""
+    from isakit.formats import load_images
+    from isakit.instruction_sets import isa
+    from isakit.modules import module
+
+    named = isa(isa_name, variant).variant if isa_name else ""
+    images = load_images(read_bytes(file), isa=isa_name or "", variant=named, path=shown(file))
+    modules = [module(i) for i in images]
+    if as_json:
+        echo_json([_plain(m) for m in modules])
+        return
+    for m in modules:
+        _show(m)
+
+
+def _plain(m: Module) -> dict[str, Any]:
+    from isakit.modules import Shader
+
+    image = m.image
+    out: dict[str, Any] = {
+        "path": image.path, "offset": image.offset, "kind": m.kind, "isa": m.isa, "variant": m.variant,
+        "kernels": [_kernel(k) for k in m.kernels.values()],
+        "constants": {str(bank): len(image.constant_bytes(bank)) for bank in image.constants},
+        "globals": [{"name": g.name, "size": g.size, "initialised": g.data is not None} for g in image.globals],
+        "samplers": [{"name": s.name, "unit": s.unit} for s in image.samplers],
+    }  # fmt: skip
+    if isinstance(m, Shader):
+        out["stage"] = m.stage
+        out["parameters"] = [dataclasses.asdict(p) for p in m.parameters]
+    return out
+
+
+def _kernel(k: Kernel) -> dict[str, Any]:
+    return {
+        "name": k.name, "code_bytes": len(k.image.code), "registers": k.registers, "shared_bytes": k.shared_bytes,
+        "local_bytes": k.local_bytes, "barriers": k.barriers,
+        "params": [
+            {"name": p.name, "type": p.kind, "offset": p.offset, "size": p.size, "index": p.index} for p in k.params
+        ],
+        "constants": {str(bank): len(k.image.constant_bytes(bank)) for bank in k.image.constants},
+    }  # fmt: skip
+
+
+def _show(m: Module) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from isakit.modules import Shader
+
+    out = console()
+    where = f" at {m.image.offset:#x}" if m.image.offset else ""
+    kind = f"{m.kind}, {m.isa or 'unknown instruction set'} {m.variant}".strip()
+    out.print(f"[bold]{escape(m.image.path or '<data>')}[/bold]{where}: {escape(kind)}")
+    table = Table(box=None, pad_edge=False)
+    for name in ("kernel", "code", "registers", "shared", "local", "barriers", "parameters"):
+        table.add_column(name, justify="left" if name in ("kernel", "parameters") else "right", overflow="fold")
+    for k in m.kernels.values():
+        params = ", ".join(f"{p.kind or p.size}{f' {p.name}' if p.name else ''}@{p.offset:#x}" for p in k.params)
+        table.add_row(
+            escape(k.name), str(len(k.image.code)), str(k.registers), str(k.shared_bytes), str(k.local_bytes),
+            str(k.barriers), escape(params),
+        )  # fmt: skip
+    out.print(table)
+    for bank in m.image.constants:
+        out.print(f"c{bank}: {len(m.image.constant_bytes(bank))} bytes")
+    for g in m.image.globals:
+        out.print(f"variable {escape(g.name)}: {g.size} bytes")
+    for s in m.image.samplers:
+        out.print(f"texture {escape(s.name)}" + ("" if s.unit is None else f" at unit {s.unit}"))
+    if isinstance(m, Shader):
+        out.print(f"stage: {m.stage}")
+        for p in m.parameters:
+            facts = ", ".join(f"{f}={v}" for f, v in dataclasses.asdict(p).items() if f != "name")
+            out.print(f"parameter {escape(str(p.name))}: {escape(facts)}")
