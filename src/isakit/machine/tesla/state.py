@@ -131,7 +131,7 @@ class State:
         """Lane numbers, votes, quads, special registers, flags, locks."""
         function = getattr(self, f"_{name}", None)
         if function is None:
-            raise NotModelled(f"machine value {name!r}")
+            raise NotModelled(f"`{attrs.get('op', name)}`", "a compute machine has no unit for it")
         return function(lanes, *args, **attrs)
 
     def _lane(self, lanes: Lanes) -> Array:
