@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from isakit.runtime.module import Param
 if TYPE_CHECKING:
     from isakit.runtime.device import Device
 
+Array = NDArray[Any]
+
 _POINTER_KINDS = ("ptr", "ptr64")
 _LETTERS = {"f": "f", "u": "iu", "s": "iu", "i": "iu", "b": "fiu"}
 
@@ -25,7 +27,7 @@ class Passed:
     """Arguments ready for a launch: the parameter bytes, and the arrays that live in buffers meanwhile."""
 
     data: bytes
-    arrays: list[tuple[NDArray[Any], Buffer]] = field(default_factory=list[tuple[NDArray[Any], Buffer]])
+    arrays: list[tuple[Array, Buffer]] = field(default_factory=list[tuple[Array, Buffer]])
 
     def update(self) -> None:
         """Copy what the kernel wrote back into the arrays; read-only arrays stay as they are."""
@@ -81,12 +83,12 @@ def _alignment(piece: bytes) -> int:
 
 def _check_overlaps(kernel: str, args: Sequence[Any]) -> None:
     """Two different arrays over the same memory would become two buffers, and one would overwrite the other."""
-    arrays = [(i, a) for i, a in enumerate(args) if isinstance(a, np.ndarray)]
+    arrays = [(i, cast(Array, a)) for i, a in enumerate(args) if isinstance(a, np.ndarray)]
     for k, (i, a) in enumerate(arrays):
         for j, b in arrays[k + 1 :]:
             if a is not b and (a.flags.writeable or b.flags.writeable) and np.may_share_memory(a, b):
                 try:
-                    shared = np.shares_memory(a, b, max_work=100_000)
+                    shared = np.shares_memory(a, b, max_work=cast(Any, 100_000))
                 except np.exceptions.TooHardError:
                     shared = True
                 if shared:
@@ -106,7 +108,7 @@ def _piece(
     known: dict[int, Buffer],
 ) -> bytes:
     if isinstance(arg, np.ndarray):
-        return _address(_array_buffer(device, arg, what, passed, known), param, what, pointer_bytes)
+        return _address(_array_buffer(device, cast(Array, arg), what, passed, known), param, what, pointer_bytes)
     if isinstance(arg, Buffer):
         if arg.freed:
             raise LaunchError(f"{what} is a buffer that has been freed")
@@ -120,7 +122,7 @@ def _piece(
     return _scalar(arg, param, what)
 
 
-def _array_buffer(device: Device, array: NDArray[Any], what: str, passed: Passed, known: dict[int, Buffer]) -> Buffer:
+def _array_buffer(device: Device, array: Array, what: str, passed: Passed, known: dict[int, Buffer]) -> Buffer:
     if array.dtype.hasobject:
         raise LaunchError(f"{what} is an array of Python objects")
     buffer = known.get(id(array))
@@ -145,7 +147,7 @@ def _scalar(arg: Any, param: Param | None, what: str) -> bytes:
     size = param.size if param is not None else None
     kind = param.kind if param is not None else ""
     if isinstance(arg, bool | np.bool_):
-        arg = int(arg)
+        arg = 1 if arg else 0
     if isinstance(arg, int) and not kind.startswith("f"):
         bits = 8 * (size or 4)
         if not -(1 << (bits - 1)) <= arg < 1 << bits:
@@ -156,10 +158,13 @@ def _scalar(arg: Any, param: Param | None, what: str) -> bytes:
         if width not in (4, 8) or kind[:1] not in ("", "f", "b"):
             raise LaunchError(f"{what} is {kind or f'{width} bytes'}, got the floating point number {arg!r}")
         arg = np.float32(arg) if width == 4 else np.float64(arg)
-    if not isinstance(arg, np.generic) or arg.dtype.kind not in "iuf":
-        raise LaunchError(f"{what}: cannot pass a {type(arg).__name__}; pass an array, a buffer, a number or bytes")
-    if size is not None and arg.dtype.itemsize != size:
-        raise LaunchError(f"{what} has {size} bytes, got {arg.dtype} with {arg.dtype.itemsize}")
-    if arg.dtype.kind not in _LETTERS.get(kind[:1], "iuf") and kind not in _POINTER_KINDS:
-        raise LaunchError(f"{what} is {kind}, got {arg.dtype}")
+    dtype: np.dtype[Any] | None = getattr(arg, "dtype", None)
+    if dtype is None or not isinstance(arg, np.generic) or dtype.kind not in "iuf":
+        raise LaunchError(
+            f"{what}: cannot pass a {type(cast(object, arg)).__name__}; pass an array, a buffer, a number or bytes"
+        )
+    if size is not None and dtype.itemsize != size:
+        raise LaunchError(f"{what} has {size} bytes, got {dtype} with {dtype.itemsize}")
+    if dtype.kind not in _LETTERS.get(kind[:1], "iuf") and kind not in _POINTER_KINDS:
+        raise LaunchError(f"{what} is {kind}, got {dtype}")
     return arg.tobytes()

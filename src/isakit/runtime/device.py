@@ -135,13 +135,18 @@ class Device:
         """Load a module (from `isakit.load`), a program (from `isa.assemble` or `isa.disassemble`) or 32-bit words.
 
         Args:
-            registers, shared, local, barriers: sizes where the source does not say, or to overrule it.
+            source: where the kernels come from.
+            registers: registers per thread, where the source does not say, or to overrule it.
+            shared: bytes of shared memory per block, likewise; includes launch header and parameters.
+            local: bytes of local memory per thread, likewise.
+            barriers: barriers per block, likewise.
             params: the parameters, where the source does not say: names or sizes of types ("f32", "ptr", 8), pairs of
                 (name, type), or `Param` objects. Types are laid out with natural alignment.
             pointer_bytes: bytes an array argument takes where nothing says so: 4, or 8 for kernels compiled for 64-bit
                 hosts.
 
-        Returns the kernels by name; a raw program has one, `main`.
+        Returns:
+            The kernels by name; a raw program has one, `main`.
         """
         spec = module_spec(source)
         variables = self._place_globals(spec.image)

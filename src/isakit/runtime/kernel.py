@@ -70,8 +70,9 @@ class Kernel:
         """Run the kernel to its end.
 
         Args:
-            grid: blocks in x and y. block: threads in x, y and z.
-            args: arrays (passed by reference and updated in place), buffers, numbers, or bytes as they are.
+            grid: blocks in x and y.
+            block: threads in x, y and z.
+            *args: arrays (passed by reference and updated in place), buffers, numbers, or bytes as they are.
             param_bytes: the parameter area from s[0x10] on as it is, instead of `args`.
             max_instructions: bound of the instructions executed, counted once per warp.
             limits: whether the chip's limits are enforced (default: what the device says).

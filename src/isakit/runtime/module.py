@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from isakit.asm import Program
 from isakit.errors import LaunchError
-from isakit.formats import ModuleImage, merge_segments
+from isakit.formats import ModuleImage, merge_segments, words_of
 from isakit.formats.image import KernelImage
 
 if TYPE_CHECKING:
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Param:
-    """A kernel parameter: `offset` and `size` in bytes from the start of the parameter area; `kind` is its type's name
-    where the source says one ("f32", "ptr", ...), else empty.
+    """A kernel parameter.
+
+    `offset` counts bytes from the start of the parameter area; `kind` is the name of its type where the source says one
+    ("f32", "ptr", ...), else empty.
     """
 
     name: str
@@ -32,8 +34,9 @@ class Param:
 class KernelSpec:
     """What has to be known about a kernel to run it; None for what its source does not say.
 
-    Attributes: `words` (code from byte address `address` on), `registers` per thread, `shared_bytes` per block including
-    launch header and parameters, `local_bytes` per thread, `barriers`, `params`, `constants` (bank -> content).
+    Attributes: `words` (code from byte address `address` on), `registers` per thread, `shared_bytes` per block
+    including launch header and parameters, `local_bytes` per thread, `barriers`, `params`, `constants` (bank to
+    content).
     """
 
     name: str
@@ -91,10 +94,10 @@ def module_spec(source: Any) -> ModuleSpec:
         return _of_image(image)
     if isinstance(source, Program):
         return _of_program(source)
-    if isinstance(source, Sequence) and not isinstance(source, str) and all(isinstance(w, int) for w in source):
-        words: Sequence[int] = list(source)
-        if isinstance(source, bytes | bytearray):
-            words = [int.from_bytes(source[i : i + 4], "little") for i in range(0, len(source) // 4 * 4, 4)]
+    if isinstance(source, bytes | bytearray):
+        return ModuleSpec({"main": KernelSpec("main", words_of(bytes(source)))})
+    if isinstance(source, Sequence) and not isinstance(source, str):
+        words = [int(w) for w in cast(Sequence[int], source)]
         return ModuleSpec({"main": KernelSpec("main", words)})
     raise LaunchError(f"cannot load a {type(source).__name__}: give a module, a program, or a sequence of 32-bit words")
 

@@ -95,7 +95,7 @@ class Block:
         return self.unfinished if self.launch.choices.barrier_all == "unfinished" else len(self.warps)
 
     def bar(self, warp: Warp, number: int, count: int, inc: bool, wait: bool) -> list[Warp]:
-        """One `bar` of one warp; returns the warps that can go on now. The warp itself is not among them if it waits."""
+        """One `bar` of one warp; returns the warps that waited and can go on now."""
         whole = count == 0xFFF
         if inc:
             self.targets[number] = 0 if whole else count

@@ -7,7 +7,7 @@ and the request's operands, and returns the gangs that go on; warps that wait or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def regroup(machine: Machine, gang: Gang, warps: Iterable[Warp]) -> list[Gang]:
 
 def each(machine: Machine, gang: Gang, action: Callable[[Warp, int], None], masks: Iterable[int]) -> list[Gang]:
     """Do something with every warp and the lanes that execute; regroup."""
-    warps = [machine.warps[n] for n in gang.numbers]
+    warps = machine.members(gang)
     for k, (w, mask) in enumerate(zip(warps, masks, strict=True)):
         w.control.pc = gang.pc
         try:
@@ -96,7 +96,7 @@ def _bra_indirect(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: C
     machine.state.events[0, gang.numbers] += 1
     if not isinstance(target, np.ndarray):
         return _moved(gang, int(target))
-    rows: Array = target.reshape(-1, 32)
+    rows = cast(Array, target).reshape(-1, 32)
 
     def jump(w: Warp, mask: int) -> None:
         row = rows[np.searchsorted(gang.numbers, w.number)]
@@ -116,8 +116,7 @@ def _push(method: str) -> Handler:
 
     def handler(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
         target = int(request.args[0])
-        for k, n in enumerate(gang.numbers):
-            warp = machine.warps[n]
+        for k, warp in enumerate(machine.members(gang)):
             try:
                 getattr(warp.control, method)(target)
             except StackFault as e:
@@ -163,14 +162,14 @@ def _bar(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -
         raise machine.fault(
             "BARRIER_OUT_OF_RANGE",
             gang.pc,
-            warp=machine.warps[gang.numbers[0]],
+            warp=machine.members(gang)[0],
             detail=f"barrier {number}, {allowed} allocated",
         )
     out: list[Gang] = []
     running = np.ones(len(gang), bool)
-    position = {int(n): k for k, n in enumerate(gang.numbers)}
-    for k, n in enumerate(gang.numbers):
-        warp = machine.warps[n]
+    warps = machine.members(gang)
+    position = {w.number: k for k, w in enumerate(warps)}
+    for k, warp in enumerate(warps):
         warp.control.pc = op.following
         released = warp.block.bar(warp, number, count, inc, wait)
         running[k] = warp.status != WAITING

@@ -5,6 +5,7 @@ Source: [tesla] 10.
 
 from __future__ import annotations
 
+import operator
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -128,7 +129,10 @@ class Launch:
 
 def pack_block(dims: int | Sequence[int], count: int, what: str) -> tuple[int, ...]:
     """Grid or block dimensions as a tuple of `count` ints; missing ones are 1. Raises LaunchError."""
-    given = (dims,) if isinstance(dims, int | np.integer) else tuple(dims)
-    if not 1 <= len(given) <= count or not all(isinstance(n, int | np.integer) for n in given):
+    try:
+        given = [operator.index(n) for n in (dims if isinstance(dims, Sequence) else (dims,))]
+    except TypeError:
+        given = []
+    if not 1 <= len(given) <= count:
         raise LaunchError(f"{what} takes 1 to {count} whole numbers, not {dims!r}")
-    return tuple(int(n) for n in given) + (1,) * (count - len(given))
+    return (*given, *(1,) * (count - len(given)))

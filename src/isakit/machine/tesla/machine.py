@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from isakit.engine import Control, Lanes
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault
 from isakit.machine.tesla import control
-from isakit.machine.tesla.block import WAITING, Block, Warp
+from isakit.machine.tesla.block import READY, WAITING, Block, Warp
 from isakit.machine.tesla.code import Op
 from isakit.machine.tesla.gang import Gang, Ready
 from isakit.machine.tesla.launch import Launch
-from isakit.machine.tesla.memory import DeviceMemory, Memory
+from isakit.machine.tesla.memory import Array, DeviceMemory, Memory
 from isakit.machine.tesla.spaces import AccessFault, GlobalSpace, OwnSpace
 from isakit.machine.tesla.stack import Stack
 from isakit.machine.tesla.state import State, Trap
@@ -27,6 +27,18 @@ RESIDENT_BYTES = 1 << 28
 """Local and shared memory of the resident blocks together."""
 
 Until = int | Collection[int] | Callable[["Machine"], object] | None
+
+
+def physical_ids(launch: Launch, first: int, count: int) -> Array:
+    """$physid of the threads of `count` blocks: lane in bits 7:0, warp 15:8, MP 19:16, TPC 23:20.
+
+    Blocks go round the multiprocessors (inferred).
+    """
+    chip, n = launch.chip, launch.warps
+    lane = np.arange(32 * n * count, dtype=np.uint32)
+    warp = (lane >> 5) % n
+    mp = (first + lane // (32 * n)) % (chip.tpcs * chip.mps_per_tpc)
+    return ((lane & 31) | warp << 8 | mp % chip.mps_per_tpc << 16 | mp // chip.mps_per_tpc << 20).astype(np.uint32)
 
 
 @dataclass
@@ -48,18 +60,25 @@ class Machine:
     """Executes one launch.
 
     Attributes: `blocks` (the resident blocks: as many as fit, the next ones follow when all have finished), `warps` (of
-    all resident blocks), `stats`, `finished`, `after` (called whenever a run or step has ended, however it ended). After a
-    fault, a budget that ran out or an interrupt the state is that before the instruction and can be inspected.
+    all resident blocks), `state` (registers and memory), `stats`, `finished`, `after` (called whenever a run or step
+    has ended, however it ended). After a fault, a budget that ran out or an interrupt the state is that before the
+    instruction and can be inspected.
     """
 
-    def __init__(self, launch: Launch, device: DeviceMemory, resident_lanes: int = RESIDENT_LANES) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        device: DeviceMemory,
+        resident_lanes: int = RESIDENT_LANES,
+        blocks: tuple[int, int] | None = None,
+    ) -> None:
         launch.check()
         self.launch, self.device = launch, device
         self.stats = Stats()
         per_block = launch.warps * 32 * launch.local_limit + launch.shared_limit
         fitting = min(resident_lanes // (32 * launch.warps), RESIDENT_BYTES // per_block)
         self._wave = max(1, min(launch.blocks, fitting))
-        self._next_block = 0
+        self._next_block, self._end_block = blocks or (0, launch.blocks)
         self._ready = Ready()
         self._running: Gang | None = None
         self._turn = -1
@@ -79,7 +98,7 @@ class Machine:
     def _start_wave(self) -> None:
         """Make the next blocks of the grid resident."""
         launch = self.launch
-        first, count = self._next_block, min(self._wave, launch.blocks - self._next_block)
+        first, count = self._next_block, min(self._wave, self._end_block - self._next_block)
         self._next_block += count
         n = launch.warps
         self.state = state = State(launch, count * n)
@@ -98,7 +117,7 @@ class Machine:
         for k, window in launch.windows.items():
             state.spaces[f"g{k}"] = GlobalSpace(f"g{k}", self.device, window, choices)
         state.files["r"][0] = np.tile(launch.first_registers(), count)
-        state.physid = self._physid(first, count)
+        state.physid = physical_ids(launch, first, count)
         masks = launch.warp_masks()
         self.blocks, self.warps = [], []
         for b in range(count):
@@ -114,19 +133,18 @@ class Machine:
             self.warps += block.warps
         self._ready.add(Gang(np.arange(count * n), np.tile(np.array(masks, np.uint32), count), launch.entry))
 
-    def _physid(self, first: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
-        """Lane in bits 7:0, warp 15:8, MP 19:16, TPC 23:20; blocks go round the multiprocessors (inferred)."""
-        chip, n = self.launch.chip, self.launch.warps
-        lane = np.arange(32 * n * count, dtype=np.uint32)
-        warp = (lane >> 5) % n
-        mp = (first + lane // (32 * n)) % (chip.tpcs * chip.mps_per_tpc)
-        return ((lane & 31) | warp << 8 | mp % chip.mps_per_tpc << 16 | mp // chip.mps_per_tpc << 20).astype(np.uint32)
+    def requeue(self) -> None:
+        """Take up what the warps' own states say, after they were set from outside."""
+        self._ready = Ready()
+        for w in self.warps:
+            if w.status == READY and w.control.active:
+                self._ready.add(Gang(np.array([w.number]), np.array([w.control.active], np.uint32), w.control.pc))
 
     # --- running ----------------------------------------------------------------------------------------------------
     @property
     def finished(self) -> bool:
         """All blocks of the grid have ended."""
-        return not self._ready and not self._waiting() and self._next_block >= self.launch.blocks
+        return not self._ready and not self._waiting() and self._next_block >= self._end_block
 
     def _waiting(self) -> list[Warp]:
         return [w for w in self.warps if w.status == WAITING]
@@ -140,7 +158,7 @@ class Machine:
         """
         if callable(until):
             return self._run_stepwise(until, max_instructions)
-        stops = frozenset() if until is None else frozenset({until} if isinstance(until, int) else until)
+        stops: frozenset[int] = frozenset(() if until is None else (until,) if isinstance(until, int) else until)
         started = time.perf_counter()
         limit = None if max_instructions is None else self.stats.warp_instructions + max_instructions
         passing = {int(n) for g in self._ready.gangs if g.pc in stops for n in g.numbers}
@@ -209,7 +227,7 @@ class Machine:
                 sorted({f"barrier {x.barrier}: block {x.block.index} warp {x.index}" for x in waiting})[:8]
             )
             raise self.fault("BARRIER_DEADLOCK", w.pc, warp=w, detail=f"every warp that is left waits ({where})")
-        if self._next_block >= self.launch.blocks:
+        if self._next_block >= self._end_block:
             return True
         self._start_wave()
         self._turn = -1
@@ -217,7 +235,7 @@ class Machine:
 
     def _spend(self, gang: Gang, limit: int | None) -> None:
         if limit is not None and self.stats.warp_instructions + len(gang) > limit:
-            w = self.warps[gang.numbers[0]]
+            w = self.members(gang)[0]
             raise BudgetExceeded(
                 "TIMEOUT", gang.pc, w.block.index, w.index, detail="the allowed number of instructions is used up"
             )
@@ -226,8 +244,8 @@ class Machine:
         """Bring every warp's own pc and instruction count up to date."""
         for gang in self._ready.gangs:
             self._flush(gang)
-            for n in gang.numbers:
-                self.warps[n].control.pc = gang.pc
+            for w in self.members(gang):
+                w.control.pc = gang.pc
 
     def _flush(self, gang: Gang) -> None:
         if gang.pending:
@@ -236,7 +254,7 @@ class Machine:
 
     # --- one instruction ----------------------------------------------------------------------------------------------
     def _advance(self, gang: Gang, alone: bool = False) -> Gang | None:
-        """Execute the instruction at the gang's pc; returns the gang if it simply goes on, else queues what it became."""
+        """Execute the instruction at the gang's pc; returns the gang if it just goes on, else queues what it became."""
         op = self.launch.code.at(gang.pc)
         if op.error is not None:
             raise self.fault(op.error, gang.pc, gang=gang, detail=op.instruction.text if op.instruction else "")
@@ -333,7 +351,7 @@ class Machine:
         if not complete.any():
             return None
         numbers = gang.numbers[complete]
-        masks = np.array([self.warps[n].control.active for n in numbers], np.uint32)
+        masks = np.array([self.warps[n].control.active for n in numbers.tolist()], np.uint32)
         return Gang(numbers, masks, op.pc)
 
     def _joined_after(self, gang: Gang, op: Op) -> list[Gang]:
@@ -344,6 +362,11 @@ class Machine:
                 w.control.pc = op.following
 
         return control.each(self, gang, join, gang.masks.tolist())
+
+    def members(self, gang: Gang) -> list[Warp]:
+        """The warps of a gang."""
+        warps = self.warps
+        return [warps[n] for n in gang.numbers.tolist()]
 
     def split_at_fault(self, gang: Gang, done: list[Gang], k: int) -> None:
         """Warp `k` of the running gang faults: the ones before it have executed and are queued as `done`."""
@@ -387,4 +410,5 @@ def _where(lanes: Lanes, holds: Any) -> Lanes:
     """The lanes that execute: the same object where all do."""
     if not isinstance(holds, np.ndarray):
         return lanes if holds else lanes.where(np.zeros(lanes.count, bool))
-    return lanes if holds.all() else lanes.where(holds)
+    some = cast(Array, holds)
+    return lanes if some.all() else lanes.where(some)

@@ -153,7 +153,7 @@ class Stack:
         self._no_quadon()
         if self.choices.wrong_entry == "fault":
             nearest = next((e.kind for e in reversed(self.entries) if e.kind is not Kind.BRANCH), None)
-            if nearest in wrong:
+            if nearest is not None and nearest in wrong:
                 raise StackFault("STACK_MISMATCH", f"the nearest entry is a {nearest.name.lower()} entry")
 
     def _remove(self, lanes: int, following: int) -> None:

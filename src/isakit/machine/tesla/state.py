@@ -6,7 +6,7 @@ The lane axis spans all resident warps: warp w is lanes 32w to 32w+31. One call 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from isakit.errors import IsakitError, NotModelled
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.memory import Array, Memory
 from isakit.machine.tesla.spaces import NO_SPACE, READ_ONLY, AccessFault, Space
+
+Pair = tuple[Array, Array]
 
 _CROWDED = 24
 """Lanes that hit one address at which doing them one by one beats doing them in rounds."""
@@ -40,7 +42,7 @@ class State:
     def __init__(self, launch: Launch, warps: int) -> None:
         lanes = 32 * warps
         self.launch, self.lane_count = launch, lanes
-        self.files: dict[str, Array] = {
+        self.files: Mapping[str, Any] = {
             "r": np.zeros((launch.code.registers, lanes), np.uint32),
             "a": np.zeros((8, lanes), np.uint32),
             "c": np.zeros((4, lanes), np.uint32),
@@ -126,7 +128,7 @@ class State:
             _modify(memory, at, size, op, operands, old)
         return _spread(old, chosen, lanes.count)
 
-    # --- what only the machine knows -----------------------------------------------------------------------------------
+    # --- what only the machine knows ---
     def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Any:
         """Lane numbers, votes, quads, special registers, flags, locks."""
         function = getattr(self, f"_{name}", None)
@@ -140,7 +142,7 @@ class State:
     def _quad(self, lanes: Lanes, value: Any, selector: Any) -> Array:
         """The value another lane of the quad has; a lane that is not active has its register's value."""
         n = np.arange(lanes.count)
-        values = value if isinstance(value, np.ndarray) else np.full(lanes.count, value)
+        values: Array = np.broadcast_to(value, (lanes.count,))
         return values[(n & ~3) | (selector & 3 if isinstance(selector, int) else selector.astype(np.int64) & 3)]
 
     def _vote(self, lanes: Lanes, value: Any, kind: str) -> Array:
@@ -203,18 +205,18 @@ class State:
         raise Trap(kind, int(self.lanes.numbers[np.flatnonzero(lanes_mask)[0]]))
 
 
-# --- arrays of values, or pairs of them for 16-byte accesses -------------------------------------------------------------
+# --- arrays of values, or pairs of them for 16-byte accesses ---
 def _take(value: Any, chosen: Array) -> Any:
-    return tuple(v[chosen] for v in value) if isinstance(value, tuple) else value[chosen]
+    return tuple(v[chosen] for v in cast(Pair, value)) if isinstance(value, tuple) else value[chosen]
 
 
 def _only(good: Array, value: Any) -> Any:
-    return tuple(_only(good, v) for v in value) if isinstance(value, tuple) else np.where(good, value, 0)
+    return tuple(_only(good, v) for v in cast(Pair, value)) if isinstance(value, tuple) else np.where(good, value, 0)
 
 
 def _spread(value: Any, chosen: Array, count: int) -> Any:
     if isinstance(value, tuple):
-        return tuple(_spread(v, chosen, count) for v in value)
+        return tuple(_spread(v, chosen, count) for v in cast(Pair, value))
     out = np.zeros(count, value.dtype)
     out[chosen] = value
     return out
