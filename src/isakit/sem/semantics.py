@@ -37,11 +37,12 @@ def trace_of(form: Form, word: int) -> Trace:
     key = form, form.static_word(word)
     trace = _traces.get(key)
     if trace is None:
-        trace = _traces[key] = _trace(form, word)
+        trace = _traces[key] = traced(form, word)
     return trace
 
 
-def _trace(form: Form, word: int) -> Trace:
+def traced(form: Form, word: int) -> Trace:
+    """Like `trace_of`, but traced anew: for semantics that depend on rules the caller has set."""
     record = form.record
     if record is None or record.semantics is None:
         raise NotModelled(f"`{form.text(word)}`", "its meaning is not known")
