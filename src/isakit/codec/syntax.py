@@ -1,0 +1,50 @@
+"""Forms as syntax lines for people: what is fixed, what can be chosen, what may be left out."""
+
+from __future__ import annotations
+
+from isakit.codec.tokens import Stream
+from isakit.spec import Choice, Enum, Form, Literal, Nothing, Part
+
+_SPELT_OUT = 4
+
+
+def optional(part: Part) -> bool:
+    """Whether the operand may be left out of the text: it can be read where there is nothing."""
+    return any(n == 0 for n, _ in part.parse(Stream([]), 0))
+
+
+def spellings(part: Part) -> list[str]:
+    """The words of an operand that is nothing but a choice of words; else empty."""
+    if isinstance(part, Enum):
+        return list(dict.fromkeys(n for n in part.names.values() if n))
+    if isinstance(part, Literal):
+        return [part.words]
+    if isinstance(part, Choice):
+        parts = [spellings(a.part) for a in part.alternatives if not isinstance(a.part, Nothing)]
+        return list(dict.fromkeys(w for words in parts for w in words)) if all(parts) else []
+    return []
+
+
+def syntax_line(form: Form, mnemonic: str = "") -> str:
+    """How a statement of this form is written; `[...]` may be left out, `a|b` is a choice.
+
+    `mnemonic` stands for the operation's name where the form has several.
+    """
+    out: list[str] = []
+    for item in form.syntax:
+        if item[0] != "{":
+            out.append(item)
+            continue
+        name = item[1:-1]
+        part = form.parts[name]
+        if part.accepts() in ("", "nothing"):
+            continue
+        words = spellings(part)
+        if name == "name" and mnemonic in words:
+            shown = mnemonic
+        elif words and (len(words) <= _SPELT_OUT or name == "name"):
+            shown = "|".join(words)
+        else:
+            shown = name
+        out.append(f"[{shown}]" if optional(part) else shown)
+    return " ".join(out).replace("( ", "(").replace(" )", ")")

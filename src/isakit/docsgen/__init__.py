@@ -1,0 +1,33 @@
+"""Reference pages made from the records: nothing in them is written by hand.
+
+`write` makes a folder of Markdown pages (`index.md` leads to all of them), `page_texts` finds the pages of one name.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from isakit.docsgen.find import find_pages, known_names
+from isakit.docsgen.instruction import instruction_page
+from isakit.docsgen.overview import assembler_page, index_page, isa_page, registers_page
+from isakit.instruction_sets import VARIANTS, instruction_set
+
+__all__ = ["find_pages", "instruction_page", "isa_page", "known_names", "write"]
+
+
+def write(folder: Path | str) -> None:
+    """Write all reference pages into a folder: one per instruction, an overview per instruction set, `index.md`."""
+    folder = Path(folder)
+    isas = [instruction_set(name) for name in VARIANTS]
+    _write(folder / "index.md", index_page(isas))
+    _write(folder / "assembler.md", assembler_page())
+    for isa in isas:
+        _write(folder / isa.name / "index.md", isa_page(isa, toctree=True))
+        _write(folder / isa.name / "registers.md", registers_page(isa))
+        for record in isa.records:
+            _write(folder / isa.name / f"{record.name}.md", instruction_page(isa, record))
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,115 @@
+"""Pages that lead to the instructions: all instruction sets, one instruction set, its registers, the assembler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from isakit.asm.directives import DIRECTIVES, TYPES
+from isakit.spec import InstructionSet
+
+
+def summary(text: str) -> str:
+    """The first sentence of a documentation text, in one line."""
+    flat = " ".join(text.split())
+    end = flat.find(". ")
+    return flat if end < 0 else flat[: end + 1]
+
+
+def _toctree(entries: Sequence[str]) -> Iterator[str]:
+    yield "```{toctree}"
+    yield ":hidden:"
+    yield ""
+    yield from entries
+    yield "```"
+    yield ""
+
+
+def index_page(isas: Sequence[InstructionSet]) -> str:
+    """The page that leads to everything."""
+    lines = ["# Instruction reference", "", "Made from the instruction records themselves.", ""]
+    lines += ["| | instructions | |", "|---|---|---|"]
+    for isa in isas:
+        lines.append(f"| [{isa.name}]({isa.name}/index.md) | {len(isa.records)} | {summary(isa.doc)} |")
+    lines += ["", "The directives of the assembler: [](assembler.md).", ""]
+    lines += _toctree([*(f"{isa.name}/index" for isa in isas), "assembler"])
+    return "\n".join(lines) + "\n"
+
+
+def isa_page(isa: InstructionSet, toctree: bool = False) -> str:
+    """The overview of an instruction set."""
+    return "\n".join(_isa_lines(isa, toctree)) + "\n"
+
+
+def _isa_lines(isa: InstructionSet, toctree: bool) -> Iterator[str]:
+    yield f"# {isa.name}"
+    yield ""
+    yield isa.doc
+    yield ""
+    yield "## Variants"
+    yield ""
+    yield "| name | | also | word |"
+    yield "|---|---|---|---|"
+    for v in isa.variants.values():
+        yield f"| {v.name} | {v.doc} | {', '.join(v.aliases)} | {v.unit_bits} bits |"
+    yield ""
+    if isa.programs != ("",):
+        programs = ", ".join(f"`{p}`" + (" (default)" if p == isa.default_program else "") for p in isa.programs)
+        yield f"Program types: {programs}."
+        yield ""
+    yield "Registers and memory: [](registers.md)." if toctree else ""
+    yield ""
+    yield "## Instructions"
+    yield ""
+    yield "| name | written | | status |"
+    yield "|---|---|---|---|"
+    for r in sorted(isa.records, key=lambda r: r.name):
+        names = r.mnemonics
+        shown = ", ".join(f"`{m}`" for m in names[:6]) + (", ..." if len(names) > 6 else "")
+        name = f"[{r.name}]({r.name}.md)" if toctree else r.name
+        yield f"| {name} | {shown} | {summary(r.doc)} | {r.status.value} |"
+    yield ""
+    yield "## Documents"
+    yield ""
+    for key, title in isa.documents.items():
+        yield f"- [{key}]: {title}"
+    yield ""
+    if toctree:
+        yield from _toctree(["registers", *sorted(r.name for r in isa.records)])
+
+
+def registers_page(isa: InstructionSet) -> str:
+    """Register files, special registers and memory spaces."""
+    lines = [f"# Registers and memory of {isa.name}", "", "## Register files", ""]
+    lines += ["| name | number | bits | | source |", "|---|---|---|---|---|"]
+    for f in isa.registers.values():
+        name = f.text.replace("{n}", "N") or f.name
+        lines.append(f"| `{name}` | {f.count} | {f.width} | {f.doc} | {f.ref or ''} |")
+    if isa.special_registers:
+        lines += ["", "## Special registers", "", "| number | name | | source | status |", "|---|---|---|---|---|"]
+        for s in isa.special_registers:
+            needs = f" (needs {', '.join(sorted(s.needs))})" if s.needs else ""
+            lines.append(f"| {s.number:#x} | `{s.name}` | {s.doc}{needs} | {s.ref} | {s.status.value} |")
+    if isa.spaces:
+        lines += ["", "## Memory spaces", "", "| name | | source |", "|---|---|---|"]
+        lines += [f"| `{s.name}` | {s.doc} | {s.ref} |" for s in isa.spaces]
+    return "\n".join(lines) + "\n"
+
+
+def assembler_page() -> str:
+    """How source texts are written, and the directives."""
+    lines = [
+        "# Assembler",
+        "",
+        "A statement ends with the line or with `;`. `//` starts a comment, so does `#` as the first character of a",
+        "line; `/* */` encloses one. `NAME:` is a label, `NAME = VALUE` gives a value a name, `.` is the address of",
+        "the statement. Expressions have the operators and precedences of C.",
+        "",
+        "Of the encodings of a statement the shortest one is chosen that lets what follows be aligned; `long` in front",
+        "forces a longer one. `{0x...}` behind a statement flips those bits of the encoding.",
+        "",
+    ]
+    for d in DIRECTIVES.values():
+        lines += [f"## {d.name}", "", f"`{d.usage}`", "", " ".join(d.doc.split()), ""]
+    lines += ["## Parameter types", "", "| type | bytes |", "|---|---|"]
+    lines += [f"| `{name}` | {size} |" for name, size in TYPES.items()]
+    return "\n".join(lines) + "\n"
