@@ -350,9 +350,9 @@ class Machine:
                     self._ready.add(part.part(~stays, part.pc))
         if not complete.any():
             return None
-        numbers = gang.numbers[complete]
-        masks = np.array([self.warps[n].control.active for n in numbers.tolist()], np.uint32)
-        return Gang(numbers, masks, op.pc)
+        joined = gang.part(complete, op.pc)
+        joined.masks = np.array([w.control.active for w in self.members(joined)], np.uint32)
+        return joined
 
     def _joined_after(self, gang: Gang, op: Op) -> list[Gang]:
         self._flush(gang)
