@@ -124,7 +124,7 @@ def _with_exceptions(low: ValueLowering, name: str, args: Sequence[Ref], outside
 EMBEDDED: dict[str, Native] = {"f32_add": _embedded_add, "f32_mul": _embedded_mul, "f32_mad": _embedded_mad}
 
 
-# --- portable -----------------------------------------------------------------------------------------------------------
+# --- portable -------------------------------------------------------------------------------------
 
 
 def _doubles(low: ValueLowering, a: Ref) -> str:

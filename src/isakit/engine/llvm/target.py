@@ -3,6 +3,10 @@
 Source of the settings: measurements of this project's engines; `docs/explanation/engines.md` has the reasons.
 """
 
+# llvmlite has no type information.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import ctypes

@@ -32,7 +32,7 @@ class ValueLowering:
         self._done: dict[int, Ref] = {}
         self._keep: list[Value] = []
 
-    # --- types and constants --------------------------------------------------------------------------------------------
+    # --- types and constants --------------------------------------------------------------------------
     def type(self, r: Ref) -> str:
         """The LLVM type of a reference."""
         return f"i{r.width}" if r.uniform else self.module.vector(r.width)
@@ -58,7 +58,7 @@ class ValueLowering:
             return refs
         return tuple(self.splat(r) for r in refs)
 
-    # --- operations on references ---------------------------------------------------------------------------------------
+    # --- operations on references ---------------------------------------------------------------------
     def op(self, name: str, a: Ref, b: Ref, width: int | None = None) -> Ref:
         """A two-operand LLVM instruction."""
         a, b = self.same_kind(a, b)
@@ -85,7 +85,7 @@ class ValueLowering:
         """The same bits as another type."""
         return self.body(f"bitcast {self.type(r)} {r.text} to {to}")
 
-    # --- graphs -----------------------------------------------------------------------------------------------------------
+    # --- graphs ---------------------------------------------------------------------------------------
     def value(self, root: Value) -> Ref:
         """Lower a value and everything it needs that is not lowered yet."""
         for n in postorder(root, self._done):
@@ -106,11 +106,11 @@ class ValueLowering:
             return self._call(n, args)
         method = getattr(self, f"_{n.op}", None)
         if n.op in _BINARY:
-            return self.op(_BINARY[n.op], *args)
+            return self.op(_BINARY[n.op], args[0], args[1])
         if n.op in _COMPARE:
-            return self.op(f"icmp {_COMPARE[n.op]}", *args, width=1)
+            return self.op(f"icmp {_COMPARE[n.op]}", args[0], args[1], width=1)
         if n.op in _SHIFT:
-            return self._shift(n, *args)
+            return self._shift(n, args[0], args[1])
         return method(n, *args) if method is not None else self._leaf(n)
 
     def _not(self, n: Value, a: Ref) -> Ref:
@@ -186,7 +186,7 @@ class ValueLowering:
         got = self.resize(got, n.width)
         return got if inside is None else self.select(inside, got, self.constant(0, n.width))
 
-    # --- named operations ---------------------------------------------------------------------------------------------------
+    # --- named operations -----------------------------------------------------------------------------
     def _call(self, n: Value, args: list[Ref]) -> Ref:
         op, statics = n.attr
         native = self.natives.get(op.name)
@@ -206,6 +206,10 @@ class ValueLowering:
     def definition(self, op: Operation, statics: Any, widths: tuple[int, ...]) -> str:
         """The function that computes an operation by its integer definition, on lane vectors."""
         return self._function(op, statics, widths, scalar=False)
+
+    def one_lane(self, op: Operation, statics: Any, widths: tuple[int, ...]) -> str:
+        """The function that computes an operation by its integer definition, on one lane."""
+        return self._function(op, statics, widths, scalar=True)
 
     def _function(self, op: Operation, statics: Any, widths: tuple[int, ...], *, scalar: bool) -> str:
         """The function of an operation, on vectors or on one lane."""

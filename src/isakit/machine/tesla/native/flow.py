@@ -1,0 +1,203 @@
+"""The control flow of a kernel as compiled code needs it: instructions, blocks, liveness, limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from isakit.errors import IsakitError
+from isakit.machine.tesla.code import Code, Op, uniform_number
+from isakit.sem.semantics import bind_control, trace_of
+from isakit.sem.trace import Trace
+from isakit.sem.value import Value
+
+Place = tuple[str, int]
+"""A register: file and number."""
+
+SUPPORTED_CONTROL = {
+    "bra", "call", "ret", "prebrk", "brk", "joinat", "preret", "bar", "pmevent", "quadon", "quadpop", "trap", "brkpt",
+}  # fmt: skip
+SUPPORTED_MACHINE = {"lane", "quad", "sr", "vote", "mp_flag"}
+MAX_INSTRUCTIONS = 20_000
+
+
+class NotCompiled(IsakitError):
+    """Something in the kernel that compiled code does not do; the reference engine runs it."""
+
+
+@dataclass(eq=False)
+class Step:
+    """One instruction of the kernel.
+
+    `trace` is its meaning (None when it cannot be executed: reaching it stops the warp), `word` its bits, `target` the
+    address of a direct control transfer, `control` the name of its control action.
+    """
+
+    op: Op
+    word: int
+    trace: Trace | None
+    guard: Value | None = None
+    control: str = ""
+    target: int | None = None
+    reads: set[Place] = field(default_factory=set[Place])
+    writes: set[Place] = field(default_factory=set[Place])
+    successors: list[int] = field(default_factory=list[int])
+    live: set[Place] = field(default_factory=set[Place])
+
+    @property
+    def pc(self) -> int:
+        """Byte address."""
+        return self.op.pc
+
+    @property
+    def conditional(self) -> bool:
+        """Only some lanes may execute it."""
+        return self.guard is not None or self.op.never
+
+
+class Flow:
+    """All instructions reachable from the entry, by address, and what follows what.
+
+    `leaders` start a block; `resumable` are the addresses a warp may be told to continue at: pushed targets, the way
+    not taken of divergent branches, what follows barriers and calls.
+    """
+
+    def __init__(self, code: Code, entry: int) -> None:
+        self.code, self.entry = code, entry
+        self.steps: dict[int, Step] = {}
+        self.leaders: set[int] = {entry}
+        self.resumable: set[int] = {entry}
+        self._explore(entry)
+        self.order = sorted(self.steps)
+        self.leaders &= self.steps.keys()
+        self.resumable &= self.steps.keys()
+        self._liveness()
+
+    def _explore(self, entry: int) -> None:
+        todo = [entry]
+        while todo:
+            pc = todo.pop()
+            if pc in self.steps:
+                continue
+            if len(self.steps) >= MAX_INSTRUCTIONS:
+                raise NotCompiled(f"more than {MAX_INSTRUCTIONS} instructions")
+            step = self.steps[pc] = self._step(self.code.at(pc))
+            todo += self._follow(step)
+
+    def _step(self, op: Op) -> Step:
+        i = op.instruction
+        if op.error is not None or op.missing is not None or i is None or i.form is None:
+            return Step(op, 0, None)
+        trace = trace_of(i.form, i.word)
+        step = Step(op, i.word, trace)
+        if "guard" in i.form.control and not op.never:
+            guard = bind_control(i.form, "guard", i.word)
+            holds = guard.holds() if guard is not None else None
+            step.guard = None if holds is None or holds.op == "const" else holds
+        requests = trace.of_kind("control")
+        if requests:
+            if len(requests) > 1 or requests[0].name not in SUPPORTED_CONTROL:
+                return Step(op, 0, None)
+            step.control = requests[0].name
+            if step.control in ("bra", "call", "prebrk", "joinat", "preret"):
+                step.target = uniform_number(requests[0].args[0], i.word)
+        if not self._plain_effects(trace):
+            return Step(op, 0, None)
+        self._places(step)
+        return step
+
+    @staticmethod
+    def _plain_effects(trace: Trace) -> bool:
+        for e in trace.effects:
+            if e.kind == "trap" or (e.kind in ("load", "store", "atomic") and e.name not in _SPACES):
+                return False
+        return all(n.attr[0] in SUPPORTED_MACHINE for n in _nodes(trace) if n.op == "machine")
+
+    def _places(self, step: Step) -> None:
+        assert step.trace is not None
+        roots = [] if step.guard is None else [step.guard]
+        for n in _nodes(step.trace, roots):
+            if n.op == "read":
+                if not n.args[0].uniform:
+                    raise NotCompiled(f"a register numbered by a lane value at {step.pc:#x}")
+                step.reads.add((n.attr, uniform_number(n.args[0], step.word)))
+        for e in step.trace.of_kind("write"):
+            place = e.name, uniform_number(e.args[0], step.word)
+            step.writes.add(place)
+            if step.conditional or e.when is not None:
+                step.reads.add(place)
+
+    def _follow(self, step: Step) -> list[int]:
+        op, out = step.op, step.successors
+        if op.join:
+            self.leaders.add(op.pc)
+            self.resumable.add(op.pc)
+        if step.trace is None:
+            self.leaders.add(op.pc)
+            return []
+        c = step.control
+        if step.target is not None:
+            self.leaders.add(step.target)
+            if c in ("call", "prebrk", "joinat", "preret"):
+                self.resumable.add(op.following if c == "call" else step.target)
+            out.append(step.target)
+        ends = (c in ("bra", "ret", "brk") and not step.conditional) or c == "trap"
+        ends = ends or (op.exit and c != "bra")
+        if c or op.exit or op.join:
+            self.leaders.add(op.following)
+        if c in ("bar", "call", "quadon", "quadpop") or (c == "bra" and step.conditional):
+            self.resumable.add(op.following)
+        if not ends:
+            out.append(op.following)
+        return out
+
+    def _liveness(self) -> None:
+        """Registers that may still be read, before each instruction, for any lane."""
+        parked = [pc for pc in self.resumable if pc in self.steps]
+        changed = True
+        while changed:
+            changed = False
+            waiting: set[Place] = set()
+            for pc in parked:
+                waiting |= self.steps[pc].live
+            for pc in reversed(self.order):
+                s = self.steps[pc]
+                after = set[Place]()
+                for n in s.successors:
+                    if n in self.steps:
+                        after |= self.steps[n].live
+                if s.op.join or s.op.exit or s.control in ("ret", "brk", "bra", "quadpop"):
+                    after |= waiting
+                new = s.reads | (after - s.writes)
+                if new != s.live:
+                    s.live = new
+                    changed = True
+
+    @property
+    def places(self) -> set[Place]:
+        """Every register the kernel names."""
+        out: set[Place] = set()
+        for s in self.steps.values():
+            out |= s.reads | s.writes
+        return out
+
+    @property
+    def has_atomics(self) -> bool:
+        """Whether the order of blocks can be seen in results."""
+        return any(s.trace is not None and s.trace.of_kind("atomic") for s in self.steps.values())
+
+
+_SPACES = {"s", "l", *(f"c{i}" for i in range(16)), *(f"g{i}" for i in range(16))}
+
+
+def _nodes(trace: Trace, roots: list[Value] | None = None) -> list[Value]:
+    """All nodes the effects hang on."""
+    from isakit.engine.graph import postorder
+
+    seen: set[int] = set()
+    out: list[Value] = []
+    values = list(roots or [])
+    for e in trace.effects:
+        values += [*e.args, *([] if e.when is None else [e.when])]
+    for v in values:
+        out += postorder(v, seen)
+    return out

@@ -1,0 +1,72 @@
+"""Where compiled code keeps things in memory: the state of a warp, the context of a worker.
+
+The same layout serves every tier, so that a warp can go on in another one wherever it stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# --- the state of a warp: byte offsets ----------------------------------------------------------------------
+PC = 0  # i32: where it goes on
+ACTIVE = 4  # i32 mask
+BROKE = 8
+RETURNED = 12
+EXITED = 16
+DEPTH = 20  # i32: entries on the divergence stack
+STATUS = 24  # i32, one of the values below
+BARRIER = 28  # i32: the barrier it waits at
+THREADS = 32  # i64: thread instructions executed
+ISSUED = 40  # i64: warp instructions executed
+NUMBER = 48  # i32: warp in its block
+CONDITIONS = 64  # 16 x i32: flag masks, $c0 Z S C O, $c1 ...
+ADDRESSES = 128  # 8 x 32 x i32
+REGISTERS = ADDRESSES + 8 * 128
+
+READY, WAITING, FINISHED, STOPPED, INTERRUPTED = range(5)
+"""STOPPED: something happens at PC that compiled code does not do (a fault, an unknown target)."""
+
+ENTRY_BYTES = 8  # stack entry: u32 pc | kind << 24, u32 mask
+
+# --- the context of a worker: slots of 8 bytes --------------------------------------------------------------
+SLOTS = (
+    "memory", "thread_count", "warp_count", "ranges", "range_count", "shared", "shared_limit", "local",
+    "local_limit", "stop", "physid", "clock_step", "sites", "remaining", "warps", "barriers", "first_registers", "masks",
+    "header", "header_bytes", "grid_x", "state", "state_bytes", "physid_all", "barrier_mask", "entry", "halted_warp",
+    *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),
+)  # fmt: skip
+SLOT = {name: 8 * i for i, name in enumerate(SLOTS)}
+CONTEXT_BYTES = 8 * len(SLOTS)
+
+
+@dataclass(frozen=True)
+class StateLayout:
+    """Sizes that depend on the kernel: allocated registers and stack entries."""
+
+    registers: int
+    stack_entries: int
+
+    @property
+    def stack(self) -> int:
+        """Offset of the divergence stack."""
+        return REGISTERS + 128 * self.registers
+
+    @property
+    def size(self) -> int:
+        """Bytes of a warp's state, a multiple of 64."""
+        return -(-(self.stack + ENTRY_BYTES * self.stack_entries) // 64) * 64
+
+
+def register(n: int) -> int:
+    """Offset of $rN."""
+    return REGISTERS + 128 * n
+
+
+def address(n: int) -> int:
+    """Offset of $aN."""
+    return ADDRESSES + 128 * n
+
+
+def flag(n: int, bit: int) -> int:
+    """Offset of the lane mask of one flag of $cN."""
+    return CONDITIONS + 16 * n + 4 * bit

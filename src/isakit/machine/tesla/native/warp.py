@@ -1,0 +1,447 @@
+"""The function that runs one warp of a kernel: every block twice, for a full warp and for some of its lanes.
+
+Registers are SSA values between the places where a warp may stop (barriers, faults, interrupts); the divergence stack
+is in memory and works as `machine.tesla.stack` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from isakit.engine.graph import Plan
+from isakit.engine.llvm import EMBEDDED, PORTABLE, Body, Host, Module, Ref, ValueLowering
+from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.native import layout
+from isakit.machine.tesla.native.access import Access
+from isakit.machine.tesla.native.flow import Flow, Place, Step
+from isakit.machine.tesla.native.layout import SLOT, StateLayout
+from isakit.machine.tesla.native.transfer import Transfers
+from isakit.sem.trace import Effect
+from isakit.sem.value import Value
+
+V32, V1 = "<32 x i32>", "<32 x i1>"
+TRUE = "splat (i1 true)"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What of a launch is built into the code; everything else is looked up in the context."""
+
+    registers: int
+    flags: frozenset[str]
+    windows: tuple[tuple[int, object], ...]
+    banks: frozenset[int]
+    has_local: bool
+    stack_entries: int
+    clock_step: int
+
+    @classmethod
+    def of(cls, launch: Launch) -> Facts:
+        """The facts of a launch."""
+        return cls(
+            launch.code.registers,
+            launch.flags,
+            tuple(sorted(launch.windows.items())),
+            frozenset(launch.constants),
+            launch.local_limit > 0,
+            launch.choices.stack_entries,
+            launch.choices.clock_step,
+        )
+
+
+class WarpCode:
+    """Generates `i32 @run_warp(ptr %ctx, ptr %ws)`, which returns a status of `layout`."""
+
+    def __init__(self, flow: Flow, facts: Facts, host: Host) -> None:
+        self.flow, self.facts, self.host = flow, facts, host
+        self.module = Module(32)
+        self.body = Body(self.module)
+        self.state = StateLayout(facts.registers, facts.stack_entries)
+        self.natives = EMBEDDED if host.embedded else PORTABLE
+        self.full = False
+        self.mask32 = "-1"
+        self.mask = TRUE
+        self._slots: dict[str, str] = {}
+        self._scratch: list[str] = []
+        self.block_sizes: dict[int, int] = {}
+        self.executed = 0
+        self.access = Access(self)
+        self.transfer = Transfers(self)
+        self._stops: list[tuple[str, Step, int]] = []
+        self._places = sorted(p for p in flow.places if p[0] != "r" or p[1] < facts.registers)
+
+    # --- small pieces ---------------------------------------------------------------------------------------
+    def state_pointer(self, offset: int) -> str:
+        """Pointer into the warp's state."""
+        return self.body(f"getelementptr i8, ptr %ws, i64 {offset}")
+
+    def slot(self, name: str, ty: str = "i64") -> str:
+        """A value of the context, loaded at the start of the function."""
+        key = f"%ctx_{name}_{ty}"
+        self._slots.setdefault(
+            key,
+            f"  {key}_p = getelementptr i8, ptr %ctx, i64 {SLOT[name]}\n"
+            f"  {key} = load {ty}, ptr {key}_p, !invariant.load !1",
+        )
+        return key
+
+    def scratch(self, name: str, ty: str) -> None:
+        """A variable for one use."""
+        self._scratch.append(f"  {name} = alloca {ty}, align 64")
+
+    def variable(self, place: Place, part: int = 0) -> str:
+        """The alloca of a register, or of one flag of a $c register."""
+        file, n = place
+        return f"%{file}{n}f{part}" if file == "c" else f"%{file}{n}"
+
+    def load32(self, name: str) -> str:
+        """The value of an i32 variable."""
+        return self.body(f"load i32, ptr %{name}")
+
+    def store32(self, value: str, name: str) -> None:
+        """Set an i32 variable."""
+        self.body.do(f"store i32 {value}, ptr %{name}")
+
+    def as_mask(self, m32: str) -> str:
+        """An i32 mask as lane bools."""
+        return TRUE if m32 == "-1" else self.body(f"bitcast i32 {m32} to {V1}")
+
+    def as_bits(self, mask: str) -> str:
+        """Lane bools as an i32."""
+        return "-1" if mask == TRUE else self.body(f"bitcast {V1} {mask} to i32")
+
+    def both(self, a: str, b: str) -> str:
+        """a and b, of lane bools."""
+        return b if a == TRUE else a if b == TRUE else self.body(f"and {V1} {a}, {b}")
+
+    def goto(self, pc: int) -> None:
+        """Continue at a block, in the version for the present mask."""
+        if pc not in self.flow.leaders:
+            raise AssertionError(f"{pc:#x} does not start a block")
+        m = self.load32("mask")
+        full = self.body(f"icmp eq i32 {m}, -1")
+        self.body.do(f"br i1 {full}, label %F{pc}, label %M{pc}")
+
+    def stay(self, pc: int) -> None:
+        """Continue at a block without a change of the mask."""
+        self.body.do(f"br label %{'F' if self.full else 'M'}{pc}")
+
+    # --- the function ---------------------------------------------------------------------------------------
+    def generate(self) -> str:
+        """The whole module text, without the driver."""
+        b = self.body
+        leaders = [pc for pc in self.flow.order if pc in self.flow.leaders]
+        for version in ("F", "M"):
+            for k, pc in enumerate(leaders):
+                following = leaders[k + 1] if k + 1 < len(leaders) else None
+                self._block(version == "F", pc, following)
+        self.transfer.shared_blocks()
+        for label, step, executed in self._stops:
+            b.label(label)
+            self._stop_here(step, executed)
+        text = b.text()
+        self.module.add(
+            f"define internal i32 @run_warp(ptr noalias %ctx, ptr noalias %ws) nounwind noinline {{\n"
+            f"{self._entry()}\n{text}\n}}"
+        )
+        return str(self.module)
+
+    def _entry(self) -> str:
+        """Variables, and where to start. Emitted last, because it knows what the code looks up in the context."""
+        b = Body(self.module)
+        b._count = 1_000_000  # names must not meet those of the body
+        b.label("entry")
+        for name in ("mask", "broke", "returned", "exited", "depth", "next"):
+            b.do(f"%{name} = alloca i32")
+        b.do("%issued = alloca i64")
+        b.do("%threads = alloca i64")
+        for place in self._places:
+            ty = V1 if place[0] == "c" else V32
+            for part in range(4 if place[0] == "c" else 1):
+                b.do(f"{self.variable(place, part)} = alloca {ty}, align 64")
+        b.lines += self._scratch
+        b.lines += self._slots.values()
+        saved, self.body = self.body, b
+        for name, offset in self._controls():
+            b.do(f"store i32 {b(f'load i32, ptr {self.state_pointer(offset)}')}, ptr %{name}")
+        for name, offset in (("issued", layout.ISSUED), ("threads", layout.THREADS)):
+            b.do(f"store i64 {b(f'load i64, ptr {self.state_pointer(offset)}')}, ptr %{name}")
+        for place in self._places:
+            self._restore(place)
+        pc = b(f"load i32, ptr {self.state_pointer(layout.PC)}")
+        starts = sorted(self.flow.resumable & set(self.flow.steps))
+        b.do(f"switch i32 {pc}, label %unknown [ " + " ".join(f"i32 {p}, label %R{p}" for p in starts) + " ]")
+        for p in starts:
+            b.label(f"R{p}")
+            self.goto(p)
+        b.label("unknown")
+        b.do(f"ret i32 {layout.STOPPED}")
+        self.body = saved
+        return b.text()
+
+    @staticmethod
+    def _controls() -> Iterable[tuple[str, int]]:
+        return (
+            ("mask", layout.ACTIVE),
+            ("broke", layout.BROKE),
+            ("returned", layout.RETURNED),
+            ("exited", layout.EXITED),
+            ("depth", layout.DEPTH),
+        )
+
+    # --- state in memory ------------------------------------------------------------------------------------
+    def _restore(self, place: Place) -> None:
+        b, (file, n) = self.body, place
+        if file == "c":
+            for bit in range(4):
+                m = b(f"load i32, ptr {self.state_pointer(layout.flag(n, bit))}")
+                b.do(f"store {V1} {b(f'bitcast i32 {m} to {V1}')}, ptr {self.variable(place, bit)}")
+            return
+        offset = layout.register(n) if file == "r" else layout.address(n)
+        v = b(f"load {V32}, ptr {self.state_pointer(offset)}, align 4")
+        b.do(f"store {V32} {v}, ptr {self.variable(place)}")
+
+    def _save_place(self, place: Place) -> None:
+        b, (file, n) = self.body, place
+        if file == "c":
+            for bit in range(4):
+                m = b(f"bitcast {V1} {b(f'load {V1}, ptr {self.variable(place, bit)}')} to i32")
+                b.do(f"store i32 {m}, ptr {self.state_pointer(layout.flag(n, bit))}")
+            return
+        offset = layout.register(n) if file == "r" else layout.address(n)
+        v = b(f"load {V32}, ptr {self.variable(place)}")
+        b.do(f"store {V32} {v}, ptr {self.state_pointer(offset)}, align 4")
+
+    def save(self, pc: str, places: Iterable[Place], uncounted: int = 0) -> None:
+        """Write the warp's state to memory: registers that may still be read, masks, counts, where to go on.
+
+        `uncounted` instructions of the running block were counted but not executed.
+        """
+        b = self.body
+        for place in sorted(places):
+            if place in self._places:
+                self._save_place(place)
+        for name, offset in self._controls():
+            b.do(f"store i32 {self.load32(name)}, ptr {self.state_pointer(offset)}")
+        issued, threads = b("load i64, ptr %issued"), b("load i64, ptr %threads")
+        if uncounted:
+            issued = b(f"sub i64 {issued}, {uncounted}")
+            lanes = b(f"mul i64 {self._active_count()}, {uncounted}")
+            threads = b(f"sub i64 {threads}, {lanes}")
+        b.do(f"store i64 {issued}, ptr {self.state_pointer(layout.ISSUED)}")
+        b.do(f"store i64 {threads}, ptr {self.state_pointer(layout.THREADS)}")
+        b.do(f"store i32 {pc}, ptr {self.state_pointer(layout.PC)}")
+
+    def finish(self, status: int) -> None:
+        """Return to the driver."""
+        self.body.do(f"store i32 {status}, ptr {self.state_pointer(layout.STATUS)}")
+        self.body.do(f"ret i32 {status}")
+
+    def _active_count(self) -> str:
+        f = self.module.declare("llvm.ctpop.i32", "i32 @(i32)")
+        count = self.body(f"call i32 {f}(i32 {self.load32('mask')})")
+        return self.body(f"zext i32 {count} to i64")
+
+    def stop(self, step: Step, bad: str) -> None:
+        """Leave compiled code before this instruction where the i1 `bad` is set."""
+        label, on = self.body.fresh("stop"), self.body.fresh("on")
+        self.body.do(f"br i1 {bad}, label %{label}, label %{on}, !prof !0")
+        self.body.label(on)
+        self._stops.append((label, step, self.executed))
+
+    def _stop_here(self, step: Step, executed: int) -> None:
+        self.save(str(step.pc), step.live | step.reads, self.block_sizes[step.pc] - executed)
+        self.finish(layout.STOPPED)
+
+    # --- blocks ---------------------------------------------------------------------------------------------
+    def _block(self, full: bool, pc: int, following: int | None) -> None:
+        b = self.body
+        self.full = full
+        b.label(f"{'F' if full else 'M'}{pc}")
+        steps = self._steps_of(pc, following)
+        first = steps[0]
+        if first.trace is None:
+            self._stops.append((f"{'F' if full else 'M'}{pc}x", first, 0))
+            self.block_sizes[first.pc] = 0
+            b.do(f"br label %{'F' if full else 'M'}{pc}x")
+            return
+        if first.op.join:
+            self.transfer.join(first)
+        self.mask32 = "-1" if full else self.load32("mask")
+        self.mask = self.as_mask(self.mask32)
+        self._count(len(steps))
+        for k, step in enumerate(steps):
+            self.executed = k
+            self.block_sizes[step.pc] = len(steps)
+            if self._instruction(step, k):
+                return
+        last = steps[-1]
+        self.stay(last.op.following)
+
+    def _steps_of(self, pc: int, following: int | None) -> list[Step]:
+        out: list[Step] = []
+        while pc in self.flow.steps and (not out or pc not in self.flow.leaders):
+            step = self.flow.steps[pc]
+            out.append(step)
+            if step.trace is None or step.control or step.op.exit:
+                break
+            pc = step.op.following
+        return out
+
+    def _count(self, n: int) -> None:
+        b = self.body
+        issued = b("load i64, ptr %issued")
+        b.do(f"store i64 {b(f'add i64 {issued}, {n}')}, ptr %issued")
+        lanes = str(32 * n) if self.full else b(f"mul i64 {self._active_count()}, {n}")
+        threads = b("load i64, ptr %threads")
+        b.do(f"store i64 {b(f'add i64 {threads}, {lanes}')}, ptr %threads")
+
+    # --- instructions ---------------------------------------------------------------------------------------
+    def _instruction(self, step: Step, index: int) -> bool:
+        """Emit one instruction; returns whether it ends the block."""
+        assert step.trace is not None
+        roots = [v for e in step.trace.effects for v in (*e.args, *((e.when,) if e.when is not None else ()))]
+        if step.guard is not None:
+            roots.append(step.guard)
+        # A value of more than 64 bits is only ever stored or taken apart: give the plan its pieces.
+        plan = Plan([p for v in roots for p in _pieces(v)], wide=False)
+        low = ValueLowering(self.body, lambda v: self._leaf(step, low, v), self.natives)
+        executing, partial = self.mask, not self.full
+        if step.guard is not None:
+            holds = low.splat(low.value(plan.canonical(step.guard)))
+            executing, partial = self.both(self.mask, holds.text), True
+        if step.op.never:
+            executing, partial = "zeroinitializer", True
+        request = None
+        if not step.op.dropped or step.control:
+            request = self._effects(step, plan, low, executing, partial)
+        if step.control or step.op.exit:
+            return self.transfer.perform(step, request, low, plan, executing)
+        return False
+
+    def _effects(self, step: Step, plan: Plan, low: ValueLowering, executing: str, partial: bool) -> Effect | None:
+        assert step.trace is not None
+        writes: list[tuple[Effect, Ref, str, bool]] = []
+        request = None
+        for e in step.trace.effects:
+            lanes, some = executing, partial
+            if e.when is not None:
+                when = low.splat(low.value(plan.canonical(e.when)))
+                lanes, some = self.both(executing, when.text), True
+            if e.kind == "load":
+                self.access.load(step, e, plan, low, lanes, some)
+            elif e.kind == "store":
+                self.access.store(step, e, plan, low, lanes, some)
+            elif e.kind == "atomic":
+                self.access.atomic(step, e, plan, low, lanes)
+            elif e.kind == "write":
+                writes.append((e, low.value(plan.canonical(e.args[1])), lanes, some))
+            elif e.kind == "control":
+                request = e
+        for e, value, lanes, some in writes:
+            self._write(step, e, low, value, lanes, some)
+        return request
+
+    def _write(self, step: Step, e: Effect, low: ValueLowering, value: Ref, lanes: str, some: bool) -> None:
+        from isakit.machine.tesla.code import uniform_number
+
+        n = uniform_number(e.args[0], step.word)
+        place = e.name, n
+        if (e.name == "r" and n >= self.facts.registers) or (e.name == "a" and n == 0):
+            return
+        if e.name == "c":
+            value = low.splat(low.resize(value, 4))
+            for bit in range(4):
+                shifted = low.op("lshr", value, low.constant(bit, 4)) if bit else value
+                self._assign(self.variable(place, bit), V1, low.resize(shifted, 1).text, lanes, some)
+            return
+        self._assign(self.variable(place), V32, low.splat(low.resize(value, 32)).text, lanes, some)
+
+    def _assign(self, variable: str, ty: str, value: str, lanes: str, some: bool) -> None:
+        b = self.body
+        if some:
+            value = b(f"select {V1} {lanes}, {ty} {value}, {ty} {b(f'load {ty}, ptr {variable}')}")
+        b.do(f"store {ty} {value}, ptr {variable}")
+
+    # --- leaves ---------------------------------------------------------------------------------------------
+    def _leaf(self, step: Step, low: ValueLowering, v: Value) -> Ref:
+        if v.op == "param":
+            return low.constant(v.attr.get(step.word), v.width)
+        if v.op == "read":
+            return self._read(step, low, v)
+        if v.op == "half":
+            return self.access.halves[id(v.args[0])][v.attr]
+        if v.op == "machine":
+            name, attrs = v.attr
+            return getattr(self, f"_machine_{name}")(step, low, v, **dict(attrs))
+        raise AssertionError(f"no lowering for {v.op}")
+
+    def _read(self, step: Step, low: ValueLowering, v: Value) -> Ref:
+        from isakit.machine.tesla.code import uniform_number
+
+        b, n = self.body, uniform_number(v.args[0], step.word)
+        place = v.attr, n
+        if (place[0] == "r" and n >= self.facts.registers) or (place[0] == "a" and n == 0):
+            return low.constant(0, v.width)
+        if place[0] == "c":
+            total: Ref | None = None
+            for bit in range(4):
+                one = low.resize(Ref(b(f"load {V1}, ptr {self.variable(place, bit)}"), 1), 4)
+                one = low.op("shl", one, low.constant(bit, 4)) if bit else one
+                total = one if total is None else low.op("or", total, one)
+            assert total is not None
+            return low.resize(total, v.width)
+        return low.resize(Ref(b(f"load {V32}, ptr {self.variable(place)}"), 32), v.width)
+
+    def _machine_lane(self, step: Step, low: ValueLowering, v: Value) -> Ref:
+        return Ref("<" + ", ".join(f"i32 {j}" for j in range(32)) + ">", 32)
+
+    def _machine_mp_flag(self, step: Step, low: ValueLowering, v: Value, name: str) -> Ref:
+        return low.constant(int(name in self.facts.flags), v.width)
+
+    def _machine_vote(self, step: Step, low: ValueLowering, v: Value, kind: str) -> Ref:
+        b = self.body
+        holds = self.as_bits(low.splat(low.value(v.args[0])).text)
+        if kind == "any":
+            some = b(f"and i32 {holds}, {self.mask32}")
+            return Ref(b(f"icmp ne i32 {some}, 0"), 1, True)
+        missing = b(f"and i32 {b(f'xor i32 {holds}, -1')}, {self.mask32}")
+        return Ref(b(f"icmp eq i32 {missing}, 0"), 1, True)
+
+    def _machine_quad(self, step: Step, low: ValueLowering, v: Value) -> Ref:
+        value, selector = low.splat(low.value(v.args[0])), v.args[1]
+        b, vector = self.body, self.module.vector(v.width)
+        if selector.uniform:
+            from isakit.machine.tesla.code import uniform_number
+
+            n = uniform_number(selector, step.word) & 3
+            index = f"{V32} <" + ", ".join(f"i32 {(j & ~3) | n}" for j in range(32)) + ">"
+            return Ref(b(f"shufflevector {vector} {value.text}, {vector} poison, {index}"), v.width)
+        wanted = low.op("and", low.splat(low.resize(low.value(selector), 32)), low.constant(3, 32))
+        out: Ref | None = None
+        for n in range(4):
+            index = f"{V32} <" + ", ".join(f"i32 {(j & ~3) | n}" for j in range(32)) + ">"
+            of_n = Ref(b(f"shufflevector {vector} {value.text}, {vector} poison, {index}"), v.width)
+            hit = low.op("icmp eq", wanted, low.constant(n, 32), 1)
+            out = of_n if out is None else low.select(hit, of_n, out)
+        assert out is not None
+        return out
+
+    def _machine_sr(self, step: Step, low: ValueLowering, v: Value, n: int) -> Ref:
+        b = self.body
+        if n == 0:
+            number = b(f"zext i32 {b(f'load i32, ptr {self.state_pointer(layout.NUMBER)}')} to i64")
+            p = b(f"getelementptr {V32}, ptr {self.slot('physid', 'ptr')}, i64 {number}")
+            return Ref(b(f"load {V32}, ptr {p}, align 4"), 32)
+        if n == 1:
+            before = self.block_sizes[step.pc] - self.executed
+            counted = b("load i64, ptr %issued")
+            issued = b(f"sub i64 {counted}, {before}")
+            return Ref(b(f"trunc i64 {b(f'mul i64 {issued}, {self.facts.clock_step}')} to i32"), 32, True)
+        return low.constant(0x20 if n == 3 else 0, 32)
+
+
+def _pieces(v: Value) -> list[Value]:
+    """A value as values of at most 64 bits."""
+    return [v] if v.width <= 64 else [v.bits(k, 64) for k in range(0, v.width, 64)]
