@@ -203,7 +203,7 @@ def decoded(chip: str, words: tuple[int, ...]) -> Any:
 def registers_written(chip: str, words: tuple[int, ...]) -> tuple[str, ...]:
     """Names of the general purpose registers the instruction writes; `red` has no result."""
     i = decoded(chip, words)
-    return () if i.mnemonic == "red" else tuple(n for n in i.writes if n.startswith("$r"))
+    return tuple(n for n in i.writes if n.startswith("$r"))
 
 
 @cache

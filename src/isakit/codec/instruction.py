@@ -136,7 +136,7 @@ class Instruction:
         if form is None or self.error is not None:
             return ()
         outputs = self.decoder.isa.outputs
-        names = [r for n, p in form.parts.items() if (n in outputs) == output for r in p.registers(self.word)]
+        names = [r for n, p in form.parts.items() for r in p.accesses(self.word, n in outputs)[int(output)]]
         return tuple(dict.fromkeys(names))
 
     def explain(self) -> Explanation:

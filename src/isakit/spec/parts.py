@@ -155,6 +155,14 @@ class Part:
         """Names of the registers the operand touches (itself and address registers)."""
         return []
 
+    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
+        """(registers read, registers written) where the operand is a result (`output`) or a source.
+
+        Kinds with an address override this: what forms the address of a result is read.
+        """
+        names = self.registers(word)
+        return ([], names) if output else (names, [])
+
     # Python source of expressions in the variable `w`, from which the codec compiles its fast paths. `keep` stores an
     # object in the compiled function's namespace and returns its name. The defaults call the methods above.
 
@@ -760,6 +768,10 @@ class Choice(Part):
         p = self.pick(word)
         return [] if p is None else p.registers(word)
 
+    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
+        p = self.pick(word)
+        return ([], []) if p is None else p.accesses(word, output)
+
 
 def _or_sources(sources: Sequence[str]) -> str:
     """OR of integer expressions, constants folded."""
@@ -873,3 +885,7 @@ class Seq(Part):
 
     def registers(self, word: int) -> list[str]:
         return [r for p in self.parts for r in p.registers(word)]
+
+    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
+        both = [p.accesses(word, output) for p in self.parts]
+        return [r for reads, _ in both for r in reads], [w for _, writes in both for w in writes]

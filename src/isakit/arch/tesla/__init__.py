@@ -4,4 +4,17 @@
 from isakit.arch.tesla import atomics, control, convert, data, float32, float64, graphics, integer, memory, sfu, texture
 from isakit.arch.tesla.tesla import tesla
 
-__all__ = ["atomics", "control", "convert", "data", "float32", "float64", "graphics", "integer", "memory", "sfu", "tesla", "texture"]
+__all__ = [
+    "atomics",
+    "control",
+    "convert",
+    "data",
+    "float32",
+    "float64",
+    "graphics",
+    "integer",
+    "memory",
+    "sfu",
+    "tesla",
+    "texture",
+]

@@ -60,6 +60,9 @@ class GlobalMemory(Part):
     def registers(self, word: int) -> list[str]:
         return [f"$r{self.address.get(word)}"]
 
+    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
+        return self.registers(word), []
+
     def text_source(self, keep: Keep) -> str:
         return f"f' g{{{self.bank.expression()}}}[$r{{{self.address.expression()}}}]'"
 

@@ -548,6 +548,9 @@ class Memory(Part):
         a = self.address.get(word) if self.address is not None else 0
         return [f"$a{a}"] if a else []
 
+    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
+        return self.registers(word), self.registers(word) if self._incremented(word) else []
+
     def text_source(self, keep: Keep) -> str:
         lead = " " + (self.mode + " " if self.mode else "") + self.space
         bank = f"{{{self.bank.expression()}}}" if self.bank is not None else ""

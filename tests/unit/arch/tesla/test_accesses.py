@@ -1,0 +1,28 @@
+"""Which registers an instruction reads and writes, as the decoded instruction tells it."""
+
+from __future__ import annotations
+
+import pytest
+
+import isakit
+
+
+@pytest.mark.parametrize(
+    ("text", "reads", "writes"),
+    [
+        ("red add u32 g14[$r4] $r5", {"$r4", "$r5"}, set()),
+        ("st b32 s[$a1+0x4] $r1", {"$a1", "$r1"}, set()),
+        ("st b32 s[$a1++0x4] $r1", {"$a1", "$r1"}, {"$a1"}),
+        ("mov b32 $r1 b32 s[$a1++0x4]", {"$a1"}, {"$a1", "$r1"}),
+        ("ld b64 $r2d g14[$r5]", {"$r5"}, {"$r2d"}),
+        ("st b64 g14[$r5] $r2d", {"$r5", "$r2d"}, set()),
+        ("(e $c1) add rn f32 $c0 $r1 $r2 c1[$a2+0x4]", {"$c1", "$r2", "$a2"}, {"$c0", "$r1"}),
+        ("slct b32 # $r1 $r2 f32 $r3", {"$r1", "$r2", "$r3"}, set()),
+        ("add f32 $r6 (mul $r1 $r2) $r6", {"$r1", "$r2", "$r6"}, {"$r6"}),
+        ("texsize all $r0:#:$r1:# $t3 $s2 $r0", {"$t3", "$s2", "$r0"}, {"$r0", "$r1"}),
+        ("vote any $c1", set(), {"$c1"}),
+    ],
+)
+def test_reads_and_writes(text, reads, writes) -> None:
+    i = next(iter(isakit.isa("tesla", "gt200").assemble(text)))
+    assert (set(i.reads), set(i.writes)) == (reads, writes)
