@@ -1,0 +1,113 @@
+"""`--arg` of `isakit run`: texts to numbers and arrays, and what comes back."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from isakit.errors import IsakitError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FORMS = "i32:5 f32:2.5 in:x.npy out:f32:1024[:y.npy] inout:x.npy[:y.npy] zeros:f32:1024"
+TYPES = {
+    "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64",
+    "u64": "uint64", "f16": "float16", "f32": "float32", "f64": "float64",
+    "s8": "int8", "s16": "int16", "s32": "int32", "s64": "int64",
+    "b8": "uint8", "b16": "uint16", "b32": "uint32", "b64": "uint64",
+}  # fmt: skip
+_MAX_ELEMENTS = 1 << 30
+
+
+@dataclass
+class Argument:
+    """An argument as given: `value` goes to the kernel; what it wrote is shown or saved when `returned`."""
+
+    spec: str
+    kind: str
+    value: Any
+    returned: bool = False
+    path: Path | None = None
+
+
+def parse(spec: str) -> Argument:
+    """An argument from its text. Raises click.BadParameter for a text, IsakitError for a file that is wrong."""
+    kind, _, rest = spec.partition(":")
+    if kind in TYPES:
+        return Argument(spec, kind, _number(spec, kind, rest))
+    if kind in ("out", "zeros"):
+        dtype, _, tail = rest.partition(":")
+        shape, _, path = tail.partition(":")
+        if kind == "zeros" and path:
+            raise _bad(spec)
+        return Argument(spec, kind, _zeros(spec, dtype, shape), kind == "out", Path(path) if path else None)
+    if kind == "in" and rest:
+        return Argument(spec, kind, _load(rest))
+    if kind == "inout" and rest:
+        source, _, path = rest.partition(":")
+        return Argument(spec, kind, _load(source), True, Path(path) if path else None)
+    raise _bad(spec)
+
+
+def _bad(spec: str, why: str = "") -> click.BadParameter:
+    return click.BadParameter(f"{spec!r}: {why or f'the forms are {FORMS}'}", param_hint="--arg")
+
+
+def _number(spec: str, kind: str, text: str) -> Any:
+    import numpy as np
+
+    dtype = np.dtype(TYPES[kind])
+    try:
+        if dtype.kind == "f":
+            return dtype.type(float(text))
+        value = int(text, 0)
+    except ValueError:
+        raise _bad(spec, f"{text!r} is not a number") from None
+    bits = dtype.itemsize * 8
+    if not -(1 << bits - 1) <= value < 1 << bits:
+        raise _bad(spec, f"{text} does not fit {bits} bits")
+    return np.array(value & (1 << bits) - 1, np.dtype(f"uint{bits}")).view(dtype)[()]
+
+
+def _zeros(spec: str, dtype: str, shape: str) -> NDArray[Any]:
+    import numpy as np
+
+    if dtype not in TYPES:
+        raise _bad(spec, f"{dtype!r} is no type; there are {' '.join(TYPES)}")
+    try:
+        sizes = [int(n, 0) for n in shape.replace(",", "x").split("x")] if shape else []
+    except ValueError:
+        sizes = []
+    if not sizes or min(sizes) < 0 or math.prod(sizes) > _MAX_ELEMENTS:
+        raise _bad(spec, f"{shape!r} is no size such as 1024 or 32x32")
+    return np.zeros(sizes, TYPES[dtype])
+
+
+def _load(path: str) -> NDArray[Any]:
+    import numpy as np
+
+    try:
+        loaded: Any = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as e:
+        raise IsakitError(f"{path} is not a NumPy array file: {e}") from e
+    if not isinstance(loaded, np.ndarray):
+        raise IsakitError(f"{path} holds several arrays; save one with numpy.save")
+    return np.ascontiguousarray(cast("NDArray[Any]", loaded))
+
+
+def plain(array: NDArray[Any]) -> Any:
+    """An array as nested lists for JSON; numbers JSON does not have become texts."""
+    if array.dtype.kind == "f":
+        return _finite(array.tolist())
+    return array.tolist()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_finite(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
+    return value if math.isfinite(value) else str(value)

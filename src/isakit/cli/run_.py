@@ -1,0 +1,220 @@
+"""`isakit run`."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from isakit.cli.arguments import FORMS, Argument, parse, plain
+from isakit.cli.common import echo_json, isa_option, json_option, read_bytes, shown, variant_option
+from isakit.errors import FormatError, IsakitError, MachineFault
+
+if TYPE_CHECKING:
+    from isakit.asm import Program
+    from isakit.modules import Module
+
+_SOURCE = re.compile(rb"^[ \t]*\.(kernel|isa|program|regs|param)\b", re.MULTILINE)
+
+
+class Dims(click.ParamType[tuple[int, ...]] if TYPE_CHECKING else click.ParamType):
+    """One to `most` positive numbers with commas between them."""
+
+    name = "dims"
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        try:
+            dims = tuple(int(n, 0) for n in str(value).split(","))
+        except ValueError:
+            dims = ()
+        if not 1 <= len(dims) <= self.most or min(dims) < 1:
+            self.fail(f"{value!r}: give 1 to {self.most} positive numbers with commas between them", param, ctx)
+        return dims
+
+
+@click.command(
+    "run",
+    epilog=f"""\b
+Examples:
+  isakit run kernel.cubin --kernel saxpy --grid 4 --block 256 --arg inout:y.npy --arg in:x.npy --arg f32:2.0
+  isakit run saxpy.s --grid 1 --block 32 --arg out:f32:32 --stats
+\b
+An argument is one of: {FORMS}
+A shader takes arrays by name: --arg position=in:p.npy. Microcode takes none.""",
+)
+@click.option("--kernel", metavar="NAME", help="The kernel, where the file has several.")
+@click.option("--grid", type=Dims(2), default="1", metavar="X[,Y]", help="Blocks.  [default: 1]")
+@click.option("--block", type=Dims(3), default="1", metavar="X[,Y[,Z]]", help="Threads of a block.  [default: 1]")
+@click.option("--arg", "specs", multiple=True, metavar="SPEC", help="An argument of the kernel; see below.")
+@click.option("--chip", default="gt200", metavar="CHIP", help="The simulated chip.  [default: gt200]")
+@click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")
+@click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
+@click.option("--threads", type=click.IntRange(1), help="Threads of the llvm engine.  [default: all cores]")
+@click.option("--registers", type=click.IntRange(1, 128), help="Registers per thread, where the file does not say.")
+@click.option("--shared", type=click.IntRange(0), help="Shared bytes per block, where the file does not say.")
+@click.option("--local", type=click.IntRange(0), help="Local bytes per thread, where the file does not say.")
+@click.option("--max", "limit", type=click.IntRange(1), metavar="N", help="Stop after N warp instructions, or cycles.")
+@click.option("--stats", is_flag=True, help="Show what the run took.")
+@isa_option()
+@variant_option
+@json_option
+@click.argument("file", metavar="FILE|-")
+def command(file: str, isa_name: str | None, variant: str | None, as_json: bool, **options: Any) -> None:
+    """Run a kernel, shader or microcode on a simulated chip.
+
+    FILE may also be an assembly text that says `.kernel`.
+    """
+    source = _load(read_bytes(file), shown(file), isa_name, variant, options["chip"])
+    arguments = [(spec, *_split(spec)) for spec in options["specs"]]
+    run = {"tesla": _tesla, "vuc": _vuc, "usse": _usse}[source.isa or "tesla"]
+    try:
+        result, texts = run(source, arguments, options)
+    except MachineFault as e:
+        if as_json:
+            echo_json({"fault": {k: v for k, v in vars(e).items() if v is not None and v != ""}})
+        raise
+    if as_json:
+        echo_json(result)
+        return
+    for text in texts:
+        click.echo(text)
+    if options["stats"]:
+        for name, value in result["stats"].items():
+            click.echo(f"{name}: {value}")
+
+
+def _split(spec: str) -> tuple[str, str]:
+    """(name, rest) of `NAME=SPEC`."""
+    m = re.match(r"([A-Za-z_][\w.\[\]]*)=", spec)
+    return (m[1], spec[m.end() :]) if m else ("", spec)
+
+
+def _load(data: bytes, path: str, isa_name: str | None, variant: str | None, chip: str) -> Module | Program:
+    from isakit import formats
+    from isakit.instruction_sets import isa
+    from isakit.modules import module
+
+    if _SOURCE.search(data) and not data.lstrip().startswith(b"architecture"):
+        name = isa_name or "tesla"
+        chosen = isa(name, variant or (chip if name == "tesla" else None))
+        return chosen.assemble(data.decode("utf-8-sig", "replace"), path=path)
+    named = isa(isa_name, variant).variant if isa_name else ""
+    return module(formats.load_image(data, isa=isa_name or "", variant=named, path=path))
+
+
+@contextmanager
+def _busy(what: str) -> Generator[None]:
+    """Show on a terminal that something is going on."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
+Result = tuple[dict[str, Any], list[str]]
+
+
+def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Result:
+    from isakit.runtime import Device
+
+    for spec, name, _ in specs:
+        if name:
+            raise click.BadParameter(f"{spec!r}: a kernel takes its arguments in order", param_hint="--arg")
+    arguments = [parse(spec) for spec, _, _ in specs]
+    device = Device(options["chip"], engine=options["engine"], tier=options["tier"], threads=options["threads"])
+    sizes = {k: options[k] for k in ("registers", "shared", "local")}
+    kernels = device.load(source, **sizes)
+    name = options["kernel"]
+    if name is None and len(kernels) != 1:
+        raise IsakitError(f"the file has {len(kernels)} kernels, name one with --kernel: {', '.join(kernels)}")
+    if name is not None and name not in kernels:
+        raise IsakitError(f"the file has no kernel {name!r}; it has {', '.join(kernels)}")
+    kernel = kernels[name if name is not None else next(iter(kernels))]
+    with _busy(f"running {kernel.name}"):
+        stats = kernel.launch(
+            options["grid"], options["block"], *(a.value for a in arguments), max_instructions=options["limit"]
+        )
+    outputs, texts = _outputs(list(enumerate(arguments)))
+    took = {
+        "instructions": stats.instructions, "warp_instructions": stats.warp_instructions, "seconds": stats.seconds,
+        "engine": device.engine,
+    }  # fmt: skip
+    return {"kernel": kernel.name, "stats": took, "arguments": outputs}, texts
+
+
+def _outputs(arguments: list[tuple[Any, Argument]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """What came back: saved where a file was named, else as plain data and as text."""
+    import numpy as np
+
+    outputs: list[dict[str, Any]] = []
+    texts: list[str] = []
+    for index, a in arguments:
+        if not a.returned:
+            continue
+        shape = "x".join(str(n) for n in a.value.shape)
+        head = f"argument {index} ({a.value.dtype}, {shape})"
+        entry: dict[str, Any] = {"index": index, "dtype": str(a.value.dtype), "shape": list(a.value.shape)}
+        if a.path is not None:
+            with open(a.path, "wb") as f:  # a name without .npy stays as it is
+                np.save(f, a.value, allow_pickle=False)
+            entry["file"] = str(a.path)
+            texts.append(f"{head}: saved as {a.path}")
+        else:
+            entry["values"] = plain(a.value)
+            texts.append(f"{head}:\n{np.array2string(a.value, threshold=64, max_line_width=110)}")
+        outputs.append(entry)
+    return outputs, texts
+
+
+def _vuc(source: Module | Program, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Result:
+    from isakit.runtime.vuc import DEFAULT_CYCLES, Core
+
+    if specs:
+        raise click.BadParameter("microcode takes no arguments", param_hint="--arg")
+    core = Core(source.variant or "vp3")
+    core.load(source)
+    with _busy("running"):
+        stop = core.run(options["limit"] or DEFAULT_CYCLES, stop_spinning=True)
+    state = {"pc": core.pc, "r": list(core.r), "p": list(core.p)}
+    registers = " ".join(f"$r{k}={v:#x}" for k, v in enumerate(core.r) if v)
+    texts = [f"{stop.reason} at {core.pc:#x} after {stop.cycles} cycles", registers or "all registers are 0"]
+    return {"stats": dataclasses.asdict(stop), "state": state}, texts
+
+
+def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Result:
+    import numpy as np
+
+    import isakit
+    from isakit.modules import Shader
+
+    if not isinstance(source, Shader):
+        raise FormatError(None, 0, "only shader files can be run; give a GXP file")
+    inputs = "varyings" if source.stage == "fragment" else "attributes"
+    categories = {
+        p.name: {0: "attributes", 1: "uniforms", 2: "textures"}.get(p.category, "") for p in source.parameters
+    }
+    given: dict[str, dict[str, Any]] = {}
+    for spec, name, text in specs:
+        if not name:
+            raise click.BadParameter(f"{spec!r}: a shader takes its arguments by name: NAME=SPEC", param_hint="--arg")
+        group = categories.get(name) or inputs
+        given.setdefault(inputs if group == "attributes" else group, {})[name] = parse(text).value
+    with _busy("running"):
+        out = isakit.usse.run(source, **given)
+    arrays = {name: np.asarray(value) for name, value in dict(out).items()}
+    texts = [f"{n}:\n{np.array2string(v, threshold=64, max_line_width=110)}" for n, v in arrays.items()]
+    return {"stats": {}, "outputs": {n: plain(v) for n, v in arrays.items()}}, texts
+
+
+__all__ = ["command"]
