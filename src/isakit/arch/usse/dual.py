@@ -18,7 +18,7 @@ from isakit.arch.usse.fields import VDUAL
 from isakit.arch.usse.forms import form, seed_view
 from isakit.arch.usse.operands import DEST_NO_EXT, SRC_NO_EXT, DestPart, InternalPart, Place, SourcePart
 from isakit.arch.usse.registers import Destination, Source
-from isakit.arch.usse.swizzles import DUAL3EXT, DUAL3STD, DUAL4EXT, DUAL4STD, Mask, Swizzle
+from isakit.arch.usse.swizzles import DUAL3EXT, DUAL3STD, DUAL4EXT, DUAL4STD, Mask, Swizzle, extended
 from isakit.arch.usse.usse import SECONDARY, usse
 from isakit.spec import Bits, Context, Enum, Field, Form, Match, Part, Ref, Row, Status, TokenStream
 from isakit.spec.parts import ILLEGAL, Binder
@@ -103,14 +103,14 @@ def _source(kind: str, name: str, n1: int, vec4: bool, ty: str, secondary: bool)
     if kind == I0:
         return InternalPart(VDUAL.g0n, Swizzle(VDUAL.g0swz, std))
     if kind == I1:
-        return InternalPart(VDUAL.g1n, Swizzle(VDUAL.g1swz, std + ext), VDUAL.g1neg, None, "src1")
+        return InternalPart(VDUAL.g1n, Swizzle(VDUAL.g1swz, extended(std, ext)), VDUAL.g1neg, None, "src1")
     if kind == I2:
         return InternalPart(VDUAL.g2n if n1 >= 2 else 2, None, None, None, "src2")
     vector = name in VECTOR
     place = Place(VDUAL.usn, VDUAL.usbank, SRC_NO_EXT, vector, 8 if vector else 7, "src1", secondary)
     if n1 >= 2:
         return SourcePart(place, Swizzle(VDUAL.uswz, std), VDUAL.uneg, None, ty)
-    return SourcePart(place, Swizzle(VDUAL.uswz + VDUAL.uswzx, std + ext), VDUAL.uneg, VDUAL.uabs, ty)
+    return SourcePart(place, Swizzle(VDUAL.uswz + VDUAL.uswzx, extended(std, ext)), VDUAL.uneg, VDUAL.uabs, ty)
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,9 @@ def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
     state = src1.at.index
     words = [machine("sample", 32, state, *coordinates, *extra, word=k, **facts) for k in range(_result_words(conv))]
     for k, v in enumerate(words):
-        dst.at.put(k, v)
+        # In the texture's own format only the machine knows how many registers there are.
+        there = None if conv in ("f16", "f32") else machine("sample_has", 1, state, *coordinates, *extra, word=k, **facts)
+        dst.at.put(k, v, there)
 
 
 def _result_words(conv: str) -> int:

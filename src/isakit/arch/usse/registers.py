@@ -44,10 +44,10 @@ class Location:
             return self.index
         return read(self.file, self.index + k, 32)
 
-    def put(self, k: int, value: Value) -> None:
-        """Write the 32-bit register `k` behind the first one."""
+    def put(self, k: int, value: Value, when: Value | None = None) -> None:
+        """Write the 32-bit register `k` behind the first one (where `when` is 1)."""
         if self.kind in {"unified", "internal", "index", "global"}:
-            write(self.file, self.index + k, value)
+            write(self.file, self.index + k, value, when)
 
     # --- components -----------------------------------------------------------------------------------------------
     def component(self, k: int, ty: str) -> Value:

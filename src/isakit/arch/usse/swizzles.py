@@ -25,13 +25,19 @@ V4EXT = _table("yzxw zwxy xzwy yyww wyzw wzwz xyzx zzww xwzx yyyx yyyz xzyw xxxy
 V3STD = _table("xxx yyy zzz www xyz yzw xxy xyx yyx yyz zxy xzy yzx zyx zzy xy1")
 V3EXT = _table("xyy yxy xxz yxx xy0 x10 000 111 hhh 222 x00")
 DUAL4STD = _table("xxxx yyyy zzzz wwww xyzw yzww xyzz xxyz xyxy xywz zxyw zwzw 0000 hhhh 1111 2222")
-# zwzw has two encodings; the second one is told by the suffix
-DUAL4EXT = _table("yzxw zwxy xzwy yyww wyzw wzwz xyzx zzww xwzx yyyx yyyz zwzw@ext yzxz xxyy xzww xyz1")
+DUAL4EXT = _table("yzxw zwxy xzwy yyww wyzw wzwz xyzx zzww xwzx yyyx yyyz zwzw yzxz xxyy xzww xyz1")
 DUAL3STD = _table("xxx yyy zzz www xyz yzw xxy xyx yyx yyz zxy xzy 000 hhh 111 222")
 DUAL3EXT = _table("xyy yxy xxz yxx xy0 x10 xzy yzx zyx zzy xy1")
 MAD2_SRC0 = _table("xxxx yyyy zzzz wwww xyzw yzxw xyww zwxy", 8)
 MAD2_SRC1 = _table("xxxx yyyy zzzz wwww xyzw xyyz yyww wyzw", 8)
 MAD2_SRC2 = _table("xxxx yyyy zzzz wwww xyzw xzww xxyz xyzz", 8)
+
+
+def extended(std: tuple[str | None, ...], ext: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    """Both tables, the ext bit on top. A swizzle that is in both is told apart as `zwzw@ext`."""
+    return std + tuple(f"{n}@ext" if n is not None and n in std else n for n in ext)
+
+
 CODES4 = tuple("".join(CHANNELS[v >> 3 * k & 7] for k in range(4)) for v in range(1 << 12))
 CODES3 = tuple("".join(CHANNELS[v >> 3 * k & 7] for k in range(3)) for v in range(1 << 9))
 CHANNEL = tuple("xyzw")

@@ -1,0 +1,156 @@
+"""Programs made ready to run: one compiled trace and its parameters per instruction and repetition.
+
+Repetition moves the operands of an instruction: by fixed steps in the dot-product group, else by the increments that
+smlsi and smbo set. Source: [usse] 2.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from isakit.arch.usse.arithmetic import Rules, using
+from isakit.arch.usse.fields import VDP
+from isakit.arch.usse.operands import Hidden
+from isakit.arch.usse.registers import INTERNAL_OFFSETS, OFFSETS, ROLES
+from isakit.engine import Compiled, compile_trace
+from isakit.errors import NotModelled
+from isakit.sem.semantics import bind_control, trace_of, traced
+from isakit.spec import Choice, Form, Status
+
+_compiled: dict[tuple[Form, int, Rules], Compiled] = {}
+
+
+def compiled(form: Form, word: int, rules: Rules) -> Compiled:
+    """The function of an instruction under the rules; one per static key."""
+    key = form, form.static_word(word), rules
+    found = _compiled.get(key)
+    if found is None:
+        with using(rules):
+            found = _compiled[key] = compile_trace(traced(form, word), "numpy")
+    return found
+
+
+@dataclass(frozen=True)
+class Increments:
+    """How operands move from one repetition to the next: per role `step` n or four `offsets`, plus a base."""
+
+    modes: tuple[tuple[str, tuple[int, ...]], ...] = (("step", (1,)),) * 4
+    bases: tuple[int, ...] = (0, 0, 0, 0)
+
+    def at(self, role: int, i: int) -> int:
+        """What is added in repetition `i`, in units of the operand."""
+        kind, numbers = self.modes[role]
+        return self.bases[role] + (numbers[0] * i if kind == "step" else numbers[i % 4])
+
+
+@dataclass
+class Step:
+    """An instruction: `pred` is None, (register, inverted) or `Pn`."""
+
+    instruction: Any
+    form: Form
+    word: int
+    rules: Rules
+    pred: tuple[int, bool] | str | None
+    repeats: int
+    runs: dict[Increments, list[tuple[Compiled, tuple[int, ...]]]] = field(default_factory=dict[Any, Any])
+
+    @cached_property
+    def name(self) -> str:
+        """The record's name."""
+        return self.form.record.name if self.form.record else ""
+
+    @cached_property
+    def status(self) -> Status:
+        """How certain the meaning is."""
+        return self.form.record.status if self.form.record else Status.UNKNOWN
+
+    @cached_property
+    def writes_shared(self) -> bool:
+        """Whether the instruction writes sa."""
+        return any(e.kind == "write" and e.name == "sa" for e in trace_of(self.form, self.word).effects)
+
+    @cached_property
+    def moves(self) -> bool:
+        """Whether smlsi and smbo matter."""
+        return "rpt" in self.form.parts
+
+    @cached_property
+    def doubled(self) -> tuple[bool, ...]:
+        """Per role whether the operand counts 64-bit registers."""
+        return tuple(_doubled(self.form.parts.get(r), self.word) for r in ROLES)
+
+    def prepared(self, increments: Increments) -> list[tuple[Compiled, tuple[int, ...]]]:
+        """Functions and parameters of all repetitions."""
+        found = self.runs.get(increments)
+        if found is None:
+            found = self.runs[increments] = [self._repetition(i, increments) for i in range(self.repeats)]
+        return found
+
+    def _repetition(self, i: int, increments: Increments) -> tuple[Compiled, tuple[int, ...]]:
+        word = self.word
+        if self.name == "vdp" and i:
+            mask = VDP.mask.get(word)
+            word = word & ~VDP.mask.mask | VDP.mask.put((mask << i % 4 | mask >> (4 - i % 4)) & 15)
+        function = compiled(self.form, word, self.rules)
+        offsets, internal = self._offsets(i, increments)
+        values: dict[Any, int] = {OFFSETS[r]: offsets[k] for k, r in enumerate(ROLES)}
+        values |= {INTERNAL_OFFSETS[r]: internal[k] for k, r in enumerate(ROLES)}
+        return function, tuple(values[f] & 0xFFFFFFFF if f in values else f.get(word) for f in function.fields)
+
+    def _offsets(self, i: int, increments: Increments) -> tuple[list[int], list[int]]:
+        """Offsets of repetition `i` per role: in 32-bit registers, and in internal registers."""
+        if not self.moves or (self.repeats == 1 and not any(increments.bases)):
+            return [0] * 4, [0] * 4
+        if self.name in ("vmad", "vdp"):
+            return self._group_offsets(i, increments)
+        steps = [increments.at(k, i) for k in range(4)]
+        return [s * (2 if d else 1) for s, d in zip(steps, self.doubled, strict=True)], steps
+
+    def _group_offsets(self, i: int, increments: Increments) -> tuple[list[int], list[int]]:
+        mode = bind_control(self.form, "rptmode", self.word)
+        if mode == "slmsi":
+            steps = [increments.at(k, i) for k in range(4)]
+            unified = [4 * steps[0], *(2 * s for s in steps[1:])]
+            internal = [0, 0, 0, 0]
+        else:
+            unified = [4 * i if mode in ("external", "both") else 0] * 4
+            internal = [i if mode in ("internal", "both") else 0] * 4
+        if self.name == "vdp":  # the mask moves instead
+            unified[0] = internal[0] = 0
+        return unified, internal
+
+
+def _doubled(part: Any, word: int) -> bool:
+    while isinstance(part, (Hidden, Choice)):
+        part = part.part if isinstance(part, Hidden) else part.pick(word)
+    place = getattr(part, "place", None)
+    return bool(place and place.double)
+
+
+class Code:
+    """A program ready to run under some rules. `steps` has None where a word is no instruction."""
+
+    def __init__(self, program: Any, rules: Rules) -> None:
+        self.program, self.rules = program, rules
+        self.steps = [self._step(i) for i in program]
+
+    def _step(self, i: Any) -> Step | None:
+        if i.form is None or not i.valid:
+            return None
+        form, word = i.form, i.word
+        return Step(i, form, word, self.rules, bind_control(form, "pred", word), bind_control(form, "rpt", word) or 1)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+
+def check_modelled(step: Step) -> None:
+    """Raise NotModelled for what nobody knows."""
+    if step.status is Status.UNKNOWN:
+        notes = step.form.record.notes if step.form.record else ()
+        raise NotModelled(f"`{step.instruction.text}`", notes[0] if notes else "its meaning is not known")
+    if step.pred == "Pn":
+        raise NotModelled(f"`{step.instruction.text}`", "how predicate Pn follows channels and repetitions is not known")

@@ -1,0 +1,56 @@
+"""Memory that shaders load from and store to: buffers at 32-bit addresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isakit.errors import MachineFault
+
+Array = NDArray[Any]
+_FIRST, _STEP = 0x10000000, 0x00100000
+
+
+class Memory:
+    """Buffers, each at an address of its own; an access outside of them is a fault."""
+
+    def __init__(self) -> None:
+        self._buffers: list[tuple[int, NDArray[np.uint8]]] = []
+        self._next = _FIRST
+
+    def add(self, data: NDArray[np.uint8]) -> int:
+        """Place a buffer (uint8, kept by reference) and return its address."""
+        address = self._next
+        self._next += (len(data) // _STEP + 2) * _STEP
+        self._buffers.append((address, data))
+        return address
+
+    def _find(self, address: Array, size: int) -> tuple[NDArray[np.uint8], Array]:
+        low, high = int(address.min()), int(address.max())
+        for start, data in self._buffers:
+            if start <= low and high + size <= start + len(data):
+                return data, address.astype(np.int64) - start
+        bad = low if not any(s <= low < s + len(d) for s, d in self._buffers) else high
+        raise MachineFault("INVALID_ADDRESS", 0, space="memory", address=bad, detail="no buffer is there")
+
+    def load(self, address: Array, size: int, active: Array | None) -> Array:
+        """`size` bytes little-endian at each address; 0 where not active."""
+        out = np.zeros(len(address), np.uint32)
+        lanes = np.arange(len(address)) if active is None else np.flatnonzero(active)
+        if len(lanes):
+            data, at = self._find(address[lanes], size)
+            value = np.zeros(len(lanes), np.uint32)
+            for k in range(size):
+                value |= data[at + k].astype(np.uint32) << np.uint32(8 * k)
+            out[lanes] = value
+        return out
+
+    def store(self, address: Array, value: Array, size: int, active: Array | None) -> None:
+        """Store the low `size` bytes; of lanes with the same address the last one wins."""
+        lanes = np.arange(len(address)) if active is None else np.flatnonzero(active)
+        if len(lanes):
+            data, at = self._find(address[lanes], size)
+            for k in range(size):
+                data[at + k] = (value[lanes] >> np.uint32(8 * k)).astype(np.uint8)

@@ -1,0 +1,123 @@
+"""Textures: arrays with a filter and a rule for coordinates outside.
+
+Source of what a sample is: [usse] 2.6.13. Filtering is done in f32 with exact weights; the precision of the hardware's
+weights is not known.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isakit.errors import LaunchError
+
+Array = NDArray[Any]
+Filter = Literal["nearest", "bilinear"]
+Wrap = Literal["clamp", "wrap", "mirror"]
+_DTYPES = {np.dtype(np.uint8): "u8", np.dtype(np.float16): "f16", np.dtype(np.float32): "f32"}
+
+
+class Texture:
+    """A texture: `data` of shape [height, width, channels], [height, width] or, 1-dimensional, [width, channels].
+
+    Args:
+        data: uint8 (read as fractions of 255), float16 or float32 texels, row 0 at coordinate 0; or a list of such
+            arrays, the mip levels from the largest on.
+        filter: nearest or bilinear.
+        wrap: what happens outside of 0..1: clamp, wrap, mirror; or a pair (u, v).
+        mip: how levels are chosen: nearest, or linear between two.
+
+    Raises LaunchError for arrays of another type or shape. Missing channels read 0, a missing alpha 1.
+    """
+
+    def __init__(self, data: Any, filter: Filter = "bilinear", wrap: Wrap | tuple[Wrap, Wrap] = "clamp",
+                 mip: Literal["nearest", "linear"] = "nearest") -> None:  # fmt: skip
+        levels = [np.asarray(a) for a in data] if isinstance(data, (list, tuple)) else [np.asarray(data)]
+        self.format = _DTYPES.get(levels[0].dtype, "")
+        if not self.format:
+            raise LaunchError(f"texels of type {levels[0].dtype}: use uint8, float16 or float32")
+        self.levels = [_texels(a) for a in levels]
+        self.filter, self.mip = filter, mip
+        self.wrap: tuple[Wrap, Wrap] = wrap if isinstance(wrap, tuple) else (wrap, wrap)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the largest level."""
+        return self.levels[0].shape[1], self.levels[0].shape[0]
+
+    def sample(self, u: Array, v: Array, lod: Array | float = 0.0) -> Array:
+        """Texels at coordinates (shape [lanes]) as f32 of shape [lanes, 4]."""
+        top = len(self.levels) - 1
+        if top == 0:
+            return self._level(0, u, v)
+        clamped = np.broadcast_to(np.clip(np.nan_to_num(lod), 0, top), u.shape)
+        if self.mip == "nearest":
+            return self._mixed(np.rint(clamped).astype(int), u, v)
+        low = np.floor(clamped).astype(int)
+        weight = (clamped - low).astype(np.float32)[:, None]
+        return self._mixed(low, u, v) * (1 - weight) + self._mixed(np.minimum(low + 1, top), u, v) * weight
+
+    def _mixed(self, level: Array, u: Array, v: Array) -> Array:
+        out = np.empty((len(u), 4), np.float32)
+        for n in np.unique(level):
+            here = level == n
+            out[here] = self._level(int(n), u[here], v[here])
+        return out
+
+    def _level(self, n: int, u: Array, v: Array) -> Array:
+        data = self.levels[n]
+        height, width = data.shape[:2]
+        x = np.nan_to_num(u.astype(np.float64)) * width
+        y = np.nan_to_num(v.astype(np.float64)) * height
+        if self.filter == "nearest":
+            return data[self._index(np.floor(y), height, 1), self._index(np.floor(x), width, 0)]
+        x, y = x - 0.5, y - 0.5
+        x0, y0 = np.floor(x), np.floor(y)
+        fx, fy = (x - x0).astype(np.float32)[:, None], (y - y0).astype(np.float32)[:, None]
+        left, right = self._index(x0, width, 0), self._index(x0 + 1, width, 0)
+        upper, lower = self._index(y0, height, 1), self._index(y0 + 1, height, 1)
+        above = data[upper, left] * (1 - fx) + data[upper, right] * fx
+        below = data[lower, left] * (1 - fx) + data[lower, right] * fx
+        return above * (1 - fy) + below * fy
+
+    def _index(self, i: Array, size: int, axis: int) -> Array:
+        rule = self.wrap[axis]
+        i = np.clip(i, -1e9, 1e9).astype(np.int64)
+        if rule == "wrap":
+            return i % size
+        if rule == "mirror":
+            j = i % (2 * size)
+            return np.where(j < size, j, 2 * size - 1 - j)
+        return np.clip(i, 0, size - 1)
+
+
+def _texels(a: Array) -> Array:
+    if a.ndim == 2:
+        a = a[:, :, None]
+    if a.ndim != 3 or not 1 <= a.shape[2] <= 4 or 0 in a.shape:
+        raise LaunchError(f"a texture of shape {a.shape}: use [height, width, 1 to 4 channels]")
+    out = np.zeros((*a.shape[:2], 4), np.float32)
+    out[:, :, 3] = 1
+    out[:, :, : a.shape[2]] = a / np.float32(255) if a.dtype == np.uint8 else a
+    return out
+
+
+def packed(texels: Array, format: str) -> list[Array]:
+    """Texels of shape [lanes, 4] as 32-bit registers: `u8`, `f16` or `f32` components."""
+    if format == "f32":
+        return [np.ascontiguousarray(texels[:, k]).view(np.uint32) for k in range(4)]
+    if format == "f16":
+        halves = texels.astype(np.float16).view(np.uint16).astype(np.uint32)
+        return [halves[:, 0] | halves[:, 1] << 16, halves[:, 2] | halves[:, 3] << 16]
+    bytes_ = np.clip(np.rint(texels * 255), 0, 255).astype(np.uint32)
+    return [bytes_[:, 0] | bytes_[:, 1] << 8 | bytes_[:, 2] << 16 | bytes_[:, 3] << 24]
+
+
+def level_of_detail(texture: Texture, du: Array, dv: Array) -> Array:
+    """Level from gradients of shape [2, lanes]: per axis of the screen the change of u and v."""
+    width, height = texture.size
+    rho = np.maximum(np.hypot(du[0] * width, dv[0] * height), np.hypot(du[1] * width, dv[1] * height))
+    with np.errstate(divide="ignore"):
+        return np.log2(np.maximum(rho, 1e-30))
