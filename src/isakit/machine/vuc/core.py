@@ -10,7 +10,7 @@ Source: [vuc] 7, 8, 11.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from isakit.arch.vuc import vuc
@@ -22,11 +22,12 @@ from isakit.machine.vuc.entries import ACCUMULATOR, DEAD, EVENT, LONG_VIEW, REGI
 from isakit.machine.vuc.host import Host
 from isakit.machine.vuc.macroblock import Macroblock
 from isakit.machine.vuc.mbring import Ring
-from isakit.machine.vuc.memory import D_CELLS, MVSI_CELLS, MVSO_CELLS, PWT_BYTES, VP_BYTES, HostMemory
+from isakit.machine.vuc.memory import D_CELLS, PWT_BYTES, HostMemory
 from isakit.machine.vuc.mvsurf import Output, Source
 from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.special import WATCHDOG_BIT, SpecialRegisters
 from isakit.machine.vuc.units import H264_MODE, Units
+from isakit.machine.vuc.view import View
 from isakit.machine.vuc.vpring import VpRing
 
 MASK = CODE_SIZE - 1
@@ -55,7 +56,7 @@ class Core:
         self._ops: list[Op | None] = [None] * CODE_SIZE
         self.memory = HostMemory()
         self.io_writes: list[tuple[int, str, int, int]] = []
-        self.listeners: list[Callable[[Entry], None]] = []
+        self.listener: Callable[[Entry], None] | None = None
         self.reset()
 
     # --- state --------------------------------------------------------------------------------------------------------
@@ -63,9 +64,9 @@ class Core:
         """A unit reset: everything but code and host memory is cleared, the core is halted."""
         self.r, self.p, self.acc = [0] * 16, [0] * 16, [0]
         self.p[NOT_P0] = self.p[TRUE] = 1
-        self.files: Mapping[str, Any] = {"r": self.r, "p": self.p, "acc": self.acc}
         self.long_view = 0
         self.data = [0] * D_CELLS
+        self._view = View(self)
         self.pwt = bytearray(PWT_BYTES)
         self.weight_denominators = 0
         self.mb = Macroblock()
@@ -180,7 +181,7 @@ class Core:
         self.issued += 1
         if self.issued == self._watch_at:
             self._watch_at += 0x10000
-            self.later(2, self._bark)
+            self.later(2, self._bark, "watchdog")
 
     def _bark(self) -> None:
         self.stat_bits |= 1 << WATCHDOG_BIT
@@ -206,55 +207,10 @@ class Core:
         cycle, before = self._predicates_before
         return _packed(before if cycle == self.cycle - 1 else self.p)
 
-    # --- the engine's view --------------------------------------------------------------------------------------------
-    def load(self, space: str, address: int, size: int, attrs: Mapping[str, Any], lanes: Any) -> int:
-        """A load of an instruction."""
-        if space == "D":
-            return self.data[address if address < D_CELLS else self._wrapped(space, address, D_CELLS)]
-        if space == "sr":
-            return self.sr.read(address)
-        if space == "PWT":
-            byte = self.pwt[self._wrapped(space, address, PWT_BYTES)]
-            return byte | 0xFF00 if self.options.signed_weights and byte >> 7 else byte
-        if space == "MVSI":
-            return self.mvs_in.cells[self._wrapped(space, address, MVSI_CELLS)]
-        if space == "B6" and address in self.options.b6:
-            return self.options.b6[address]
-        self.note("UNKNOWN_IO", f"{space}[{address:#x}] read as 0")
-        return 0
-
-    def store(self, space: str, address: int, value: int, size: int, attrs: Mapping[str, Any], lanes: Any) -> None:
-        """A store of an instruction."""
-        if space == "D":
-            self.data[address if address < D_CELLS else self._wrapped(space, address, D_CELLS)] = value
-        elif space == "VP":
-            at = self._wrapped(space, address, VP_BYTES)
-            words = {"all": True, "none": False, "even": at % 2 == 0}[self.options.vp_words]
-            self.vpring.store(at, value, 2 if words else 1)
-        elif space == "MVSO":
-            self.mvs_out.store(self._wrapped(space, address, MVSO_CELLS), value)
-        else:
-            self.io_writes.append((self.cycle, space, address, value))
-
-    def _wrapped(self, space: str, address: int, size: int) -> int:
-        if address < size:
-            return address
-        if self.options.out_of_range == "fault":
-            raise MachineFault("OUT_OF_RANGE", self.pc, space=space, address=address)
-        self.note("OUT_OF_RANGE", f"{space}[{address:#x}] taken modulo {size:#x}")
-        return address % size
-
-    def machine(self, name: str, args: Sequence[int], attrs: Mapping[str, Any], lanes: Any) -> int:
-        """Values without side effects: `peek` a special register, `submbtype`."""
-        return self.sr.peek(args[0]) if name == "peek" else self.mb.sub_types
-
-    def trap(self, kind: str, lanes_mask: Any) -> None:
-        """A fault of an instruction."""
-        raise MachineFault(kind, self.pc)
-
-    def delayed_write(self, file: str, index: int, value: int, attrs: Mapping[str, Any]) -> None:
-        """A write that lands later: loads, special registers, the long accumulator."""
-        lands = self.cycle + attrs["latency"]
+    # --- writes that land later ---------------------------------------------------------------------------------------
+    def write_later(self, file: str, index: int, value: int, latency: int) -> None:
+        """A write of an instruction that lands `latency` cycles after the current one."""
+        lands = self.cycle + latency
         if file == "r":
             self._push(lands, lands, REGISTER, index, value)
         elif file == "sr":
@@ -275,15 +231,15 @@ class Core:
             self._push(lands + 1, lands, LONG_VIEW, 0, value),
         )
 
-    def _push(self, visible: int, lands: int, kind: int, index: int, value: Any) -> Entry:
+    def _push(self, visible: int, lands: int, kind: int, index: int | str, value: Any) -> Entry:
         self._serial += 1
         entry = [visible, lands, self._serial, kind, index, value, self.pc]
         heapq.heappush(self._heap, entry)
         return entry
 
-    def later(self, cycles: int, action: Callable[[], None]) -> Entry:
-        """Do something whose effect is visible `cycles` after the current cycle."""
-        return self._push(self.cycle + cycles, self.cycle + cycles, EVENT, 0, action)
+    def later(self, cycles: int, action: Callable[[], None], name: str = "") -> Entry:
+        """Do something whose effect is visible `cycles` after the current cycle; `name` is for people who watch."""
+        return self._push(self.cycle + cycles, self.cycle + cycles, EVENT, name, action)
 
     # --- running ------------------------------------------------------------------------------------------------------
     def step(self, n: int = 1) -> None:
@@ -293,24 +249,24 @@ class Core:
         if not self.halted and self.cycle < limit:
             self.cycle = limit
 
-    def advance(self, limit: int, stop: int = -1) -> str:
-        """Run until cycle `limit`, until address `stop` is about to issue, or until nothing can happen any more.
+    def advance(self, limit: int, stops: Container[int] = ()) -> str:
+        """Run until cycle `limit`, until an address of `stops` is about to issue, or until nothing can happen any more.
 
         Returns why: `limit`, `stop`, `halted` or `asleep` (nothing inside the unit will end the wait).
         """
-        ops, p, heap = self._ops, self.p, self._heap
+        ops, p, heap, view = self._ops, self.p, self._heap, self._view
         none = ()
         while self.cycle < limit:
             if self.halted:
                 return "halted"
             if self.wait is not None:
-                if not self._awake():
+                if not self.would_wake():
                     if not self._stall(limit):
                         return "asleep"
                     continue
                 self.wait = None
             pc = self.pc
-            if pc == stop:
+            if pc in stops:
                 return "stop"
             op = ops[pc] or self.op(pc)
             npc = self.npc
@@ -322,7 +278,7 @@ class Core:
             if executes:
                 if op.predicates:
                     self._predicates_before = self.cycle, p[:]
-                for name, args, attrs in op.run(self, None, none):
+                for name, args, attrs in op.run(view, None, none):
                     getattr(self.units, f"do_{name}")(args, attrs)
             if self.target < 0:  # the main slot's branch wins
                 self.target = self._relative_target(pc, relative) if taken else (npc + 1) & MASK
@@ -330,7 +286,7 @@ class Core:
             self.issued += 1
             if self.issued == self._watch_at:
                 self._watch_at += 0x10000
-                self.later(1, self._bark)
+                self.later(1, self._bark, "watchdog")
             if heap and heap[0][0] <= self.cycle:
                 self._land(op if executes else None)
             self.pc, self.npc = npc, self.target
@@ -342,8 +298,10 @@ class Core:
             distance -= 64
         return (pc + distance) & MASK
 
-    def _awake(self) -> bool:
-        assert self.wait is not None
+    def would_wake(self) -> bool:
+        """Whether the condition of a wait holds now (True when the core does not wait)."""
+        if self.wait is None:
+            return True
         mask, level, sleeping = self.wait
         stat = self.sr.stat()
         return bool(stat & mask) if sleeping else bool(stat & mask) == bool(level)
@@ -388,8 +346,8 @@ class Core:
                 self.long_view = value
             else:
                 value()
-            for listener in self.listeners:
-                listener(entry)
+            if self.listener is not None:
+                self.listener(entry)
 
     # --- macroblock input ---------------------------------------------------------------------------------------------
     @property

@@ -10,4 +10,4 @@ from typing import Any
 
 Entry = list[Any]
 REGISTER, SPECIAL, ACCUMULATOR, LONG_VIEW, EVENT, DEAD = range(6)
-"""A $r register, a special register, the accumulator as long instructions see it, as $lhi and $llo, an action, nothing."""
+"""A $r register, a special register, the accumulator (for long instructions, as $lhi and $llo), an action, nothing."""

@@ -78,7 +78,7 @@ class Units:
         if not self.core.ring.ready:
             self.core.note("NO_MACROBLOCK", "mbiread without a macroblock changes nothing")
             return
-        self.core.later(self.core.options.mbiread_latency + 1, self._load_macroblock)
+        self.core.later(self.core.options.mbiread_latency + 1, self._load_macroblock, "mbiread")
 
     def _load_macroblock(self) -> None:
         if not self.core.ring.ready:
@@ -103,7 +103,7 @@ class Units:
                 self.core.mb.rpis[which][part] = self.core.data[at % D_CELLS] & 0x3F
 
     def do_mbinext(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
-        self.core.later(self.core.options.mbinext_latency + 1, self._next_macroblock)
+        self.core.later(self.core.options.mbinext_latency + 1, self._next_macroblock, "mbinext")
 
     def _next_macroblock(self) -> None:
         if self.core.ring.ready:
@@ -125,9 +125,9 @@ class Units:
             self.core.mvs_in.cells = self.core.mvs_in.take()
             self.core.mvs_in.done = True
 
-        events = [self.core.later(1, begin)]
+        events = [self.core.later(1, begin, "mvsread starts")]
         if self.core.mvs_in.has_next:
-            events.append(self.core.later(self.core.options.mvsread_cycles, finish))
+            events.append(self.core.later(self.core.options.mvsread_cycles, finish, "mvsread done"))
         else:
             self.core.note("MVSURF_IN_EMPTY", "mvsread without pairs left never finishes")
         self._restart_unit("mvsread", events)
@@ -150,5 +150,9 @@ class Units:
         gather, whole = self.core.options.mvswrite_gather, self.core.options.mvswrite_cycles
         self._restart_unit(
             "mvswrite",
-            [self.core.later(2, begin), self.core.later(gather + 1, gathered), self.core.later(whole, finish)],
+            [
+                self.core.later(2, begin, "mvswrite gathers"),
+                self.core.later(gather + 1, gathered, "mvswrite gathered"),
+                self.core.later(whole, finish, "mvswrite done"),
+            ],
         )

@@ -35,7 +35,7 @@ class VpRing:
     def __init__(
         self,
         memory: HostMemory,
-        later: Callable[[int, Callable[[], None]], object],
+        later: Callable[[int, Callable[[], None], str], object],
         halted: Callable[[str], None],
         cycles: int,
     ) -> None:
@@ -59,7 +59,7 @@ class VpRing:
         for bit in BUFFERS:
             if bits >> bit & 1 and not self.busy >> bit & 1:
                 self.busy |= 1 << bit
-                self._later(self._cycles, lambda bit=bit: self._flush(bit))
+                self._later(self._cycles, lambda bit=bit: self._flush(bit), "vpring flush")
 
     def _flush(self, bit: int) -> None:
         ring_number, start = BUFFERS[bit]
@@ -69,7 +69,7 @@ class VpRing:
         if count > room:
             # Not enough room: the flush stays busy until the host moves HALT_POS.
             self._halted(RING_NAMES[ring_number])
-            self._later(self._cycles, lambda: self._flush(bit))
+            self._later(self._cycles, lambda: self._flush(bit), "vpring flush")
             return
         data = self.data[start : start + count]
         for k, byte in enumerate(data):
