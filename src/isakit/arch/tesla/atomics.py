@@ -226,7 +226,7 @@ def _forms(red: bool) -> list[Any]:
                 )
                 continue
             lead = "" if name in ("exch", "cas") else "ld "
-            cas = {"new": gpr(Long.src3, width)} if name == "cas" else {}
+            cas: dict[str, Any] = {"new": gpr(Long.src3, width)} if name == "cas" else {}
             out.append(
                 long(
                     lead + "{op} {shown} {dst} {place} {src} {new} {gt200}",

@@ -45,6 +45,11 @@ def _short_dst(selector: Any) -> Choice:
     return by_width(selector, lambda w: gpr(Short.dst, w))
 
 
+def carry(condition: Any, wanted: bool) -> dict[str, Any]:
+    """The condition operand, which only `addc` has."""
+    return {"carry": condition} if wanted else {}
+
+
 ADD_NAMES = {0: "add", 1: "sub", 2: "subr"}
 
 
@@ -61,7 +66,7 @@ def _add_forms() -> list[Any]:
             (Imm, imm, lambda w: isrc1(w), lambda w: immediate(w)),
         ):
             fixed = {layout.prim: 1} | ({layout.mod3: 1, layout.o2: 1} if addc else {})
-            extra = {"carry": C0} if addc else {}
+            extra = carry(C0, addc)
             out.append(
                 build(
                     "{name} {sat} {ty} {dst} {src1} {src2}" + tail,
@@ -88,7 +93,7 @@ def _add_forms() -> list[Any]:
                 dst=_destination(Long.m1),
                 src1=by_width(Long.m1, lsrc1),
                 src2=by_width(Long.m1, lsrc3),
-                **({"carry": COND} if addc else {}),
+                **carry(COND, addc),
             )
         )
     return out
@@ -258,7 +263,7 @@ def _mad_forms() -> list[Any]:
                         src1=s1(w, signs),
                         src2=s2(w),
                         src3=gpr(layout.dst, 32),
-                        **({"carry": C0} if addc else {}),
+                        **carry(C0, addc),
                     )
                 )
         for o1 in (0, 1):
@@ -281,7 +286,7 @@ def _mad_forms() -> list[Any]:
                         src1=lsrc1(w, signs),
                         src2=lsrc2(w),
                         src3=lsrc3(32),
-                        **({"carry": COND} if addc else {}),
+                        **carry(COND, addc),
                     )
                 )
     return out

@@ -111,7 +111,7 @@ def _shared_load_forms() -> list[Any]:
 )
 def ld_s(name, dst, ty, src, cdst=None, lock=False):
     """Load from shared memory. With `lock`, try to lock the word first: the condition code tells whether it was got."""
-    if lock:
+    if lock and cdst is not None:
         got = machine("lock", 1, src.address)
         cdst.write(const(2, 4) & (got.sext(4)))
     dst.write(src.read())

@@ -7,7 +7,8 @@ once and used by all instructions. Source: [001] "Other fields" to "Destination 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as member
 from typing import Any
 
 from isakit.arch.tesla.fields import Control, Imm, Long, Short
@@ -892,7 +893,7 @@ class LaneMask(Part):
     """`(l013)`: lanes whose number modulo 4 is listed; nothing for all. Bound to the mask as an int."""
 
     field: Field
-    names: dict[int, str] = field(default_factory=_lane_names)
+    names: dict[int, str] = member(default_factory=_lane_names)
     static = True
 
     def static_mask(self) -> int:
