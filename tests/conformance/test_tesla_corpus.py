@@ -69,7 +69,7 @@ OPERATIONS = {
     "COS": {"cos"}, "EX2": {"ex2"}, "RRO": {"presin", "preex2"}, "I2I": {"cvt"}, "I2F": {"cvt"}, "F2I": {"cvt"},
     "F2F": {"cvt"}, "DADD": {"add"}, "DMUL": {"mul"}, "DFMA": {"fma"}, "DMAX": {"max"}, "DMIN": {"min"},
     "DSET": {"set"}, "GLD": {"ld"}, "GST": {"st"}, "LLD": {"ld"}, "LST": {"st"}, "LDC": {"ld"}, "LDS": {"ld"},
-    "STS": {"st"}, "R2G": {"st"}, "G2R": {"mov"}, "MOV": {"mov"}, "MOV32": {"mov"}, "MVI": {"mov"}, "MVC": {"ld"},
+    "STS": {"st"}, "R2G": {"st"}, "G2R": {"mov", "ld"}, "MOV": {"mov"}, "MOV32": {"mov"}, "MVI": {"mov"}, "MVC": {"ld"},
     "R2A": {"shl"}, "A2R": {"mov"}, "ADA": {"add"}, "R2C": {"mov"}, "C2R": {"mov"}, "S2R": {"mov"},
     "GATOM": {"ld", "exch", "cas"}, "GRED": {"red"}, "TEX": {"texauto", "texfetch", "texlod", "texbias"},
     "TEX32": {"texauto", "texfetch"},
