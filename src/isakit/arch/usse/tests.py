@@ -81,13 +81,16 @@ def float_result(op: str, a: Any, b: Any, k: int) -> Value:
     return binary[op](x, y)
 
 
-def integer_result(op: str, a: Value, b: Value) -> Value:
-    """An integer operation on whole registers (or their low bits), as wide as its type."""
+def integer_result(op: str, a: Value, b: Value, channel: int) -> Value:
+    """An integer operation on channel `channel` of two registers: a byte, a half or the whole register."""
     name, ty = op.split(".")
     if ty == "fp8":
-        raise NotModelled(f"test operation `{op}`", "the arithmetic of FP8 operations is not known")
+        if name != "sub":
+            raise NotModelled(f"test operation `{op}`", "the arithmetic of FP8 operations is not known")
+        ty = "u8"
     width = int(ty[1:])
-    x, y = a.trunc(width), b.trunc(width)
+    at = width * (channel % (32 // width))
+    x, y = a.bits(at, width), b.bits(at, width)
     n = b & 31
     # A difference gets one bit more, so that its sign is that of the comparison.
     if name in ("add", "sub", "mul"):
@@ -99,12 +102,23 @@ def integer_result(op: str, a: Value, b: Value) -> Value:
     return {"and": a & b, "or": a | b, "xor": a ^ b, "shl": a << n, "shr": a >> n, "asr": a.sar(n)}[name]
 
 
-def _kinds() -> list[tuple[dict[Field, int], str, dict[int, str]]]:
-    """(fixed bits, operand type, operations) of the four kinds of tests."""
+Kind = tuple[dict[Field, int], str, dict[int, str]]
+"""Fixed bits, operand type, operations."""
+
+
+def _kinds() -> list[Kind]:
+    """The four kinds of tests."""
     return [
         ({VTST.alusel: 0, VTST.prec: 0}, "f16", FLOAT_OPS), ({VTST.alusel: 0, VTST.prec: 1}, "f32", FLOAT_OPS),
-        ({VTST.alusel: 1}, "int", INT_OPS), ({VTST.alusel: 2}, "int", BYTE_OPS), ({VTST.alusel: 3}, "int", BIT_OPS),
+        ({VTST.alusel: 1}, "int", INT_OPS),
+        *[({VTST.alusel: 2, VTST.aluop: v}, "int", {v: n}) for v, n in BYTE_OPS.items() if "fp8" not in n],
+        ({VTST.alusel: 3}, "int", BIT_OPS),
     ]  # fmt: skip
+
+
+def _fraction_kinds() -> list[Kind]:
+    """The tests on bytes that are fractions."""
+    return [({VTST.alusel: 2, VTST.aluop: v}, "int", {v: n}) for v, n in BYTE_OPS.items() if "fp8" in n]
 
 
 CHANNELS = {0: "x", 1: "y", 2: "z", 3: "w", 4: "all", 5: "any", 6: "c6", 7: "c7"}
@@ -125,39 +139,50 @@ def _operands(ty: str) -> dict[str, Any]:
     return {"src1": src1, "src2": scalar if is_float else src2}
 
 
-def _float_names(stem: str, names: dict[int, str], ty: str) -> Enum:
+def _op(names: dict[int, str]) -> str:
+    """The operation of a form that has only one."""
+    return next(iter(names.values())) if len(names) == 1 else ""
+
+
+def _name(stem: str, names: dict[int, str], ty: str) -> Enum | str:
+    if len(names) == 1:
+        return f"{stem}.{_op(names)}"
     texts = {v: f"{stem}.{n}.{ty}" if ty != "int" else f"{stem}.{n}" for v, n in names.items()}
     return Enum(VTST.aluop, texts, names)
 
 
-def _vtst() -> list[Form]:
+def _vtst(kinds: list[Kind]) -> list[Form]:
     out: list[Form] = []
-    for fixed, ty, names in _kinds():
+    for fixed, ty, names in kinds:
         is_float = ty != "int"
         dst = destination(VTST, double=is_float, alias=8 if is_float else 7, ty=ty if is_float else "f32")
         written: Choice = choice(when({VTST.wben: 0}, Nothing()), when({VTST.wben: 1}, dst))
         # prec says nothing about integer tests
         f = form(VTST, 0x09, "{name} {condition} {pdst} {dst} {src1} {src2}", fixed, table="pred3",
-                 name=_float_names("vtst", names, ty), condition=CONDITION, ty=ty, dst=written, lacking=ILLEGAL, default=NO_DESTINATION,
+                 name=_name("vtst", names, ty), op=_op(names), condition=CONDITION, ty=ty, dst=written, lacking=ILLEGAL, default=NO_DESTINATION,
                  pdst=Enum(VTST.pdst + VTST.chan, PREDICATE_NAMES, {v: (v & 3, v >> 2) for v in range(32)}),
                  **_operands(ty))  # fmt: skip
         out.append(f)
     return out
 
 
-@usse.insn(_vtst(), ref=Ref("usse", "2.6.9 VTST, VTSTMSK"), see=[Ref("004", "0x48000000 - 0x50000000")],
+@usse.insn(_vtst(_kinds()), ref=Ref("usse", "2.6.9 VTST, VTSTMSK"), see=[Ref("004", "0x48000000 - 0x50000000")],
            notes=["eq ne lt le gt ge are the six tests that compilers use; another one is printed as sNzMand or sNzMor",
-                  "channels from `all` on, test kind 3 and the FP8 operations are not modelled"])
-def vtst(name, condition, ty, pdst, dst, src1, src2):
+                  "channels from `all` on and test kind 3 are not modelled"])
+def vtst(name, op, condition, ty, pdst, dst, src1, src2):
     """Compute, compare with zero, set a predicate: PDST = the result of the operation is negative, zero ... as asked.
 
     The predicate looks at one channel of the result. The result itself is written only where a destination is given.
     """
+    _run_test(op or name, condition, ty, pdst, dst, src1, src2)
+
+
+def _run_test(name, condition, ty, pdst, dst, src1, src2):
     number, channel = pdst
     if channel > 3:
         raise NotModelled(f"`vtst` with channel {CHANNELS[channel]}", "how channels are combined is not known")
     if ty == "int":
-        result = integer_result(name, src1.modified_word(), src2.word())
+        result = integer_result(name, src1.modified_word(), src2.word(), channel)
         passed = _test_value(result, condition, name.split(".")[1])
         if dst:
             dst.write_word(result.resize(32))
@@ -169,16 +194,36 @@ def vtst(name, condition, ty, pdst, dst, src1, src2):
     write("p", number, passed)
 
 
+@usse.insn(_vtst(_fraction_kinds()), ref=Ref("usse", "2.6.9 VTST, VTSTMSK"), status=Status.INFERRED, name="vtst_fp8",
+           see=[Ref("004", "0x48000000 - 0x50000000")],
+           notes=["a difference of byte fractions is taken to be the exact difference of the bytes; the other operations "
+                  "are not modelled"])
+def vtst_fp8(name, op, condition, ty, pdst, dst, src1, src2):
+    """Compute with bytes that are fractions of 255, compare with zero, set a predicate."""
+    _run_test(op, condition, ty, pdst, dst, src1, src2)
+
+
+def _integer_mask(name, condition, dst, src1, src2, kind):
+    out = name.split(".")[1].replace("fp8", "u8")
+    width = int(out[1:])
+    mask = const(0, 32)
+    for channel in range(32 // width if kind == "m2" else 1):
+        result = integer_result(name, src1.modified_word(), src2.word(), channel)
+        one = select(_test_value(result, condition, out), const(ONES[out], 32), const(0, 32))
+        mask = mask | (one << width * channel)
+    dst.write_word(mask)
+
+
 MASK_TYPES = {0: "", 1: "m1", 2: "m2", 3: "m3"}
 ONES = {"u8": 0xFF, "s8": 0x7F, "u16": 0xFFFF, "s16": 0x7FFF, "u32": 0xFFFFFFFF, "s32": 0x7FFFFFFF}
 
 
 def _vtstmsk() -> list[Form]:
     out: list[Form] = []
-    for fixed, ty, names in _kinds():
+    for fixed, ty, names in [*_kinds(), *_fraction_kinds()]:
         is_float = ty != "int"
         f = form(VTST, 0x0F, "{name} {condition} {dst} {src1} {src2} {kind} {nowrite}", fixed, table="pred3",
-                 name=_float_names("vtstmsk", names, ty), condition=CONDITION, ty=ty, lacking=ILLEGAL,
+                 name=_name("vtstmsk", names, ty), op=_op(names), condition=CONDITION, ty=ty, lacking=ILLEGAL,
                  dst=destination(VTST, double=is_float, alias=8 if is_float else 7, ty=ty if is_float else "f32"),
                  kind=Enum(VTST.masktype, MASK_TYPES), nowrite=Enum(VTST.wben, {1: "", 0: "nowrite"}, {1: False, 0: True}),
                  **_operands(ty))  # fmt: skip
@@ -190,15 +235,13 @@ def _vtstmsk() -> list[Form]:
            status=Status.INFERRED,
            notes=["mask kind 2 works on all channels; the others are taken to write channel x only",
                   "a floating point mask of a unified register has two channels in f32"])
-def vtstmsk(name, condition, ty, dst, src1, src2, kind, nowrite):
+def vtstmsk(name, op, condition, ty, dst, src1, src2, kind, nowrite):
     """Compute, compare with zero, write a mask: every channel of DST becomes 1.0 (or the largest integer) or 0."""
     if nowrite:
         return
+    name = op or name
     if ty == "int":
-        out = name.split(".")[1]
-        result = integer_result(name, src1.modified_word(), src2.word())
-        passed = _test_value(result, condition, out)
-        dst.write_word(select(passed, const(ONES[out], 32), const(0, 32)))
+        _integer_mask(name, condition, dst, src1, src2, kind)
         return
     channels = range(4) if kind == "m2" else range(1)
     if ty == "f32" and dst.at.kind != "internal":

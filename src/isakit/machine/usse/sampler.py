@@ -47,6 +47,11 @@ class Texture:
         """Width and height of the largest level."""
         return self.levels[0].shape[1], self.levels[0].shape[0]
 
+    @staticmethod
+    def pack(texels: Array, format: str) -> list[Array]:
+        """Texels of shape [lanes, 4] as 32-bit registers: `u8`, `f16` or `f32` components."""
+        return packed(texels, format)
+
     def sample(self, u: Array, v: Array, lod: Array | float = 0.0) -> Array:
         """Texels at coordinates (shape [lanes]) as f32 of shape [lanes, 4]."""
         top = len(self.levels) - 1

@@ -1,0 +1,346 @@
+"""Running USSE shaders: inputs bound by name, one array per result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isakit.errors import LaunchError
+from isakit.machine.usse import DEFAULT, Code, Machine, Memory, Rules, Texture
+from isakit.runtime import usse_layout as layout
+
+if TYPE_CHECKING:
+    from isakit.formats.gxp import GxpFile, GxpParameter
+    from isakit.modules import Shader
+
+Array = NDArray[Any]
+CHUNK = 16384
+"""Invocations that run together: their registers fit the processor's cache."""
+
+
+class Result(dict[str, Array]):
+    """Results of a shader by name, each with one row per vertex or pixel (or an image, where the inputs were images).
+
+    Vertex: `position`, `color0`, `color1`, `fog`, `texcoord0` ..., `pointsize`, `clip0` ... as f32. Fragment: `color`
+    (f32, whatever its format) and, where the shader can, `discard` (bool) and `depth`. Names are attributes, too.
+    `notes` says which instructions were run on inferred knowledge, `instructions` how many instructions of groups of
+    invocations were executed.
+    """
+
+    notes: tuple[str, ...] = ()
+    instructions: int = 0
+
+    def __getattr__(self, name: str) -> Array:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"no result {name!r}; there are {', '.join(self)}") from None
+
+
+def run(
+    shader: Shader,
+    *,
+    attributes: Mapping[str, Any] | None = None,
+    varyings: Mapping[str, Any] | None = None,
+    uniforms: Mapping[str, Any] | None = None,
+    textures: Mapping[str, Any] | None = None,
+    buffers: Mapping[str | int, Any] | None = None,
+    count: int | None = None,
+    rules: Rules = DEFAULT,
+    max_instructions: int = 1_000_000,
+) -> Result:
+    """Run a shader over many vertices or pixels.
+
+    Args:
+        shader: what `isakit.load` gives for a GXP file.
+        attributes: vertex inputs by name or semantic: arrays [vertices, components], or one row for all.
+        varyings: fragment inputs: `texcoord0` .. `texcoord9`, `color0`, `color1`, `fog`, `position`; arrays
+            [pixels, components] or images [height, width, components]. Neighbours for derivatives are those of the
+            image; in a plain list four pixels in a row are a quad.
+        uniforms: by name: scalars, vectors, or arrays [array size, components]; what is not given is 0.
+        textures: by the sampler's name: a `Texture`, or an array of texels.
+        buffers: uniform buffers in memory, by name or number: arrays, changed in place by stores.
+        count: the number of invocations, where no input tells it.
+        rules: what the arithmetic does where the hardware's behaviour is not known.
+        max_instructions: limit for a program that does not end.
+
+    Missing components of inputs are 0, a missing fourth one is 1. Raises LaunchError for names and shapes that do not
+    fit, NotModelled for instructions of unknown meaning, MachineFault for bad addresses, BudgetExceeded.
+    """
+    return _Run(shader, uniforms or {}, textures or {}, buffers or {}, rules, max_instructions).over(
+        attributes or {}, varyings or {}, count
+    )
+
+
+class _Run:
+    """One shader with uniforms and textures bound."""
+
+    def __init__(self, shader: Shader, uniforms: Mapping[str, Any], textures: Mapping[str, Any],
+                 buffers: Mapping[str | int, Any], rules: Rules, limit: int) -> None:  # fmt: skip
+        self.shader, self.gxp, self.rules, self.limit = shader, shader.file, rules, limit
+        gxp: GxpFile = self.gxp
+        self.memory = Memory()
+        self.units = _textures(gxp, textures)
+        self.shared = np.zeros((256, 1), np.uint32)
+        self._fill_shared(uniforms, buffers)
+        self.samplers = self._samplers()
+        self.notes: dict[str, str] = {}
+        self.instructions = 0
+        if len(shader.secondary):
+            once = Machine(1, memory=self.memory, textures=self.samplers, uniform=self.shared)
+            once.run(Code(shader.secondary, rules), limit)
+            self.shared = once.files["sa"]
+            self.notes |= once.notes
+            self.instructions += once.executed
+        self.code = Code(shader.primary, rules)
+
+    # --- secondary attributes -------------------------------------------------------------------------------------------
+    def _fill_shared(self, uniforms: Mapping[str, Any], buffers: Mapping[str | int, Any]) -> None:
+        gxp: GxpFile = self.gxp
+        contents = self._uniform_buffers(uniforms, buffers)
+        for c in gxp.containers:
+            if c.index in contents:
+                words = contents[c.index].view(np.uint32)[: c.size_in_words]
+                self.shared[c.base_sa_offset : c.base_sa_offset + len(words), 0] = words
+        base = layout.container_base(gxp, layout.LITERALS)
+        data = layout.container_base(gxp, layout.DATA) or 0
+        base = data if base is None else base
+        for literal in gxp.literals:
+            self.shared[base + literal.sa_offset, 0] = literal.value
+        for info in gxp.uniform_buffers:
+            content = contents.get(info.reside_buffer)
+            if content is None and info.reside_buffer == layout.LITERALS:
+                content = np.frombuffer(gxp.literal_buffer, np.uint8).copy()
+            if content is None:
+                content = np.zeros(max(4, 4 * max(gxp.buffer_sizes)), np.uint8)
+            address = self.memory.add(content)
+            self.shared[data + info.ldst_base_offset, 0] = (address + info.ldst_base_value) & 0xFFFFFFFF
+
+    def _uniform_buffers(self, uniforms: Mapping[str, Any], buffers: Mapping[str | int, Any]) -> dict[int, Array]:
+        """Bytes of every uniform buffer by its number."""
+        gxp: GxpFile = self.gxp
+        known = [p for p in gxp.parameters if p.category == layout.UNIFORM]
+        sizes: dict[int, int] = {layout.DEFAULT_BUFFER: gxp.buffer_sizes[5]}
+        for p in known:
+            end = p.resource_index + layout.element_words(p) * max(1, p.array_size)
+            sizes[p.container_index] = max(sizes.get(p.container_index, 0), end)
+        out = {k: np.zeros(4 * n, np.uint8) for k, n in sizes.items()}
+        for key, value in buffers.items():
+            number = key if isinstance(key, int) else layout.find(
+                [p for p in gxp.parameters if p.category == layout.BUFFER], key, "uniform buffer").resource_index
+            out[number] = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+        for name, value in uniforms.items():
+            p = layout.find(known, name, "uniform")
+            stride = layout.element_words(p)
+            words = layout.to_words(_uniform_rows(p, value), layout.TYPES[p.type])
+            target = out[p.container_index].view(np.uint32)
+            for k, row in enumerate(words):
+                at = p.resource_index + k * stride
+                target[at : at + len(row)] = row
+        return out
+
+    def _samplers(self) -> dict[int, Texture]:
+        """Textures by the sa register of their first state word."""
+        gxp: GxpFile = self.gxp
+        data = layout.container_base(gxp, layout.DATA) or 0
+        return {data + d.sa_offset: self.units[d.resource // 4] for d in gxp.dependent_samplers
+                if d.resource % 4 == 0 and d.resource // 4 in self.units}  # fmt: skip
+
+    # --- invocations ----------------------------------------------------------------------------------------------------
+    def over(self, attributes: Mapping[str, Any], varyings: Mapping[str, Any], count: int | None) -> Result:
+        """Run over all invocations in chunks and put the results together."""
+        vertex = self.shader.stage == "vertex"
+        if vertex and varyings:
+            raise LaunchError("a vertex shader takes attributes, not varyings")
+        if not vertex and attributes:
+            raise LaunchError("a fragment shader takes varyings, not attributes")
+        given = attributes if vertex else varyings
+        grid = _Grid(given, count)
+        inputs = self._attribute_inputs(grid, given) if vertex else self._varying_inputs(grid, given)
+        parts: list[dict[str, Array]] = []
+        for start in range(0, grid.lanes, CHUNK):
+            n = min(CHUNK, grid.lanes - start)
+            m = Machine(n, memory=self.memory, textures=self.samplers, uniform=self.shared)
+            for register, words in inputs:
+                m.files["pa"][register : register + words.shape[1]] = words[start : start + n].T
+            m.run(self.code, self.limit)
+            self.notes |= m.notes
+            self.instructions += m.executed
+            parts.append(self._vertex_results(m) if vertex else self._fragment_results(m))
+        result = Result()
+        for name in dict.fromkeys(k for p in parts for k in p):
+            found = [p[name] if name in p else np.zeros_like(next(q[name] for q in parts if name in q)) for p in parts]
+            result[name] = grid.restored(np.concatenate(found))
+        result.notes, result.instructions = tuple(self.notes.values()), self.instructions
+        return result
+
+    def _attribute_inputs(self, grid: _Grid, given: Mapping[str, Any]) -> list[tuple[int, Array]]:
+        gxp: GxpFile = self.gxp
+        known = [p for p in gxp.parameters if p.category == layout.ATTRIBUTE]
+        out: list[tuple[int, Array]] = []
+        v: Any = gxp.varyings
+        for name, value in given.items():
+            if name in ("index", "instance") and all(p.name != name for p in known):
+                register = v.index_pa if name == "index" else v.instance_pa
+                out.append((register, grid.rows(value, 1).astype(np.uint32)))
+                continue
+            p = layout.find(known, name, "attribute")
+            rows = grid.rows(value, p.component_count * max(1, p.array_size))
+            raw = v is not None and v.untyped_registers >> p.resource_index & 1
+            out.append((p.resource_index, layout.to_words(rows, "u32" if raw else layout.TYPES[p.type])))
+        if v is not None and gxp.flags & layout.HAS_INDEX and "index" not in given:
+            out.append((v.index_pa, np.arange(grid.lanes, dtype=np.uint32)[:, None]))
+        return out
+
+    def _varying_inputs(self, grid: _Grid, given: Mapping[str, Any]) -> list[tuple[int, Array]]:
+        v: Any = self.gxp.varyings
+        values = {_canonical(n): value for n, value in given.items()}
+        inputs = layout.fragment_inputs(v.inputs) if v is not None else []
+        known = {i.name for i in inputs}
+        for name in values:
+            if name not in known and name != "position":
+                raise LaunchError(f"the shader has no varying {name!r}; it has {', '.join(sorted(known)) or 'none'}")
+        out: list[tuple[int, Array]] = []
+        for i in inputs:
+            if i.name not in values:
+                raise LaunchError(f"the varying {i.name!r} is missing")
+            rows = grid.rows(values[i.name], i.components)
+            if i.texture is None:
+                out.append((i.register, layout.to_words(rows, i.ty)[:, : i.words]))
+            else:
+                out.append((i.register, self._texel(i, rows)))
+        return out
+
+    def _texel(self, i: layout.Input, rows: Array) -> Array:
+        """The registers of a texel that is fetched before the program starts."""
+        texture = self.units.get(i.texture or 0)
+        if texture is None:
+            raise LaunchError(f"no texture for unit {i.texture}")
+        at = rows.astype(np.float32)
+        u, v = (at[:, 0] / at[:, 2], at[:, 1] / at[:, 2]) if i.projective else (at[:, 0], at[:, 1])
+        texels = texture.sample(u, v)
+        return np.stack(Texture.pack(texels, texture.format if i.ty == "native" else i.ty)[: i.words], 1)
+
+    # --- results --------------------------------------------------------------------------------------------------------
+    def _vertex_results(self, m: Machine) -> dict[str, Array]:
+        v: Any = self.gxp.varyings
+        out: dict[str, Array] = {}
+        for o in layout.vertex_outputs(v.outputs1, v.outputs2, v.texcoord_pack):
+            words = o.components if o.ty == "f32" else (o.components + 1) // 2
+            registers = np.ascontiguousarray(m.files["o"][o.register : o.register + words].T)
+            out[o.name] = layout.from_words(registers, o.ty, o.components)
+        return out
+
+    def _fragment_results(self, m: Machine) -> dict[str, Array]:
+        from isakit.formats.gxp import DISCARD, NATIVE_COLOR
+
+        gxp: GxpFile = self.gxp
+        v: Any = gxp.varyings
+        native = bool(gxp.flags & NATIVE_COLOR)
+        ty = layout.TYPES[v.output_type]
+        start = 0 if native else v.output_start
+        registers = np.ascontiguousarray(m.files["o" if native else "pa"][start : start + 4].T)
+        out = {"color": layout.from_words(registers, ty, max(1, v.output_components))}
+        if gxp.flags & DISCARD or m.killed.any():
+            out["discard"] = m.killed
+        if m.depth is not None:
+            out["depth"] = m.depth
+        return out
+
+
+def _canonical(name: str) -> str:
+    """`TEXCOORD` and `TEXCOORD0` are texcoord0."""
+    name = name.lower()
+    return f"{name}0" if name in ("texcoord", "color") else name
+
+
+def _uniform_rows(p: GxpParameter, value: Any) -> Array:
+    """A uniform's value as [elements, components]."""
+    a = np.asarray(value)
+    if a.dtype == np.float64:
+        a = a.astype(np.float32)
+    size, n = max(1, p.array_size), max(1, p.component_count)
+    if a.size > size * n or a.size % n:
+        raise LaunchError(f"uniform {p.name!r} takes {size} x {n} numbers, not {a.shape}")
+    return a.reshape(-1, n)
+
+
+def _textures(gxp: GxpFile, given: Mapping[str, Any]) -> dict[int, Texture]:
+    """Textures by unit."""
+    known = [p for p in gxp.parameters if p.category == layout.SAMPLER]
+    out: dict[int, Texture] = {}
+    for name, value in given.items():
+        p = layout.find(known, name, "sampler")
+        if p.semantic_index & 16:
+            from isakit.errors import NotModelled
+
+            raise NotModelled(f"the cube map {name!r}", "cube maps are not implemented")
+        out[p.resource_index] = value if isinstance(value, Texture) else Texture(value)
+    return out
+
+
+class _Grid:
+    """The invocations: how many, and in which order the pixels of an image run (quads of neighbours together)."""
+
+    def __init__(self, given: Mapping[str, Any], count: int | None) -> None:
+        arrays = [np.asarray(v) for v in given.values()]
+        images = {a.shape[:2] for a in arrays if a.ndim == 3}
+        lists = {len(a) for a in arrays if a.ndim == 2 and len(a) > 1}
+        if len(images) > 1 or (images and lists) or len(lists) > 1:
+            raise LaunchError(f"inputs of different sizes: {_listed(images | lists)}")
+        self.image = next(iter(images), None)
+        self._order: Array | None = None
+        if self.image:
+            height, width = self.image
+            rows = np.minimum(np.arange(height + height % 2), height - 1)
+            columns = np.minimum(np.arange(width + width % 2), width - 1)
+            index = rows[:, None] * width + columns[None, :]
+            quads = index.reshape(len(rows) // 2, 2, len(columns) // 2, 2).swapaxes(1, 2)
+            self._order = np.ascontiguousarray(quads).reshape(-1)
+            self.lanes = len(self._order)
+        else:
+            single = [len(a) for a in arrays if a.ndim == 1]
+            self.lanes = next(iter(lists), count or (max(single) if single and not count and _columns(arrays) else 1))
+            if count and lists and count not in lists:
+                raise LaunchError(f"count is {count}, the inputs have {_listed(lists)} rows")
+
+    def rows(self, value: Any, components: int) -> Array:
+        """An input as [lanes, components]; missing components are 0, the fourth 1."""
+        a = np.asarray(value)
+        if a.dtype == np.float64:
+            a = a.astype(np.float32)
+        if a.ndim == 0:
+            a = a[None, None]
+        elif a.ndim == 1:
+            a = a[:, None] if components == 1 or (len(a) == self.lanes and len(a) > 4) else a[None, :]
+        elif a.ndim == 3 and self._order is not None:
+            a = a.reshape(-1, a.shape[2])[self._order]
+        if a.ndim != 2 or len(a) not in (1, self.lanes) or a.shape[1] > max(4, components):
+            raise LaunchError(f"an input of shape {np.shape(value)} for {self.lanes} invocations and {components} components")
+        if a.shape[1] < components:
+            full = np.zeros((len(a), components), a.dtype)
+            full[:, : a.shape[1]] = a
+            if components >= 4 > a.shape[1]:
+                full[:, 3] = 1
+            a = full
+        return np.broadcast_to(a[:, :components], (self.lanes, components))
+
+    def restored(self, values: Array) -> Array:
+        """Results in the order and shape of the inputs."""
+        if self._order is None or self.image is None:
+            return values
+        height, width = self.image
+        out = np.empty((height * width, *values.shape[1:]), values.dtype)
+        out[self._order] = values
+        return out.reshape(height, width, *values.shape[1:])
+
+
+def _columns(arrays: Sequence[Array]) -> bool:
+    return all(a.ndim <= 1 for a in arrays)
+
+
+def _listed(items: Iterable[Any]) -> str:
+    return ", ".join(sorted(map(str, items)))

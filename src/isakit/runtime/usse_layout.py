@@ -1,0 +1,190 @@
+"""Where a GXP file wants its inputs and leaves its results: registers of attributes, uniforms, varyings and outputs.
+
+Source: [usse] 3.1 to 3.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isakit.errors import LaunchError, NotModelled
+
+if TYPE_CHECKING:
+    from isakit.formats.gxp import AttributeDescriptor, GxpFile, GxpParameter
+
+Array = NDArray[Any]
+ATTRIBUTE, UNIFORM, SAMPLER, BUFFER = 0, 1, 2, 4
+"""Categories of parameters."""
+
+DEFAULT_BUFFER, LITERALS, DATA = 14, 16, 19
+"""Containers with a meaning of their own."""
+
+HAS_INDEX, HAS_INSTANCE = 1 << 17, 1 << 18
+"""Flags of the file."""
+
+TYPES = ("f32", "f16", "c10", "u32", "s32", "u16", "s16", "u8", "s8", "aggregate")
+_PER_WORD = {"f32": 1, "u32": 1, "s32": 1, "f16": 2, "u16": 2, "s16": 2, "u8": 4, "s8": 4}
+_STORE = {"f32": np.float32, "f16": np.float16, "u32": np.uint32, "s32": np.int32, "u16": np.uint16, "s16": np.int16,
+          "u8": np.uint8, "s8": np.int8}  # fmt: skip
+
+
+def to_words(values: Array, ty: str) -> Array:
+    """Components of shape [..., components] as 32-bit registers of shape [..., words] in a parameter type."""
+    if ty == "c10":
+        scaled = np.clip(np.rint(values.astype(np.float64) * 255), -510, 510).astype(np.int64) & 0x3FF
+        tens = np.zeros((*values.shape[:-1], 4), np.int64)
+        tens[..., : values.shape[-1]] = scaled
+        low = tens[..., 0] | tens[..., 1] << 10 | tens[..., 2] << 20 | (tens[..., 3] & 3) << 30
+        return np.stack([low, tens[..., 3] >> 2], -1).astype(np.uint32)
+    if ty not in _STORE:
+        raise NotModelled(f"parameters of type {ty}")
+    n = _PER_WORD[ty]
+    stored = _stored(values, ty)
+    if values.shape[-1] % n:
+        pad = [(0, 0)] * (values.ndim - 1) + [(0, n - values.shape[-1] % n)]
+        stored = np.pad(stored, pad)
+    return np.ascontiguousarray(stored).view(np.uint32)
+
+
+def _stored(values: Array, ty: str) -> Array:
+    if values.dtype == np.uint32 and ty in ("f32", "s32"):
+        return values.view(_STORE[ty])  # raw bits
+    if ty in ("f32", "f16"):
+        return values.astype(_STORE[ty])
+    return values.astype(np.int64).astype(_STORE[ty])
+
+
+def from_words(words: Array, ty: str, count: int) -> Array:
+    """The first `count` components of registers of shape [lanes, words], as f32 (bytes as fractions of 255)."""
+    if ty == "c10":
+        low, high = words[:, 0].astype(np.int64), words[:, 1].astype(np.int64)
+        tens = np.stack([low, low >> 10, low >> 20, low >> 30 | high << 2], 1)[:, :count] & 0x3FF
+        return ((tens ^ 512) - 512).astype(np.float32) / np.float32(255)
+    values = np.ascontiguousarray(words).view(_STORE[ty])[:, :count]
+    scale = {"u8": 255, "s8": 127, "u16": 65535, "s16": 32767}.get(ty)
+    return values.astype(np.float32) / np.float32(scale) if scale else values.astype(np.float32)
+
+
+def element_words(p: GxpParameter) -> int:
+    """Registers from one element of an array parameter to the next; vectors in arrays start at multiples of 8 bytes."""
+    size = {"f32": 4, "u32": 4, "s32": 4, "f16": 2, "u16": 2, "s16": 2, "u8": 1, "s8": 1, "c10": 2}[TYPES[p.type]]
+    length = max(1, p.component_count) * size
+    if p.array_size > 1 and p.component_count > 1:
+        return -(-length // 8) * 2
+    return -(-length // 4)
+
+
+# --- varyings -----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Input:
+    """An interpolated input of a fragment program: `words` registers from `register` on get `name` as `ty`.
+
+    `texture`: the registers get a texel of that unit instead, sampled at the coordinate `name`; `projective` divides by
+    the last of `components` first.
+    """
+
+    name: str
+    register: int
+    words: int
+    components: int
+    ty: str
+    texture: int | None = None
+    projective: bool = False
+
+
+def fragment_inputs(inputs: tuple[AttributeDescriptor, ...]) -> list[Input]:
+    """Inputs in register order: for each descriptor the iterated value, then the texel fetched before the program."""
+    out: list[Input] = []
+    register = 0
+    for d in inputs:
+        source, coordinate = d.info >> 12 & 15, d.info & 15
+        if source != 15:
+            words = (d.size >> 4 & 3) + 1
+            components = (d.info >> 22 & 3) + 1
+            out.append(Input(_input_name(source, d), register, words, components, _input_type(source, d)))
+            register += words
+        if coordinate != 15:
+            words = (d.size >> 6 & 3) + 1
+            kind = d.info >> 8 & 3
+            texel = {0: "native", 2: "f16", 3: "f32"}.get(d.component_info >> 4 & 3, "native")
+            out.append(Input(f"texcoord{coordinate}", register, words, 2 if kind == 1 else 3, texel, d.resource_index,
+                             kind != 1))  # fmt: skip
+            register += words
+    return out
+
+
+def _input_name(source: int, d: AttributeDescriptor) -> str:
+    if d.info >> 30 & 1:
+        return "spritecoord"
+    return {10: "color0", 11: "color1", 12: "fog", 13: "position"}.get(source, f"texcoord{source}")
+
+
+def _input_type(source: int, d: AttributeDescriptor) -> str:
+    if d.info & 0x20000000:
+        return "f16"
+    if d.info & 0x10000000:
+        return "c10"
+    if source in (10, 11) and not d.info & 0x100000:
+        return "u8"
+    return "f32"
+
+
+@dataclass(frozen=True)
+class Output:
+    """A result of a vertex program: `components` values from register `register` of o on, f32 or packed f16."""
+
+    name: str
+    register: int
+    components: int
+    ty: str
+
+
+def vertex_outputs(outputs1: int, outputs2: int, packed: int) -> list[Output]:
+    """Outputs in register order: position, colours, fog, texture coordinates, point size, clip distances."""
+    out: list[Output] = []
+    register = 0
+
+    def add(name: str, components: int, words: int, ty: str = "f32") -> None:
+        nonlocal register
+        out.append(Output(name, register, components, ty))
+        register += words
+
+    add("position", 4, 4)
+    for bit, name, components in ((11, "color0", 4), (10, "color1", 4), (9, "fog", 2)):
+        if outputs1 >> bit & 1:
+            add(name, components, components)
+    for k in range(10):
+        code = outputs2 >> 3 * k & 7
+        if code:
+            components = {1: 2, 3: 3, 7: 4}.get(code, 4)
+            half = packed >> k & 1
+            add(f"texcoord{k}", components, (components + 1) // 2 if half else components, "f16" if half else "f32")
+    if outputs1 >> 8 & 1:
+        add("pointsize", 1, 1)
+    for k in range(8):
+        if outputs1 >> k & 1:
+            add(f"clip{k}", 1, 1)
+    return out
+
+
+def container_base(gxp: GxpFile, index: int) -> int | None:
+    """First sa register of a container."""
+    return next((c.base_sa_offset for c in gxp.containers if c.index == index), None)
+
+
+def find(parameters: list[GxpParameter], name: str, what: str) -> GxpParameter:
+    """A parameter by its name, or by its semantic (`POSITION`, `TEXCOORD0`)."""
+    from isakit.formats.gxp import SEMANTICS
+
+    for p in parameters:
+        if p.name == name:
+            return p
+    for p in parameters:
+        if p.semantic and name.upper() in (SEMANTICS[p.semantic], f"{SEMANTICS[p.semantic]}{p.semantic_index & 15}"):
+            return p
+    names = ", ".join(p.name for p in parameters) or "none"
+    raise LaunchError(f"the shader has no {what} {name!r}; it has {names}")
