@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from functools import lru_cache
 
@@ -12,10 +13,11 @@ from isakit.asm.reader import Reader
 from isakit.asm.sections import Bank, Code, Data, Fill, Section
 from isakit.asm.source import Place, Source, Statement, stray
 from isakit.asm.statements import Parsed, StatementEncoder, Symbol
-from isakit.codec import Decoder, Stream
+from isakit.codec import Decoder, Miss, Stream
 from isakit.errors import AsmError
 
 _REFERENCE = re.compile(r"#([A-Za-z_.][\w.$]*)")
+_NAME = re.compile(r"[A-Za-z_.][\w.$]*")
 _ROUNDS = 64
 _FREE_ROUNDS = 4
 """From this round on sizes only grow, so that sizes and addresses settle."""
@@ -143,7 +145,8 @@ class _Resolver:
         units: list[int] = []
         bits = self.variant.unit_bits
         mask = (1 << bits) - 1
-        misfits = set(placement.misfits)
+        # Where something else is wrong, sizes are guesses and alignment says nothing.
+        misfits = set[int]() if any(_failed(item) for item in self.section.items) else set(placement.misfits)
         for k, item in enumerate(self.section.items):
             size = placement.sizes[k]
             if isinstance(item, Code):
@@ -178,13 +181,29 @@ class _Resolver:
             return  # reported when it was read
         symbol = names.here(at * self.scale)
         statement = item.statement
-        miss = self.encoder.explain_miss(parsed, symbol, at)
+        miss = self._undefined(parsed, symbol, at) or self.encoder.explain_miss(parsed, symbol, at)
         token = parsed.tokens[miss.token] if 0 <= miss.token < len(parsed.tokens) else None
         if token is None:
             end = Place(statement.line, statement.column + len(statement.text), 1)
             self.source.error(end, miss.message, *miss.notes)
         else:
             self.source.error(statement.place(token), miss.message, *miss.notes)
+
+    def _undefined(self, parsed: Parsed, symbol: Symbol, at: int) -> Miss | None:
+        """Whether the statement would be right if one of its words were the name of a number."""
+        for k, token in enumerate(parsed.tokens):
+            name = token.text
+            if _NAME.fullmatch(name) and symbol(name) is None and name in parsed.words:
+
+                def guess(word: str, name: str = name) -> int | None:
+                    return 0 if word == name else symbol(word)
+
+                if self.encoder.encode(parsed, guess, at):
+                    names = self.section.scope.all_names()
+                    close = difflib.get_close_matches(name, names, 3) if len(name) <= 40 else []
+                    hint = (f"did you mean {' or '.join(f'`{c}`' for c in close)}?",) if close else ()
+                    return Miss(k, f"`{name}` is not defined", hint)
+        return None
 
     def _values(self, item: Data, symbol: Symbol) -> list[int]:
         """The numbers of a `.word` with names in it."""
@@ -217,6 +236,10 @@ class _Resolver:
             self.source.error(place, f"{got[1]:#x} does not fit {bits} bits")
             return None
         return got[0], got[1] & (1 << bits) - 1
+
+
+def _failed(item: Code | Data | Fill) -> bool:
+    return isinstance(item, Code) and not item.choices
 
 
 def _slot(item: Code | Data | Fill) -> Slot:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from isakit.codec.syntax import syntax_line
 from isakit.codec.tokens import Stream, Token
 from isakit.spec.fields import Bits
 from isakit.spec.isa import View
 from isakit.spec.parts import needed_words
 from isakit.spec.record import Form
+
+_MOST = 8
+"""Accepted alternatives that are listed in a diagnostic."""
+_LONGEST = 40
+"""Longer words are not compared with known ones: that takes quadratic time."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,11 @@ class Encoder:
         for forms in self._by_name.values():
             forms.sort(key=lambda f: f.units)
         self._wanted = {f: wanted(f) for forms in self._by_name.values() for f in forms}
-        self._lacking = {m for f in view.forms if not view.available(f) for m in f.mnemonics} - set(self._by_name)
+        self._lacking: dict[str, list[Form]] = {}
+        for f in view.forms:
+            if not view.available(f):
+                for m in dict.fromkeys(f.mnemonics):
+                    self._lacking.setdefault(m, []).append(f)
 
     @property
     def mnemonics(self) -> list[str]:
@@ -106,7 +116,7 @@ class Encoder:
         forms = self.forms(tokens)
         if not forms:
             return self._unknown_name(tokens)
-        best: tuple[int, list[str], Form] | None = None
+        nearest: list[tuple[int, list[str], Form]] = []
         conflicts: list[tuple[int, str]] = []
         illegal: list[str] = []
         for form in forms:
@@ -116,27 +126,34 @@ class Encoder:
                 error = form.error(word)
                 if error:
                     illegal.append(error)
-            if best is None or stream.furthest > best[0]:
-                best = stream.furthest, list(stream.expected), form
-            elif stream.furthest == best[0]:
-                best[1].extend(e for e in stream.expected if e not in best[1])
+            nearest.append((stream.furthest, stream.expected, form))
         if illegal:
             return Miss(0, f"these operands are the decode error {illegal[0]}")
+        name = next(t.text for t in tokens if t.text in self._by_name)
+        for form in self._lacking.get(name, ()):
+            if any(True for _ in match(form, Stream(tokens, symbol, address))):
+                return Miss(0, f"{self._where()} does not have this form of `{name}`", (f"it needs {_needs(form)}",))
         if conflicts:
             # The reading that got furthest is the one that was meant.
             reasons = list(dict.fromkeys(text for _, text in sorted(conflicts, key=lambda c: -c[0])))
             return Miss(0, reasons[0], tuple(reasons[1:4]))
-        assert best is not None
-        at, expected, form = best
+        at = max(n[0] for n in nearest)
+        nearest = [n for n in nearest if n[0] == at]
+        expected = list(dict.fromkeys(e for n in nearest for text in n[1] for e in text.split(" | ") if e))
+        notes: list[str] = []
         if at >= len(tokens):
             message = "the statement ends too early"
         elif at < 0:
-            at, message = 0, "cannot be encoded"
+            at, message = 0, "this cannot be encoded"
         else:
             message = f"`{tokens[at].text}` does not fit here"
-        notes = [f"accepted here: {e}" for e in dict.fromkeys(expected) if e][:6]
-        syntax = form.record.syntax if form.record else []
-        return Miss(at, message, (*notes, *[f"syntax: {s}" for s in syntax[:4]]))
+            words = [e[1:-1] for e in expected if e[0] == e[-1] == "`"]
+            notes += _did_you_mean(tokens[at].text, words)
+        if expected:
+            notes.append(f"accepted here: {' | '.join(expected[:_MOST])}" + (" | ..." if len(expected) > _MOST else ""))
+        lines = list(dict.fromkeys(syntax_line(n[2], name) for n in nearest))
+        notes += [f"syntax: {line}" for line in lines[:3]]
+        return Miss(at, message, tuple(notes))
 
     def _unknown_name(self, tokens: list[Token]) -> Miss:
         prefixes = self.view.isa.prefixes
@@ -145,12 +162,24 @@ class Encoder:
             depth += (t.text == "(") - (t.text == ")")
             if t.kind == "word" and depth == 0 and t.text not in prefixes and t.text[0] not in "$#":
                 if t.text in self._lacking:
-                    where = self.view.variant.name + (f" {self.view.program}" if self.view.program else "")
-                    return Miss(k, f"{where} does not have `{t.text}`")
-                close = difflib.get_close_matches(t.text, self._by_name, 3)
-                notes = (f"did you mean {' or '.join(f'`{c}`' for c in close)}?",) if close else ()
-                return Miss(k, f"unknown instruction `{t.text}`", notes)
+                    form = self._lacking[t.text][0]
+                    return Miss(k, f"{self._where()} does not have `{t.text}`", (f"it needs {_needs(form)}",))
+                return Miss(k, f"unknown instruction `{t.text}`", tuple(_did_you_mean(t.text, self._by_name)))
         return Miss(0, "no instruction name")
+
+    def _where(self) -> str:
+        return self.view.variant.name + (f" {self.view.program}" if self.view.program else "")
+
+
+def _needs(form: Form) -> str:
+    """The features a form needs, in words."""
+    texts = [" or ".join(n.split("|")) for n in sorted(form.needs)]
+    return ", ".join(t if t[0] != "!" else f"the absence of {t[1:]}" for t in texts)
+
+
+def _did_you_mean(text: str, words: Iterable[str]) -> list[str]:
+    close = difflib.get_close_matches(text, words, 3) if len(text) <= _LONGEST else []
+    return [f"did you mean {' or '.join(f'`{c}`' for c in close)}?"] if close else []
 
 
 def wanted(form: Form) -> list[frozenset[str]]:
