@@ -105,7 +105,7 @@ class Core(Machine):
     def step(self, n: int = 1) -> None:
         """Run `n` cycles."""
         if self.on_cycle is None:
-            super().step(n)
+            self.pass_cycles(n)
             return
         watch = Watch(self)
         for _ in range(n):

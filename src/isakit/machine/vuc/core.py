@@ -242,7 +242,7 @@ class Core:
         return self._push(self.cycle + cycles, self.cycle + cycles, EVENT, name, action)
 
     # --- running ------------------------------------------------------------------------------------------------------
-    def step(self, n: int = 1) -> None:
+    def pass_cycles(self, n: int = 1) -> None:
         """Run `n` cycles; nothing happens while the core is halted."""
         limit = self.cycle + n
         self.advance(limit)

@@ -119,7 +119,7 @@ class Watch:
         landed: list[Entry] = []
         core.listener = landed.append
         try:
-            core.step(1)
+            core.pass_cycles(1)
         finally:
             core.listener = None
         landings = self._direct(op, executes) + [x for e in landed if (x := self._landing(e, op, executes))]

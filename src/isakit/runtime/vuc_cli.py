@@ -1,0 +1,189 @@
+"""Running a vµc program from files: what `isakit run` does for microcode.
+
+Settings are `NAME=VALUE` texts:
+
+| setting | meaning |
+|---|---|
+| data=FILE[@CELL] | fill D[] with little-endian 16-bit cells (a `.npy` file: its values) |
+| ring=FILE | feed the macroblock ring with little-endian 32-bit words |
+| memory=FILE@ADDRESS | bytes of host memory, for rings and surfaces |
+| host.NAME=N | write a host register before the start, e.g. host.PARM, host.WDCNT, host.H2V |
+| option.NAME=VALUE | a field of `Options`, e.g. option.out_of_range=fault |
+| until=ADDRESS | stop when the instruction at this address is about to issue |
+| trace=FILE | a line for every cycle (`-`: with the other output) |
+| save_data=FILE, save_state=FILE | keep D[], or everything as JSON, afterwards |
+| save_memory=FILE@ADDRESS:BYTES | keep host memory |
+| lint=yes | print the linter's findings first |
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from isakit.errors import LaunchError
+from isakit.machine.vuc.options import Options
+from isakit.machine.vuc.watch import Cycle
+from isakit.runtime.vuc import DEFAULT_CYCLES, Core
+
+Report = tuple[dict[str, Any], list[str]]
+
+
+def run_image(source: Any, settings: Sequence[str] = (), *, variant: str = "", max_cycles: int | None = None) -> Report:
+    """Run a program and tell what became of it.
+
+    Args:
+        source: a `Program`, or a module from `isakit.load`.
+        settings: see the module's table.
+        variant: `vp2`, `vp3` or `vp4`, where the source does not say.
+        max_cycles: cycle limit, default 1,000,000.
+
+    Returns plain data (`stats`, `state`, `findings`) and the lines to print. Raises LaunchError for a wrong setting,
+    MachineFault for a faulting program, OSError for files.
+    """
+    given = _Settings(settings)
+    core = Core(variant or source.variant or "vp3", given.options())
+    core.load(source, start=False)
+    for path, cell in given.all("data"):
+        core.write_data(_cells(path), _number(cell, "data") if cell else 0)
+    for path, address in given.all("memory"):
+        core.memory.write(_number(address, "memory"), path.read_bytes())
+    for name, value in given.prefixed("host."):
+        core.host[name] = _number(value, f"host.{name}")
+    texts: list[str] = []
+    findings: list[str] = []
+    if given.one("lint"):
+        from isakit.runtime.vuc_lint import lint
+
+        findings = [str(f) for f in lint([w or 0 for w in core.code[: _length(core)]], core.variant)]
+        texts += findings
+    trace: list[str] = []
+    if given.one("trace"):
+
+        def keep(cycle: Cycle) -> None:
+            trace.append(str(cycle))
+
+        core.on_cycle = keep
+    core.start()
+    for path, _ in given.all("ring"):
+        core.feed(_words(path))
+    until = given.one("until")
+    try:
+        stop = core.run(
+            max_cycles or DEFAULT_CYCLES, until=_number(until, "until") if until else None, stop_spinning=True
+        )
+    finally:
+        where = given.one("trace")
+        if where == "-":
+            texts += trace
+        elif where:
+            Path(where).write_text("".join(line + "\n" for line in trace), encoding="utf-8")
+    _save(core, given)
+    texts += _summary(core, stop.reason, stop.cycles)
+    state = {k: v for k, v in core.state().items() if k not in ("pwt", "vp", "mvsi", "mvso")}
+    return {"stats": dataclasses.asdict(stop), "state": state, "findings": findings}, texts
+
+
+def _length(core: Core) -> int:
+    return max((i + 1 for i, w in enumerate(core.code) if w is not None), default=0)
+
+
+def _summary(core: Core, reason: str, cycles: int) -> list[str]:
+    registers = " ".join(f"$r{k}={v:#x}" for k, v in enumerate(core.r) if v)
+    predicates = " ".join(f"$p{k}" for k, v in enumerate(core.p) if v and k not in (1, 15))
+    out = [f"{reason} at {core.pc:#x} after {cycles} cycles", registers or "all registers are 0"]
+    if predicates:
+        out.append(f"set: {predicates}")
+    out.append(f"V2H={core.host['V2H']:#x} STAT={core.sr['stat']:#x} INTR={core.host.intr:#x}")
+    kinds = dict.fromkeys(f"{kind}: {text}" for _, _, kind, text in core.diagnostics)
+    return out + [f"note: {text}" for text in list(kinds)[:20]]
+
+
+def _save(core: Core, given: _Settings) -> None:
+    for path, _ in given.all("save_data"):
+        path.write_bytes(core.read_data())
+    for path, _ in given.all("save_state"):
+        path.write_text(core.to_json(), encoding="utf-8")
+    for path, extent in given.all("save_memory"):
+        address, _, count = extent.partition(":")
+        path.write_bytes(core.memory.read(_number(address, "save_memory"), _number(count, "save_memory")))
+
+
+def _cells(path: Path) -> Any:
+    if path.suffix == ".npy":
+        import numpy as np
+
+        return [int(v) for v in np.load(path, allow_pickle=False).ravel()]
+    return path.read_bytes()
+
+
+def _words(path: Path) -> list[int]:
+    data = path.read_bytes()
+    if len(data) % 4:
+        raise LaunchError(f"{path}: {len(data)} bytes are not whole 32-bit words")
+    return [int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data), 4)]
+
+
+def _number(text: str, name: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise LaunchError(f"{name}: {text!r} is no number") from None
+
+
+class _Settings:
+    """`NAME=VALUE` texts, checked."""
+
+    FILES = ("data", "ring", "memory", "save_data", "save_state", "save_memory")
+    OTHERS = ("until", "trace", "lint")
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.pairs: list[tuple[str, str]] = []
+        for text in texts:
+            name, equals, value = text.partition("=")
+            known = name in (*self.FILES, *self.OTHERS) or name.startswith(("host.", "option."))
+            if not equals or not known:
+                names = ", ".join((*self.FILES, *self.OTHERS, "host.NAME", "option.NAME"))
+                raise LaunchError(f"{text!r}: microcode takes settings NAME=VALUE with the names {names}")
+            self.pairs.append((name, value))
+
+    def all(self, name: str) -> list[tuple[Path, str]]:
+        """Files of a name, each with what stands behind `@`."""
+        out: list[tuple[Path, str]] = []
+        for n, value in self.pairs:
+            if n == name:
+                path, _, place = value.rpartition("@") if "@" in value else (value, "", "")
+                out.append((Path(path), place))
+        return out
+
+    def one(self, name: str) -> str:
+        """The last value of a name, or an empty text."""
+        return next((v for n, v in reversed(self.pairs) if n == name), "")
+
+    def prefixed(self, prefix: str) -> list[tuple[str, str]]:
+        """Settings whose name starts with a prefix, without it."""
+        return [(n.removeprefix(prefix), v) for n, v in self.pairs if n.startswith(prefix)]
+
+    def options(self) -> Options:
+        """The core's options."""
+        known = get_type_hints(Options)
+        values: dict[str, Any] = {}
+        for name, text in self.prefixed("option."):
+            if name not in known:
+                raise LaunchError(f"option.{name}: there are {', '.join(known)}")
+            kind = known[name]
+            if kind is bool:
+                values[name] = text in ("1", "yes", "true")
+            elif kind is int:
+                values[name] = _number(text, f"option.{name}")
+            elif get_origin(kind) is Literal:
+                if text not in get_args(kind):
+                    raise LaunchError(f"option.{name}: {text!r} is none of {', '.join(get_args(kind))}")
+                values[name] = text
+            elif get_origin(kind) is frozenset:
+                values[name] = frozenset(text.split(","))
+            else:
+                raise LaunchError(f"option.{name} cannot be set here")
+        return Options(**values)
