@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import sys
 from collections.abc import Generator
@@ -48,7 +47,8 @@ Examples:
   isakit run saxpy.s --grid 1 --block 32 --arg out:f32:32 --stats
 \b
 An argument is one of: {FORMS}
-A shader takes arrays by name: --arg position=in:p.npy. Microcode takes none.""",
+A shader takes arrays by name: --arg position=in:p.npy.
+Microcode takes files: --arg data=FILE[@CELL] --arg ring=FILE --arg trace=- --arg save_data=FILE ...""",
 )
 @click.option("--kernel", metavar="NAME", help="The kernel, where the file has several.")
 @click.option("--grid", type=Dims(2), default="1", metavar="X[,Y]", help="Blocks.  [default: 1]")
@@ -178,18 +178,10 @@ def _outputs(arguments: list[tuple[Any, Argument]]) -> tuple[list[dict[str, Any]
 
 
 def _vuc(source: Module | Program, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Result:
-    from isakit.runtime.vuc import DEFAULT_CYCLES, Core
+    from isakit.runtime.vuc_cli import run_image
 
-    if specs:
-        raise click.BadParameter("microcode takes no arguments", param_hint="--arg")
-    core = Core(source.variant or "vp3")
-    core.load(source)
     with _busy("running"):
-        stop = core.run(options["limit"] or DEFAULT_CYCLES, stop_spinning=True)
-    state = {"pc": core.pc, "r": list(core.r), "p": list(core.p)}
-    registers = " ".join(f"$r{k}={v:#x}" for k, v in enumerate(core.r) if v)
-    texts = [f"{stop.reason} at {core.pc:#x} after {stop.cycles} cycles", registers or "all registers are 0"]
-    return {"stats": dataclasses.asdict(stop), "state": state}, texts
+        return run_image(source, [spec for spec, _, _ in specs], max_cycles=options["limit"])
 
 
 def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Result:
