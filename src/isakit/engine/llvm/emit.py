@@ -71,12 +71,12 @@ class Module:
 
 
 class Body:
-    """The body of a function: instructions in order, with fresh names."""
+    """The body of a function: instructions in order, with fresh names numbered from `first` on."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, first: int = 0) -> None:
         self.module = module
         self.lines: list[str] = []
-        self._count = 0
+        self._count = first
 
     def __call__(self, instruction: str) -> str:
         """Emit an instruction that gives a value; returns its name."""

@@ -10,13 +10,15 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from isakit.engine.llvm import Host, Loaded, build, flushing_wrapper, host
 from isakit.errors import BudgetExceeded, MachineFault
 from isakit.machine.tesla.choices import DEFAULT
+from isakit.machine.tesla.code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.machine import Machine, Stats
 from isakit.machine.tesla.memory import Array, DeviceMemory
@@ -24,7 +26,7 @@ from isakit.machine.tesla.native import driver, layout
 from isakit.machine.tesla.native.flow import Flow, NotCompiled
 from isakit.machine.tesla.native.layout import CONTEXT_BYTES, SLOT, StateLayout
 from isakit.machine.tesla.native.warp import Facts, WarpCode
-from isakit.machine.tesla.spaces import LinearWindow
+from isakit.machine.tesla.spaces import LinearWindow, OwnSpace
 from isakit.machine.tesla.stack import Entry, Kind
 
 UNLIMITED = 1 << 62
@@ -78,19 +80,44 @@ def supported(launch: Launch) -> str | None:
     return None
 
 
+_flows: WeakKeyDictionary[Code, dict[int, Flow]] = WeakKeyDictionary()
+
+
+def flow_of(launch: Launch) -> Flow:
+    """The control flow of the kernel of a launch. Raises NotCompiled."""
+    known = _flows.setdefault(launch.code, {})
+    flow = known.get(launch.entry)
+    if flow is None:
+        flow = known[launch.entry] = Flow(launch.code, launch.entry)
+    return flow
+
+
+def has_loops(launch: Launch) -> bool:
+    """Whether the kernel jumps back somewhere. Raises NotCompiled."""
+    return any(n <= s.pc for s in flow_of(launch).steps.values() for n in s.successors)
+
+
 def compile_kernel(launch: Launch, portable: bool = False) -> CompiledKernel:
     """The machine code for a launch, made at most once per process and facts. Raises NotCompiled."""
     reason = supported(launch)
     if reason is not None:
         raise NotCompiled(reason)
     facts = Facts.of(launch)
-    key = tuple(launch.code.units), launch.code.address, launch.entry, launch.code.decoder, facts, portable
+    key = (
+        tuple(launch.code.units),
+        launch.code.registers,
+        launch.code.address,
+        launch.entry,
+        launch.code.decoder,
+        facts,
+        portable,
+    )
     with _lock:
         kernel = _kernels.get(key)
         if kernel is None:
             started = time.perf_counter()
             target = host(portable)
-            flow = Flow(launch.code, launch.entry)
+            flow = flow_of(launch)
             ir, state, sites = generate(flow, facts, target)
             kernel = CompiledKernel(flow, state, sites, build(ir, target), time.perf_counter() - started)
             _kernels[key] = kernel
@@ -172,8 +199,8 @@ class NativeRun:
         self.first_registers = np.ascontiguousarray(launch.first_registers())
         self.masks = np.array(launch.warp_masks(), np.uint32)
         self.header = np.frombuffer(launch.header(0), np.uint8).copy()
-        self.constants = {}
-        self.constant_sizes = {}
+        self.constants: dict[int, Array] = {}
+        self.constant_sizes: dict[int, int] = {}
         for k, data in launch.constants.items():
             room = _aligned(max(64, -(-len(data) // 64) * 64 + 64))
             room[: len(data)] = np.frombuffer(data, np.uint8)
@@ -291,7 +318,7 @@ class NativeRun:
         machine.blocks[0].shared[:] = worker.shared[: len(machine.blocks[0].shared)]
         local = machine.state.spaces.get("l")
         if local is not None:
-            memory = local.memory  # type: ignore[attr-defined]
+            memory = cast(OwnSpace, local).memory
             memory.bytes[: memory.size] = worker.local[: memory.size]
         counters = worker.barriers.reshape(16, 2)
         machine.blocks[0].counters[:] = [int(c) for c in counters[:, 0]]
@@ -321,7 +348,7 @@ class NativeRun:
         c.broke, c.returned, c.exited = (int(words[o // 4]) for o in (layout.BROKE, layout.RETURNED, layout.EXITED))
         depth = int(words[layout.DEPTH // 4])
         base = self.kernel.state.stack // 4
-        c.entries = []
+        c.entries.clear()
         for k in range(depth):
             both, mask = int(words[base + 2 * k]), int(words[base + 2 * k + 1])
             c.entries.append(Entry(Kind(both >> 24), both & 0xFFFFFF, mask))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import EMBEDDED, PORTABLE, Body, Host, Module, Ref, ValueLowering
@@ -149,8 +150,7 @@ class WarpCode:
 
     def _entry(self) -> str:
         """Variables, and where to start. Emitted last, because it knows what the code looks up in the context."""
-        b = Body(self.module)
-        b._count = 1_000_000  # names must not meet those of the body
+        b = Body(self.module, first=1_000_000)  # names must not meet those of the body
         b.label("entry")
         for name in ("mask", "broke", "returned", "exited", "depth", "next"):
             b.do(f"%{name} = alloca i32")
@@ -306,7 +306,11 @@ class WarpCode:
             roots.append(step.guard)
         # A value of more than 64 bits is only ever stored or taken apart: give the plan its pieces.
         plan = Plan([p for v in roots for p in _pieces(v)], wide=False)
-        low = ValueLowering(self.body, lambda v: self._leaf(step, low, v), self.natives)
+
+        def leaf(v: Value) -> Ref:
+            return self._leaf(step, low, v)
+
+        low: ValueLowering = ValueLowering(self.body, leaf, self.natives)
         executing, partial = self.mask, not self.full
         if step.guard is not None:
             holds = low.splat(low.value(plan.canonical(step.guard)))
@@ -374,7 +378,7 @@ class WarpCode:
             return self.access.halves[id(v.args[0])][v.attr]
         if v.op == "machine":
             name, attrs = v.attr
-            return getattr(self, f"_machine_{name}")(step, low, v, **dict(attrs))
+            return cast(Ref, getattr(self, f"_machine_{name}")(step, low, v, **dict(attrs)))
         raise AssertionError(f"no lowering for {v.op}")
 
     def _read(self, step: Step, low: ValueLowering, v: Value) -> Ref:

@@ -1,0 +1,93 @@
+"""Which engine runs a launch: compiled code where it can, the reference machine otherwise."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+from isakit.errors import LaunchError, NotModelled
+from isakit.machine.tesla.code import Code
+from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.machine import Machine, Stats
+from isakit.machine.tesla.memory import DeviceMemory
+
+Execute = Callable[[Launch, DeviceMemory, int | None], Stats]
+Tier = Literal["auto", "interp", "jit"]
+ENGINES = ("auto", "reference", "llvm")
+TIERS = ("auto", "interp", "jit")
+
+
+class FallbackWarning(UserWarning):
+    """The fast engine cannot be used on this host; everything runs, slower, on the reference engine."""
+
+
+def reference(launch: Launch, memory: DeviceMemory, max_instructions: int | None = None) -> Stats:
+    """Run a launch on the reference engine."""
+    machine = Machine(launch, memory)
+    machine.run(max_instructions=max_instructions)
+    return machine.stats
+
+
+def executor(engine: str, tier: str = "auto", threads: int | None = None) -> tuple[str, Execute]:
+    """(name of the engine, function that runs launches) for what a user asked for.
+
+    `llvm` and `auto` leave single launches that compiled code does not do to the reference engine; `auto` also does
+    without llvmlite, with one warning. Raises LaunchError for an unknown name, NotModelled for `llvm` where it cannot
+    be had.
+    """
+    if engine not in ENGINES:
+        raise LaunchError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}")
+    if tier not in TIERS:
+        raise LaunchError(f"no tier {tier!r}; there are: {', '.join(TIERS)}")
+    if threads is not None and threads < 1:
+        raise LaunchError(f"{threads} threads; the engine needs at least one")
+    if engine == "reference":
+        return "reference", reference
+    reason = _unusable()
+    if reason is None:
+        return "llvm", _compiling(tier, threads, eager=engine == "llvm")
+    if engine == "llvm":
+        raise NotModelled("the llvm engine on this host", f"{reason}; use engine='reference'")
+    warnings.warn(f"the llvm engine cannot be used ({reason}): running on the reference engine", FallbackWarning, 3)
+    return "reference", reference
+
+
+def _unusable() -> str | None:
+    """Why compiled code cannot run here, or None."""
+    try:
+        from isakit.engine.llvm import host
+
+        host()
+    except (ImportError, OSError, RuntimeError) as e:
+        return f"{type(e).__name__}: {e}"
+    return None
+
+
+WORTH = 1 << 17
+"""Threads, over all launches of a kernel without loops, from which on compiling it pays."""
+_launched: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
+
+
+def _worth_compiling(launch: Launch) -> bool:
+    """Compiling costs milliseconds per instruction: a kernel without loops must run in many threads to earn it."""
+    from isakit.machine.tesla.native import run
+
+    threads = _launched.get(launch.code, 0) + launch.blocks * launch.threads
+    _launched[launch.code] = threads
+    return threads >= WORTH or run.has_loops(launch)
+
+
+def _compiling(tier: str, threads: int | None, eager: bool) -> Execute:
+    def execute(launch: Launch, memory: DeviceMemory, max_instructions: int | None) -> Stats:
+        from isakit.machine.tesla.native import run
+
+        try:
+            if eager or _worth_compiling(launch):
+                return run.execute(launch, memory, max_instructions, threads)
+        except run.NotCompiled:
+            pass
+        return reference(launch, memory, max_instructions)
+
+    return execute
