@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from isakit.arch.tesla.tesla import tesla
 from isakit.asm.directives import TYPES
 from isakit.codec.decoder import decoder
-from isakit.errors import LaunchError, NotModelled
+from isakit.errors import LaunchError
 from isakit.formats import ModuleImage
 from isakit.machine.tesla import (
     CHIPS,
@@ -26,18 +26,12 @@ from isakit.machine.tesla import (
     Window,
     needed_registers,
 )
+from isakit.machine.tesla.native.select import Tier, executor
 from isakit.runtime.buffer import Buffer
 from isakit.runtime.kernel import Kernel
 from isakit.runtime.module import KernelSpec, Module, Param, module_spec
 
 Engine = Literal["auto", "reference", "llvm"]
-Execute = Callable[[Launch, DeviceMemory, int | None], Stats]
-
-
-def _reference(launch: Launch, memory: DeviceMemory, max_instructions: int | None) -> Stats:
-    machine = Machine(launch, memory)
-    machine.run(max_instructions=max_instructions)
-    return machine.stats
 
 
 class Device:
@@ -60,7 +54,7 @@ class Device:
         chip: str = "gt200",
         *,
         engine: Engine = "auto",
-        tier: Literal["auto", "interp", "jit"] = "auto",
+        tier: Tier = "auto",
         threads: int | None = None,
         mul_zero_wins: bool = False,
         sat_nan: bool = False,
@@ -77,14 +71,7 @@ class Device:
         self.tier, self.threads = tier, threads
         self.memory = DeviceMemory()
         self.windows: dict[int, Window] = {14: LinearWindow()}
-        self.engine, self._execute = self._engine(engine)
-
-    def _engine(self, name: Engine) -> tuple[str, Execute]:
-        if name not in ("auto", "reference", "llvm"):
-            raise LaunchError(f"no engine {name!r}; there are: auto, reference, llvm")
-        if name == "llvm":
-            raise NotModelled("the llvm engine", "it is not part of this installation; use engine='reference'")
-        return "reference", _reference
+        self.engine, self._execute = executor(engine, tier, threads)
 
     # --- memory -----------------------------------------------------------------------------------------------------
     def alloc(self, nbytes: int, address: int | None = None) -> Buffer:
