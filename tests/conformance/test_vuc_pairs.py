@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, shared_dir
 
+from conftest import ROOT, shared_dir
 from isakit.arch.vuc import vuc
 from isakit.codec import Decoder, decoder, tokenize
 
