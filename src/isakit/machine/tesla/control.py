@@ -27,7 +27,7 @@ Handler = Callable[["Machine", Gang, Op, Lanes, Control], list[Gang]]
 
 def perform(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
     """Carry out one control request."""
-    handler = _HANDLERS.get(request.name)
+    handler = _HANDLERS.get(request.name) or machine.handlers.get(request.name)
     if handler is None:
         raise NotModelled(f"`{op.instruction.text if op.instruction else request.name}`", "not in compute programs")
     return handler(machine, gang, op, lanes, request)

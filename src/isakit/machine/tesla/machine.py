@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -62,8 +62,10 @@ class Machine:
     Attributes: `blocks` (the resident blocks: as many as fit, the next ones follow when all have finished), `warps` (of
     all resident blocks), `state` (registers and memory), `stats`, `finished`, `after` (called whenever a run or step
     has ended, however it ended). After a fault, a budget that ran out or an interrupt the state is that before the
-    instruction and can be inspected.
+    instruction and can be inspected. `handlers` are control actions of other kinds of programs.
     """
+
+    handlers: Mapping[str, control.Handler] = {}
 
     def __init__(
         self,
@@ -292,19 +294,18 @@ class Machine:
             requests = body.run(self.state, executing, op.params)
             for n in op.fixed_a:
                 self.state.files["a"][n, lanes.sel] = 0
-        gang.pending += 1
-        n = len(gang)
-        self.stats.warp_instructions += n
-        self.stats.instructions += gang.threads
-        if op.plain:
-            gang.pc = op.following
-            return [gang]
         after = [gang]
         if requests:
             self._flush(gang)
             after = control.perform(self, gang, op, executing, requests[0])
+            self.state.issued[gang.numbers] += 1
         else:
             gang.pc = op.following
+            gang.pending += 1
+        self.stats.warp_instructions += len(gang)
+        self.stats.instructions += gang.threads
+        if op.plain:
+            return after
         if op.exit:
             after = self._exit(after)
         elif op.join and self.launch.choices.join == "after":
@@ -372,7 +373,13 @@ class Machine:
         """Warp `k` of the running gang faults: the ones before it have executed and are queued as `done`."""
         for part in done:
             self._ready.add(part)
-        self._running = gang.part(np.arange(len(gang)) >= k, gang.pc)
+        faulting = np.arange(len(gang)) >= k
+        before = gang.part(~faulting, gang.pc)
+        if len(before):
+            self.state.issued[before.numbers] += 1
+            self.stats.warp_instructions += len(before)
+            self.stats.instructions += before.threads
+        self._running = gang.part(faulting, gang.pc)
 
     def released(self, warps: Iterable[Warp]) -> list[Gang]:
         """Gangs of warps that waited at a barrier and can go on."""

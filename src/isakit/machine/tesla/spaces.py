@@ -56,7 +56,7 @@ class Space(Protocol):
         ...
 
 
-class _Accesses:
+class Accesses:
     """Helpers all spaces share."""
 
     def __init__(self, name: str, choices: Choices) -> None:
@@ -82,7 +82,7 @@ class _Accesses:
         return address
 
 
-class OwnSpace(_Accesses):
+class OwnSpace(Accesses):
     """c[], s[] or l[]: `limit` bytes from the lane's own base (`bases`, one element per lane; None: 0 for all)."""
 
     def __init__(
@@ -144,7 +144,7 @@ class PitchWindow:
 Window = LinearWindow | PitchWindow
 
 
-class GlobalSpace(_Accesses):
+class GlobalSpace(Accesses):
     """g[]: a window of the device memory."""
 
     writable = True
