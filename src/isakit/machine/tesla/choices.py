@@ -19,6 +19,9 @@ class Choices:
         first: which side of a divergent branch runs first. Patent claims describe a token that holds the not-taken
             lanes, so the taken side goes first.
         join: whether an instruction with the `join` tail takes its token off the stack before it executes or after.
+        early_join: what a `join` does in front of the address its `joinat` named, when no path is left to run. `wait`
+            goes to that address, whose own `join` takes the token off: a compiler emits two joins in a row for one
+            token, which only this reading runs right whether warps diverge or not. `complete` takes the token off.
         stack_entries: entries a warp's divergence stack can hold (the hardware's limit is set by STACK_SIZE_LOG).
         stack_overflow: `fault` raises STACK_OVERFLOW, `ignore` loses the entry.
         wrong_entry: what `ret` does when the nearest entry that is no branch is a break entry (and `brk` with a call
@@ -40,6 +43,7 @@ class Choices:
 
     first: Literal["taken", "fallthrough"] = "taken"
     join: Literal["before", "after"] = "before"
+    early_join: Literal["wait", "complete"] = "wait"
     stack_entries: int = 4096
     stack_overflow: Literal["fault", "ignore"] = "fault"
     wrong_entry: Literal["continue", "fault"] = "continue"

@@ -187,7 +187,10 @@ class Stack:
 
     # --- joins and quads ----------------------------------------------------------------------------------------------
     def join(self) -> bool:
-        """The `join` tail. True: the join is complete and `active` are all its lanes; False: another path runs now."""
+        """The `join` tail. True: the join is complete and `active` are all its lanes; False: another path runs now.
+
+        `pc` is the address of the instruction.
+        """
         while True:
             if not self.entries:
                 raise StackFault("STACK_UNDERFLOW", "join with an empty stack")
@@ -195,6 +198,10 @@ class Stack:
             live = self.live(entry.mask)
             if entry.kind is Kind.JOINAT:
                 self.active = live
+                if live and entry.pc > self.pc and self.choices.early_join == "wait":
+                    self.entries.append(entry)
+                    self.pc = entry.pc
+                    return False
                 return True
             if entry.kind is not Kind.BRANCH:
                 self.entries.append(entry)
