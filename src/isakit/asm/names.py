@@ -47,6 +47,7 @@ class Names:
     def _evaluate(self, key: tuple[Scope, str]) -> int | None:
         """The value of an expression; works through chains of any length without recursion."""
         pending = [key]
+        waiting = {(id(key[0]), key[1])}
         while pending:
             scope, name = pending[-1]
             known = id(scope), name
@@ -56,10 +57,12 @@ class Names:
             try:
                 self._values[known] = self._attempt(scope, name)
             except _Missing as missing:
-                if missing.key in pending:
+                wanted = id(missing.key[0]), missing.key[1]
+                if wanted in waiting:
                     self._values[known] = self._bad(scope, name, None, f"the value of `{name}` depends on itself")
                 else:
                     pending.append(missing.key)
+                    waiting.add(wanted)
         return self._values[id(key[0]), key[1]]
 
     def _attempt(self, scope: Scope, name: str) -> int | None:

@@ -1,0 +1,323 @@
+"""The commands through click's runner, and some of them as processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from isakit.cli.app import COMMANDS, app
+
+SAXPY = """\
+// y[i] = a * x[i] + y[i]
+.kernel saxpy
+.param y ptr
+.param x ptr
+.param a f32
+    cvt u32 $r0 u16 $r0l
+    mov b32 $r1 b32 s[x]
+    shl b32 $r0 $r0 0x2
+    add b32 $r1 $r1 $r0
+    ld b32 $r1 g14[$r1]
+    mov b32 $r2 b32 s[y]
+    add b32 $r0 $r2 $r0
+    ld b32 $r2 g14[$r0]
+    mov b32 $r3 b32 s[a]
+    add f32 $r2 (mul $r1 $r3) $r2
+    exit st b32 g14[$r0] $r2
+"""
+
+
+def run(*args: str, stdin: str | bytes = "", code: int = 0) -> Result:
+    result = CliRunner().invoke(app, list(args), input=stdin)
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture
+def saxpy(tmp_path: Path) -> Path:
+    path = tmp_path / "saxpy.s"
+    path.write_text(SAXPY)
+    return path
+
+
+# --- help and usage --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_an_example_and_json(command: str) -> None:
+    text = run(command, "--help").stdout
+    assert "Example" in text
+    assert f"isakit {command}" in text
+    assert "--json" in text
+
+
+def test_the_overview_lists_the_commands() -> None:
+    text = run("--help").stdout
+    for name, what in COMMANDS.items():
+        assert name in text
+        assert what in text
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["disassemble"], "no command 'disassemble'"),
+        (["dsi"], "did you mean dis?"),
+        (["dis"], "Missing argument"),
+        (["asm", "-"], "--isa"),
+        (["dis", "--hex", "-"], "-m ISA"),
+        (["dis", "--address", "x", "-m", "tesla", "-"], "--address"),
+        (["run", "-", "--grid", "0"], "--grid"),
+        (["run", "-", "--block", "1,2,3,4"], "--block"),
+    ],
+)
+def test_wrong_usage_is_code_2_with_one_clear_line_first(args: list[str], message: str) -> None:
+    stderr = run(*args, code=2).stderr
+    assert stderr.startswith("error: ")
+    assert message in stderr.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "stdin", "message"),
+    [
+        (["dis", "no-such-file"], "", "no-such-file: No such file"),
+        (["dis", "-m", "teslo", "--hex", "-"], "0", "there is no instruction set 'teslo'"),
+        (["dis", "-m", "tesla", "-V", "gt300", "--hex", "-"], "0", "no variant 'gt300'"),
+        (["dis", "-m", "tesla", "--hex", "-"], "xyz", "'xyz' is not a hexadecimal word"),
+        (["dis", "-"], "", "the file is empty"),
+        (["asm", "-m", "tesla", "-"], "ad $r1", "<stdin> has 1 error"),
+        (["explain", "-m", "tesla", "add nonsense"], "", "has 1 error"),
+        (["doc", "addd"], "", "did you mean"),
+        (["info", "-"], b"\x00\x01\x02", "no known format"),
+        (["run", "no-such-file"], "", "No such file"),
+    ],
+)
+def test_wrong_input_is_code_1_with_one_clear_line_first(args: list[str], stdin: str | bytes, message: str) -> None:
+    stderr = run(*args, stdin=stdin, code=1).stderr
+    assert stderr.startswith("error: ")
+    assert message in stderr.splitlines()[0]
+
+
+# --- dis and asm -----------------------------------------------------------------------------------------------------
+
+
+def test_dis_reads_words_with_or_without_0x() -> None:
+    text = run("dis", "-m", "tesla", "-V", "g80", "--hex", "-", stdin="0x10000001, 0423c780").stdout
+    assert "mov b32 $r0 u8 s[0x0]" in text
+    assert text == run("dis", "-m", "tesla", "-V", "g80", "--hex", "-", stdin="10000001 0423c780").stdout
+
+
+def test_dis_shows_what_does_not_decode() -> None:
+    text = run("dis", "-m", "tesla", "--hex", "-", stdin="f0000005 ffffffff").stdout
+    assert ".word 0xf0000005 0xffffffff" in text
+    assert "ILLEGAL_OPCODE" in text
+
+
+@pytest.mark.parametrize("kind", ["raw", "cubin", "elf"])
+def test_listings_of_files_assemble_to_the_same_files(saxpy: Path, tmp_path: Path, kind: str) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    run("asm", "-m", "tesla", str(saxpy), "-o", str(first), "--format", kind)
+    raw = ["-m", "tesla"] if kind == "raw" else []
+    listing = run("dis", *raw, str(first)).stdout
+    run("asm", "-m", "tesla", "-", "-o", str(second), "--format", kind, stdin=listing)
+    if kind == "elf":
+        # The listing has no name for parameters in a file that has none; the rest must be the same.
+        assert run("dis", str(second)).stdout == listing
+    else:
+        assert second.read_bytes() == first.read_bytes()
+
+
+def test_hex_goes_out_and_comes_back() -> None:
+    words = run("asm", "-m", "vuc", "-V", "vp2", "-", "--format", "hex", stdin="mov $r1 0x5\nnop").stdout
+    listing = run("dis", "-m", "vuc", "-V", "vp2", "--hex", "-", stdin=words).stdout
+    assert "mov $r1 0x5" in listing
+    assert run("asm", "-m", "vuc", "-V", "vp2", "-", "--format", "hex", stdin=listing).stdout == words
+
+
+def test_asm_reports_every_error_and_writes_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    stderr = run("asm", "-m", "tesla", "-", "-o", str(out), stdin="ad $r1\nnop\nbra lop", code=1).stderr
+    assert "<stdin>:1:1: error: unknown instruction `ad`" in stderr
+    assert "<stdin>:3:5: error: `lop` is not defined" in stderr
+    assert not out.exists()
+
+
+def test_json_of_asm_holds_words_or_errors() -> None:
+    plain = json.loads(run("asm", "-m", "tesla", "-", "--json", stdin=SAXPY).stdout)
+    assert plain["kernels"][0]["registers"] == 4
+    assert [p["offset"] for p in plain["kernels"][0]["params"]] == [0, 4, 8]
+    errors = json.loads(run("asm", "-m", "tesla", "-", "--json", stdin="nop\n ad", code=1).stdout)["errors"]
+    assert [(e["line"], e["column"]) for e in errors] == [(2, 2)]
+
+
+def test_json_of_dis_holds_every_instruction() -> None:
+    (program,) = json.loads(
+        run("dis", "-m", "tesla", "--hex", "-", "--json", stdin="20008204 20008204 00000001").stdout
+    )
+    first, second, third = program["instructions"]
+    assert first["text"] == second["text"] == "add b32 $r1 $r1 $r0"
+    assert (second["address"], second["size"], second["words"]) == (4, 4, [0x20008204])
+    assert (first["mnemonic"], first["writes"]) == ("add", ["$r1"])
+    assert third["error"] == "TRUNCATED_INSTRUCTION"
+
+
+def test_one_kernel_can_be_chosen() -> None:
+    both = run("asm", "-m", "tesla", "-", "--format", "cubin", stdin=SAXPY + ".kernel other\nexit nop\n").stdout
+    only = run("dis", "--kernel", "other", "-", stdin=both).stdout
+    assert ".kernel other" in only
+    assert "saxpy" not in only
+    assert "saxpy, other" in run("dis", "--kernel", "third", "-", stdin=both, code=1).stderr
+
+
+def test_colour_is_for_terminals_only_and_can_be_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    args = ["dis", "-m", "tesla", "--hex", "-"]
+    assert "\x1b[" not in run(*args, stdin="20008204").stdout
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in CliRunner().invoke(app, args, input="20008204", color=True).stdout
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in CliRunner().invoke(app, args, input="20008204", color=True).stdout
+
+
+# --- explain, info, doc ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "what", [["20008204"], ["0x20008204"], ["add b32 $r1 $r1 $r0"], ["add", "b32", "$r1", "$r1", "$r0"]]
+)
+def test_explain_takes_words_and_text(what: list[str]) -> None:
+    text = run("explain", "-m", "tesla", *what).stdout
+    assert text.startswith("20008204  add b32 $r1 $r1 $r0")
+    rows = json.loads(run("explain", "-m", "tesla", "--json", *what).stdout)["rows"]
+    assert {"dst", "src1", "src2"} <= {r["field"].split()[0] for r in rows}
+
+
+def test_info_tells_what_a_kernel_needs(saxpy: Path, tmp_path: Path) -> None:
+    cubin = tmp_path / "saxpy.cubin"
+    run("asm", "-m", "tesla", "-V", "g84", str(saxpy), "-o", str(cubin), "--format", "elf")
+    (module,) = json.loads(run("info", "--json", str(cubin)).stdout)
+    assert (module["kind"], module["isa"], module["variant"]) == ("elf-cubin", "tesla", "g84")
+    (kernel,) = module["kernels"]
+    assert (kernel["name"], kernel["registers"], kernel["shared_bytes"]) == ("saxpy", 4, 0x1C)
+    assert [(p["offset"], p["size"]) for p in kernel["params"]] == [(0, 4), (4, 4), (8, 4)]
+    assert "saxpy" in run("info", str(cubin)).stdout
+
+
+@pytest.mark.parametrize("name", ["tesla", "vuc", "usse"])
+def test_doc_lists_and_shows_every_instruction(name: str) -> None:
+    overview = run("doc", "-m", name).stdout
+    records = json.loads(run("doc", "-m", name, "--json").stdout)
+    assert len(records) > 30
+    for r in records:
+        assert f"| {r['name']} |" in overview
+        assert r["doc"]
+        assert r["syntax"]
+        assert r["reference"]
+
+
+def test_doc_finds_operations_directives_and_special_registers() -> None:
+    assert "DST = SRC1 + SRC2" in run("doc", "-m", "tesla", "subr").stdout
+    assert ".param NAME TYPE" in run("doc", ".param").stdout
+    assert "Special register" in run("doc", "-m", "tesla", "physid").stdout
+
+
+# --- run -------------------------------------------------------------------------------------------------------------
+
+
+def test_run_passes_arrays_and_numbers(saxpy: Path, tmp_path: Path) -> None:
+    x, y = np.arange(32, dtype=np.float32), np.ones(32, np.float32)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", y)
+    given = ["--arg", f"inout:{tmp_path}/y.npy:{tmp_path}/out.npy", "--arg", f"in:{tmp_path}/x.npy", "--arg", "f32:2.5"]
+    text = run("run", str(saxpy), "--block", "32", *given, "--stats").stdout
+    assert "warp_instructions: 11" in text
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), x * np.float32(2.5) + y)
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), y)
+
+
+def test_run_shows_results_as_json(saxpy: Path) -> None:
+    given = ["--arg", "out:f32:4x8", "--arg", "zeros:f32:32", "--arg", "f32:inf"]
+    result = json.loads(run("run", str(saxpy), "--block", "32", *given, "--json").stdout)
+    assert result["kernel"] == "saxpy"
+    assert result["stats"]["instructions"] == 32 * 11
+    (out,) = result["arguments"]
+    assert (out["dtype"], out["shape"]) == ("float32", [4, 8])
+    assert out["values"][0][0] == "nan"  # 0 * inf
+
+
+def test_a_fault_is_code_3_and_says_where(saxpy: Path) -> None:
+    given = ["--arg", "i32:0x7ffffff0", "--arg", "zeros:f32:32", "--arg", "f32:1"]
+    result = run("run", str(saxpy), "--block", "32", *given, "--json", code=3)
+    assert result.stderr.startswith("fault: ")
+    assert json.loads(result.stdout)["fault"]["pc"] == 0x30
+    bounded = run("run", str(saxpy), "--block", "32", *given, "--max", "2", code=3)
+    assert bounded.stderr.startswith("fault: ")
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("f33:1", "the forms are"), ("i32:x", "is not a number"), ("u8:300", "does not fit"), ("out:f32", "is no size"),
+        ("out:f31:4", "is no type"), ("out:f32:-1", "is no size"), ("x=i32:1", "in order"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_explained(saxpy: Path, spec: str, message: str) -> None:
+    assert message in run("run", str(saxpy), "--arg", spec, code=2).stderr
+
+
+def test_a_file_that_is_no_array_is_wrong_input(saxpy: Path) -> None:
+    assert "not a NumPy array" in run("run", str(saxpy), "--arg", f"in:{saxpy}", code=1).stderr
+
+
+def test_microcode_runs() -> None:
+    source = ".isa vuc vp3\nmov $r1 0x7\nadd $r1 $r1 $r1\nend: bra end\nnop"
+    result = json.loads(run("run", "-m", "vuc", "-V", "vp3", "-", "--json", stdin=source).stdout)
+    assert result["state"]["r"][1] == 14
+    assert result["stats"]["reason"] == "spinning"
+
+
+# --- as processes ----------------------------------------------------------------------------------------------------
+
+
+def test_the_package_runs_as_a_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "isakit", "dis", "-m", "tesla", "--hex", "-"], input=b"20008204", capture_output=True
+    )
+    assert done.returncode == 0
+    assert b"add b32 $r1 $r1 $r0" in done.stdout
+    assert done.stderr == b""
+
+
+def test_a_reader_that_stops_early_is_no_error() -> None:
+    words = b"20008204 " * 50_000
+    process = subprocess.Popen(
+        [sys.executable, "-m", "isakit", "dis", "-m", "tesla", "--hex", "-"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.write(words)
+    process.stdin.close()
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(60) == 0
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_help_needs_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom isakit.cli.app import app\n"
+        "try: app(['dis', '--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'numpy', 'llvmlite', 'rich', 'isakit.arch', 'isakit.runtime'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env={**os.environ, "NO_COLOR": "1"})
+    assert done.returncode == 0, done.stderr
