@@ -153,7 +153,7 @@ def _scalar(arg: Any, param: Param | None, what: str) -> bytes:
         if not -(1 << (bits - 1)) <= arg < 1 << bits:
             raise LaunchError(f"{what}: {arg} does not fit {bits} bits")
         return (arg & ((1 << bits) - 1)).to_bytes(bits // 8, "little")
-    if isinstance(arg, int | float):
+    if isinstance(arg, int | float) and not isinstance(arg, np.generic):  # np.float64 is a float
         width = size or 4
         if width not in (4, 8) or kind[:1] not in ("", "f", "b"):
             raise LaunchError(f"{what} is {kind or f'{width} bytes'}, got the floating point number {arg!r}")

@@ -14,7 +14,7 @@ def registers(m: object, number: int) -> np.ndarray:
     return np.concatenate([w.registers[number] for b in m.blocks for w in b.warps])
 
 
-# --- what threads find ------------------------------------------------------------------------------------------------
+# --- what threads find ---
 def test_thread_numbers() -> None:
     m = machine("exit nop", 1, (3, 5, 7))
     n = np.arange(105)
@@ -112,7 +112,7 @@ def test_vote_looks_at_active_lanes_only() -> None:
     assert registers(m, 4).tolist() == [2] * 32
 
 
-# --- barriers -----------------------------------------------------------------------------------------------------------
+# --- barriers ---
 EXCHANGE = """
     .shared 0x440
     cvt u32 $r1 u16 $r0l
@@ -170,7 +170,7 @@ def test_a_barrier_that_was_not_allocated() -> None:
         machine("bar inc wait 0x2 all\nexit nop", barriers=2).run()
 
 
-# --- shared memory locks ---------------------------------------------------------------------------------------------------
+# --- shared memory locks ---
 def test_a_locked_counter_counts_every_lane() -> None:
     text = """
     .kernel count
@@ -196,7 +196,7 @@ def test_a_locked_counter_counts_every_lane() -> None:
     assert not m.state.locks
 
 
-# --- faults ---------------------------------------------------------------------------------------------------------------
+# --- faults ---
 def fault(text: str, grid: object = 1, block: object = 32, *args: object, **options: object) -> MachineFault:
     m = machine(text, grid, block, *args, **options)
     with pytest.raises(MachineFault) as e:
@@ -304,7 +304,7 @@ def test_unmodelled_instructions_are_named() -> None:
         kernel.launch(1, 1)
 
 
-# --- bounds and stepping ----------------------------------------------------------------------------------------------------
+# --- bounds and stepping ---
 FOREVER = "again: bra #again"
 
 
