@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import isakit
 from support import tesla_vectors as vectors
 
 SAMPLES = Path(__file__).parent.parent / "vectors" / "tesla"
@@ -78,19 +79,29 @@ SAMPLED_GROUPS = 12
 ROWS = 498_336
 
 
-def check(name: str, col: vectors.Columns, groups: list[vectors.Group]) -> int:
+def check(name: str, col: vectors.Columns, groups: list[vectors.Group], engine: str = "auto") -> int:
     """Run the groups; returns the number of rows."""
-    bad = vectors.mismatches(name, col, groups, vectors.run(name, col, groups))
+    bad = vectors.mismatches(name, col, groups, vectors.run(name, col, groups, engine))
     assert not bad, f"{len(bad)} differences:\n" + "\n".join(bad[:20])
     return sum(g.stop - g.start for g in groups)
 
 
+@pytest.fixture(params=["reference", "llvm"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """Every engine this installation has."""
+    try:
+        isakit.Device("gt200", engine=request.param)
+    except isakit.NotModelled as e:
+        pytest.skip(str(e))
+    return request.param
+
+
 @pytest.mark.parametrize("table", ["float.tsv", "integer.tsv"])
-def test_samples(table: str) -> None:
+def test_samples(table: str, engine: str) -> None:
     """The rows kept in the repository."""
     rows = 0
     for name, col in vectors.load_tsv(SAMPLES / table).items():
-        rows += check(name, col, list(vectors.groups_of(col)))
+        rows += check(name, col, list(vectors.groups_of(col)), engine)
     assert rows > 400
 
 
@@ -118,13 +129,13 @@ def test_some_groups(shared: Path, name: str) -> None:
 
 
 @pytest.mark.slow
-def test_every_row(shared: Path) -> None:
+def test_every_row(shared: Path, engine: str) -> None:
     """All classes, all rows."""
     assert {p.stem for p in (shared / "vectors" / "tesla").glob("*.npz")} == set(CLASSES)
     rows = 0
     for name in CLASSES:
         col = _class(shared, name)
-        rows += check(name, col, list(vectors.groups_of(col)))
+        rows += check(name, col, list(vectors.groups_of(col)), engine)
     assert rows == ROWS
 
 

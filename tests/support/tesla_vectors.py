@@ -115,12 +115,12 @@ class Outcome:
 
 
 @cache
-def _device(chip: int, flags: int) -> Any:
+def _device(chip: int, flags: int, engine: str) -> Any:
     on = {name: bool(flags >> bit & 1) for name, bit in FLAGS.items()}
-    return isakit.Device(CHIPS[chip], **on)
+    return isakit.Device(CHIPS[chip], engine=engine, **on)
 
 
-def run(name: str, col: Columns, groups: list[Group]) -> Outcome:
+def run(name: str, col: Columns, groups: list[Group], engine: str = "auto") -> Outcome:
     """Execute the rows of the given groups; other rows stay 0."""
     rows = len(col["word0"])
     out = Outcome(np.zeros(rows, np.uint64), np.zeros(rows, np.uint64), np.zeros(rows, np.uint64))
@@ -128,7 +128,7 @@ def run(name: str, col: Columns, groups: list[Group]) -> Outcome:
     for g in groups:
         launches.setdefault((g.chip, g.flags), []).append(g)
     for (chip, flags), members in launches.items():
-        _launch(name, col, _device(chip, flags), CHIPS[chip], members, out)
+        _launch(name, col, _device(chip, flags, engine), CHIPS[chip], members, out)
     return out
 
 
