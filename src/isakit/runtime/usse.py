@@ -243,9 +243,10 @@ class _Run:
         ty = layout.TYPES[v.output_type]
         start = 0 if native else v.output_start
         registers = np.ascontiguousarray(m.files["o" if native else "pa"][start : start + 4].T)
-        out = {"color": layout.from_words(registers, ty, max(1, v.output_components))}
+        out = {"color": layout.from_words(registers, ty, max(1, v.output_components)).copy()}
         if gxp.flags & DISCARD or m.killed.any():
             out["discard"] = m.killed
+            out["color"][m.killed] = 0
         if m.depth is not None:
             out["depth"] = m.depth
         return out

@@ -103,8 +103,8 @@ class Location:
         """Write 8-bit elements."""
         for n in sorted({k >> 2 for k in values}):
             mine = [values.get(4 * n + j) for j in range(4)]
-            old = None if all(v is not None for v in mine) else self.word(n)
-            parts = [v if v is not None else old.bits(8 * j, 8) for j, v in enumerate(mine) if v is not None or old]
+            old = self.word(n)  # a value nobody uses costs nothing
+            parts = [old.bits(8 * j, 8) if v is None else v for j, v in enumerate(mine)]
             self.put(n, concat(*reversed(parts)))
 
     def write_tens(self, values: dict[int, Value]) -> None:

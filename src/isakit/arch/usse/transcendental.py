@@ -93,9 +93,8 @@ def log2_f32(a: Value) -> Value:
     """Logarithm to base 2 of f32, within 0.501 units in the last place; of zero -infinity, of negative numbers NaN."""
     x = unpack(a, F32)
     exponent, m = normalise(x.exponent + 8, x.significand)  # m: 1.31 bits
-    upper = m.bits(30, 1)
-    whole = exponent - (F32.bias + 0)
-    segment = (m.bits(23, 8).zext(32) + m.bits(22, 1).zext(32))
+    whole = exponent - F32.bias
+    segment = m.bits(23, 8).zext(32) + m.bits(22, 1).zext(32)
     inverse = lookup(INVERSE, segment)
     # m * inverse is close to 1: 62 fraction bits, within +-2**-9
     product = m.zext(64) * inverse.zext(64)
@@ -107,15 +106,14 @@ def log2_f32(a: Value) -> Value:
         step = _times(total, size) << 2
         total = select(negative, const(_SERIES[n - 1], 64) + step, const(_SERIES[n - 1], 64) - step)
     part = _times(total, size) << 2  # |log2(1 + delta)|, 62 fraction bits
-    del upper
     fine = select(negative, -part, part)
-    # Near 1 the segment table contributes nothing and the result keeps all 62 bits; elsewhere 56 are enough.
-    base = (whole.sext(64) << 56) + (lookup(LOGS, segment) >> 2)
+    # Near 1 the segment table contributes nothing and the result keeps all 62 bits; elsewhere 54 are enough.
+    base = (whole.sext(64) << 54) + (lookup(LOGS, segment) >> 4)
     near = base.is_zero
-    value = select(near, fine, base + fine.sar(6))
+    value = select(near, fine, base + fine.sar(8))
     sign = value.sign
     magnitude = select(sign, -value, value)
-    top = select(near, const(F32.bias + 1, 32), const(F32.bias + 7, 32))
+    top = select(near, const(F32.bias + 1, 32), const(F32.bias + 9, 32))
     result = round_pack(sign, top, magnitude, F32, "rn")
     result = select(value.is_zero, const(0, 32), result)
     result = select(x.infinite, const(_INFINITY, 32), result)
