@@ -1,4 +1,4 @@
-"""Every opcode with every predicate mode and every kind of operand, run on the core and compared with plain integers."""
+"""Every opcode with every predicate mode and every kind of operand, run on the core, against plain integers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_every_base_opcode_mode_and_operand_kind(bench: Bench) -> None:
     ):  # fmt: skip
         if op == 0x1C or shape(op, bench.variant) is None:
             continue
-        for _ in range(3):
+        for _ in range(1):
             word = op | mode << 5 | rnd.getrandbits(18) << 8 | ot[0] << 26 | immf << 27 | ot[1] << 28 | pe << 29
             word = specials_in(rnd, word, ot)
             before = random_state(rnd)
@@ -106,7 +106,7 @@ def test_selectors(bench: Bench) -> None:
 
 def test_every_predicate_operation(bench: Bench) -> None:
     rnd = random.Random(f"predicates {bench.variant}")
-    for op, pe, _ in itertools.product(range(32), (0, 1), range(40)):
+    for op, pe, _ in itertools.product(range(32), (0, 1), range(8)):
         word = 0x14000040 | op | rnd.getrandbits(18) << 8 & 0x00FFFF00 | pe << 29
         before = random_state(rnd)
         assert bench.run(word, before) == run_predicate(word, before), hex(word)
@@ -117,7 +117,7 @@ def test_every_long_operation(bench: Bench, op: int) -> None:
     if (op in (0x04, 0x08) and bench.variant == "vp2") or (op == 0x0C and bench.variant != "vp4"):
         pytest.skip("not on this variant")
     rnd = random.Random(f"long {op}")
-    for immf, pe, _ in itertools.product((0, 1), (0, 1), range(60)):
+    for immf, pe, _ in itertools.product((0, 1), (0, 1), range(25)):
         word = 0x140000A0 | op | rnd.getrandbits(18) << 8 | immf << 27 | pe << 29
         before = random_state(rnd)
         assert bench.run(word, before, 40) == run_long(word, before), hex(word)
@@ -126,7 +126,7 @@ def test_every_long_operation(bench: Bench, op: int) -> None:
 def test_random_base_words(bench: Bench) -> None:
     rnd = random.Random(f"random {bench.variant}")
     done = 0
-    while done < 5000:
+    while done < 1000:
         word = rnd.getrandbits(30)
         ot = (word >> 26 & 1, word >> 28 & 1)
         if ot == (1, 1) or word & 31 == 0x1C or shape(word & 31, bench.variant) is None:

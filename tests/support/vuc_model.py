@@ -143,7 +143,8 @@ def run_base(word: int, variant: str, before: State) -> State:
     pred, ext = bits(word, 20, 4), bits(word, 24, 2)
     ot0, immf, ot1, pe = bits(word, 26, 1), bits(word, 27, 1), bits(word, 28, 1), bits(word, 29, 1)
     kind = shape(op, variant)
-    assert kind is not None and (ot0, ot1) != (1, 1)
+    assert kind is not None
+    assert (ot0, ot1) != (1, 1)
     if pe and not before.p[pred]:
         return s
     b = (ext * 16 + src2 if ot0 == ot1 else src2) if immf else before.r[src2]
