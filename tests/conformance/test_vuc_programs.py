@@ -126,9 +126,10 @@ def temporal_inputs() -> list[tuple[int, int]]:
     return fitting[:400]
 
 
-def run_temporal(
-    core: Core, tb: int, td: int, col: tuple[int, int]
-) -> tuple[int, int, tuple[int, int], tuple[int, int]]:
+Pair = tuple[int, int]
+
+
+def run_temporal(core: Core, tb: int, td: int, col: Pair) -> tuple[int, int, Pair, Pair]:
     core.write_data([tb, td, *col])
     core.start()
     core.run(400, stop_spinning=True)
@@ -272,9 +273,8 @@ def test_quantisers(variant: str) -> None:
         core.start()
         qp, words = start, []
         for address, delta in enumerate(deltas):
-            core.feed(
-                header_packet(address=address, x=address, y=0, qp_delta=delta) + coded_packet(0, variant == "vp2")
-            )
+            header = header_packet(address=address, x=address, y=0, qp_delta=delta)
+            core.feed(header + coded_packet(0, variant == "vp2"))
             qp, cb, cr = quantisers(qp, delta, offsets)
             words.append((qp, cb | cr << 8))
         assert core.run(100_000).reason == "asleep"
@@ -339,9 +339,8 @@ def test_partition_walk(variant: str) -> None:
         core.load(source("p7"), start=False)
         set_slice(core, slice_type)
         core.start()
-        words = header_packet(
-            address=0, x=0, y=0, mb_type=mb_type, sub_types=sub_types, skip=skip, transform8x8=transform
-        )
+        kind = {"mb_type": mb_type, "sub_types": sub_types, "skip": skip, "transform8x8": transform}
+        words = header_packet(address=0, x=0, y=0, **kind)
         core.feed(words + ([] if skip else coded_packet(0, variant == "vp2")))
         assert core.run(10_000).reason == "asleep"
         assert core.data[0x300] == len(want)
