@@ -1,0 +1,75 @@
+"""A program of a graphics stage, ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from isakit.arch.tesla.tesla import tesla
+from isakit.codec.decoder import decoder
+from isakit.machine.tesla.chips import CHIPS
+from isakit.machine.tesla.choices import DEFAULT, Choices
+from isakit.machine.tesla.code import Code, needed_registers
+from isakit.machine.tesla.graphics.stage import Stage, StageMachine, StageState
+from isakit.machine.tesla.launch import Launch
+
+Kind = Literal["vertex", "geometry", "fragment"]
+
+
+class StageProgram:
+    """Words of a vertex, geometry or fragment program for one chip.
+
+    Args:
+        kind: the program type; it decides what a[], p[], o[] and v[] mean to the decoder.
+        words: 32-bit units from byte address 0 on.
+        chip: variant name or alias.
+        registers: registers per lane; by default up to the highest one that is written.
+        local_bytes: bytes of l[] per lane.
+        choices: answers to open questions about control and memory.
+        flags: multiprocessor flags that are set.
+
+    Attributes: `constants`: c[] bank number -> content; may be changed between runs.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        words: Sequence[int],
+        chip: str = "gt200",
+        *,
+        registers: int | None = None,
+        local_bytes: int = 0,
+        constants: Mapping[int, bytes] | None = None,
+        choices: Choices = DEFAULT,
+        flags: frozenset[str] = frozenset(),
+    ) -> None:
+        self.kind: Kind = kind
+        self.chip = tesla.variant(chip).name
+        units = decoder(tesla, self.chip, kind)
+        if registers is None:
+            registers = needed_registers(units.decode(list(words), 0))
+        self.code = Code(units, words, 0, max(registers, 1), choices.drop_unallocated)
+        self.local_bytes, self.choices, self.flags = local_bytes, choices, flags
+        self.constants = dict(constants or {})
+
+    def machine(self, stage: Stage) -> StageMachine:
+        """A machine at the first instruction."""
+        launch = Launch(
+            self.code,
+            CHIPS[self.chip],
+            (1, 1),
+            (32, 1, 1),
+            local_bytes=self.local_bytes,
+            constants=self.constants,
+            windows={},
+            flags=self.flags,
+            choices=self.choices,
+            limits=False,
+        )
+        return StageMachine(launch, stage)
+
+    def run(self, stage: Stage) -> StageState:
+        """Run to the end of all lanes; returns the registers and outputs they leave."""
+        machine = self.machine(stage)
+        machine.run()
+        return machine.state
