@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from isakit.errors import IsakitError, UnknownIsaError
@@ -56,7 +55,7 @@ class Isa:
         default = self.records.default_program
         return (default, *(p for p in self.records.programs if p != default))
 
-    @cached_property
+    @property
     def instructions(self) -> tuple[Record, ...]:
         """The records of all instructions: name, forms, syntax, doc, ref, status."""
         return tuple(self.records.records)

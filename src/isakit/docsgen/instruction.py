@@ -144,7 +144,7 @@ def _gathered(word: int, mask: int) -> int:
 
 def _cell(text: str) -> str:
     """What an operand accepts, for a table: every alternative once."""
-    return " \\| ".join(dict.fromkeys(text.split(" | ")))
+    return " | ".join(dict.fromkeys(text.split(" | "))).replace("|", "\\|")
 
 
 # --- the meaning -----------------------------------------------------------------------------------------------------
