@@ -15,6 +15,11 @@ def summary(text: str) -> str:
     return flat if end < 0 else flat[: end + 1]
 
 
+def _cell(text: str) -> str:
+    """Text for a table."""
+    return text.replace("|", "\\|")
+
+
 def _toctree(entries: Sequence[str]) -> Iterator[str]:
     yield "```{toctree}"
     yield ":hidden:"
@@ -29,7 +34,7 @@ def index_page(isas: Sequence[InstructionSet]) -> str:
     lines = ["# Instruction reference", "", "Made from the instruction records themselves.", ""]
     lines += ["| | instructions | |", "|---|---|---|"]
     for isa in isas:
-        lines.append(f"| [{isa.name}]({isa.name}/index.md) | {len(isa.records)} | {summary(isa.doc)} |")
+        lines.append(f"| [{isa.name}]({isa.name}/index.md) | {len(isa.records)} | {_cell(summary(isa.doc))} |")
     lines += ["", "The directives of the assembler: [](assembler.md).", ""]
     lines += _toctree([*(f"{isa.name}/index" for isa in isas), "assembler"])
     return "\n".join(lines) + "\n"
@@ -50,7 +55,7 @@ def _isa_lines(isa: InstructionSet, toctree: bool) -> Iterator[str]:
     yield "| name | | also | word |"
     yield "|---|---|---|---|"
     for v in isa.variants.values():
-        yield f"| {v.name} | {v.doc} | {', '.join(v.aliases)} | {v.unit_bits} bits |"
+        yield f"| {v.name} | {_cell(v.doc)} | {', '.join(v.aliases)} | {v.unit_bits} bits |"
     yield ""
     if isa.programs != ("",):
         programs = ", ".join(f"`{p}`" + (" (default)" if p == isa.default_program else "") for p in isa.programs)
@@ -66,7 +71,7 @@ def _isa_lines(isa: InstructionSet, toctree: bool) -> Iterator[str]:
         names = r.mnemonics
         shown = ", ".join(f"`{m}`" for m in names[:6]) + (", ..." if len(names) > 6 else "")
         name = f"[{r.name}]({r.name}.md)" if toctree else r.name
-        yield f"| {name} | {shown} | {summary(r.doc)} | {r.status.value} |"
+        yield f"| {name} | {shown} | {_cell(summary(r.doc))} | {r.status.value} |"
     yield ""
     yield "## Documents"
     yield ""
@@ -83,15 +88,15 @@ def registers_page(isa: InstructionSet) -> str:
     lines += ["| name | number | bits | | source |", "|---|---|---|---|---|"]
     for f in isa.registers.values():
         name = f.text.replace("{n}", "N") or f.name
-        lines.append(f"| `{name}` | {f.count} | {f.width} | {f.doc} | {f.ref or ''} |")
+        lines.append(f"| `{name}` | {f.count} | {f.width} | {_cell(f.doc)} | {f.ref or ''} |")
     if isa.special_registers:
         lines += ["", "## Special registers", "", "| number | name | | source | status |", "|---|---|---|---|---|"]
         for s in isa.special_registers:
             needs = f" (needs {', '.join(sorted(s.needs))})" if s.needs else ""
-            lines.append(f"| {s.number:#x} | `{s.name}` | {s.doc}{needs} | {s.ref} | {s.status.value} |")
+            lines.append(f"| {s.number:#x} | `{s.name}` | {_cell(s.doc)}{needs} | {s.ref} | {s.status.value} |")
     if isa.spaces:
         lines += ["", "## Memory spaces", "", "| name | | source |", "|---|---|---|"]
-        lines += [f"| `{s.name}` | {s.doc} | {s.ref} |" for s in isa.spaces]
+        lines += [f"| `{s.name}` | {_cell(s.doc)} | {s.ref} |" for s in isa.spaces]
     return "\n".join(lines) + "\n"
 
 
