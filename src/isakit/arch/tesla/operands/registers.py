@@ -1,0 +1,124 @@
+"""Register operands: words, halves, pairs and quads of $r, and $a. Source: [001] "Registers", [tesla] 2.1, 2.5."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from isakit.sem import Value, concat, read, select, write
+from isakit.spec import (
+    Choice,
+    Field,
+    Reg,
+    choice,
+    when,
+)
+
+
+@dataclass(frozen=True)
+class Word:
+    """A full register as a semantics function sees it."""
+
+    index: Value
+    width = 32
+
+    def read(self) -> Value:
+        """The 32-bit value."""
+        return read("r", self.index, 32)
+
+    def write(self, value: Value, when: Value | None = None) -> None:
+        """Write 32 bits (narrower values are zero-extended)."""
+        write("r", self.index, value.resize(32), when)
+
+
+@dataclass(frozen=True)
+class Half:
+    """A half register: bit 0 of the index chooses the high half."""
+
+    index: Value
+    width = 16
+
+    def read(self) -> Value:
+        """The 16-bit value."""
+        word = read("r", self.index >> 1, 32)
+        return (word >> ((self.index & 1).resize(32) << 4)).trunc(16)
+
+    def write(self, value: Value, when: Value | None = None) -> None:
+        """Replace this half, keep the other."""
+        word = read("r", self.index >> 1, 32)
+        low, high = word.trunc(16), word.bits(16, 16)
+        new = value.resize(16)
+        write("r", self.index >> 1, select((self.index & 1).trunc(1), concat(new, low), concat(high, new)), when)
+
+
+@dataclass(frozen=True)
+class Wide:
+    """A pair or quad of registers; the index is that of the lowest."""
+
+    index: Value
+    width: int
+
+    def read(self) -> Value:
+        """All words, the lowest register in the low bits."""
+        return concat(*[read("r", self.index + i, 32) for i in reversed(range(self.width // 32))])
+
+    def write(self, value: Value, when: Value | None = None) -> None:
+        """Write all words."""
+        for i in range(self.width // 32):
+            write("r", self.index + i, value.bits(32 * i, 32), when)
+
+
+def word(f: Field) -> Reg:
+    """$rN."""
+    n = 1 << f.width
+    return Reg(f, tuple(f"$r{i}" for i in range(n)), Word, "a register")
+
+
+def half(f: Field) -> Reg:
+    """$rNl or $rNh."""
+    n = 1 << f.width
+    return Reg(f, tuple(f"$r{i >> 1}{'lh'[i & 1]}" for i in range(n)), Half, "a half register")
+
+
+def double(f: Field) -> Reg:
+    """$rNd, an even pair."""
+    n = 1 << f.width
+    return Reg(f, tuple(None if i & 1 else f"$r{i}d" for i in range(n)), lambda i: Wide(i, 64), "a register pair")
+
+
+def quad(f: Field) -> Reg:
+    """$rNq, an aligned group of four."""
+    n = 1 << f.width
+    return Reg(f, tuple(None if i & 3 else f"$r{i}q" for i in range(n)), lambda i: Wide(i, 128), "a register quad")
+
+
+def gpr(f: Field, width: int) -> Reg:
+    """The register operand of a width: 16 half, 32 word, 64 pair, 128 quad."""
+    return {16: half, 32: word, 64: double, 128: quad}[width](f)
+
+
+def by_width(selector: Field, make: Any) -> Choice:
+    """16-bit operand when `selector` is 0, 32-bit when it is 1."""
+    return choice(when({selector: 0}, make(16)), when({selector: 1}, make(32)))
+
+
+@dataclass(frozen=True)
+class AddressRegister:
+    """A $a register; $a0 reads 0 (the machine keeps it so)."""
+
+    index: Value
+    width = 16
+
+    def read(self) -> Value:
+        """The 16-bit value."""
+        return read("a", self.index, 16)
+
+    def write(self, value: Value, when: Value | None = None) -> None:
+        """Write 16 bits."""
+        write("a", self.index, value.resize(16), when)
+
+
+def areg(f: Field) -> Reg:
+    """$aN as a plain operand; $a0 prints as 0x0."""
+    names = ("0x0", *[f"$a{i}" for i in range(1, 1 << f.width)])
+    return Reg(f, names, AddressRegister, "an address register", aliases={"$a0": 0})
