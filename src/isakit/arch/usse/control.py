@@ -221,7 +221,7 @@ def kill(name, condition):
 
 
 _DEPTH_PARTS = {
-    "src0": source(DEPTHF, 0, double=True), "src1": word_source(DEPTHF, 1), "src2": word_source(DEPTHF, 2),
+    "src0": source(DEPTHF, 0, double=True, alias=8), "src1": word_source(DEPTHF, 1), "src2": word_source(DEPTHF, 2),
     "twosided": Flag(DEPTHF.twosided, "twosided"),
     "feedback": Enum(DEPTHF.feedback, {v: f"feedback{v}" if v else "" for v in range(4)}),
 }  # fmt: skip

@@ -256,7 +256,7 @@ def _dual() -> list[Form]:
     for vec4, opcode in ((False, 0x04), (True, 0x05)):
         for code, ty in ((0, "f32"), (1, "f16")):
             f = form(VDUAL, opcode, "{name} {ops}", {VDUAL.f16: code}, table="pred2",
-                     name=f"dual{4 if vec4 else 3}.{ty}", ops=DualPart(vec4, ty), vec4=vec4)
+                     name=f"dual{4 if vec4 else 3}.{ty}", ops=DualPart(vec4, ty), vec4=vec4, lacking=ILLEGAL)
             out.append(f)
             ops = VDUAL.op1 if vec4 else VDUAL.op1 + VDUAL.w54
             for v, op in SEED_PRIMARIES.items():
