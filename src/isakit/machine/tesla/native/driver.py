@@ -169,7 +169,7 @@ entry:
 {_slot("masks", "ptr")}{_slot("first_registers", "ptr")}{_slot("barriers", "ptr")}
   %physid_slot = getelementptr i8, ptr %ctx, i64 {SLOT["physid"]}
   %remaining_slot = getelementptr i8, ptr %ctx, i64 {SLOT["remaining"]}
-{_slot("physid_all", "ptr")}
+{_slot("physid_all", "ptr")}{_slot("reserve")}
   %warps64 = zext i32 %warps to i64
   %threads = mul i64 %warps64, 32
   %local_bytes = mul i64 %threads, %local_limit
@@ -248,16 +248,15 @@ run:
   %issued_p = getelementptr i8, ptr %ws, i64 {layout.ISSUED}
   %before = load i64, ptr %issued_p
   %budget = load i64, ptr %remaining_slot
-  %limit = add i64 %before, %budget
+  %limit0 = add i64 %before, %budget
+  %limit = sub i64 %limit0, %reserve
   store i64 %limit, ptr %remaining_slot
   %result = call i32 @run_warp(ptr %ctx, ptr %ws)
   %after = load i64, ptr %issued_p
   %spent = sub i64 %after, %before
   %left = sub i64 %budget, %spent
   store i64 %left, ptr %remaining_slot
-  %halted = icmp uge i32 %result, {layout.STOPPED}
-  %over = icmp slt i64 %left, 0
-  %out = or i1 %halted, %over
+  %out = icmp uge i32 %result, {layout.STOPPED}
   br i1 %out, label %halt, label %ranone
 ranone:
   %waits_now = icmp eq i32 %result, {layout.WAITING}

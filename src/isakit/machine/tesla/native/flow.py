@@ -181,6 +181,11 @@ class Flow:
         return out
 
     @property
+    def has_quadon(self) -> bool:
+        """Whether quads can be switched on as a whole."""
+        return any(s.control == "quadon" for s in self.steps.values())
+
+    @property
     def has_atomics(self) -> bool:
         """Whether the order of blocks can be seen in results."""
         return any(s.trace is not None and s.trace.of_kind("atomic") for s in self.steps.values())

@@ -33,7 +33,7 @@ SLOTS = (
     "memory", "thread_count", "warp_count", "ranges", "range_count", "shared", "shared_limit", "local",
     "local_limit", "stop", "physid", "clock_step", "sites", "remaining", "warps", "barriers", "first_registers",
     "masks", "header", "header_bytes", "grid_x", "state", "state_bytes", "physid_all", "barrier_mask", "entry",
-    "halted_warp", *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),
+    "halted_warp", "reserve", *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),
 )  # fmt: skip
 SLOT = {name: 8 * i for i, name in enumerate(SLOTS)}
 CONTEXT_BYTES = 8 * len(SLOTS)

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from isakit.engine.llvm import Host, Loaded, build, flushing_wrapper, host
-from isakit.errors import BudgetExceeded, MachineFault
+from isakit.errors import MachineFault
 from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.code import Code
 from isakit.machine.tesla.launch import Launch
@@ -166,6 +166,9 @@ class Worker:
         put("barrier_mask", (1 << launch.chip.barrier_bits) - 1)
         put("entry", launch.entry)
         put("remaining", run.budget)
+        put("reserve", run.reserve)
+        for k in range(16):  # a load no lane executes may still touch the first word of a bank
+            put(f"c{k}", run.nothing)
         for k, data in run.constants.items():
             put(f"c{k}", data)
             put(f"c{k}_size", run.constant_sizes[k])
@@ -192,6 +195,10 @@ class NativeRun:
         self.launch, self.device, self.kernel = launch, device, kernel
         self.budget = UNLIMITED if max_instructions is None else max_instructions
         self.bounded = max_instructions is not None
+        # Compiled code looks at the budget at jumps back and returns: what it can execute in between is left to the
+        # reference machine, which stops at the very instruction.
+        self.reserve = len(kernel.flow.steps) + 1 if self.bounded else 0
+        self.nothing = _aligned(64)
         self.stop = np.zeros(1, np.int32)
         self.memory_base = device.memory.bytes
         pairs = [(a, n) for a, n in device.allocations.items() if n]
@@ -284,22 +291,13 @@ class NativeRun:
         """Finish a block on the reference machine, which also raises the faults."""
         machine = self.adopt(block, worker)
         halted = machine.warps[worker.get("halted_warp")]
-        spent = int(machine.state.issued.sum())
-        self.stats.warp_instructions += spent
+        self.stats.warp_instructions += int(machine.state.issued.sum())
         for w in machine.warps:
             words = worker.words(w.index, self.kernel.state.size)
             self.stats.instructions += int(words[layout.THREADS // 4 :][:2].view(np.int64)[0])
         status = int(worker.words(halted.index, self.kernel.state.size)[layout.STATUS // 4])
-        if why == driver.HALTED and status != layout.STOPPED:
-            if self.stop[0]:
-                return
-            raise BudgetExceeded(
-                "TIMEOUT",
-                halted.pc,
-                halted.block.index,
-                halted.index,
-                detail="the allowed number of instructions is used up",
-            )
+        if why == driver.HALTED and status == layout.INTERRUPTED and self.stop[0]:
+            return
         left = max(0, worker.get("remaining")) if self.bounded else None
         try:
             machine.run(max_instructions=left)

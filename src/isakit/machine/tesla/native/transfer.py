@@ -32,9 +32,23 @@ class Transfers:
         offset = b(f"mul i64 {b(f'zext i32 {depth} to i64')}, {layout.ENTRY_BYTES}")
         return b(f"getelementptr i8, ptr {c.state_pointer(c.state.stack)}, i64 {offset}")
 
+    def _no_quadon(self, step: Step, lanes: str = "-1") -> None:
+        """Stop where `lanes` would transfer control while the topmost entry is that of a quadon."""
+        c, b = self.code, self.code.body
+        if not c.flow.has_quadon:
+            return
+        depth = c.load32("depth")
+        top = self._entry(b(f"call i32 @llvm.usub.sat.i32(i32 {depth}, i32 1)"))
+        c.module.declare("llvm.usub.sat.i32", "i32 @(i32, i32)")
+        kind = b(f"lshr i32 {b(f'load i32, ptr {top}')}, 24")
+        active = b(f"icmp eq i32 {kind}, {int(Kind.QUADON)}")
+        held = b(f"and i1 {active}, {b(f'icmp ne i32 {depth}, 0')}")
+        c.stop(step, b(f"and i1 {held}, {b(f'icmp ne i32 {lanes}, 0')}"))
+
     def push(self, step: Step, kind: Kind, pc: int, mask: str) -> None:
         """Push an entry; a full stack stops the warp."""
         c, b = self.code, self.code.body
+        self._no_quadon(step)
         depth = c.load32("depth")
         c.stop(step, b(f"icmp uge i32 {depth}, {c.facts.stack_entries}"))
         entry = self._entry(depth)
@@ -205,6 +219,7 @@ class Transfers:
         """Lanes change state; the rest goes on, or the stack says who does."""
         c, b = self.code, self.code.body
         lanes = self._taken(executing)
+        self._no_quadon(step, lanes)
         c.store32(b(f"or i32 {c.load32(state)}, {lanes}"), state)
         self._remove(step, lanes)
 
@@ -212,6 +227,8 @@ class Transfers:
         """All active lanes end, whatever the predicate says."""
         c, b = self.code, self.code.body
         lanes = c.mask32
+        if not step.control:
+            self._no_quadon(step)
         c.store32(b(f"or i32 {c.load32('exited')}, {lanes}"), "exited")
         c.store32("0", "mask")
         b.do("br label %unwind")
@@ -268,6 +285,7 @@ class Transfers:
         c, b = self.code, self.code.body
         number = low.resize(low.value(plan.canonical(e.args[0])), 32).text
         count = low.resize(low.value(plan.canonical(e.args[1])), 32).text
+        c.stop(step, b(f"icmp uge i32 {number}, {c.facts.barriers}"))
         flags = int(bool(e.get("inc"))) | int(bool(e.get("wait"))) << 1
         waits = b(f"call i1 @bar(ptr %ctx, i32 {number}, i32 {count}, i32 {flags})")
         if not e.get("wait"):
@@ -324,6 +342,12 @@ class Transfers:
         c.store32(below, "depth")
         b.do("br label %unwind")
         b.label("dispatch")
+        used = b(f"icmp sge i64 {b('load i64, ptr %issued')}, {c.slot('remaining')}")
+        b.do(f"br i1 {used}, label %elsewhere_spent, label %resumed, !prof !0")
+        b.label("elsewhere_spent")
+        c.save(c.load32("next"), c.flow.places)
+        c.finish(layout.INTERRUPTED)
+        b.label("resumed")
         targets = sorted(pc for pc in c.flow.resumable if pc in c.flow.steps)
         b.do(
             f"switch i32 {c.load32('next')}, label %elsewhere [ "

@@ -36,6 +36,7 @@ class Facts:
     has_local: bool
     stack_entries: int
     clock_step: int
+    barriers: int
 
     @classmethod
     def of(cls, launch: Launch) -> Facts:
@@ -48,6 +49,7 @@ class Facts:
             launch.local_limit > 0,
             launch.choices.stack_entries,
             launch.choices.clock_step,
+            launch.barriers,
         )
 
 
@@ -161,6 +163,7 @@ class WarpCode:
             for part in range(4 if place[0] == "c" else 1):
                 b.do(f"{self.variable(place, part)} = alloca {ty}, align 64")
         b.lines += self._scratch
+        self.slot("remaining")
         b.lines += self._slots.values()
         saved, self.body = self.body, b
         for name, offset in self._controls():
@@ -170,6 +173,11 @@ class WarpCode:
         for place in self._places:
             self._restore(place)
         pc = b(f"load i32, ptr {self.state_pointer(layout.PC)}")
+        used = b(f"icmp sge i64 {b('load i64, ptr %issued')}, {self.slot('remaining')}")
+        b.do(f"br i1 {used}, label %spent, label %start, !prof !0")
+        b.label("spent")
+        self.finish(layout.INTERRUPTED)
+        b.label("start")
         starts = sorted(self.flow.resumable & set(self.flow.steps))
         b.do(f"switch i32 {pc}, label %unknown [ " + " ".join(f"i32 {p}, label %R{p}" for p in starts) + " ]")
         for p in starts:
@@ -319,6 +327,8 @@ class WarpCode:
             executing, partial = "zeroinitializer", True
         request = None
         if not step.op.dropped or step.control:
+            if any(step.op.fixed_a):  # a register that cannot be written
+                self.stop(step, self.body(f"icmp ne i32 {self.as_bits(executing)}, 0"))
             request = self._effects(step, plan, low, executing, partial)
         if step.control or step.op.exit:
             return self.transfer.perform(step, request, low, plan, executing)
