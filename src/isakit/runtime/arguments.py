@@ -65,7 +65,7 @@ def pass_arguments(
             param = params[i] if params is not None else None
             what = f"argument {i}" + (f" ({param.name})" if param is not None and param.name else "") + f" of {kernel}"
             piece = _piece(device, arg, param, what, pointer_bytes, passed, known)
-            at = param.offset if param is not None else -(-len(data) // _alignment(piece)) * _alignment(piece)
+            at = param.offset if param is not None else _aligned(len(data), len(piece))
             if len(data) < at + len(piece):
                 data.extend(bytes(at + len(piece) - len(data)))
             data[at : at + len(piece)] = piece
@@ -77,8 +77,29 @@ def pass_arguments(
     return passed
 
 
-def _alignment(piece: bytes) -> int:
-    return min(8, 1 << (len(piece).bit_length() - 1)) if piece else 1
+def guess_pointer_bytes(args: Sequence[Any], area: int) -> int:
+    """4, or 8 where only that makes the arguments fill a parameter area of `area` bytes exactly.
+
+    Files of the first CUDA releases do not describe parameters, but say how much shared memory they and the launch
+    header take.
+    """
+    sizes: dict[int, int] = {}
+    for pointer in (4, 8):
+        at = 0
+        for arg in args:
+            size = pointer if isinstance(arg, np.ndarray | Buffer) else _size(arg)
+            at = _aligned(at, size) + size
+        sizes[pointer] = at
+    return 8 if sizes[8] == area != sizes[4] else 4
+
+
+def _size(arg: Any) -> int:
+    return len(arg) if isinstance(arg, bytes | bytearray) else int(getattr(arg, "nbytes", 4))
+
+
+def _aligned(at: int, size: int) -> int:
+    align = min(8, 1 << (size.bit_length() - 1)) if size else 1
+    return -(-at // align) * align
 
 
 def _check_overlaps(kernel: str, args: Sequence[Any]) -> None:

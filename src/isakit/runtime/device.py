@@ -130,7 +130,7 @@ class Device:
             params: the parameters, where the source does not say: names or sizes of types ("f32", "ptr", 8), pairs of
                 (name, type), or `Param` objects. Types are laid out with natural alignment.
             pointer_bytes: bytes an array argument takes where nothing says so: 4, or 8 for kernels compiled for 64-bit
-                hosts.
+                hosts; left out, what fits the shared memory the kernel declares.
 
         Returns:
             The kernels by name; a raw program has one, `main`.
@@ -167,7 +167,7 @@ class Device:
             barriers=16 if k.barriers is None else k.barriers,
             params=k.params,
             constants=k.constants,
-            pointer_bytes=pointer_bytes or 4,
+            pointer_bytes=pointer_bytes,
         )
 
     def _place_globals(self, image: ModuleImage | None) -> dict[str, Buffer]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from isakit.errors import LaunchError
-from isakit.machine.tesla import Code, Launch, Machine, Stats, Window, pack_block
-from isakit.runtime.arguments import Passed, pass_arguments
+from isakit.machine.tesla import HEADER_BYTES, Code, Launch, Machine, Stats, Window, pack_block
+from isakit.runtime.arguments import Passed, guess_pointer_bytes, pass_arguments
 from isakit.runtime.module import Param
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ class Kernel:
         name, registers (per thread), shared_bytes (per block, with launch header and parameters), local_bytes (per
             thread), barriers: what a launch allocates; they can be changed between launches, registers excepted.
         params: what the arguments are, None where nothing says so.
-        pointer_bytes: size of an array argument where `params` does not say.
+        pointer_bytes: size of an array argument where `params` does not say: 4, 8, or None to take the one that fits
+            the shared memory the kernel declares (else 4).
         constants: constant bank number -> content (bytes); can be replaced between launches.
     """
 
@@ -38,7 +39,7 @@ class Kernel:
         barriers: int = 16,
         params: Sequence[Param] | None = None,
         constants: Mapping[int, bytes] | None = None,
-        pointer_bytes: int = 4,
+        pointer_bytes: int | None = None,
     ) -> None:
         self.device, self.name, self.code = device, name, code
         self.shared_bytes, self.local_bytes, self.barriers = shared_bytes, local_bytes, barriers
@@ -66,6 +67,7 @@ class Kernel:
         max_instructions: int | None = None,
         limits: bool | None = None,
         windows: Mapping[int, Window] | None = None,
+        dynamic_shared: int = 0,
     ) -> Stats:
         """Run the kernel to its end.
 
@@ -77,12 +79,13 @@ class Kernel:
             max_instructions: bound of the instructions executed, counted once per warp.
             limits: whether the chip's limits are enforced (default: what the device says).
             windows: g[] spaces that differ from the device's, by number.
+            dynamic_shared: bytes of shared memory behind those the kernel declares.
 
         Raises LaunchError, MachineFault, BudgetExceeded. Arrays hold what was written so far after a fault.
         """
         passed = self._pass(args, param_bytes)
         try:
-            launch = self._launch(grid, block, passed.data, limits, windows)
+            launch = self._launch(grid, block, passed.data, limits, windows, dynamic_shared)
             return self.device.execute(launch, max_instructions)
         finally:
             passed.finish()
@@ -96,10 +99,11 @@ class Kernel:
         param_bytes: bytes | None = None,
         limits: bool | None = None,
         windows: Mapping[int, Window] | None = None,
+        dynamic_shared: int = 0,
     ) -> Machine:
         """A machine at the first instruction, to be stepped. Arrays are brought up to date after every step or run."""
         passed = self._pass(args, param_bytes)
-        machine = Machine(self._launch(grid, block, passed.data, limits, windows), self.device.memory)
+        machine = Machine(self._launch(grid, block, passed.data, limits, windows, dynamic_shared), self.device.memory)
         machine.after = passed.update
         return machine
 
@@ -108,10 +112,17 @@ class Kernel:
             if args:
                 raise LaunchError(f"{self.name}: give either arguments or param_bytes")
             return Passed(bytes(param_bytes))
-        return pass_arguments(self.device, self.name, args, self.params, self.pointer_bytes)
+        pointer = self.pointer_bytes or guess_pointer_bytes(args, self.shared_bytes - HEADER_BYTES)
+        return pass_arguments(self.device, self.name, args, self.params, pointer)
 
     def _launch(
-        self, grid: Dims, block: Dims, params: bytes, limits: bool | None, windows: Mapping[int, Window] | None
+        self,
+        grid: Dims,
+        block: Dims,
+        params: bytes,
+        limits: bool | None,
+        windows: Mapping[int, Window] | None,
+        dynamic_shared: int,
     ) -> Launch:
         d = self.device
         return Launch(
@@ -120,7 +131,7 @@ class Kernel:
             self._shape(grid, 2, "grid"),
             self._shape(block, 3, "block"),
             entry=self.code.address,
-            shared_bytes=self.shared_bytes,
+            shared_bytes=max(self.shared_bytes, HEADER_BYTES + len(params)) + dynamic_shared,
             local_bytes=self.local_bytes,
             barriers=self.barriers,
             params=params,

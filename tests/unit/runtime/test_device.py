@@ -255,3 +255,20 @@ def test_multiprocessor_flags_change_arithmetic() -> None:
         m.run()
         results.append(int(m.warps[0].registers[3, 0]))
     assert results == [0x7FFFFFFF, 0]
+
+
+def test_pointer_size_follows_from_the_declared_shared_memory(device: Device) -> None:
+    x = np.zeros(4, np.uint32)
+    for shared, expected in ((0x10 + 20, 8), (0x10 + 12, 4), (0x10 + 100, 4), (0, 4)):
+        kernel = device.load(ISA.assemble("exit nop"), shared=shared)["main"]
+        m = kernel.machine(1, 1, (x, x.copy(), 5))
+        address = m.blocks[0].shared[0x10:].view(np.uint32)
+        assert address[2 * expected // 4] == 5
+
+
+def test_dynamic_shared_memory(device: Device) -> None:
+    text = "add $a1 0x0 0x140\nst b32 s[$a1] $r0\nexit nop"
+    kernel = device.load(ISA.assemble(text), shared=0x100)["main"]
+    with pytest.raises(isakit.MachineFault, match="UNMAPPED"):
+        kernel.launch(1, 1)
+    kernel.launch(1, 1, dynamic_shared=0x44)

@@ -6,13 +6,14 @@ from isakit.machine.tesla.block import Block, Warp
 from isakit.machine.tesla.chips import CHIPS, Chip
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.code import Code, needed_registers
-from isakit.machine.tesla.launch import Launch, pack_block
+from isakit.machine.tesla.launch import HEADER_BYTES, Launch, pack_block
 from isakit.machine.tesla.machine import Machine, Stats
 from isakit.machine.tesla.memory import DeviceMemory
 from isakit.machine.tesla.spaces import LinearWindow, PitchWindow, Window
 
 __all__ = [
     "CHIPS",
+    "HEADER_BYTES",
     "Block",
     "Chip",
     "Choices",

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from isakit.engine import Control, Lanes
-from isakit.errors import BudgetExceeded, LaunchError, MachineFault
+from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
 from isakit.machine.tesla import control
 from isakit.machine.tesla.block import READY, WAITING, Block, Warp
 from isakit.machine.tesla.code import Op
@@ -172,7 +172,7 @@ class Machine:
                         return False
                     if passing:
                         passing.difference_update(gang.numbers.tolist())
-                    self._spend(gang, limit)
+                    gang = self._running = self._affordable(gang, limit)
                     gang = self._running = self._advance(gang)
             return True
         finally:
@@ -212,7 +212,7 @@ class Machine:
             raise LaunchError(f"{warp} cannot execute an instruction")
         self._running = gang
         try:
-            self._spend(gang, limit)
+            self._running = self._affordable(gang, limit)
             self._running = self._advance(gang, alone=True)
         finally:
             self._stop(started)
@@ -235,12 +235,20 @@ class Machine:
         self._turn = -1
         return False
 
-    def _spend(self, gang: Gang, limit: int | None) -> None:
-        if limit is not None and self.stats.warp_instructions + len(gang) > limit:
+    def _affordable(self, gang: Gang, limit: int | None) -> Gang:
+        """The warps of the gang that may execute one more instruction. Raises BudgetExceeded if there is none."""
+        if limit is None or self.stats.warp_instructions + len(gang) <= limit:
+            return gang
+        left = limit - self.stats.warp_instructions
+        if left <= 0:
             w = self.members(gang)[0]
             raise BudgetExceeded(
                 "TIMEOUT", gang.pc, w.block.index, w.index, detail="the allowed number of instructions is used up"
             )
+        self._flush(gang)
+        first = np.arange(len(gang)) < left
+        self._ready.add(gang.part(~first, gang.pc))
+        return gang.part(first, gang.pc)
 
     def _settle(self) -> None:
         """Bring every warp's own pc and instruction count up to date."""
@@ -261,7 +269,7 @@ class Machine:
         if op.error is not None:
             raise self.fault(op.error, gang.pc, gang=gang, detail=op.instruction.text if op.instruction else "")
         if op.missing is not None:
-            raise op.missing
+            raise NotModelled(op.missing.what, op.missing.why)
         if op.join and self.launch.choices.join == "before":
             joined = self._running = self._join(gang, op)
             if joined is None:

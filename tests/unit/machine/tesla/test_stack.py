@@ -41,8 +41,24 @@ def test_join_runs_the_other_side_then_restores_all_lanes() -> None:
     s.branch(0xFF, 0x200, 0x108)
     assert not s.join()
     assert (s.pc, s.active) == (0x108, ALL ^ 0xFF)
+    s.pc = 0x200
     assert s.join()
     assert (s.active, s.entries) == (ALL, [])
+
+
+def test_an_early_join_goes_to_the_join_that_was_named() -> None:
+    s = stack()
+    s.joinat(0x200)
+    s.pc = 0x1F0  # the end of one side; what stands between is the other side's
+    assert not s.join()
+    assert (s.pc, s.active, len(s.entries)) == (0x200, ALL, 1)
+    assert s.join()
+    assert (s.pc, s.active, s.entries) == (0x200, ALL, [])
+    s = stack(early_join="complete")
+    s.joinat(0x200)
+    s.pc = 0x1F0
+    assert s.join()
+    assert (s.pc, s.entries) == (0x1F0, [])
 
 
 def test_joined_lanes_do_not_include_those_that_ended() -> None:
@@ -51,6 +67,7 @@ def test_joined_lanes_do_not_include_those_that_ended() -> None:
     s.branch(0xFF, 0x180, 0x108)
     s.exit()  # the taken side ends; the other side runs
     assert (s.pc, s.active) == (0x108, ALL ^ 0xFF)
+    s.pc = 0x200
     assert s.join()
     assert s.active == ALL ^ 0xFF
 
