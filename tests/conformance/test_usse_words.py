@@ -118,7 +118,7 @@ ODD = {0x08C200AA0050883C, 0x18E381C2001582A0, 0x3800250082000080, 0x38002502820
 
 def same_register(ours: str, theirs: str) -> bool:
     if ours.startswith("#"):
-        return theirs.isdigit() and int(ours[1:], 16) == int(theirs) or theirs == f"0x{int(ours[1:], 16):X}"
+        return (theirs.isdigit() and int(ours[1:], 16) == int(theirs)) or theirs == f"0x{int(ours[1:], 16):X}"
     if "[" in ours:  # the other text reads the bank bits of doubled 7-bit numbers from the wrong place
         return "[" in theirs
     return ours == theirs
@@ -139,7 +139,7 @@ def agreement(word: int, program: str, text: str) -> str | None:
     move = re.match(r"(.*)VMOVC\.(\S+) (\S+) \((\S+) (\S+) vec\(0\)\) \? (\S+) : (\S+)$", first)
     if move:
         pred, ty, dst, a, relation, b, c = move.groups()
-        first = f"{pred}VMOVC.{ {'==': 'eq', '!=': 'ne', '<': 'lt', '<=': 'le'}[relation]}.{ty} {dst} {a} {b} {c}"
+        first = f"{pred}VMOVC.{ {'==': 'eq', '!=': 'ne', '<': 'lt', '<=': 'le'}[relation] }.{ty} {dst} {a} {b} {c}"
     ours = rotated(i.plain_text.replace(" .", ".").split())
     theirs = first.split()
     pred = theirs.pop(0) if re.match(r"!?[pP][\dnN]$", theirs[0]) else ""

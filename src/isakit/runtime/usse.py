@@ -129,8 +129,13 @@ class _Run:
             sizes[p.container_index] = max(sizes.get(p.container_index, 0), end)
         out = {k: np.zeros(4 * n, np.uint8) for k, n in sizes.items()}
         for key, value in buffers.items():
-            number = key if isinstance(key, int) else layout.find(
-                [p for p in gxp.parameters if p.category == layout.BUFFER], key, "uniform buffer").resource_index
+            number = (
+                key
+                if isinstance(key, int)
+                else layout.find(
+                    [p for p in gxp.parameters if p.category == layout.BUFFER], key, "uniform buffer"
+                ).resource_index
+            )
             out[number] = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
         for name, value in uniforms.items():
             p = layout.find(known, name, "uniform")
@@ -320,7 +325,9 @@ class _Grid:
         elif a.ndim == 3 and self._order is not None:
             a = a.reshape(-1, a.shape[2])[self._order]
         if a.ndim != 2 or len(a) not in (1, self.lanes) or a.shape[1] > max(4, components):
-            raise LaunchError(f"an input of shape {np.shape(value)} for {self.lanes} invocations and {components} components")
+            raise LaunchError(
+                f"an input of shape {np.shape(value)} for {self.lanes} invocations and {components} components"
+            )
         if a.shape[1] < components:
             full = np.zeros((len(a), components), a.dtype)
             full[:, : a.shape[1]] = a

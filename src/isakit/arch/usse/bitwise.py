@@ -68,10 +68,12 @@ def _run(op: str, ty: str, dst, src1, src2, rotate: int, invert: bool) -> None:
     dst.write_word(result.zext(32))
 
 
-@usse.insn(_forms("and", "or", "xor", "shl", "shr", "asr"), ref=Ref("usse", "2.6.10 VBW"),
-           see=[Ref("004", "0x50000000 - 0x78000000")],
-           notes=["[004] saw and, xor, shl and shr only: bit 35 is 0 in its words",
-                  "shift counts are taken modulo the width"])
+@usse.insn(
+    _forms("and", "or", "xor", "shl", "shr", "asr"),
+    ref=Ref("usse", "2.6.10 VBW"),
+    see=[Ref("004", "0x50000000 - 0x78000000")],
+    notes=["[004] saw and, xor, shl and shr only: bit 35 is 0 in its words", "shift counts are taken modulo the width"],
+)
 def bitwise(name, op, ty, dst, src1, src2, rotate, invert):
     """Bitwise operation or shift: DST = SRC1 op SRC2. Source 2 is first rotated left (`rolN`), then inverted (`inv`).
 
@@ -80,16 +82,24 @@ def bitwise(name, op, ty, dst, src1, src2, rotate, invert):
     _run(op, ty, dst, src1, src2, rotate, invert)
 
 
-@usse.insn(_forms("rol", "xor2"), ref=Ref("usse", "2.6.10 VBW"), status=Status.INFERRED,
-           notes=["xor2 is a second encoding of xor; rol is defined by its name only"])
+@usse.insn(
+    _forms("rol", "xor2"),
+    ref=Ref("usse", "2.6.10 VBW"),
+    status=Status.INFERRED,
+    notes=["xor2 is a second encoding of xor; rol is defined by its name only"],
+)
 def bitwise_inferred(name, op, ty, dst, src1, src2, rotate, invert):
     """Rotate left, and the second encoding of exclusive or."""
     _run(op, ty, dst, src1, src2, rotate, invert)
 
 
-@usse.insn(_forms("rlp", "rlp2"), ref=Ref("usse", "2.6.10 VBW"), see=[Ref("004", "0x70000000 - 0x78000000")],
-           status=Status.UNKNOWN, notes=["[004] has the name and nothing more; other decoders refuse it"])
+@usse.insn(
+    _forms("rlp", "rlp2"),
+    ref=Ref("usse", "2.6.10 VBW"),
+    see=[Ref("004", "0x70000000 - 0x78000000")],
+    status=Status.UNKNOWN,
+    notes=["[004] has the name and nothing more; other decoders refuse it"],
+)
 def rlp(name, op, ty, dst, src1, src2, rotate, invert):
     """An operation whose meaning is not known. It shares the layout of the bitwise operations."""
     raise NotModelled(f"`{op}.{ty}`", "its meaning is not known")
-

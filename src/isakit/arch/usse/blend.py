@@ -73,7 +73,6 @@ def _pack(channels: dict[int, Value], old: Value | None) -> Value:
     return out
 
 
-
 _SOP2_PARTS = {
     "c1": factor(SOP2.csel1, SOP2.cmod1, RGB1, "rgb1"), "c2": factor(SOP2.csel2, SOP2.cmod2, RGB2, "rgb2"),
     "a1": factor(SOP2.asel1, SOP2.amod1, ALPHA1, "a1"), "a2": factor(SOP2.asel2, SOP2.amod2, ALPHA2, "a2"),
@@ -98,8 +97,10 @@ def sop2(name, dst, src1, src2, cop, c1, c2, aop, a1, a2, inv1, asrc1mod, dmod):
     s1, s2 = src1.word(), src2.word()
     s1 = ~s1 if inv1 else s1
     sources = {"s1": s1, "s2": s2}
-    out = {k: _combine(cop, _factor(c1, k, sources) * _byte(s1, k), _factor(c2, k, sources) * _byte(s2, k))
-           for k in range(3)}
+    out = {
+        k: _combine(cop, _factor(c1, k, sources) * _byte(s1, k), _factor(c2, k, sources) * _byte(s2, k))
+        for k in range(3)
+    }
     out[3] = _combine(aop, _factor(a1, 3, sources) * _byte(s1, 3), _factor(a2, 3, sources) * _byte(s2, 3))
     dst.write_word(_pack(out, None))
 
@@ -125,8 +126,13 @@ def sop2m(name, dst, src1, src2, wmask, cop, aop, c1, c2):
     """Blend four bytes with a write mask: c1 * SRC1 cop c2 * SRC2; alpha uses aop."""
     s1, s2 = src1.word(), src2.word()
     sources = {"s1": s1, "s2": s2}
-    out = {k: _combine(aop if k == 3 else cop, _factor(c1, k, sources) * _byte(s1, k),
-                       _factor(c2, k, sources) * _byte(s2, k)) for k in range(4) if _masked(k, wmask)}
+    out = {
+        k: _combine(
+            aop if k == 3 else cop, _factor(c1, k, sources) * _byte(s1, k), _factor(c2, k, sources) * _byte(s2, k)
+        )
+        for k in range(4)
+        if _masked(k, wmask)
+    }
     dst.write_word(_pack(out, dst.at.word()))
 
 
@@ -146,7 +152,9 @@ def sop3(name, dst, src0, src1, src2, cop, c1, c2, aop, a1, dmod):
         raise NotModelled("`sop3` with dmod, min or max", "only add and sub are known")
     s0, s1, s2 = src0.word(), src1.word(), src2.word()
     sources = {"s0": s0, "s1": s1, "s2": s2}
-    out = {k: _combine(cop, _factor(c1, k, sources) * _byte(s1, k), _factor(c2, k, sources) * _byte(s2, k))
-           for k in range(3)}
+    out = {
+        k: _combine(cop, _factor(c1, k, sources) * _byte(s1, k), _factor(c2, k, sources) * _byte(s2, k))
+        for k in range(3)
+    }
     out[3] = _combine(aop, _factor(a1, 3, sources) * _byte(s1, 3), _factor(c2, 3, sources) * _byte(s2, 3))
     dst.write_word(_pack(out, None))

@@ -135,8 +135,11 @@ def _check_instances(anyinst: bool, allinst: bool) -> None:
         raise NotModelled("a branch with anyinst or allinst", "their meaning is not known")
 
 
-@usse.insn([_branch("br", 1, target=True)], ref=Ref("usse", "2.7 BR"),
-           notes=["anyinst and allinst are not modelled; the other flags have no effect here"])
+@usse.insn(
+    [_branch("br", 1, target=True)],
+    ref=Ref("usse", "2.7 BR"),
+    notes=["anyinst and allinst are not modelled; the other flags have no effect here"],
+)
 def br(name, target, savelink, anyinst, allinst):
     """Branch by a number of instructions, counted from the branch itself; with `savelink` it is a call."""
     _check_instances(anyinst, allinst)
@@ -238,8 +241,11 @@ def depthf(name, src0, src1, src2):
     control("depth", src0.channel(0))
 
 
-@usse.insn([form(EMIT, GROUP, "{name}", {EMIT.op2: 3, EMIT.cat: 2}, name="emit", default=0xFB275000A0200000 & ~(31 << 59))],
-           ref=Ref("usse", "2.7 EMIT"), notes=["its fields are not known; compilers always write the same word"])
+@usse.insn(
+    [form(EMIT, GROUP, "{name}", {EMIT.op2: 3, EMIT.cat: 2}, name="emit", default=0xFB275000A0200000 & ~(31 << 59))],
+    ref=Ref("usse", "2.7 EMIT"),
+    notes=["its fields are not known; compilers always write the same word"],
+)
 def emit(name):
     """Emit the vertex whose outputs stand in o0 and behind; with `end` the program is over."""
     control("emit")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -20,7 +20,7 @@ from isakit.arch.usse.operands import DEST_NO_EXT, SRC_NO_EXT, DestPart, Interna
 from isakit.arch.usse.registers import Destination, Source
 from isakit.arch.usse.swizzles import DUAL3EXT, DUAL3STD, DUAL4EXT, DUAL4STD, Mask, Swizzle, extended
 from isakit.arch.usse.usse import SECONDARY, usse
-from isakit.spec import Bits, Context, Enum, Field, Form, Match, Part, Ref, Row, Status, TokenStream
+from isakit.spec import Bits, Context, Field, Form, Match, Part, Ref, Row, Status, TokenStream
 from isakit.spec.parts import ILLEGAL, Binder
 
 OPERATIONS = ("vmad", "vdp", "vssq", "vmul", "vadd", "vmov", "frsq", "frcp", "fmad", "fadd", "fmul", "fsubflr", "fexp",
@@ -69,8 +69,10 @@ class Half:
 _NOTHING = Field(())
 
 
-@lru_cache(maxsize=None)
-def _halves(op1: int, op2: int, cfg: int, prim_u: int, vec4: bool, ty: str, secondary: bool) -> tuple[Half, Half] | None:
+@cache
+def _halves(
+    op1: int, op2: int, cfg: int, prim_u: int, vec4: bool, ty: str, secondary: bool
+) -> tuple[Half, Half] | None:
     """The parts of both operations, None where the combination is not legal."""
     if not (op1 < len(OPERATIONS) and 0 < op2 < len(OPERATIONS)):
         return None
@@ -255,8 +257,17 @@ def _dual() -> list[Form]:
     out: list[Form] = []
     for vec4, opcode in ((False, 0x04), (True, 0x05)):
         for code, ty in ((0, "f32"), (1, "f16")):
-            f = form(VDUAL, opcode, "{name} {ops}", {VDUAL.f16: code}, table="pred2",
-                     name=f"dual{4 if vec4 else 3}.{ty}", ops=DualPart(vec4, ty), vec4=vec4, lacking=ILLEGAL)
+            f = form(
+                VDUAL,
+                opcode,
+                "{name} {ops}",
+                {VDUAL.f16: code},
+                table="pred2",
+                name=f"dual{4 if vec4 else 3}.{ty}",
+                ops=DualPart(vec4, ty),
+                vec4=vec4,
+                lacking=ILLEGAL,
+            )
             out.append(f)
             ops = VDUAL.op1 if vec4 else VDUAL.op1 + VDUAL.w54
             for v, op in SEED_PRIMARIES.items():
@@ -270,10 +281,17 @@ def _dual() -> list[Form]:
     return out
 
 
-@usse.insn(_dual(), ref=Ref("usse", "2.6.6 VDUAL"), see=[Ref("004", "0x20000000 - 0x30000000")], status=Status.INFERRED,
-           notes=["[004] saw only the words whose low half is 0: the second operation is then fmad, beside which only "
-                  "operations of one source are legal",
-                  "products of vmad and fmad are rounded before the addition"])
+@usse.insn(
+    _dual(),
+    ref=Ref("usse", "2.6.6 VDUAL"),
+    see=[Ref("004", "0x20000000 - 0x30000000")],
+    status=Status.INFERRED,
+    notes=[
+        "[004] saw only the words whose low half is 0: the second operation is then fmad, beside which only "
+        "operations of one source are legal",
+        "products of vmad and fmad are rounded before the addition",
+    ],
+)
 def dual(name, ops, vec4):
     """Two operations at once; both read their sources before either writes.
 

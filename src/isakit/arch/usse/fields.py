@@ -95,7 +95,9 @@ SOP3 = layout(
 )
 I8MAD = layout(
     "pred@58:57 cmod1@56 skipinv@55 nosched@54 csel0@53:52 dext@51 end@50 s1ext@49 s2ext@48 cmod2@47 rpt@46:44 sat@43 "
-    "cmod0@42 asel0@41 amod2@40 amod1@39 amod0@38 csel1@37 csel2@36 s0neg@35 s0bank@34 " + _BANKS + "dn@27:21 s0n@20:14 "
+    "cmod0@42 asel0@41 amod2@40 amod1@39 amod0@38 csel1@37 csel2@36 s0neg@35 s0bank@34 "
+    + _BANKS
+    + "dn@27:21 s0n@20:14 "
     "s1n@13:7 s2n@6:0"
 )
 I16MAD = layout(

@@ -47,9 +47,15 @@ def _vmad2() -> list[Form]:
     return out
 
 
-@usse.insn(_vmad2(), ref=Ref("usse", "2.6.1 VMAD2"), see=[Ref("004", "0x00000000 - 0x08000000")],
-           notes=["predicate 2 is !p0 as [004] says; another decoder reads p1",
-                  "whether the hardware rounds the product is not known: it is not rounded here"])
+@usse.insn(
+    _vmad2(),
+    ref=Ref("usse", "2.6.1 VMAD2"),
+    see=[Ref("004", "0x00000000 - 0x08000000")],
+    notes=[
+        "predicate 2 is !p0 as [004] says; another decoder reads p1",
+        "whether the hardware rounds the product is not known: it is not rounded here",
+    ],
+)
 def vmad2(name, dst, src0, src1, src2):
     """Multiply and add: DST = SRC0 * SRC1 + SRC2 in each channel of the mask.
 
@@ -79,9 +85,12 @@ def _nmad(*ops: int) -> list[Form]:
     return out
 
 
-@usse.insn(_nmad(0, 1, 2, 5, 6, 7), ref=Ref("usse", "2.6.2 V32NMAD, V16NMAD"),
-           see=[Ref("004", "0x08000000 - 0x18000000")],
-           notes=["[004] only saw the multiplication, which is operation 0"])
+@usse.insn(
+    _nmad(0, 1, 2, 5, 6, 7),
+    ref=Ref("usse", "2.6.2 V32NMAD, V16NMAD"),
+    see=[Ref("004", "0x08000000 - 0x18000000")],
+    notes=["[004] only saw the multiplication, which is operation 0"],
+)
 def vector(name, op, dst, src1, src2):
     """Two-source arithmetic in each channel of the mask: multiply, add, min, max, frc = SRC1 - floor(SRC2), dp = the
     dot product of all four channels, written to every channel of the mask.
@@ -94,9 +103,15 @@ def vector(name, op, dst, src1, src2):
     dst.write({k: function(src1.channel(k), src2.channel(k)) for k in dst.written})
 
 
-@usse.insn(_nmad(3, 4), ref=Ref("usse", "2.6.2 V32NMAD, V16NMAD"), status=Status.INFERRED,
-           notes=["the sign and the pairing of the pixels are inferred: right minus left, lower minus upper, the same "
-                  "in both pixels of a pair"])
+@usse.insn(
+    _nmad(3, 4),
+    ref=Ref("usse", "2.6.2 V32NMAD, V16NMAD"),
+    status=Status.INFERRED,
+    notes=[
+        "the sign and the pairing of the pixels are inferred: right minus left, lower minus upper, the same "
+        "in both pixels of a pair"
+    ],
+)
 def derivative(name, op, dst, src1, src2):
     """Derivative of SRC1 across the quad of pixels, in x (dsx) or y (dsy); SRC2 is not used."""
     dst.write({k: quad_derivative(src1.channel(k), op) for k in dst.written})
@@ -166,9 +181,15 @@ def _vdp(clip: int) -> list[Form]:
     return out
 
 
-@usse.insn(_vdp(0), ref=Ref("usse", "2.6.4 VDP3/4"), see=[Ref("004", "0x18000000 - 0x20000000")],
-           notes=["a repetition moves the mask one channel on instead of the destination, so that o0.z is the register "
-                  "o2: [usse] 2.5"])
+@usse.insn(
+    _vdp(0),
+    ref=Ref("usse", "2.6.4 VDP3/4"),
+    see=[Ref("004", "0x18000000 - 0x20000000")],
+    notes=[
+        "a repetition moves the mask one channel on instead of the destination, so that o0.z is the register "
+        "o2: [usse] 2.5"
+    ],
+)
 def vdp(name, dst, src1, src2, count):
     """Dot product of SRC1 and an internal register over three or four channels, written to the channels of the mask."""
     total = fp.dot([src1.channel(k) for k in range(count)], [src2.channel(k) for k in range(count)])
@@ -176,8 +197,13 @@ def vdp(name, dst, src1, src2, count):
     dst.write(dict.fromkeys(dst.channels, total))
 
 
-@usse.insn(_vdp(1), ref=Ref("usse", "2.6.4 VDP3/4"), status=Status.UNKNOWN, name="vdp_clip",
-           notes=["what is written for the clip plane is not known; the dot product itself is as in vdp"])
+@usse.insn(
+    _vdp(1),
+    ref=Ref("usse", "2.6.4 VDP3/4"),
+    status=Status.UNKNOWN,
+    name="vdp_clip",
+    notes=["what is written for the clip plane is not known; the dot product itself is as in vdp"],
+)
 def vdp_clip(name, dst, src1, src2, count):
     """Dot product whose result is also the distance to a clip plane, which is not modelled: only DST is written."""
     total = fp.dot([src1.channel(k) for k in range(count)], [src2.channel(k) for k in range(count)])
@@ -206,9 +232,15 @@ def _vcomp() -> list[Form]:
     return out
 
 
-@usse.insn(_vcomp(), ref=Ref("usse", "2.6.5 VCOMP"), see=[Ref("004", "0x30000000 - 0x38000000")],
-           notes=["log and exp have base 2: measured and seen in compiled code; another simulator uses base e",
-                  "the accuracy of the hardware is not known"])
+@usse.insn(
+    _vcomp(),
+    ref=Ref("usse", "2.6.5 VCOMP"),
+    see=[Ref("004", "0x30000000 - 0x38000000")],
+    notes=[
+        "log and exp have base 2: measured and seen in compiled code; another simulator uses base e",
+        "the accuracy of the hardware is not known",
+    ],
+)
 def vcomp(name, dst, src1):
     """Scalar function of one channel, written to every channel of the mask: reciprocal, reciprocal square root,
     logarithm to base 2, power of 2. Source and destination have formats of their own.
@@ -218,4 +250,4 @@ def vcomp(name, dst, src1):
     dst.write(dict.fromkeys(dst.written, result))
 
 
-__all__ = ["Flag", "Refusal", "UNDESCRIBED", "where"]
+__all__ = ["UNDESCRIBED", "Flag", "Refusal", "where"]

@@ -96,8 +96,15 @@ def form(
     )  # fmt: skip
 
 
-def seed_view(of: Form, name: str | Part, described: Sequence[Field] = (), *, fixed: Mapping[Field, int] | None = None,
-              base: int | None = None, refusals: Sequence[Refusal] = ()) -> Form:
+def seed_view(
+    of: Form,
+    name: str | Part,
+    described: Sequence[Field] = (),
+    *,
+    fixed: Mapping[Field, int] | None = None,
+    base: int | None = None,
+    refusals: Sequence[Refusal] = (),
+) -> Form:
     """The same encoding as the seed page shows it: predicate and mnemonic, every other bit unexplained.
 
     `described` are the fields that the page knows besides the opcode; other fixed bits still select the form but count
@@ -125,8 +132,17 @@ def _selector(bank: Field | None, ext: Field | None) -> Field | None:
     return bank + ext if bank is not None and ext is not None else bank
 
 
-def source(layout: Any, n: int, *, double: bool, alias: int = 7, swizzle: Swizzle | None = None, ty: str = "f32",
-           ext: bool = True, number: Field | None = None) -> SourcePart:
+def source(
+    layout: Any,
+    n: int,
+    *,
+    double: bool,
+    alias: int = 7,
+    swizzle: Swizzle | None = None,
+    ty: str = "f32",
+    ext: bool = True,
+    number: Field | None = None,
+) -> SourcePart:
     """Source operand `n` of a layout, with the modifiers the layout has for it."""
     bank = getattr(layout, f"s{n}bank")
     ext_field = getattr(layout, f"s{n}ext", None) if ext else None
@@ -141,9 +157,12 @@ def word_source(layout: Any, n: int, *, ext: bool = True) -> SourcePart:
     return SourcePart(part.place)
 
 
-def destination(layout: Any, *, double: bool, alias: int = 7, mask: str | Field | None = None, ty: str = "f32",
-                ext: bool = True) -> DestPart:
+def destination(
+    layout: Any, *, double: bool, alias: int = 7, mask: str | Field | None = None, ty: str = "f32", ext: bool = True
+) -> DestPart:
     """The destination of a layout; `mask` is the rule of the write mask field, or None for none."""
     ext_field = getattr(layout, "dext", None) if ext else None
-    place = Place(layout.dn, _selector(layout.dbank, ext_field), DEST if ext_field else DEST_NO_EXT, double, alias, "dst")
+    place = Place(
+        layout.dn, _selector(layout.dbank, ext_field), DEST if ext_field else DEST_NO_EXT, double, alias, "dst"
+    )
     return DestPart(place, Mask(layout.mask, mask) if isinstance(mask, str) else None, ty)

@@ -130,8 +130,12 @@ def i32mad2(name, dst, src0, src1, src2, neg1, neg2, step):
     dst.write_word(src0.word() * factor + addend)
 
 
-@usse.insn([form(layout(""), 0x19, "{name}", name="i8mad2")], ref=Ref("usse", "2.6.12 I8MAD2"), status=Status.UNKNOWN,
-           notes=["none of its fields is known: all bits are kept as they are"])
+@usse.insn(
+    [form(layout(""), 0x19, "{name}", name="i8mad2")],
+    ref=Ref("usse", "2.6.12 I8MAD2"),
+    status=Status.UNKNOWN,
+    notes=["none of its fields is known: all bits are kept as they are"],
+)
 def i8mad2(name):
     """A second byte multiply-add whose fields are not known."""
     raise NotModelled("`i8mad2`", "its fields are not known")

@@ -30,8 +30,7 @@ def _dest(layout: Any) -> DestPart:
 def _smp() -> list[Form]:
     out: list[Form] = []
     for code, ty in COORDINATES.items():
-        lod: Choice = choice(when({SMP.lod: 0}, Nothing()),
-                             when({}, source(SMP, 2, double=True, alias=8, ty=ty)))
+        lod: Choice = choice(when({SMP.lod: 0}, Nothing()), when({}, source(SMP, 2, double=True, alias=8, ty=ty)))
         names = {d: f"smp{n}.{ty}" for d, n in DIMENSIONS.items()}
         out.append(form(
             SMP, 0x1C, "{name} {conv} {dst} {src0} {src1} {lodmode} {src2} {mode} {drc} {maskcount} {minpack}",
@@ -47,10 +46,17 @@ def _smp() -> list[Form]:
     return out
 
 
-@usse.insn(_smp(), ref=Ref("usse", "2.6.13 SMP"), status=Status.INFERRED,
-           notes=["the result is there after wdf on the same channel; here at once",
-                  "gathers and sample information are not modelled", "cube maps are not modelled",
-                  "without a conversion the result has the texture's own format, in one register per 8-bit texel"])
+@usse.insn(
+    _smp(),
+    ref=Ref("usse", "2.6.13 SMP"),
+    status=Status.INFERRED,
+    notes=[
+        "the result is there after wdf on the same channel; here at once",
+        "gathers and sample information are not modelled",
+        "cube maps are not modelled",
+        "without a conversion the result has the texture's own format, in one register per 8-bit texel",
+    ],
+)
 def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
     """Sample a texture: DST and the registers behind it get the four components of the texel at coordinate SRC0.
 
@@ -76,7 +82,9 @@ def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
     words = [machine("sample", 32, state, *coordinates, *extra, word=k, **facts) for k in range(_result_words(conv))]
     for k, v in enumerate(words):
         # In the texture's own format only the machine knows how many registers there are.
-        there = None if conv in ("f16", "f32") else machine("sample_has", 1, state, *coordinates, *extra, word=k, **facts)
+        there = (
+            None if conv in ("f16", "f32") else machine("sample_has", 1, state, *coordinates, *extra, word=k, **facts)
+        )
         dst.at.put(k, v, there)
 
 
@@ -118,9 +126,15 @@ def _ldst_forms(opcode: int, stem: str) -> list[Form]:
     )]  # fmt: skip
 
 
-@usse.insn(_ldst_forms(0x1D, "ldr"), ref=Ref("usse", "2.6.14 LDR, STR"), status=Status.INFERRED,
-           notes=["the address arithmetic was found by trial: compilers store a bias with every buffer address",
-                  "the address and cache modes have no effect here"])
+@usse.insn(
+    _ldst_forms(0x1D, "ldr"),
+    ref=Ref("usse", "2.6.14 LDR, STR"),
+    status=Status.INFERRED,
+    notes=[
+        "the address arithmetic was found by trial: compilers store a bias with every buffer address",
+        "the address and cache modes have no effect here",
+    ],
+)
 def ldr(name, dst, src0, src1, src2, count, moe):
     """Load `xN` elements from memory to consecutive registers: the address is SRC0 + offset + SRC2, plus 4 unless `moe`.
 
@@ -133,8 +147,12 @@ def ldr(name, dst, src0, src1, src2, count, moe):
         dst.at.put(k, v.zext(32))
 
 
-@usse.insn(_ldst_forms(0x1E, "str"), ref=Ref("usse", "2.6.14 LDR, STR"), status=Status.INFERRED,
-           notes=["the address arithmetic was found by trial: compilers store a bias with every buffer address"])
+@usse.insn(
+    _ldst_forms(0x1E, "str"),
+    ref=Ref("usse", "2.6.14 LDR, STR"),
+    status=Status.INFERRED,
+    notes=["the address arithmetic was found by trial: compilers store a bias with every buffer address"],
+)
 def str_(name, src0, src1, src2, count, moe):
     """Store `xN` elements of consecutive registers from SRC2 on to memory at SRC0 + offset, plus 4 unless `moe`."""
     address = _address(src0.at, src1, name, moe)
@@ -143,8 +161,20 @@ def str_(name, src0, src1, src2, count, moe):
         store("memory", address + k * name, v.trunc(8 * name))
 
 
-@usse.insn([form(WDF, 0x1F, "{name} {drc}", {WDF.op2: 1, WDF.cat: 2}, name="wdf",
-                 drc=Enum(WDF.drc, {0: "drc0", 1: "drc1"}), control=("drc",))], ref=Ref("usse", "2.7 WDF"))
+@usse.insn(
+    [
+        form(
+            WDF,
+            0x1F,
+            "{name} {drc}",
+            {WDF.op2: 1, WDF.cat: 2},
+            name="wdf",
+            drc=Enum(WDF.drc, {0: "drc0", 1: "drc1"}),
+            control=("drc",),
+        )
+    ],
+    ref=Ref("usse", "2.7 WDF"),
+)
 def wdf(name):
     """Wait for the data of a channel (drc0 or drc1). Data is always there here, so it does nothing."""
 

@@ -31,8 +31,9 @@ def _move_forms(kind: int) -> list[Form]:
         is_float = ty in FLOATS
         alias, kind_of_float = 7 if is_float else 6, ty if is_float else "f32"
 
-        def operand(n: int, swizzle: Swizzle | None, *, ty: str = kind_of_float, alias: int = alias,
-                    double: bool = is_float) -> SourcePart:
+        def operand(
+            n: int, swizzle: Swizzle | None, *, ty: str = kind_of_float, alias: int = alias, double: bool = is_float
+        ) -> SourcePart:
             part = source(VMOV, n, double=double, alias=alias, swizzle=swizzle, ty=ty)
             return part
 
@@ -44,8 +45,19 @@ def _move_forms(kind: int) -> list[Form]:
         flags = ("skipinv", "nosched", "sync", "end") if kind == 0 else ("skipinv", "nosched", "sync")
         fixed = {VMOV.type: kind, VMOV.dt: code}
         if kind == 0:
-            f = form(VMOV, 0x07, "{name} {dst} {src1}", fixed, table="pred3", flags=flags, name=f"vmov.{ty}", ty=ty,
-                     dst=dst, src1=operand(1, swizzle), default=default)
+            f = form(
+                VMOV,
+                0x07,
+                "{name} {dst} {src1}",
+                fixed,
+                table="pred3",
+                flags=flags,
+                name=f"vmov.{ty}",
+                ty=ty,
+                dst=dst,
+                src1=operand(1, swizzle),
+                default=default,
+            )
             out += [f, seed_view(f, f"mov.{_seed_type(ty)}", [VMOV.type, VMOV.dt])]
             continue
         stem = "vmovc" if kind == 1 else "vmovcu8"
@@ -80,19 +92,29 @@ def _compare_zero(v: Value, condition: str, ty: str) -> Value:
     return {"eq": low.is_zero, "ne": ~low.is_zero, "lt": low.sign, "le": low.sign | low.is_zero}[condition]
 
 
-@usse.insn(_move_forms(1), ref=Ref("usse", "2.6.7 VMOV"), see=[Ref("004", "0x38000000 - 0x40000000")],
-           notes=["a source 0 in sa read 0 on hardware: not modelled, avoid it"])
+@usse.insn(
+    _move_forms(1),
+    ref=Ref("usse", "2.6.7 VMOV"),
+    see=[Ref("004", "0x38000000 - 0x40000000")],
+    notes=["a source 0 in sa read 0 on hardware: not modelled, avoid it"],
+)
 def vmovc(name, ty, dst, src0, src1, src2):
     """Conditional move: each channel of DST gets SRC1 where SRC0 compares with zero as the name says, else SRC2."""
     if ty not in FLOATS:
         dst.write_word(select(_compare_zero(src0.word(), name, ty), src1.word(), src2.word()))
         return
-    dst.write({k: select(_compare_zero(src0.channel(k), name, ty), src1.channel(k), src2.channel(k))
-               for k in dst.written})
+    dst.write(
+        {k: select(_compare_zero(src0.channel(k), name, ty), src1.channel(k), src2.channel(k)) for k in dst.written}
+    )
 
 
-@usse.insn(_move_forms(2), ref=Ref("usse", "2.6.7 VMOV"), see=[Ref("004", "0x38000000 - 0x40000000")],
-           status=Status.INFERRED, notes=["the comparison of bytes is taken from one simulator"])
+@usse.insn(
+    _move_forms(2),
+    ref=Ref("usse", "2.6.7 VMOV"),
+    see=[Ref("004", "0x38000000 - 0x40000000")],
+    status=Status.INFERRED,
+    notes=["the comparison of bytes is taken from one simulator"],
+)
 def vmovcu8(name, ty, dst, src0, src1, src2):
     """Conditional move that compares unsigned bytes of SRC0 with zero: byte k decides about channel k, byte 0 about an
     integer register.
@@ -213,12 +235,18 @@ def _converted(v: Value, sty: str, dty: str, scale: bool) -> Value:
     return v.sext(32) if sty[0] == "s" else v.zext(32)
 
 
-@usse.insn(_pack_forms(odd=False), ref=Ref("usse", "2.6.8 VPCK"), see=[Ref("004", "0x40000000 - 0x48000000")],
-           notes=["[004] sees one bit of the destination format: u8 and s16",
-                  "channels 0 and 1 of an f32 source come from SRC1, channels 2 and 3 from SRC2",
-                  "an unscaled float to integer conversion is cut off and clamped to the range of the type; whether the "
-                  "hardware clamps is not known",
-                  "the layout of C10 in registers is inferred: 10 bits a channel, x lowest"])
+@usse.insn(
+    _pack_forms(odd=False),
+    ref=Ref("usse", "2.6.8 VPCK"),
+    see=[Ref("004", "0x40000000 - 0x48000000")],
+    notes=[
+        "[004] sees one bit of the destination format: u8 and s16",
+        "channels 0 and 1 of an f32 source come from SRC1, channels 2 and 3 from SRC2",
+        "an unscaled float to integer conversion is cut off and clamped to the range of the type; whether the "
+        "hardware clamps is not known",
+        "the layout of C10 in registers is inferred: 10 bits a channel, x lowest",
+    ],
+)
 def vpck(name, sty, dty, dst, src1, scale, src2):
     """Convert between formats, channel by channel: DST.c gets the selected element of the source.
 
@@ -228,8 +256,14 @@ def vpck(name, sty, dty, dst, src1, scale, src2):
     _pack(name, sty, dty, dst, src1, scale, src2)
 
 
-@usse.insn(_pack_forms(odd=True), ref=Ref("usse", "2.6.8 VPCK"), see=[Ref("004", "0x40000000 - 0x48000000")],
-           status=Status.UNKNOWN, name="vpck_o8", notes=["the scale of o8 is not known"])
+@usse.insn(
+    _pack_forms(odd=True),
+    ref=Ref("usse", "2.6.8 VPCK"),
+    see=[Ref("004", "0x40000000 - 0x48000000")],
+    status=Status.UNKNOWN,
+    name="vpck_o8",
+    notes=["the scale of o8 is not known"],
+)
 def vpck_o8(name, sty, dty, dst, src1, scale, src2):
     """Convert from or to o8, an unsigned byte with a scale that is not known."""
     from isakit.errors import NotModelled
@@ -250,4 +284,4 @@ def limm(dst, imm):
     dst.write_word(imm)
 
 
-__all__ = ["Field", "Refusal", "UNDESCRIBED", "where", "word_source"]
+__all__ = ["UNDESCRIBED", "Field", "Refusal", "where", "word_source"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Any
 
 from isakit.arch.usse.registers import Destination, Location, Source, alias_index, indexed, offset
@@ -39,9 +39,10 @@ def unified_name(bank: str, secondary: bool) -> tuple[str, str]:
     return "sa", "" if bank == "pa" else f"@{bank}"
 
 
-@lru_cache(maxsize=None)
-def _names(width: int, banks: tuple[str, ...], double: bool, alias: int, secondary: bool,
-           tag: bool) -> tuple[str | None, ...]:
+@cache
+def _names(
+    width: int, banks: tuple[str, ...], double: bool, alias: int, secondary: bool, tag: bool
+) -> tuple[str | None, ...]:
     """Text of every (number, bank) value; None where nothing is known to be there."""
     out: list[str | None] = []
     for bank in banks:
@@ -69,7 +70,7 @@ def _name(bank: str, n: int, number: int, width: int, double: bool, alias: int, 
     return f"{name}{suffix}[idx{bank[-1]}{f'*2+{2 * off}' if double else f'+{off}'}]"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _values(names: tuple[str | None, ...]) -> dict[str, int]:
     out: dict[str, int] = {}
     for v, name in enumerate(names):
@@ -317,8 +318,13 @@ class SourcePart(_Placed):
     def rows(self, word: int) -> list[Row]:
         out = [Row(self.place.field, self.place.field.get(word), f"register {self.place.text(word)}")]
         if self.swizzle:
-            out.append(Row(self.swizzle.field, self.swizzle.field.get(word),
-                           f"swizzle {self.swizzle.letters(word) or 'undefined'}"))
+            out.append(
+                Row(
+                    self.swizzle.field,
+                    self.swizzle.field.get(word),
+                    f"swizzle {self.swizzle.letters(word) or 'undefined'}",
+                )
+            )
         if self.neg:
             out.append(Row(self.neg, self.neg.get(word), "negated" if self.neg.get(word) else "not negated"))
         if self.abs:
@@ -449,8 +455,13 @@ class InternalPart(Part):
         if isinstance(self.number, Field):
             out.append(Row(self.number, self.number.get(word), f"register i{self.number.get(word)}"))
         if self.swizzle:
-            out.append(Row(self.swizzle.field, self.swizzle.field.get(word),
-                           f"swizzle {self.swizzle.letters(word) or 'undefined'}"))
+            out.append(
+                Row(
+                    self.swizzle.field,
+                    self.swizzle.field.get(word),
+                    f"swizzle {self.swizzle.letters(word) or 'undefined'}",
+                )
+            )
         for f, name in ((self.neg, "negated"), (self.abs, "absolute value")):
             if f:
                 out.append(Row(f, f.get(word), name if f.get(word) else f"not {name}"))

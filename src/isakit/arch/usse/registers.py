@@ -85,8 +85,10 @@ class Location:
         if ty == "f16":
             self.write_halves({k: ieee_convert(v, source="f32", to="f16") for k, v in values.items()})
             return
-        tens = {k: float_to_ratio(v, source="f32", maximum=255, low=-510, high=510, width=32).trunc(10)
-                for k, v in values.items()}
+        tens = {
+            k: float_to_ratio(v, source="f32", maximum=255, low=-510, high=510, width=32).trunc(10)
+            for k, v in values.items()
+        }
         self.write_tens(tens)
 
     def write_halves(self, values: dict[int, Value]) -> None:
@@ -190,6 +192,14 @@ def indexed(base: Value, idx: int, scale: int) -> Value:
 
 
 __all__ = [
-    "CONSTANT_CHANNELS", "Destination", "INTERNAL_OFFSETS", "Location", "OFFSETS", "ROLES", "Source", "alias_index",
-    "indexed", "offset",
+    "CONSTANT_CHANNELS",
+    "INTERNAL_OFFSETS",
+    "OFFSETS",
+    "ROLES",
+    "Destination",
+    "Location",
+    "Source",
+    "alias_index",
+    "indexed",
+    "offset",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ constants. Source: [usse] 2.1 "Swizzle tables".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from isakit.spec import Bits, Field
 
@@ -44,7 +44,7 @@ CHANNEL = tuple("xyzw")
 SELECT4 = tuple("".join("xyzw"[v >> 2 * k & 3] for k in range(4)) for v in range(1 << 8))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _values(names: tuple[str | None, ...]) -> dict[str, int]:
     out: dict[str, int] = {}
     for v, n in enumerate(names):

@@ -77,7 +77,14 @@ def float_result(op: str, a: Any, b: Any, k: int) -> Value:
     if op in ("dsx", "dsy"):
         return quad_derivative(x, op)
     y = b.channel(k)
-    binary = {"add": fp.add, "frc": fp.subtract_floor, "min": fp.minimum, "max": fp.maximum, "mul": fp.mul, "sub": fp.sub}
+    binary = {
+        "add": fp.add,
+        "frc": fp.subtract_floor,
+        "min": fp.minimum,
+        "max": fp.maximum,
+        "mul": fp.mul,
+        "sub": fp.sub,
+    }
     return binary[op](x, y)
 
 
@@ -166,9 +173,15 @@ def _vtst(kinds: list[Kind]) -> list[Form]:
     return out
 
 
-@usse.insn(_vtst(_kinds()), ref=Ref("usse", "2.6.9 VTST, VTSTMSK"), see=[Ref("004", "0x48000000 - 0x50000000")],
-           notes=["eq ne lt le gt ge are the six tests that compilers use; another one is printed as sNzMand or sNzMor",
-                  "channels from `all` on and test kind 3 are not modelled"])
+@usse.insn(
+    _vtst(_kinds()),
+    ref=Ref("usse", "2.6.9 VTST, VTSTMSK"),
+    see=[Ref("004", "0x48000000 - 0x50000000")],
+    notes=[
+        "eq ne lt le gt ge are the six tests that compilers use; another one is printed as sNzMand or sNzMor",
+        "channels from `all` on and test kind 3 are not modelled",
+    ],
+)
 def vtst(name, op, condition, ty, pdst, dst, src1, src2):
     """Compute, compare with zero, set a predicate: PDST = the result of the operation is negative, zero ... as asked.
 
@@ -194,10 +207,17 @@ def _run_test(name, condition, ty, pdst, dst, src1, src2):
     write("p", number, passed)
 
 
-@usse.insn(_vtst(_fraction_kinds()), ref=Ref("usse", "2.6.9 VTST, VTSTMSK"), status=Status.INFERRED, name="vtst_fp8",
-           see=[Ref("004", "0x48000000 - 0x50000000")],
-           notes=["a difference of byte fractions is taken to be the exact difference of the bytes; the other operations "
-                  "are not modelled"])
+@usse.insn(
+    _vtst(_fraction_kinds()),
+    ref=Ref("usse", "2.6.9 VTST, VTSTMSK"),
+    status=Status.INFERRED,
+    name="vtst_fp8",
+    see=[Ref("004", "0x48000000 - 0x50000000")],
+    notes=[
+        "a difference of byte fractions is taken to be the exact difference of the bytes; the other operations "
+        "are not modelled"
+    ],
+)
 def vtst_fp8(name, op, condition, ty, pdst, dst, src1, src2):
     """Compute with bytes that are fractions of 255, compare with zero, set a predicate."""
     _run_test(op, condition, ty, pdst, dst, src1, src2)
@@ -231,10 +251,16 @@ def _vtstmsk() -> list[Form]:
     return out
 
 
-@usse.insn(_vtstmsk(), ref=Ref("usse", "2.6.9 VTST, VTSTMSK"), see=[Ref("004", "0x78000000 - 0x80000000")],
-           status=Status.INFERRED,
-           notes=["mask kind 2 works on all channels; the others are taken to write channel x only",
-                  "a floating point mask of a unified register has two channels in f32"])
+@usse.insn(
+    _vtstmsk(),
+    ref=Ref("usse", "2.6.9 VTST, VTSTMSK"),
+    see=[Ref("004", "0x78000000 - 0x80000000")],
+    status=Status.INFERRED,
+    notes=[
+        "mask kind 2 works on all channels; the others are taken to write channel x only",
+        "a floating point mask of a unified register has two channels in f32",
+    ],
+)
 def vtstmsk(name, op, condition, ty, dst, src1, src2, kind, nowrite):
     """Compute, compare with zero, write a mask: every channel of DST becomes 1.0 (or the largest integer) or 0."""
     if nowrite:
@@ -246,9 +272,11 @@ def vtstmsk(name, op, condition, ty, dst, src1, src2, kind, nowrite):
     channels = range(4) if kind == "m2" else range(1)
     if ty == "f32" and dst.at.kind != "internal":
         channels = range(min(2, len(channels)))
-    values = {k: select(_test_value(float_result(name, src1, src2, k), condition, ty), const(fp.ONE, 32), const(0, 32))
-              for k in channels}
+    values = {
+        k: select(_test_value(float_result(name, src1, src2, k), condition, ty), const(fp.ONE, 32), const(0, 32))
+        for k in channels
+    }
     dst.at.write_components(values, ty)
 
 
-__all__ = ["DestPart", "Flag", "Place", "Reg", "V4STD"]
+__all__ = ["V4STD", "DestPart", "Flag", "Place", "Reg"]

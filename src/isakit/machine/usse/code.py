@@ -153,4 +153,6 @@ def check_modelled(step: Step) -> None:
         notes = step.form.record.notes if step.form.record else ()
         raise NotModelled(f"`{step.instruction.text}`", notes[0] if notes else "its meaning is not known")
     if step.pred == "Pn":
-        raise NotModelled(f"`{step.instruction.text}`", "how predicate Pn follows channels and repetitions is not known")
+        raise NotModelled(
+            f"`{step.instruction.text}`", "how predicate Pn follows channels and repetitions is not known"
+        )

@@ -187,7 +187,9 @@ class Machine:
         """Memory of buffers."""
         return self.memory.load(address, size, lanes.active)
 
-    def store(self, space: str, address: Array, value: Array, size: int, attrs: Mapping[str, Any], lanes: Lanes) -> None:
+    def store(
+        self, space: str, address: Array, value: Array, size: int, attrs: Mapping[str, Any], lanes: Lanes
+    ) -> None:
         """Memory of buffers."""
         self.memory.store(address, value, size, lanes.active)
 

@@ -102,11 +102,13 @@ def fused(a, b, c):
 
 
 def test_multiply_add(isa, core):
-    core.run(isa.assemble("""
+    core.run(
+        isa.assemble("""
         vmad2.f32 r4.xy |pa2.xyzw| -pa4.yyww pa6.xyzw
         vmad4.f32 i2.xyzw -i0.wzwz pa8.xyzw |i1.xyzw|
         vmad3.f32 r8.xy i0.111 pa8.xyz i1.000
-    """))
+    """)
+    )
     pa, i = f32(core.pa), f32(core.i)
     same(f32(core.r[4]), fused(np.abs(pa[2]), -pa[5], pa[6]))
     same(f32(core.r[5]), fused(np.abs(pa[3]), -pa[5], pa[7]))
@@ -182,12 +184,14 @@ def test_scalar_functions_at_the_edges(isa):
 
 
 def test_moves(isa, core):
-    core.run(isa.assemble("""
+    core.run(
+        isa.assemble("""
         vmov.f32 r4.xy pa2.yyyy
         vmov.f32 i3.xyzw pa2.zwzw
         vmov.i32 r9 pa7
         vmov.f32 o0.xy pa4.xyzw repeat 4
-    """))
+    """)
+    )
     same(core.r[4], core.pa[3])
     same(core.r[5], core.pa[3])
     same(core.i[12:16], core.pa[[4, 5, 4, 5]])
@@ -213,7 +217,11 @@ def test_conditional_moves(isa, core, condition):
 # --- pack ---------------------------------------------------------------------------------------------------------------
 def test_pack_floats(isa, core):
     h = put_f16(core, 20, 3)
-    core.run(isa.assemble("vpck.f16.f32 r4.xyzw pa2.wzyx pa4\nvpck.f32.f16 r6.xy pa20.wyzx\nvpck.f32.f32 i0.xyzw pa2.xyzw pa4"))
+    core.run(
+        isa.assemble(
+            "vpck.f16.f32 r4.xyzw pa2.wzyx pa4\nvpck.f32.f16 r6.xy pa20.wyzx\nvpck.f32.f32 i0.xyzw pa2.xyzw pa4"
+        )
+    )
     pa = f32(core.pa)
     same(f16(core.r, 4), pa[[5, 4, 3, 2]].astype(np.float16))
     same(f32(core.r[6:8]), h[[3, 1]].astype(np.float32))
@@ -282,7 +290,11 @@ def test_integer_multiply_add_pair(isa, core):
 
 
 def test_integer_multiply_add_16(isa, core):
-    core.run(isa.assemble("i16mad.u16 pa5 r1 r2 r3\ni16mad.s16 idx1 r1 #0x3 s1.u8 #0x5 s2.u8\ni32mad.s16 pa6 r1 r2 s1.high r3 s2.32"))
+    core.run(
+        isa.assemble(
+            "i16mad.u16 pa5 r1 r2 r3\ni16mad.s16 idx1 r1 #0x3 s1.u8 #0x5 s2.u8\ni32mad.s16 pa6 r1 r2 s1.high r3 s2.32"
+        )
+    )
     a, b, c = (core.r[k] for k in (1, 2, 3))
     same(core.pa[5], (a & 0xFFFF) * (b & 0xFFFF) + c & 0xFFFF)
     same(core.idx[1], a * 3 + 5 & 0xFFFF)
@@ -325,7 +337,8 @@ def test_comparisons(isa, core, relation):
 
 # --- control ------------------------------------------------------------------------------------------------------------------
 def test_predicates_and_branches(isa, core):
-    core.run(isa.assemble("""
+    core.run(
+        isa.assemble("""
         vtst.sub.f32 lt p0.x pa0 c0.xyzw
         vmov.i32 r9 pa1
         p0 vmov.i32 r9 pa2
@@ -334,7 +347,8 @@ def test_predicates_and_branches(isa, core):
         br +2
         vmov.i32 r10 pa4
         vmov.i32 r11 pa5
-    """))
+    """)
+    )
     negative = f32(core.pa[0]) < 0
     assert 0 < negative.sum() < LANES
     same(core.r[9], np.where(negative, core.pa[2], core.pa[1]))
@@ -345,7 +359,8 @@ def test_predicates_and_branches(isa, core):
 def test_loop_with_different_counts(isa):
     c = usse.Core(16)
     c.pa[0] = np.arange(16)
-    c.run(isa.assemble("""
+    c.run(
+        isa.assemble("""
         limm.u32 r1 1
         limm.u32 r2 0xffffffff
         vtst.sub.u32 eq p0.x pa0 #0x0
@@ -354,13 +369,15 @@ def test_loop_with_different_counts(isa):
         i32mad2.u32 pa0 r1 pa0 r2
         br -4
         vmov.i32 o0 pa1
-    """))
+    """)
+    )
     same(c.o[0], np.array([n * (n + 1) // 2 for n in range(16)], np.uint32))
 
 
 def test_call_and_return(isa):
     c = usse.Core(4)
-    c.run(isa.assemble("""
+    c.run(
+        isa.assemble("""
         limm.u32 r1 5
         br +4 savelink
         br +3 savelink
@@ -368,16 +385,19 @@ def test_call_and_return(isa):
         nop
         i32mad2.u32 r0 r1 r1 r0
         ret
-    """))
+    """)
+    )
     same(c.r[0], np.full(4, 50, np.uint32))
 
 
 def test_kill_and_depth(isa, core):
-    core.run(isa.assemble("""
+    core.run(
+        isa.assemble("""
         vtst.sub.f32 ge p1.x pa0 c0.xyzw
         kill !p1
         depthf pa2 #0x0 #0x0
-    """))
+    """)
+    )
     dead = f32(core.pa[0]) < 0
     same(core.killed, dead)
     same(core.depth[~dead], f32(core.pa[2])[~dead])
