@@ -97,6 +97,7 @@ class Decoder:
         if forms is None:
             found = {f: None for m in form.mnemonics for f in self.encoder.named(m) if f.units < form.units}
             forms = self._smaller[form] = list(found)
+        forms = [f for f in forms if f.pattern.fullmatch(text)]
         if not forms:
             return False
         tokens = tokenize(text)

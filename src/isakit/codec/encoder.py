@@ -57,7 +57,7 @@ class Encoder:
                     self._by_name.setdefault(m, []).append(f)
         for forms in self._by_name.values():
             forms.sort(key=lambda f: f.units)
-        self._wanted = {f: wanted(f) for forms in self._by_name.values() for f in forms}
+        self._wanted: dict[Form, list[frozenset[str]]] = {}
         self._lacking: dict[str, list[Form]] = {}
         for f in view.forms:
             if not view.available(f):
@@ -89,7 +89,14 @@ class Encoder:
     def plausible(self, forms: list[Form], tokens: list[Token]) -> list[Form]:
         """Those of the forms whose indispensable words stand among the tokens; the others cannot match."""
         words = {t.text for t in tokens}
-        return [f for f in forms if not any(words.isdisjoint(w) for w in self._wanted[f])]
+        out: list[Form] = []
+        for f in forms:
+            sets = self._wanted.get(f)
+            if sets is None:
+                sets = self._wanted[f] = wanted(f)
+            if not any(words.isdisjoint(w) for w in sets):
+                out.append(f)
+        return out
 
     def encodings(
         self,

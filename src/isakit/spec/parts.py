@@ -6,13 +6,15 @@ subclasses for operands with behaviour of their own (banks with swizzles, memory
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as member
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Protocol
 
 from isakit.spec.fields import Bits, Field, where
+from isakit.spec.patterns import ANYTHING, NUMBER, joined, one_of
 
 ILLEGAL = "ILLEGAL_OPCODE"
 
@@ -151,6 +153,10 @@ class Part:
         """
         return None
 
+    def pattern(self) -> str:
+        """Regular expression that every canonical text this kind of operand can read matches, see `spec.patterns`."""
+        return ANYTHING
+
     def registers(self, word: int) -> list[str]:
         """Names of the registers the operand touches (itself and address registers)."""
         return []
@@ -197,14 +203,24 @@ def fit_tokens(s: TokenStream, k: int, words: Sequence[str]) -> int | None:
     return k + len(words)
 
 
+def _describes_itself(part: Part, method: str) -> bool:
+    """Whether `method` is about the part's own way to read texts, not about one that a subclass replaced."""
+    for cls in type(part).__mro__:
+        if method in vars(cls):
+            return True
+        if "parse" in vars(cls):
+            return False
+    return False
+
+
 def needed_words(part: Part) -> frozenset[str] | None:
     """`part.needed_words()`, unless a subclass reads texts in a way of its own and does not say what it needs."""
-    for cls in type(part).__mro__:
-        if "needed_words" in vars(cls):
-            return part.needed_words()
-        if "parse" in vars(cls):
-            return None
-    return None
+    return part.needed_words() if _describes_itself(part, "needed_words") else None
+
+
+def pattern(part: Part) -> str:
+    """`part.pattern()`, unless a subclass reads texts in a way of its own and has no pattern."""
+    return part.pattern() if _describes_itself(part, "pattern") else ANYTHING
 
 
 @dataclass(frozen=True)
@@ -236,6 +252,9 @@ class Nothing(Part):
 
     def claimed_source(self, keep: Keep) -> str:
         return "0"
+
+    def pattern(self) -> str:
+        return ""
 
     def accepts(self) -> str:
         return "nothing"
@@ -310,6 +329,9 @@ class Literal(Part):
     def needed_words(self) -> frozenset[str] | None:
         spellings = [w.split() for w in (self.words, *self.aliases)]
         return frozenset(words[0] for words in spellings) if all(spellings) else None
+
+    def pattern(self) -> str:
+        return one_of((self.words, *self.aliases))
 
     def accepts(self) -> str:
         return f"`{self.words}`"
@@ -425,6 +447,9 @@ class Enum(Part):
         spellings = [words for words, _ in self._spellings]
         return frozenset(words[0] for words in spellings) if all(spellings) else None
 
+    def pattern(self) -> str:
+        return one_of(" ".join(words) for words, _ in self._spellings)
+
     def accepts(self) -> str:
         names = list(dict.fromkeys(f"`{n}`" for n in self.names.values() if n))
         return " | ".join(names if len(names) <= 12 else [*names[:11], "..."])
@@ -433,6 +458,18 @@ class Enum(Part):
 def Flag(f: Field, name: str, *, otherwise: str = "") -> Enum:
     """A one-bit field printed as `name` when set; bound to a bool."""
     return Enum(f, {0: otherwise, 1: name}, {0: False, 1: True}, label=f"not {name}")
+
+
+@cache
+def _register_table(f: Field, names: tuple[str | None, ...], aliases: tuple[tuple[str, int], ...]) -> dict[str, Bits]:
+    """Spellings of the registers of a field; shared, because many operands name the same registers."""
+    mask = f.mask
+    table = {n: Bits(mask, f.put(v)) for n, v in aliases}
+    for v in range(len(names) - 1, -1, -1):
+        n = names[v]
+        if n is not None:
+            table[n] = Bits(mask, f.put(v))
+    return table
 
 
 @dataclass(frozen=True)
@@ -464,12 +501,7 @@ class Reg(Part):
 
     @cached_property
     def _values(self) -> dict[str, Bits]:
-        table = {n: Bits(self.field.mask, self.field.put(v)) for n, v in self.aliases.items()}
-        for v in range(len(self.names) - 1, -1, -1):
-            n = self.names[v]
-            if n is not None:
-                table[n] = Bits(self.field.mask, self.field.put(v))
-        return table
+        return _register_table(self.field, self.names, tuple(self.aliases.items()))
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         b = self._values.get(s.text(k))
@@ -498,6 +530,9 @@ class Reg(Part):
 
     def needed_words(self) -> frozenset[str] | None:
         return frozenset(self._values)
+
+    def pattern(self) -> str:
+        return one_of(self._values)
 
     def accepts(self) -> str:
         legal = [n for n in self.names if n is not None]
@@ -608,6 +643,9 @@ class Imm(Part):
 
     def claimed_source(self, keep: Keep) -> str:
         return str(self.field.mask)
+
+    def pattern(self) -> str:
+        return joined([re.escape(self.prefix), NUMBER]) if self.prefix else NUMBER
 
     def accepts(self) -> str:
         n = self.field.width
@@ -760,6 +798,10 @@ class Choice(Part):
             out |= words
         return out
 
+    def pattern(self) -> str:
+        patterns = [pattern(a.part) for a in self.alternatives if type(a.part) is not Illegal]
+        return "(?:" + "|".join(dict.fromkeys(patterns)) + ")" if patterns else "(?!)"
+
     def accepts(self) -> str:
         texts = [a.part.accepts() for a in self.alternatives]
         return " | ".join(dict.fromkeys(t for t in texts if t and t != "nothing"))
@@ -879,6 +921,9 @@ class Seq(Part):
     def needed_words(self) -> frozenset[str] | None:
         sets = [s for s in (needed_words(p) for p in self.parts) if s is not None]
         return min(sets, key=len) if sets else None
+
+    def pattern(self) -> str:
+        return joined(pattern(p) for p in self.parts) if self.glue == " " else ANYTHING
 
     def accepts(self) -> str:
         return self.glue.join(p.accepts() for p in self.parts)

@@ -172,6 +172,15 @@ class Form:
             refusals=tuple(r for r in self.refusals if not (r.unless_feature and ctx.has(r.unless_feature))),
         )
 
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Matches every canonical text of which this form may be a reading, and some others."""
+        from isakit.spec.parts import pattern
+        from isakit.spec.patterns import joined
+
+        items = (pattern(self.parts[i[1:-1]]) if i[0] == "{" else re.escape(i) for i in self.syntax)
+        return re.compile(joined(items))
+
     @property
     def mnemonics(self) -> list[str]:
         """Words that can start this form's operation, for finding it by name."""

@@ -183,6 +183,10 @@ class Memory(Part):
             out.append(Row(self.increment, int(on), "post-increment" if on else "no post-increment"))
         return out
 
+    def pattern(self) -> str:
+        number = "" if self.bank is None else "[0-9]+"
+        return f"{self.mode + ' ' if self.mode else ''}{self.space}{number}\\[.*\\]"
+
     def accepts(self) -> str:
         space = self.space if self.bank is None else f"{self.space}0"
         inside = "$aN+offset" if self.address is not None else "offset"
