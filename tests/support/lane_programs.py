@@ -114,10 +114,14 @@ class When:
 
 @dataclass
 class If:
+    """`meet`: "" (the sides never meet), "bra" (the first side jumps to the join), "join" (it ends with a join of its
+    own in front of the other side's code, as Mesa's compiler emits it).
+    """
+
     test: Test
     then: list
     otherwise: list
-    joined: bool
+    meet: str
 
     def run(self, r: Lane) -> None:
         for s in self.then if self.test.holds(r) else self.otherwise:
@@ -125,18 +129,18 @@ class If:
 
     def emit(self, t: Text) -> None:
         otherwise, end = t.label(), t.label()
-        if self.joined:
+        if self.meet:
             t.add(f"joinat #{end}")
         self.test.emit(t)
         t.add(f"(e $c0) bra #{otherwise}")
         for s in self.then:
             s.emit(t)
-        t.add(f"bra #{end}")
+        t.add("join nop" if self.meet == "join" else f"bra #{end}")
         t.place(otherwise)
         for s in self.otherwise:
             s.emit(t)
         t.place(end)
-        if self.joined:
+        if self.meet:
             t.add("join nop")
 
 
@@ -239,8 +243,7 @@ class Generator:
         roll = r.random()
         if depth and roll < 0.3:
             inner = [self.block(depth - 1, in_loop, way_out, loops) for _ in range(2)]
-            # Without a join the sides never meet again, which is right only outside of loops that count on it.
-            return If(self.test(), inner[0], inner[1], joined=r.random() < 0.8)
+            return If(self.test(), inner[0], inner[1], r.choice(["", "bra", "bra", "join", "join"]))
         if depth and loops and roll < 0.5:
             breaks = r.random() < 0.5
             return Loop(r.randrange(REGISTERS), self.block(depth - 1, breaks, way_out, loops), breaks)
