@@ -109,7 +109,7 @@ class _Linter:
             out += self._alone(at, op)
             for npc in sorted(reached[at]):
                 for late in self._late(op):
-                    out += self._follow(at, npc, op, late)
+                    out += self._follow(at, npc, op, late, len(reached[at]) == 1)
         if any(at >= len(self.ops) for at in reached):
             last = max(at for at in reached if at < len(self.ops))
             out.append(Finding(last, "runs-off", "execution can leave the program behind this instruction"))
@@ -166,10 +166,10 @@ class _Linter:
         if "mbiread" in op.footprint.controls:
             yield _Late(("mb", 0), MBIREAD_LATENCY + 1, MBIREAD_LATENCY)
 
-    def _follow(self, origin: int, npc: int, op: Op, late: _Late) -> Iterator[Finding]:
+    def _follow(self, origin: int, npc: int, op: Op, late: _Late, sure_way: bool) -> Iterator[Finding]:
         """Walk all paths behind a late write until a reader would see it."""
         seen: set[tuple[int, int, int]] = set()
-        certain = op.guard in (-1, 15)
+        certain = sure_way and op.guard in (-1, 15)
         todo = [(state, 1, certain) for state in self._successors(origin, npc)]
         while todo:
             (at, following), age, sure = todo.pop()

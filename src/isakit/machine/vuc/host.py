@@ -90,7 +90,7 @@ class Host:
         if isinstance(key, str):
             if key in self._registers or _DATA.match(key):
                 return key
-            raise KeyError(
+            raise UnknownRegisterError(
                 f"{key}: no host register of {self.core.variant}; there are DATA[i], {', '.join(self.names)}"
             )
         if self.core.vp2 and key == VP2_INDEX:

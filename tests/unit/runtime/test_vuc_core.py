@@ -1,0 +1,156 @@
+"""The vµc core as users meet it: loading, running, stopping, saving; and runs from files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import isakit
+from isakit.errors import AsmError, LaunchError
+from isakit.runtime.vuc_cli import run_image
+from isakit.vuc import Core, header_packet
+
+ADD = "ld $r1 D[0x0]\nnop\nnop\nadd $r2 $r1 0x1\nst D[0x1] $r2\nend: bra #end\nnop"
+
+
+def program(text: str = ADD, variant: str = "vp3") -> isakit.Program:
+    return isakit.isa("vuc", variant).assemble(text)
+
+
+def test_loading_text_programs_and_words() -> None:
+    for what in (ADD, program(), program().words, tuple(program().words)):
+        core = Core("vp3")
+        core.load(what)
+        core.write_data([41])
+        assert core.run(stop_spinning=True).reason == "spinning"
+        assert core.data[1] == 42
+
+
+def test_loading_errors() -> None:
+    core = Core("vp3")
+    with pytest.raises(AsmError):
+        core.load("frob $r1")
+    with pytest.raises(LaunchError, match="word size"):
+        core.load(program(variant="vp2"))
+    with pytest.raises(LaunchError, match="30 bits"):
+        core.load([1 << 30])
+    with pytest.raises(LaunchError, match="0x800"):
+        core.load([0x14000043] * 0x801)
+    with pytest.raises(LaunchError, match="vuc"):
+        core.load(isakit.isa("tesla").assemble("nop"))
+    with pytest.raises(LaunchError, match="D"):
+        core.write_data([0] * 0x801)
+    with pytest.raises(isakit.UnknownIsaError):
+        Core("vp5")
+
+
+def test_chips_name_variants() -> None:
+    assert (Core("g84").variant, Core("g98").variant, Core("gt215").variant) == ("vp2", "vp3", "vp4")
+
+
+def test_ways_to_stop() -> None:
+    core = Core("vp3")
+    core.load("loop: add $r1 $r1 0x1\nbra #loop\nnop")
+    stop = core.run(10)
+    assert (stop.reason, stop.cycles, stop.instructions) == ("limit", 10, 10)
+    assert core.run(100, until=0).reason == "until"
+    assert core.pc == 0
+    stop = core.run(100, until=lambda c: c.r[1] == 9)
+    assert (stop.reason, core.r[1]) == ("until", 9)
+    core.halt()
+    assert core.run(100).reason == "halted"
+    core.load("sleep\nnop")
+    assert core.run(100).reason == "asleep"
+    before = core.cycle
+    core.step(7)
+    assert core.cycle == before + 7, "steps pass while it sleeps"
+
+
+def test_spinning_waits_for_what_is_under_way_and_for_the_watchdog() -> None:
+    core = Core("vp3")
+    core.load("mov $r1 0x5\nmov $v2h $r1\nend: bra #end\nnop")
+    assert core.run(stop_spinning=True).reason == "spinning"
+    assert core.host["V2H"] == 5
+    core.load("end: bra #end\nnop")
+    core.host["WDCNT"] = 50
+    assert core.run(200, stop_spinning=True).reason == "limit"
+    assert core.sr["stat"] == 0x1000
+
+
+def test_state_is_plain_data() -> None:
+    core = Core("vp2")
+    core.load("mov $r1 0x7\nmov $v2h $r1\nnop\nnop")
+    core.step(4)
+    state = json.loads(core.to_json())
+    assert state["r"][1] == 7
+    assert state["sr"]["v2h"] == state["host"]["V2H"] == 7
+    assert len(state["data"]) == 0x800
+    assert "vp2" in repr(core)
+
+
+def test_data_as_bytes() -> None:
+    core = Core("vp3")
+    core.write_data(b"\x34\x12\x78", 4)
+    assert core.data[4:6] == [0x1234, 0x78]
+    assert core.read_data(4, 2) == b"\x34\x12\x78\x00"
+
+
+# --- from files -----------------------------------------------------------------------------------------------------
+
+
+def test_running_from_files(tmp_path: Path) -> None:
+    (tmp_path / "d.bin").write_bytes(b"\x29\x00")
+    settings = [f"data={tmp_path}/d.bin", f"trace={tmp_path}/t.txt", f"save_data={tmp_path}/out.bin",
+                f"save_state={tmp_path}/s.json", "lint=yes"]  # fmt: skip
+    result, texts = run_image(program(), settings)
+    assert result["stats"]["reason"] == "spinning"
+    assert result["findings"] == []
+    assert result["state"]["r"][2] == 42
+    assert (tmp_path / "out.bin").read_bytes()[:4] == b"\x29\x00\x2a\x00"
+    assert json.loads((tmp_path / "s.json").read_text())["data"][1] == 42
+    trace = (tmp_path / "t.txt").read_text().splitlines()
+    assert len(trace) == result["stats"]["cycles"]
+    assert "ld $r1 D[0x0]" in trace[0]
+    assert "$r1=0x29" in "\n".join(texts)
+
+
+def test_ring_and_host_settings(tmp_path: Path) -> None:
+    words = header_packet(address=3, x=2, y=1, skip=True)
+    (tmp_path / "ring").write_bytes(b"".join(w.to_bytes(4, "little") for w in words))
+    text = (
+        "sleep\nmbiread\n" + "nop\n" * 5 + "or $r1 $mbxy 0x0\nor $r2 $mbtype 0x0\nsleep\nmbinext\nnop\nnop\nsleep\nnop"
+    )
+    settings = [f"ring={tmp_path}/ring", "host.PARM=0x203", "trace=-", "option.mbiread_latency=5"]
+    result, texts = run_image(program(text), settings)
+    assert result["state"]["r"][1:3] == [0x201, 0x7E]
+    assert any("mbiread" in line for line in texts)
+
+
+def test_memory_settings_and_stops(tmp_path: Path) -> None:
+    (tmp_path / "m").write_bytes(bytes(range(64)))
+    core_text = "mvsread\nnop\nwsts 0x5\nld $r1 MVSI[0x0]\nnop\nnop\nhere: bra #here\nnop"
+    settings = [f"memory={tmp_path}/m@0x100", "host.MVSURF_IN_ADDR=1", "host.MVSURF_IN_PARM=1",
+                "host.MVSURF_IN_LEFT=0x101", f"save_memory={tmp_path}/n@0x100:64", "until=6"]  # fmt: skip
+    result, _ = run_image(program(core_text), settings)
+    assert result["stats"]["reason"] == "until"
+    assert result["state"]["r"][1] == 0x0100
+    assert (tmp_path / "n").read_bytes() == bytes(range(64))
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("frob=1", "NAME=VALUE"),
+        ("data", "NAME=VALUE"),
+        ("until=x", "no number"),
+        ("option.nothing=1", "there are"),
+        ("option.out_of_range=no", "none of wrap, fault"),
+        ("option.b6=1", "cannot be set"),
+        ("host.NOTHING=1", "no host register"),
+    ],
+)
+def test_wrong_settings(setting: str, message: str) -> None:
+    with pytest.raises(isakit.IsakitError, match=message):
+        run_image(program(), [setting])
