@@ -68,33 +68,51 @@ FRAGMENT = """
 def vertex_shader() -> bytes:
     """The vertex shader as a GXP file."""
     parameters = [
-        GxpParameter("position", ATTRIBUTE, F32, 4, 0, 0, 0, 1, 0), GxpParameter("normal", ATTRIBUTE, F32, 4, 0, 0, 0, 1, 4),
-        GxpParameter("uv", ATTRIBUTE, F32, 2, 0, 0, 0, 1, 8), GxpParameter("transform", UNIFORM, F32, 4, 14, 0, 0, 4, 0),
+        GxpParameter("position", ATTRIBUTE, F32, 4, 0, 0, 0, 1, 0),
+        GxpParameter("normal", ATTRIBUTE, F32, 4, 0, 0, 0, 1, 4),
+        GxpParameter("uv", ATTRIBUTE, F32, 2, 0, 0, 0, 1, 8),
+        GxpParameter("transform", UNIFORM, F32, 4, 14, 0, 0, 4, 0),
         GxpParameter("turn", UNIFORM, F32, 4, 14, 0, 0, 3, 16),
-    ]  # fmt: skip
-    return write_gxp(GxpFile(
-        flags=0x10000, primary_registers=10, secondary_registers=28, primary=isakit.isa("usse").assemble(VERTEX).words,
-        parameters=parameters, containers=[GxpContainer(14, 0, 0, 28)], buffer_sizes=(0, 0, 0, 0, 0, 28),
-        varyings=VertexVaryings(attribute_registers=0x3FF, outputs1=9 << 24, outputs2=0b011_001),
-    ))  # fmt: skip
+    ]
+    return write_gxp(
+        GxpFile(
+            flags=0x10000,
+            primary_registers=10,
+            secondary_registers=28,
+            primary=isakit.isa("usse").assemble(VERTEX).words,
+            parameters=parameters,
+            containers=[GxpContainer(14, 0, 0, 28)],
+            buffer_sizes=(0, 0, 0, 0, 0, 28),
+            varyings=VertexVaryings(attribute_registers=0x3FF, outputs1=9 << 24, outputs2=0b011_001),
+        )
+    )
 
 
 def fragment_shader() -> bytes:
     """The fragment shader as a GXP file."""
     parameters = [
-        GxpParameter("light", UNIFORM, F32, 4, 14, 0, 0, 1, 0), GxpParameter("colour", UNIFORM, F32, 4, 14, 0, 0, 1, 4),
-        GxpParameter("ambient", UNIFORM, F32, 1, 14, 0, 0, 1, 8), GxpParameter("shine", UNIFORM, F32, 1, 14, 0, 0, 1, 9),
+        GxpParameter("light", UNIFORM, F32, 4, 14, 0, 0, 1, 0),
+        GxpParameter("colour", UNIFORM, F32, 4, 14, 0, 0, 1, 4),
+        GxpParameter("ambient", UNIFORM, F32, 1, 14, 0, 0, 1, 8),
+        GxpParameter("shine", UNIFORM, F32, 1, 14, 0, 0, 1, 9),
         GxpParameter("image", SAMPLER, F32, 4, 0, 0, 0, 1, 0),
-    ]  # fmt: skip
+    ]
     two, three = 1 << 22, 2 << 22  # components - 1
     inputs = (AttributeDescriptor(two | 0x000F, 0, 0x10, 0), AttributeDescriptor(three | 0x100F, 0, 0x30, 0))
-    return write_gxp(GxpFile(
-        flags=0x1, primary_registers=6, secondary_registers=14, temp_registers=6,
-        primary=isakit.isa("usse").assemble(FRAGMENT).words, parameters=parameters,
-        containers=[GxpContainer(14, 0, 0, 10), GxpContainer(19, 0, 10, 4)], buffer_sizes=(0, 0, 0, 0, 0, 10),
-        dependent_samplers=[GxpDependentSampler(k, k) for k in range(4)],
-        varyings=FragmentVaryings(output_type=F16, output_components=4, inputs=inputs),
-    ))  # fmt: skip
+    return write_gxp(
+        GxpFile(
+            flags=0x1,
+            primary_registers=6,
+            secondary_registers=14,
+            temp_registers=6,
+            primary=isakit.isa("usse").assemble(FRAGMENT).words,
+            parameters=parameters,
+            containers=[GxpContainer(14, 0, 0, 10), GxpContainer(19, 0, 10, 4)],
+            buffer_sizes=(0, 0, 0, 0, 0, 10),
+            dependent_samplers=[GxpDependentSampler(k, k) for k in range(4)],
+            varyings=FragmentVaryings(output_type=F16, output_components=4, inputs=inputs),
+        )
+    )
 
 
 def checkerboard(size: int = 64, fields: int = 8) -> np.ndarray:
@@ -126,8 +144,14 @@ def render() -> np.ndarray:
     model = np.vstack([turn, [0, 0, 0, 1]])
     move = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, -3.2], [0, 0, 0, 1]])
     f, near, far = 1.7, 0.1, 10.0
-    project = np.array([[f * HEIGHT / WIDTH, 0, 0, 0], [0, f, 0, 0],
-                        [0, 0, (far + near) / (near - far), 2 * far * near / (near - far)], [0, 0, -1, 0]])  # fmt: skip
+    project = np.array(
+        [
+            [f * HEIGHT / WIDTH, 0, 0, 0],
+            [0, f, 0, 0],
+            [0, 0, (far + near) / (near - far), 2 * far * near / (near - far)],
+            [0, 0, -1, 0],
+        ]
+    )
     corners = usse.run(
         vertex,
         attributes={
@@ -159,8 +183,12 @@ def write_png(path: str, pixels: np.ndarray) -> None:
 
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)
     with open(path, "wb") as f:
-        f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">2I5B", width, height, 8, 6, 0, 0, 0))
-                + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b""))  # fmt: skip
+        f.write(
+            b"\x89PNG\r\n\x1a\n"
+            + chunk(b"IHDR", struct.pack(">2I5B", width, height, 8, 6, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(rows, 9))
+            + chunk(b"IEND", b"")
+        )
 
 
 if __name__ == "__main__":

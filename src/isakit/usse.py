@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from isakit.machine.usse import DEFAULT, Code, Machine, Memory, Rules, Texture
@@ -29,7 +28,7 @@ class Core:
                  textures: Mapping[int, Texture] | None = None) -> None:  # fmt: skip
         self.rules = rules
         self._machine = Machine(lanes, memory=memory, textures=textures)
-        self._machine.files["sa"] = np.zeros((256, lanes), np.uint32)
+        self._machine.own_shared()
 
     @property
     def memory(self) -> Memory:
@@ -42,7 +41,7 @@ class Core:
         return self._machine.textures
 
     def __getattr__(self, name: str) -> NDArray[Any]:
-        files = self.__dict__["_machine"].files if "_machine" in self.__dict__ else {}
+        files: Mapping[str, NDArray[Any]] = self.__dict__["_machine"].files if "_machine" in self.__dict__ else {}
         if name in files:
             return files[name]
         if name in ("killed", "depth", "notes", "lanes"):

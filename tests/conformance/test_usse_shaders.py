@@ -195,7 +195,7 @@ def test_native_colour_is_bytes(folder):
     np.testing.assert_allclose(out.color, np.tile(np.rint(colour * 255) / 255, (3, 1)), atol=1e-7)
 
 
-# --- the larger shaders against each other ---------------------------------------------------------------------------------
+# --- the larger shaders against each other -------------------------------------------------------------------------
 BUILDS = [("ad052afb1b17aafa", "fac5939db4932a88"), ("e55e50ed30718dcb", "ed4ec071de2a8dad"),
           ("a7ad22f9a6771f2f", "f4611ee8b58cc50c"), ("9b7a0156625dfef9", "d9c58ae98b958ae1"),
           ("af752ad973840742", "cefd204f53c160a6"), ("dc9cbd7cd10a8bdf", "f32849a48c4822b6"),

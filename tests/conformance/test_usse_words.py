@@ -58,7 +58,7 @@ def test_every_word_of_the_files_comes_back(shared):
     assert count > 1000
 
 
-# --- agreement with the other decoder's text -----------------------------------------------------------------------------
+# --- agreement with the other decoder's text -----------------------------------------------------------------------
 # Both texts are reduced to (predicate, operation, list of (register, channels)).
 
 OPERATIONS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,8 +78,15 @@ def run(
 class _Run:
     """One shader with uniforms and textures bound."""
 
-    def __init__(self, shader: Shader, uniforms: Mapping[str, Any], textures: Mapping[str, Any],
-                 buffers: Mapping[str | int, Any], rules: Rules, limit: int) -> None:  # fmt: skip
+    def __init__(
+        self,
+        shader: Shader,
+        uniforms: Mapping[str, Any],
+        textures: Mapping[str, Any],
+        buffers: Mapping[str | int, Any],
+        rules: Rules,
+        limit: int,
+    ) -> None:
         self.shader, self.gxp, self.rules, self.limit = shader, shader.file, rules, limit
         gxp: GxpFile = self.gxp
         self.memory = Memory()
@@ -97,7 +104,7 @@ class _Run:
             self.instructions += once.executed
         self.code = Code(shader.primary, rules)
 
-    # --- secondary attributes -------------------------------------------------------------------------------------------
+    # --- secondary attributes ----------------------------------------------------------------------------------------
     def _fill_shared(self, uniforms: Mapping[str, Any], buffers: Mapping[str | int, Any]) -> None:
         gxp: GxpFile = self.gxp
         contents = self._uniform_buffers(uniforms, buffers)
@@ -151,10 +158,13 @@ class _Run:
         """Textures by the sa register of their first state word."""
         gxp: GxpFile = self.gxp
         data = layout.container_base(gxp, layout.DATA) or 0
-        return {data + d.sa_offset: self.units[d.resource // 4] for d in gxp.dependent_samplers
-                if d.resource % 4 == 0 and d.resource // 4 in self.units}  # fmt: skip
+        return {
+            data + d.sa_offset: self.units[d.resource // 4]
+            for d in gxp.dependent_samplers
+            if d.resource % 4 == 0 and d.resource // 4 in self.units
+        }
 
-    # --- invocations ----------------------------------------------------------------------------------------------------
+    # --- invocations -------------------------------------------------------------------------------------------------
     def over(self, attributes: Mapping[str, Any], varyings: Mapping[str, Any], count: int | None) -> Result:
         """Run over all invocations in chunks and put the results together."""
         vertex = self.shader.stage == "vertex"
@@ -188,7 +198,7 @@ class _Run:
         out: list[tuple[int, Array]] = []
         v: Any = gxp.varyings
         for name, value in given.items():
-            if name in ("index", "instance") and all(p.name != name for p in known):
+            if v is not None and name in ("index", "instance") and all(p.name != name for p in known):
                 register = v.index_pa if name == "index" else v.instance_pa
                 out.append((register, grid.rows(value, 1).astype(np.uint32)))
                 continue
@@ -229,7 +239,7 @@ class _Run:
         texels = texture.sample(u, v)
         return np.stack(Texture.pack(texels, texture.format if i.ty == "native" else i.ty)[: i.words], 1)
 
-    # --- results --------------------------------------------------------------------------------------------------------
+    # --- results -----------------------------------------------------------------------------------------------------
     def _vertex_results(self, m: Machine) -> dict[str, Array]:
         v: Any = self.gxp.varyings
         out: dict[str, Array] = {}
@@ -243,9 +253,9 @@ class _Run:
         from isakit.formats.gxp import DISCARD, NATIVE_COLOR
 
         gxp: GxpFile = self.gxp
-        v: Any = gxp.varyings
+        v = cast("Any", gxp.varyings)
         native = bool(gxp.flags & NATIVE_COLOR)
-        ty = layout.TYPES[v.output_type]
+        ty: str = layout.TYPES[v.output_type]
         start = 0 if native else v.output_start
         registers = np.ascontiguousarray(m.files["o" if native else "pa"][start : start + 4].T)
         out = {"color": layout.from_words(registers, ty, max(1, v.output_components)).copy()}
@@ -265,7 +275,7 @@ def _canonical(name: str) -> str:
 
 def _uniform_rows(p: GxpParameter, value: Any) -> Array:
     """A uniform's value as [elements, components]."""
-    a = np.asarray(value)
+    a: Array = np.asarray(value)
     if a.dtype == np.float64:
         a = a.astype(np.float32)
     size, n = max(1, p.array_size), max(1, p.component_count)
@@ -292,11 +302,11 @@ class _Grid:
     """The invocations: how many, and in which order the pixels of an image run (quads of neighbours together)."""
 
     def __init__(self, given: Mapping[str, Any], count: int | None) -> None:
-        arrays = [np.asarray(v) for v in given.values()]
-        images = {a.shape[:2] for a in arrays if a.ndim == 3}
-        lists = {len(a) for a in arrays if a.ndim == 2 and len(a) > 1}
+        arrays: list[Array] = [np.asarray(v) for v in given.values()]
+        images: set[tuple[int, int]] = {(a.shape[0], a.shape[1]) for a in arrays if a.ndim == 3}
+        lists: set[int] = {len(a) for a in arrays if a.ndim == 2 and len(a) > 1}
         if len(images) > 1 or (images and lists) or len(lists) > 1:
-            raise LaunchError(f"inputs of different sizes: {_listed(images | lists)}")
+            raise LaunchError(f"inputs of different sizes: {_listed([*images, *lists])}")
         self.image = next(iter(images), None)
         self._order: Array | None = None
         if self.image:

@@ -26,7 +26,7 @@ DEFAULT_BUFFER, LITERALS, DATA = 14, 16, 19
 HAS_INDEX, HAS_INSTANCE = 1 << 17, 1 << 18
 """Flags of the file."""
 
-TYPES = ("f32", "f16", "c10", "u32", "s32", "u16", "s16", "u8", "s8", "aggregate")
+TYPES: tuple[str, ...] = ("f32", "f16", "c10", "u32", "s32", "u16", "s16", "u8", "s8", "aggregate")
 _PER_WORD = {"f32": 1, "u32": 1, "s32": 1, "f16": 2, "u16": 2, "s16": 2, "u8": 4, "s8": 4}
 _STORE = {"f32": np.float32, "f16": np.float16, "u32": np.uint32, "s32": np.int32, "u16": np.uint16, "s16": np.int16,
           "u8": np.uint8, "s8": np.int8}  # fmt: skip
@@ -78,7 +78,7 @@ def element_words(p: GxpParameter) -> int:
     return -(-length // 4)
 
 
-# --- varyings -----------------------------------------------------------------------------------------------------------
+# --- varyings ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Input:
     """An interpolated input of a fragment program: `words` registers from `register` on get `name` as `ty`.

@@ -1,6 +1,7 @@
 """The PowerVR USSE: declarations and semantics, by kinds of instructions."""
 
-from isakit.arch.usse import bitwise, blend, control, dual, float, integer, memory, moves, tests  # noqa: F401
+# Importing a module registers its records.
+from isakit.arch.usse import bitwise, blend, control, dual, float, integer, memory, moves, tests
 from isakit.arch.usse.usse import usse
 
-__all__ = ["usse"]
+__all__ = ["bitwise", "blend", "control", "dual", "float", "integer", "memory", "moves", "tests", "usse"]

@@ -7,7 +7,7 @@ multiply-add rounded once. `Rules` holds the alternatives; a machine that wants 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _rules: ContextVar[Rules] = ContextVar("isakit_usse_rules", default=DEFAULT)
 
 
 @contextmanager
-def using(rules: Rules) -> Iterator[None]:
+def using(rules: Rules) -> Generator[None]:
     """Trace under other rules."""
     token = _rules.set(rules)
     try:

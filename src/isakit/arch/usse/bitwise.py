@@ -13,8 +13,18 @@ from isakit.errors import NotModelled
 from isakit.sem import Value, const
 from isakit.spec import Choice, Enum, Flag, Form, Ref, Status, choice, when
 
-OPS = {(2, 0): "and", (2, 1): "or", (3, 0): "xor", (3, 1): "xor2", (4, 0): "shl", (4, 1): "rol", (5, 0): "shr",
-       (5, 1): "asr", (6, 0): "rlp", (6, 1): "rlp2"}  # fmt: skip
+OPS = {
+    (2, 0): "and",
+    (2, 1): "or",
+    (3, 0): "xor",
+    (3, 1): "xor2",
+    (4, 0): "shl",
+    (4, 1): "rol",
+    (5, 0): "shr",
+    (5, 1): "asr",
+    (6, 0): "rlp",
+    (6, 1): "rlp2",
+}
 """Operation by op1 (the low bits of the opcode) and op2."""
 
 
@@ -33,12 +43,20 @@ def _forms(*wanted: str) -> list[Form]:
         for partial, ty in ((0, "u32"), (1, "u16")):
             rotations = {v: f"rol{v}" if v else "" for v in range(32)}
             f = form(
-                VBW, 8 + op1, "{name} {dst} {src1} {src2} {rotate} {invert}", {VBW.op2: op2, VBW.partial: partial},
-                table="pred3", name=f"{op}.{ty}", op=op, ty=ty, dst=destination(VBW, double=False),
-                src1=word_source(VBW, 1), src2=_source2(),
+                VBW,
+                8 + op1,
+                "{name} {dst} {src1} {src2} {rotate} {invert}",
+                {VBW.op2: op2, VBW.partial: partial},
+                table="pred3",
+                name=f"{op}.{ty}",
+                op=op,
+                ty=ty,
+                dst=destination(VBW, double=False),
+                src1=word_source(VBW, 1),
+                src2=_source2(),
                 rotate=Enum(VBW.s2rot, rotations, {v: v for v in rotations}, label="source 2 is not rotated"),
                 invert=Flag(VBW.s2inv, "inv"),
-            )  # fmt: skip
+            )
             out.append(f)
             if op2 == 0 and partial == 0:
                 out.append(seed_view(f, f"{op}.u32"))
@@ -58,8 +76,15 @@ def _bitwise(op: str, a: Value, b: Value) -> Value:
     n = (b & (width - 1)).resize(32)
     if op == "rol":
         return (a << n) | (a >> (const(width, 32) - n))
-    return {"and": lambda: a & b, "or": lambda: a | b, "xor": lambda: a ^ b, "xor2": lambda: a ^ b, "shl": lambda: a << n,
-            "shr": lambda: a >> n, "asr": lambda: a.sar(n)}[op]()  # fmt: skip
+    return {
+        "and": lambda: a & b,
+        "or": lambda: a | b,
+        "xor": lambda: a ^ b,
+        "xor2": lambda: a ^ b,
+        "shl": lambda: a << n,
+        "shr": lambda: a >> n,
+        "asr": lambda: a.sar(n),
+    }[op]()
 
 
 def _run(op: str, ty: str, dst, src1, src2, rotate: int, invert: bool) -> None:

@@ -6,6 +6,8 @@ clamped to 0..255. Source: [usse] 2.6.11.
 
 from __future__ import annotations
 
+from typing import Any
+
 from isakit.arch.usse.fields import SOP2, SOP2M, SOP3
 from isakit.arch.usse.forms import destination, form, word_source
 from isakit.arch.usse.usse import usse
@@ -73,23 +75,39 @@ def _pack(channels: dict[int, Value], old: Value | None) -> Value:
     return out
 
 
-_SOP2_PARTS = {
-    "c1": factor(SOP2.csel1, SOP2.cmod1, RGB1, "rgb1"), "c2": factor(SOP2.csel2, SOP2.cmod2, RGB2, "rgb2"),
-    "a1": factor(SOP2.asel1, SOP2.amod1, ALPHA1, "a1"), "a2": factor(SOP2.asel2, SOP2.amod2, ALPHA2, "a2"),
-}  # fmt: skip
+_SOP2_PARTS: dict[str, Any] = {
+    "c1": factor(SOP2.csel1, SOP2.cmod1, RGB1, "rgb1"),
+    "c2": factor(SOP2.csel2, SOP2.cmod2, RGB2, "rgb2"),
+    "a1": factor(SOP2.asel1, SOP2.amod1, ALPHA1, "a1"),
+    "a2": factor(SOP2.asel2, SOP2.amod2, ALPHA2, "a2"),
+}
 
 
 @usse.insn(
-    [form(SOP2, 0x10, "{name} {dst} {src1} {src2} {cop} {c1} {c2} {aop} {a1} {a2} {inv1} {asrc1mod} {dmod}", table="short",
-          name="sop2", dst=destination(SOP2, double=False), src1=word_source(SOP2, 1), src2=word_source(SOP2, 2),
-          cop=Enum(SOP2.cop, {v: f"rgb_{n}" for v, n in OPS4.items()}, OPS4),
-          aop=Enum(SOP2.aop, {v: f"a_{n}" for v, n in OPS4.items()}, OPS4),
-          inv1=Flag(SOP2.s1mod, "inv1"), asrc1mod=Flag(SOP2.asrc1mod, "asrc1mod"), dmod=Flag(SOP2.dmod, "dmod"),
-          **_SOP2_PARTS)],
+    [
+        form(
+            SOP2,
+            0x10,
+            "{name} {dst} {src1} {src2} {cop} {c1} {c2} {aop} {a1} {a2} {inv1} {asrc1mod} {dmod}",
+            table="short",
+            name="sop2",
+            dst=destination(SOP2, double=False),
+            src1=word_source(SOP2, 1),
+            src2=word_source(SOP2, 2),
+            cop=Enum(SOP2.cop, {v: f"rgb_{n}" for v, n in OPS4.items()}, OPS4),
+            aop=Enum(SOP2.aop, {v: f"a_{n}" for v, n in OPS4.items()}, OPS4),
+            inv1=Flag(SOP2.s1mod, "inv1"),
+            asrc1mod=Flag(SOP2.asrc1mod, "asrc1mod"),
+            dmod=Flag(SOP2.dmod, "dmod"),
+            **_SOP2_PARTS,
+        )
+    ],
     ref=Ref("usse", "2.6.11 SOP2"),
-    notes=["factors sat, scale and half, and the bits asrc1mod and dmod are not modelled",
-           "the rounding of the hardware is not known: one rounding to nearest here"],
-)  # fmt: skip
+    notes=[
+        "factors sat, scale and half, and the bits asrc1mod and dmod are not modelled",
+        "the rounding of the hardware is not known: one rounding to nearest here",
+    ],
+)
 def sop2(name, dst, src1, src2, cop, c1, c2, aop, a1, a2, inv1, asrc1mod, dmod):
     """Blend four bytes: rgb = c1 * SRC1 cop c2 * SRC2, alpha = a1 * SRC1.a aop a2 * SRC2.a. `inv1` takes 1 - SRC1."""
     if asrc1mod or dmod:
@@ -114,14 +132,26 @@ _MASK_NAMES = {v: "mask_" + ("".join("rgba"[k] for k in range(4) if _masked(k, v
 
 
 @usse.insn(
-    [form(SOP2M, 0x12, "{name} {dst} {src1} {src2} {wmask} {cop} {aop} {c1} {c2}", table="short", name="sop2m",
-          dst=destination(SOP2M, double=False), src1=word_source(SOP2M, 1), src2=word_source(SOP2M, 2),
-          wmask=Enum(SOP2M.wmask, _MASK_NAMES, {v: v for v in range(16)}),
-          cop=Enum(SOP2M.cop, {v: f"rgb_{n}" for v, n in OPS4.items()}, OPS4),
-          aop=Enum(SOP2M.aop, {v: f"a_{n}" for v, n in OPS4.items()}, OPS4),
-          c1=factor(SOP2M.csel1, SOP2M.cmod1, MASKED, "c1"), c2=factor(SOP2M.csel2, SOP2M.cmod2, MASKED, "c2"))],
-    ref=Ref("usse", "2.6.11 SOP2M"), status=Status.INFERRED,
-)  # fmt: skip
+    [
+        form(
+            SOP2M,
+            0x12,
+            "{name} {dst} {src1} {src2} {wmask} {cop} {aop} {c1} {c2}",
+            table="short",
+            name="sop2m",
+            dst=destination(SOP2M, double=False),
+            src1=word_source(SOP2M, 1),
+            src2=word_source(SOP2M, 2),
+            wmask=Enum(SOP2M.wmask, _MASK_NAMES, {v: v for v in range(16)}),
+            cop=Enum(SOP2M.cop, {v: f"rgb_{n}" for v, n in OPS4.items()}, OPS4),
+            aop=Enum(SOP2M.aop, {v: f"a_{n}" for v, n in OPS4.items()}, OPS4),
+            c1=factor(SOP2M.csel1, SOP2M.cmod1, MASKED, "c1"),
+            c2=factor(SOP2M.csel2, SOP2M.cmod2, MASKED, "c2"),
+        )
+    ],
+    ref=Ref("usse", "2.6.11 SOP2M"),
+    status=Status.INFERRED,
+)
 def sop2m(name, dst, src1, src2, wmask, cop, aop, c1, c2):
     """Blend four bytes with a write mask: c1 * SRC1 cop c2 * SRC2; alpha uses aop."""
     s1, s2 = src1.word(), src2.word()
@@ -137,15 +167,29 @@ def sop2m(name, dst, src1, src2, wmask, cop, aop, c1, c2):
 
 
 @usse.insn(
-    [form(SOP3, 0x11, "{name} {dst} {src0} {src1} {src2} {cop} {c1} {c2} {aop} {a1} {dmod}", table="short", name="sop3",
-          dst=destination(SOP3, double=False), src0=word_source(SOP3, 0), src1=word_source(SOP3, 1),
-          src2=word_source(SOP3, 2), cop=Enum(SOP3.cop, {v: f"rgb_{n}" for v, n in OPS4.items()}, OPS4),
-          aop=Enum(SOP3.aop, {v: f"a_{n}" for v, n in OPS4.items()}, OPS4),
-          c1=factor(SOP3.csel1, SOP3.cmod1, RGB3, "rgb1"), c2=factor(SOP3.csel2, SOP3.cmod2, RGB3, "rgb2"),
-          a1=factor(SOP3.asel1, SOP3.amod1, ALPHA3, "a1"), dmod=Flag(SOP3.dmod, "dmod"))],
-    ref=Ref("usse", "2.6.11 SOP3"), status=Status.INFERRED,
+    [
+        form(
+            SOP3,
+            0x11,
+            "{name} {dst} {src0} {src1} {src2} {cop} {c1} {c2} {aop} {a1} {dmod}",
+            table="short",
+            name="sop3",
+            dst=destination(SOP3, double=False),
+            src0=word_source(SOP3, 0),
+            src1=word_source(SOP3, 1),
+            src2=word_source(SOP3, 2),
+            cop=Enum(SOP3.cop, {v: f"rgb_{n}" for v, n in OPS4.items()}, OPS4),
+            aop=Enum(SOP3.aop, {v: f"a_{n}" for v, n in OPS4.items()}, OPS4),
+            c1=factor(SOP3.csel1, SOP3.cmod1, RGB3, "rgb1"),
+            c2=factor(SOP3.csel2, SOP3.cmod2, RGB3, "rgb2"),
+            a1=factor(SOP3.asel1, SOP3.amod1, ALPHA3, "a1"),
+            dmod=Flag(SOP3.dmod, "dmod"),
+        )
+    ],
+    ref=Ref("usse", "2.6.11 SOP3"),
+    status=Status.INFERRED,
     notes=["the second factor of alpha is that of rgb: a guess of one simulator", "dmod is not modelled"],
-)  # fmt: skip
+)
 def sop3(name, dst, src0, src1, src2, cop, c1, c2, aop, a1, dmod):
     """Blend four bytes with a third source as factor: rgb = c1 * SRC1 cop c2 * SRC2, alpha likewise with a1."""
     if dmod or "min" in (cop, aop) or "max" in (cop, aop):

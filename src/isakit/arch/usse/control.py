@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from isakit.arch.usse.fields import BR, DEPTHF, EMIT, KILL, NOP, PHAS, SMBO, SMLSI, SPECIAL
-from isakit.arch.usse.forms import UNEXPLORED, destination, form, source, word_source
+from isakit.arch.usse.forms import UNEXPLORED, form, source, word_source
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import control, param
@@ -116,18 +117,35 @@ class Step(Part):
         return f"`{self.name}` and a step, or o and four offsets"
 
 
-_BR_FLAGS = {"syncend": BR.syncend, "exception": BR.exception, "pwait": BR.pwait, "syncext": BR.syncext,
-             "nosched": BR.nosched, "monitor": BR.monitor, "savelink": BR.savelink, "anyinst": BR.anyinst,
-             "allinst": BR.allinst}  # fmt: skip
+_BR_FLAGS = {
+    "syncend": BR.syncend,
+    "exception": BR.exception,
+    "pwait": BR.pwait,
+    "syncext": BR.syncext,
+    "nosched": BR.nosched,
+    "monitor": BR.monitor,
+    "savelink": BR.savelink,
+    "anyinst": BR.anyinst,
+    "allinst": BR.allinst,
+}
 
 
 def _branch(name: str, sub: int, target: bool) -> Form:
     where = {0: Imm(BR.off, 32, label="an instruction number"), 1: BranchTarget(BR.off)}
-    flags = {n: Flag(f, n) for n, f in _BR_FLAGS.items()}
-    operands = {"target": where[sub]} if target else {}
-    return form(BR, GROUP, "{name} {target} " + " ".join(f"{{{n}}}" for n in flags), {BR.zero: 0, BR.sub: sub},
-                table="pred3", name=name, flags=(), control=[n for n in flags if n not in ("savelink", "anyinst", "allinst")],
-                **operands, **flags)  # fmt: skip
+    flags: dict[str, Any] = {n: Flag(f, n) for n, f in _BR_FLAGS.items()}
+    operands: dict[str, Any] = {"target": where[sub]} if target else {}
+    return form(
+        BR,
+        GROUP,
+        "{name} {target} " + " ".join(f"{{{n}}}" for n in flags),
+        {BR.zero: 0, BR.sub: sub},
+        table="pred3",
+        name=name,
+        flags=(),
+        control=[n for n in flags if n not in ("savelink", "anyinst", "allinst")],
+        **operands,
+        **flags,
+    )
 
 
 def _check_instances(anyinst: bool, allinst: bool) -> None:
@@ -166,76 +184,144 @@ def nop(name):
 
 
 @usse.insn(
-    [form(PHAS, GROUP, "{name} {wait} {rate} {ratehi} {mode} {sprvv} {imm} {tempcount} {addr} {bank1} {bank2}",
-          {PHAS.op2: 2, PHAS.cat: 4}, name="phas", flags=("end",),
-          wait=Enum(PHAS.wait, {v: f"wait{v}" for v in range(8)}), rate=Flag(PHAS.rate, "rate"),
-          ratehi=Flag(PHAS.ratehi, "ratehi"), mode=Flag(PHAS.mode, "mode"), sprvv=Flag(PHAS.sprvv, "sprvv"),
-          imm=Enum(PHAS.imm, {1: "", 0: "noimm"}), tempcount=Imm(PHAS.tempcount, label="a number of temporaries"),
-          addr=Imm(PHAS.addr, label="an address"),
-          bank1=Enum(PHAS.s1bank + PHAS.s1ext, {v: f"b1.{v}" if v else "" for v in range(8)}),
-          bank2=Enum(PHAS.s2bank + PHAS.s2ext, {v: f"b2.{v}" if v else "" for v in range(8)}), default=PHAS.imm.mask,
-          control=("wait", "rate", "ratehi", "mode", "sprvv", "imm", "tempcount", "addr", "bank1", "bank2"))],
+    [
+        form(
+            PHAS,
+            GROUP,
+            "{name} {wait} {rate} {ratehi} {mode} {sprvv} {imm} {tempcount} {addr} {bank1} {bank2}",
+            {PHAS.op2: 2, PHAS.cat: 4},
+            name="phas",
+            flags=("end",),
+            wait=Enum(PHAS.wait, {v: f"wait{v}" for v in range(8)}),
+            rate=Flag(PHAS.rate, "rate"),
+            ratehi=Flag(PHAS.ratehi, "ratehi"),
+            mode=Flag(PHAS.mode, "mode"),
+            sprvv=Flag(PHAS.sprvv, "sprvv"),
+            imm=Enum(PHAS.imm, {1: "", 0: "noimm"}),
+            tempcount=Imm(PHAS.tempcount, label="a number of temporaries"),
+            addr=Imm(PHAS.addr, label="an address"),
+            bank1=Enum(PHAS.s1bank + PHAS.s1ext, {v: f"b1.{v}" if v else "" for v in range(8)}),
+            bank2=Enum(PHAS.s2bank + PHAS.s2ext, {v: f"b2.{v}" if v else "" for v in range(8)}),
+            default=PHAS.imm.mask,
+            control=("wait", "rate", "ratehi", "mode", "sprvv", "imm", "tempcount", "addr", "bank1", "bank2"),
+        )
+    ],
     ref=Ref("usse", "2.7 PHAS"),
     notes=["addresses are 0 in files; a program with two phases is two blocks one behind the other"],
-)  # fmt: skip
+)
 def phas(name):
-    """Begin a phase: its wait condition (wait7: the last phase), where the next one starts, how many temporaries it has.
+    """Begin a phase: its wait condition (wait7: the last phase), where the next one starts, its number of temporaries.
 
     Phases run one after the other here.
     """
 
 
 @usse.insn(
-    [form(SMLSI, GROUP, "{name} {temp} {pa} {sa} {d} {s0} {s1} {s2}", {SMLSI.op2: 2, SMLSI.cat: 1, SMLSI.special: 0},
-          name="smlsi", flags=("nosched",), temp=Imm(SMLSI.templim, fixed=True, label="a limit"),
-          pa=Imm(SMLSI.palim, fixed=True, label="a limit"), sa=Imm(SMLSI.salim, fixed=True, label="a limit"),
-          d=Step(SMLSI.dinc, SMLSI.dmode, "d"), s0=Step(SMLSI.s0inc, SMLSI.s0mode, "s0"),
-          s1=Step(SMLSI.s1inc, SMLSI.s1mode, "s1"), s2=Step(SMLSI.s2inc, SMLSI.s2mode, "s2"))],
-    ref=Ref("usse", "2.7 SMLSI"), see=[Ref("usse", "2.5 Repeat model")],
+    [
+        form(
+            SMLSI,
+            GROUP,
+            "{name} {temp} {pa} {sa} {d} {s0} {s1} {s2}",
+            {SMLSI.op2: 2, SMLSI.cat: 1, SMLSI.special: 0},
+            name="smlsi",
+            flags=("nosched",),
+            temp=Imm(SMLSI.templim, fixed=True, label="a limit"),
+            pa=Imm(SMLSI.palim, fixed=True, label="a limit"),
+            sa=Imm(SMLSI.salim, fixed=True, label="a limit"),
+            d=Step(SMLSI.dinc, SMLSI.dmode, "d"),
+            s0=Step(SMLSI.s0inc, SMLSI.s0mode, "s0"),
+            s1=Step(SMLSI.s1inc, SMLSI.s1mode, "s1"),
+            s2=Step(SMLSI.s2inc, SMLSI.s2mode, "s2"),
+        )
+    ],
+    ref=Ref("usse", "2.7 SMLSI"),
+    see=[Ref("usse", "2.5 Repeat model")],
     notes=["the limits have no effect here"],
-)  # fmt: skip
+)
 def smlsi(name, temp, pa, sa, d, s0, s1, s2):
-    """Set how the operands of repeated instructions move: by a signed step per repetition, or to one of four offsets."""
+    """Set how operands of repeated instructions move: by a signed step per repetition, or to one of four offsets."""
     control("increments", dst=d, src0=s0, src1=s1, src2=s2)
 
 
 @usse.insn(
-    [form(SMBO, GROUP, "{name} {d} {s0} {s1} {s2}", {SMBO.op2: 3, SMBO.cat: 1, SMBO.special: 0}, name="smbo",
-          flags=("nosched",), d=Imm(SMBO.doff, fixed=True), s0=Imm(SMBO.s0off, fixed=True), s1=Imm(SMBO.s1off, fixed=True),
-          s2=Imm(SMBO.s2off, fixed=True))],
-    ref=Ref("usse", "2.7 SMBO"), status=Status.INFERRED,
-)  # fmt: skip
+    [
+        form(
+            SMBO,
+            GROUP,
+            "{name} {d} {s0} {s1} {s2}",
+            {SMBO.op2: 3, SMBO.cat: 1, SMBO.special: 0},
+            name="smbo",
+            flags=("nosched",),
+            d=Imm(SMBO.doff, fixed=True),
+            s0=Imm(SMBO.s0off, fixed=True),
+            s1=Imm(SMBO.s1off, fixed=True),
+            s2=Imm(SMBO.s2off, fixed=True),
+        )
+    ],
+    ref=Ref("usse", "2.7 SMBO"),
+    status=Status.INFERRED,
+)
 def smbo(name, d, s0, s1, s2):
     """Set the base offsets that are added to the registers of repeated instructions."""
     control("bases", dst=d, src0=s0, src1=s1, src2=s2)
 
 
 @usse.insn(
-    [form(KILL, GROUP, "{name} {condition}", {KILL.op2: 1, KILL.cat: 3, KILL.special: 0}, name="kill", default=0x6F0000000,
-          condition=Enum(KILL.pred, {0: "", 1: "!p0", 2: "!p1", 3: "p0"},
-                         {0: None, 1: (0, True), 2: (1, True), 3: (0, False)}, label="always"))],
-    ref=Ref("usse", "2.7 KILL"), see=[Ref("usse", "2.4 Predicates by opcode")], status=Status.INFERRED,
-    notes=["other decoders print the predicate the wrong way round: the pixel is discarded where it is false",
-           "the low bits hold register numbers of a kind that is not known"],
-)  # fmt: skip
+    [
+        form(
+            KILL,
+            GROUP,
+            "{name} {condition}",
+            {KILL.op2: 1, KILL.cat: 3, KILL.special: 0},
+            name="kill",
+            default=0x6F0000000,
+            condition=Enum(
+                KILL.pred,
+                {0: "", 1: "!p0", 2: "!p1", 3: "p0"},
+                {0: None, 1: (0, True), 2: (1, True), 3: (0, False)},
+                label="always",
+            ),
+        )
+    ],
+    ref=Ref("usse", "2.7 KILL"),
+    see=[Ref("usse", "2.4 Predicates by opcode")],
+    status=Status.INFERRED,
+    notes=[
+        "other decoders print the predicate the wrong way round: the pixel is discarded where it is false",
+        "the low bits hold register numbers of a kind that is not known",
+    ],
+)
 def kill(name, condition):
     """Discard the pixel where the condition holds: `kill !p1` where p1 is false."""
     control("kill", condition=condition)
 
 
-_DEPTH_PARTS = {
-    "src0": source(DEPTHF, 0, double=True, alias=8), "src1": word_source(DEPTHF, 1), "src2": word_source(DEPTHF, 2),
+_DEPTH_PARTS: dict[str, Any] = {
+    "src0": source(DEPTHF, 0, double=True, alias=8),
+    "src1": word_source(DEPTHF, 1),
+    "src2": word_source(DEPTHF, 2),
     "twosided": Flag(DEPTHF.twosided, "twosided"),
     "feedback": Enum(DEPTHF.feedback, {v: f"feedback{v}" if v else "" for v in range(4)}),
-}  # fmt: skip
+}
 
 
 @usse.insn(
-    [form(DEPTHF, GROUP, "{name} {src0} {src1} {src2} {twosided} {feedback}", {DEPTHF.op2: 3, DEPTHF.cat: 3, DEPTHF.special: 0},
-          table="short", name="depthf", control=("twosided", "feedback"), **_DEPTH_PARTS)],
-    ref=Ref("usse", "2.7 DEPTHF"), status=Status.INFERRED,
+    [
+        form(
+            DEPTHF,
+            GROUP,
+            "{name} {src0} {src1} {src2} {twosided} {feedback}",
+            {DEPTHF.op2: 3, DEPTHF.cat: 3, DEPTHF.special: 0},
+            table="short",
+            name="depthf",
+            control=("twosided", "feedback"),
+            **_DEPTH_PARTS,
+        )
+    ],
+    ref=Ref("usse", "2.7 DEPTHF"),
+    status=Status.INFERRED,
     notes=["sources 1 and 2 hold state of the depth unit that is not modelled"],
-)  # fmt: skip
+)
 def depthf(name, src0, src1, src2):
     """Replace the depth of the pixel by SRC0.x."""
     control("depth", src0.channel(0))
@@ -251,21 +337,39 @@ def emit(name):
     control("emit")
 
 
-_KNOWN_SPECIALS = [{SPECIAL.cat: 2, SPECIAL.op2: 1}, {SPECIAL.cat: 2, SPECIAL.op2: 3}, {SPECIAL.cat: 2, SPECIAL.op2: 4},
-                   {SPECIAL.cat: 1, SPECIAL.op2: 2, SPECIAL.special: 0}, {SPECIAL.cat: 1, SPECIAL.op2: 3, SPECIAL.special: 0},
-                   {SPECIAL.cat: 3, SPECIAL.op2: 1, SPECIAL.special: 0}, {SPECIAL.cat: 3, SPECIAL.op2: 3, SPECIAL.special: 0},
-                   {BR.zero: 0, BR.sub: 0}, {BR.zero: 0, BR.sub: 1}, {BR.zero: 0, BR.sub: 2}, {BR.zero: 0, BR.sub: 5},
-                   {PHAS.op2: 2, PHAS.cat: 4}]  # fmt: skip
+_KNOWN_SPECIALS = [
+    {SPECIAL.cat: 2, SPECIAL.op2: 1},
+    {SPECIAL.cat: 2, SPECIAL.op2: 3},
+    {SPECIAL.cat: 2, SPECIAL.op2: 4},
+    {SPECIAL.cat: 1, SPECIAL.op2: 2, SPECIAL.special: 0},
+    {SPECIAL.cat: 1, SPECIAL.op2: 3, SPECIAL.special: 0},
+    {SPECIAL.cat: 3, SPECIAL.op2: 1, SPECIAL.special: 0},
+    {SPECIAL.cat: 3, SPECIAL.op2: 3, SPECIAL.special: 0},
+    {BR.zero: 0, BR.sub: 0},
+    {BR.zero: 0, BR.sub: 1},
+    {BR.zero: 0, BR.sub: 2},
+    {BR.zero: 0, BR.sub: 5},
+    {PHAS.op2: 2, PHAS.cat: 4},
+]
 
 
 @usse.insn(
-    [form(SPECIAL, GROUP, "{name} {cat} {op2}", name="spec", cat=Imm(SPECIAL.cat, fixed=True),
-          op2=Imm(SPECIAL.op2, fixed=True), unless=_KNOWN_SPECIALS, lacking=UNEXPLORED)],
-    ref=_REF, status=Status.UNKNOWN, notes=["more instructions are known by name than by encoding"],
-)  # fmt: skip
+    [
+        form(
+            SPECIAL,
+            GROUP,
+            "{name} {cat} {op2}",
+            name="spec",
+            cat=Imm(SPECIAL.cat, fixed=True),
+            op2=Imm(SPECIAL.op2, fixed=True),
+            unless=_KNOWN_SPECIALS,
+            lacking=UNEXPLORED,
+        )
+    ],
+    ref=_REF,
+    status=Status.UNKNOWN,
+    notes=["more instructions are known by name than by encoding"],
+)
 def spec(name, cat, op2):
     """An instruction of the special group, by category and number, whose meaning is not known."""
     raise NotModelled(f"`spec {cat} {op2}`", "its meaning is not known")
-
-
-__all__ = ["destination"]

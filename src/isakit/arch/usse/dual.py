@@ -1,8 +1,8 @@
 """Dual issue: two operations in one instruction, side by side.
 
-One of them writes a register of the unified banks (or what aliases one), the other an internal register. Which field each
-source comes from is chosen by a configuration number, printed as `cfgN`; three operands are internal registers, one is
-unified. Source: [usse] 2.6.6.
+One of them writes a register of the unified banks (or what aliases one), the other an internal register. Which field
+each source comes from is chosen by a configuration number, printed as `cfgN`; three operands are internal registers,
+one is unified. Source: [usse] 2.6.6.
 """
 
 from __future__ import annotations
@@ -23,20 +23,42 @@ from isakit.arch.usse.usse import SECONDARY, usse
 from isakit.spec import Bits, Context, Field, Form, Match, Part, Ref, Row, Status, TokenStream
 from isakit.spec.parts import ILLEGAL, Binder
 
-OPERATIONS = ("vmad", "vdp", "vssq", "vmul", "vadd", "vmov", "frsq", "frcp", "fmad", "fadd", "fmul", "fsubflr", "fexp",
-              "flog")  # fmt: skip
+OPERATIONS = (
+    "vmad",
+    "vdp",
+    "vssq",
+    "vmul",
+    "vadd",
+    "vmov",
+    "frsq",
+    "frcp",
+    "fmad",
+    "fadd",
+    "fmul",
+    "fsubflr",
+    "fexp",
+    "flog",
+)
 SOURCES = {"vmad": 3, "fmad": 3, "vdp": 2, "vmul": 2, "vadd": 2, "fadd": 2, "fmul": 2, "fsubflr": 2}
 """Number of sources; 1 for the others."""
 VECTOR = {"vmad", "vdp", "vssq", "vmul", "vadd", "vmov"}
 VECTOR_RESULT = VECTOR - {"vdp", "vssq"}
 
 U, I0, I1, I2 = "U", "I0", "I1", "I2"
-FIRST = {1: ((U,), (I0,), (I1,), (I2,)), 2: ((U, I1), (I0, U), (I0, I1)),
-         3: ((U, I1, I2), (I0, U, I2), (I0, I1, U), (I0, I1, I2))}  # fmt: skip
+FIRST = {
+    1: ((U,), (I0,), (I1,), (I2,)),
+    2: ((U, I1), (I0, U), (I0, I1)),
+    3: ((U, I1, I2), (I0, U, I2), (I0, I1, U), (I0, I1, I2)),
+}
 """Sources of the first operation by their number and the configuration."""
-SECOND = {(1, 1): ((I0,), (U,), (U,), (U,)), (1, 2): ((I0, I1), (U, I1), (I0, U), (I1, U)),
-          (1, 3): ((I0, I1, I2), (U, I1, I2), (I0, U, I2), (I0, U, I1)), (2, 1): ((I0,), (I1,), (U,)),
-          (2, 2): ((I0, I2), (I1, I2), (I2, U)), (3, 1): ((I0,), (I1,), (I2,), (U,))}  # fmt: skip
+SECOND = {
+    (1, 1): ((I0,), (U,), (U,), (U,)),
+    (1, 2): ((I0, I1), (U, I1), (I0, U), (I1, U)),
+    (1, 3): ((I0, I1, I2), (U, I1, I2), (I0, U, I2), (I0, U, I1)),
+    (2, 1): ((I0,), (I1,), (U,)),
+    (2, 2): ((I0, I2), (I1, I2), (I2, U)),
+    (3, 1): ((I0,), (I1,), (I2,), (U,)),
+}
 """Sources of the second operation by the numbers of sources of both and the configuration."""
 
 
@@ -83,10 +105,13 @@ def _halves(
         return None
     kinds = FIRST[n1][cfg], second[cfg]
     halves = [
-        Half(name, _destination(name, unified == prim_u, vec4, ty, secondary),
-             tuple(_source(kind, name, n1, vec4, ty, secondary) for kind in mine))
+        Half(
+            name,
+            _destination(name, unified == prim_u, vec4, ty, secondary),
+            tuple(_source(kind, name, n1, vec4, ty, secondary) for kind in mine),
+        )
         for name, unified, mine in zip(names, (1, 0), kinds, strict=True)
-    ]  # fmt: skip
+    ]
     return halves[0], halves[1]
 
 
@@ -168,8 +193,24 @@ class DualPart(Part):
         return out
 
     def possible(self) -> int:
-        fields = (*self.selectors, VDUAL.w54, VDUAL.g1neg, VDUAL.uswz, VDUAL.uneg, VDUAL.g0swz, VDUAL.g1swz, VDUAL.udbank,
-                  VDUAL.usbank, VDUAL.gdn, VDUAL.udn, VDUAL.g2n, VDUAL.g1n, VDUAL.g0n, VDUAL.gmask, VDUAL.usn)  # fmt: skip
+        fields = (
+            *self.selectors,
+            VDUAL.w54,
+            VDUAL.g1neg,
+            VDUAL.uswz,
+            VDUAL.uneg,
+            VDUAL.g0swz,
+            VDUAL.g1swz,
+            VDUAL.udbank,
+            VDUAL.usbank,
+            VDUAL.gdn,
+            VDUAL.udn,
+            VDUAL.g2n,
+            VDUAL.g1n,
+            VDUAL.g0n,
+            VDUAL.gmask,
+            VDUAL.usn,
+        )
         return sum(1 << b for b in range(64) if any(f.mask >> b & 1 for f in fields))
 
     def static_mask(self) -> int:
@@ -203,9 +244,16 @@ class DualPart(Part):
                 yield from self._operands(s, k + 1, selected, halves, cfg)
 
     def _operands(self, s: TokenStream, k: int, so_far: Bits, halves: tuple[Half, Half], cfg: int) -> Iterator[Match]:
-        items: list[Part | str] = [halves[0].dst, *halves[0].sources, "+", halves[1].name, halves[1].dst,
-                                   *halves[1].sources, *([f"cfg{cfg}"] if cfg else [])]  # fmt: skip
-        bits: Bits | None = so_far
+        items: list[Part | str] = [
+            halves[0].dst,
+            *halves[0].sources,
+            "+",
+            halves[1].name,
+            halves[1].dst,
+            *halves[1].sources,
+            *([f"cfg{cfg}"] if cfg else []),
+        ]
+        bits = so_far
         for item in items:
             if isinstance(item, str):
                 if s.text(k) != item:
@@ -214,12 +262,11 @@ class DualPart(Part):
                 k += 1
                 continue
             found = next(iter(item.parse(s, k)), None)
-            bits = bits.join(found[1]) if found and bits else None
-            if found is None or bits is None:
+            both = bits.join(found[1]) if found else None
+            if found is None or both is None:
                 return
-            k = found[0]
-        if bits is not None:
-            yield k, bits
+            k, bits = found[0], both
+        yield k, bits
 
     def bind(self, word: int, b: Binder) -> tuple[Half, ...]:
         halves = self.halves(word) or ()
@@ -233,9 +280,12 @@ class DualPart(Part):
             Row(self.op1, self.op1.get(word), f"first operation {halves[0].name}"),
             Row(VDUAL.op2, VDUAL.op2.get(word), f"second operation {halves[1].name}"),
             Row(VDUAL.srccfg, VDUAL.srccfg.get(word), "which fields the sources come from"),
-            Row(VDUAL.prim_u, VDUAL.prim_u.get(word),
-                f"the {'first' if VDUAL.prim_u.get(word) else 'second'} operation writes the unified destination"),
-        ]  # fmt: skip
+            Row(
+                VDUAL.prim_u,
+                VDUAL.prim_u.get(word),
+                f"the {'first' if VDUAL.prim_u.get(word) else 'second'} operation writes the unified destination",
+            ),
+        ]
         return rows + [r for p in self.parts(word) for r in p.rows(word)]
 
     def accepts(self) -> str:
@@ -247,8 +297,15 @@ class DualPart(Part):
 
 SECONDARY_LEGAL = Field(((43, 1),), "op2")
 """The top bit of the second operation, which makes the words with an otherwise empty low half legal."""
-SEED_BASES = {"dot.f32": 0x18 << 56, "mov.f32": 0x38000500 << 32, "mov.f16": 0x38000400 << 32, "rcp.f32": 0x30 << 56,
-              "rsq.f32": 0x30000200 << 32, "log.f32": 0x30000400 << 32, "exp.f32": 0x30000600 << 32}  # fmt: skip
+SEED_BASES = {
+    "dot.f32": 0x18 << 56,
+    "mov.f32": 0x38000500 << 32,
+    "mov.f16": 0x38000400 << 32,
+    "rcp.f32": 0x30 << 56,
+    "rsq.f32": 0x30000200 << 32,
+    "log.f32": 0x30000400 << 32,
+    "exp.f32": 0x30000600 << 32,
+}
 """Words of the mnemonics that another group has, too."""
 SEED_PRIMARIES = {2: "dot", 5: "mov", 6: "rsq", 7: "rcp", 12: "exp", 13: "log"}
 
@@ -307,9 +364,15 @@ def _execute(name: str, dst: Destination, sources: tuple[Source, ...], channels:
         return [s.channel(k) for k in range(channels)]
 
     scalars = {
-        "frsq": fp.reciprocal_root, "frcp": fp.reciprocal, "fexp": fp.exp2, "flog": fp.log2, "fadd": fp.add,
-        "fmul": fp.mul, "fsubflr": fp.subtract_floor, "fmad": lambda a, b, c: fp.add(fp.mul(a, b), c),
-    }  # fmt: skip
+        "frsq": fp.reciprocal_root,
+        "frcp": fp.reciprocal,
+        "fexp": fp.exp2,
+        "flog": fp.log2,
+        "fadd": fp.add,
+        "fmul": fp.mul,
+        "fsubflr": fp.subtract_floor,
+        "fmad": lambda a, b, c: fp.add(fp.mul(a, b), c),
+    }
     vectors = {"vmad": lambda a, b, c: fp.add(fp.mul(a, b), c), "vmul": fp.mul, "vadd": fp.add, "vmov": lambda a: a}
     written = dst.written
     if name in vectors:

@@ -81,7 +81,8 @@ VBW = layout(
     "imm16@6:0 imm16@20:14 imm16@37:36"
 )
 SOP2 = layout(
-    "pred@58:57 cmod1@56 skipinv@55 nosched@54 asel1@53:52 dext@51 end@50 s1ext@49 s2ext@48 cmod2@47 rpt@46:44 amod1@43 "
+    "pred@58:57 cmod1@56 skipinv@55 nosched@54 asel1@53:52 dext@51 end@50 s1ext@49 s2ext@48 cmod2@47 rpt@46:44 "
+    "amod1@43 "
     "asel2@42:41 csel1@40:38 csel2@37:35 amod2@34 " + _BANKS + "dn@27:21 s1mod@20 cop@19:18 aop@17:16 asrc1mod@15 "
     "dmod@14 s1n@13:7 s2n@6:0"
 )
@@ -90,7 +91,8 @@ SOP2M = layout(
     "aop@42:41 csel1@40:38 csel2@37:35 " + _BANKS + "dn@27:21 s1n@13:7 s2n@6:0"
 )
 SOP3 = layout(
-    "pred@58:57 cmod1@56 skipinv@55 nosched@54 cop@53:52 dext@51 end@50 s1ext@49 s2ext@48 cmod2@47 amod1@46 asel1@45:44 "
+    "pred@58:57 cmod1@56 skipinv@55 nosched@54 cop@53:52 dext@51 end@50 s1ext@49 s2ext@48 cmod2@47 amod1@46 "
+    "asel1@45:44 "
     "dmod@43 aop@42:41 csel1@40:38 csel2@37:35 s0bank@34 " + _BANKS + "dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0"
 )
 I8MAD = layout(
@@ -105,16 +107,18 @@ I16MAD = layout(
     "s2fmt@41:40 s1fmt@39:38 sel2h@37 orshift@36:35 s0bank@34 " + _BANKS + "dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0"
 )
 I32MAD = layout(
-    "pred@58:57 s0high@56 skipinv@55 nosched@54 s1high@53 s2high@52 dext@51 end@50 s1ext@49 s2ext@48 rpt@46:44 signed@43 sat@42 "
-    "s2type@39:38 s0bank@34 " + _BANKS + "dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0"
+    "pred@58:57 s0high@56 skipinv@55 nosched@54 s1high@53 s2high@52 dext@51 end@50 s1ext@49 s2ext@48 rpt@46:44 "
+    "signed@43 sat@42 s2type@39:38 s0bank@34 " + _BANKS + "dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0"
 )
 I32MAD2 = layout(
-    "pred@58:56 skipinv@55 nosched@54 step@53:52 dext@51 end@50 s1ext@49 s2ext@48 s0ext@47 rpt@46:44 signed@41 s1neg@40 s2neg@39 "
-    "s0bank@34 " + _BANKS + "dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0"
+    "pred@58:56 skipinv@55 nosched@54 step@53:52 dext@51 end@50 s1ext@49 s2ext@48 s0ext@47 rpt@46:44 signed@41 "
+    "s1neg@40 s2neg@39 s0bank@34 " + _BANKS + "dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0"
 )
 SMP = layout(
-    "pred@58:56 skipinv@55 nosched@54 sync@52 minpack@51 s0ext@50 s1ext@49 s2ext@48 conv@47:46 maskcount@45:44 dim@43:42 "
-    "lod@41:40 destpa@39 sb@38:37 ctype@36:35 s0bank@34 drc@33:32 s1bank@31:30 s2bank@29:28 dn@27:21 s0n@20:14 s1n@13:7 "
+    "pred@58:56 skipinv@55 nosched@54 sync@52 minpack@51 s0ext@50 s1ext@49 s2ext@48 conv@47:46 maskcount@45:44 "
+    "dim@43:42 "
+    "lod@41:40 destpa@39 sb@38:37 ctype@36:35 s0bank@34 drc@33:32 s1bank@31:30 s2bank@29:28 dn@27:21 s0n@20:14 "
+    "s1n@13:7 "
     "s2n@6:0"
 )
 LDST = layout(
@@ -139,7 +143,8 @@ SMLSI = layout(
 SMBO = layout("nosched@50 doff@47:36 s0off@35:24 s1off@23:12 s2off@11:0 special@54 cat@53:52 op2@58:56")
 KILL = layout("pred@42:41 special@54 cat@53:52 op2@58:56")
 LIMM = layout(
-    "op2@58:56 cat@53:52 skipinv@55 nosched@54 dext@51 end@50 imm@20:0 imm@40:36 imm@49:44 pred@43:41 dbank@33:32 dn@27:21"
+    "op2@58:56 cat@53:52 skipinv@55 nosched@54 dext@51 end@50 imm@20:0 imm@40:36 imm@49:44 pred@43:41 dbank@33:32 "
+    "dn@27:21"
 )
 DEPTHF = layout(
     "op2@58:56 cat@53:52 sync@55 s0ext@51 end@50 s1ext@49 s2ext@48 nosched@43 pred@42:41 twosided@37 feedback@36:35 "

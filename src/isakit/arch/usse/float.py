@@ -9,7 +9,7 @@ from typing import Any
 
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import NMAD, VCOMP, VDP, VMAD, VMAD2
-from isakit.arch.usse.forms import UNDESCRIBED, destination, form, seed_view, source
+from isakit.arch.usse.forms import destination, form, seed_view, source
 from isakit.arch.usse.operands import InternalPart
 from isakit.arch.usse.swizzles import (
     CHANNEL,
@@ -26,7 +26,7 @@ from isakit.arch.usse.swizzles import (
 )
 from isakit.arch.usse.usse import usse
 from isakit.sem import Value, machine
-from isakit.spec import Enum, Field, Flag, Form, Ref, Refusal, Status, where
+from isakit.spec import Enum, Field, Form, Ref, Status
 
 TYPES = {0: "f32", 1: "f16"}
 C10_TYPES = {0: "f32", 1: "f16", 2: "c10"}
@@ -37,12 +37,17 @@ def _vmad2() -> list[Form]:
     out: list[Form] = []
     for code, ty in TYPES.items():
         f = form(
-            VMAD2, 0x00, "{name} {dst} {src0} {src1} {src2}", {VMAD2.fmt: code}, table="pred2", name=f"vmad2.{ty}",
+            VMAD2,
+            0x00,
+            "{name} {dst} {src0} {src1} {src2}",
+            {VMAD2.fmt: code},
+            table="pred2",
+            name=f"vmad2.{ty}",
             dst=destination(VMAD2, double=True, mask=ty, ty=ty, ext=False),
             src0=source(VMAD2, 0, double=True, swizzle=Swizzle(VMAD2.s0swz, MAD2_SRC0), ty=ty, ext=False),
             src1=source(VMAD2, 1, double=True, swizzle=Swizzle(VMAD2.s1swz, MAD2_SRC1), ty=ty),
             src2=source(VMAD2, 2, double=True, swizzle=Swizzle(VMAD2.s2swz, MAD2_SRC2), ty=ty),
-        )  # fmt: skip
+        )
         out += [f, seed_view(f, f"mad.{ty}", [VMAD2.fmt])]
     return out
 
@@ -65,7 +70,7 @@ def vmad2(name, dst, src0, src1, src2):
     dst.write({k: fp.mad(src0.channel(k), src1.channel(k), src2.channel(k)) for k in dst.written})
 
 
-# --- two sources ------------------------------------------------------------------------------------------------------
+# --- two sources -----------------------------------------------------------------------------------------------------
 NMAD_OPS = {0: "mul", 1: "add", 2: "frc", 3: "dsx", 4: "dsy", 5: "min", 6: "max", 7: "dp"}
 
 
@@ -74,11 +79,17 @@ def _nmad(*ops: int) -> list[Form]:
     for opcode, ty in ((0x01, "f32"), (0x02, "f16")):
         for op in ops:
             f = form(
-                NMAD, opcode, "{name} {dst} {src1} {src2}", {NMAD.op: op}, table="pred3v", name=f"v{NMAD_OPS[op]}.{ty}",
-                op=NMAD_OPS[op], dst=destination(NMAD, double=True, mask="raw", ty=ty),
+                NMAD,
+                opcode,
+                "{name} {dst} {src1} {src2}",
+                {NMAD.op: op},
+                table="pred3v",
+                name=f"v{NMAD_OPS[op]}.{ty}",
+                op=NMAD_OPS[op],
+                dst=destination(NMAD, double=True, mask="raw", ty=ty),
                 src1=source(NMAD, 1, double=True, swizzle=Swizzle(NMAD.s1swz, CODES4), ty=ty),
                 src2=source(NMAD, 2, double=True, swizzle=Swizzle(NMAD.s2swz, V4STD), ty=ty),
-            )  # fmt: skip
+            )
             out.append(f)
             if op == 0:
                 out.append(seed_view(f, f"mul.{ty}"))
@@ -92,8 +103,9 @@ def _nmad(*ops: int) -> list[Form]:
     notes=["[004] only saw the multiplication, which is operation 0"],
 )
 def vector(name, op, dst, src1, src2):
-    """Two-source arithmetic in each channel of the mask: multiply, add, min, max, frc = SRC1 - floor(SRC2), dp = the
-    dot product of all four channels, written to every channel of the mask.
+    """Two-source arithmetic in each channel of the mask: mul, add, min, max, frc, dp.
+
+    frc is SRC1 - floor(SRC2); dp is the dot product of all four channels, written to every channel of the mask.
     """
     if op == "dp":
         total = fp.dot([src1.channel(k) for k in range(4)], [src2.channel(k) for k in range(4)])
@@ -125,7 +137,7 @@ def quad_derivative(value: Value, op: str) -> Value:
     return fp.sub(there, here)
 
 
-# --- multiply-add and dot product with internal registers ----------------------------------------------------------------
+# --- multiply-add and dot product with internal registers ------------------------------------------------------------
 MODES = {0: "", 1: "rpt_internal", 2: "rpt_both", 3: "rpt_slmsi"}
 MODE_VALUES = {0: "external", 1: "internal", 2: "both", 3: "slmsi"}
 
@@ -138,14 +150,19 @@ def _vmad() -> list[Form]:
     out: list[Form] = []
     for vec4, tables in ((1, V4STD + V4EXT), (0, V3STD + V3EXT)):
         f = form(
-            VMAD, 0x03, "{name} {dst} {src0} {src1} {src2} {rptmode}", {VMAD.opcode2: 1, VMAD.vec4: vec4},
-            table="pred3v", name=f"vmad{3 + vec4}.f32", control=("rptmode",),
+            VMAD,
+            0x03,
+            "{name} {dst} {src0} {src1} {src2} {rptmode}",
+            {VMAD.opcode2: 1, VMAD.vec4: vec4},
+            table="pred3v",
+            name=f"vmad{3 + vec4}.f32",
+            control=("rptmode",),
             dst=destination(VMAD, double=True, mask="raw"),
             src0=InternalPart(VMAD.g0n, Swizzle(VMAD.g0swz, tables), VMAD.g0neg, VMAD.g0abs, "src0"),
             src1=source(VMAD, 1, double=True, swizzle=Swizzle(VMAD.s1swz, tables)),
             src2=InternalPart(VMAD.g1n, Swizzle(VMAD.g1swz, tables), VMAD.g1neg, VMAD.g1abs, "src2"),
             rptmode=_mode(VMAD.rptmode),
-        )  # fmt: skip
+        )
         out += [f, seed_view(f, "mad.f32", base=0)]
     return out
 
@@ -169,14 +186,21 @@ def _vdp(clip: int) -> list[Form]:
         swz = VDP.s1swz if vec4 else Field(((6, 9),), "s1swz")
         names = {v: (f"clip{v >> 0 & 7}" if clip else f"plane{v}" if v else "") for v in range(8)}
         f = form(
-            VDP, 0x03, "{name} {dst} {src1} {src2} {plane} {rptmode}",
-            {VDP.opcode2: 0, VDP.vec4: vec4, VDP.clip_en: clip}, table="pred3v", name=f"vdp{3 + vec4}.f32",
-            control=("rptmode", "plane"), dst=destination(VDP, double=True, mask="raw"),
+            VDP,
+            0x03,
+            "{name} {dst} {src1} {src2} {plane} {rptmode}",
+            {VDP.opcode2: 0, VDP.vec4: vec4, VDP.clip_en: clip},
+            table="pred3v",
+            name=f"vdp{3 + vec4}.f32",
+            control=("rptmode", "plane"),
+            dst=destination(VDP, double=True, mask="raw"),
             src1=source(VDP, 1, double=True, swizzle=Swizzle(swz, codes)),
             src2=InternalPart(VDP.g0n, Swizzle(VDP.g0swz, std), None, VDP.g0abs, "src2"),
-            plane=Enum(Field(((34, 3),), "clipplane"), names, label="no clip plane"), rptmode=_mode(VDP.rptmode),
-            count=3 + vec4, default=0 if vec4 else UNUSED_CHANNEL,
-        )  # fmt: skip
+            plane=Enum(Field(((34, 3),), "clipplane"), names, label="no clip plane"),
+            rptmode=_mode(VDP.rptmode),
+            count=3 + vec4,
+            default=0 if vec4 else UNUSED_CHANNEL,
+        )
         out += [f, seed_view(f, "dot.f32", [VDP.opcode2])]
     return out
 
@@ -210,7 +234,7 @@ def vdp_clip(name, dst, src1, src2, count):
     dst.write(dict.fromkeys(dst.channels, total))
 
 
-# --- scalar functions -------------------------------------------------------------------------------------------------
+# --- scalar functions ------------------------------------------------------------------------------------------------
 FUNCTIONS = {0: "rcp", 1: "rsq", 2: "log", 3: "exp"}
 
 
@@ -220,10 +244,15 @@ def _vcomp() -> list[Form]:
         for d, dty in C10_TYPES.items():
             names = {v: f"v{n}.{dty}" + ("" if sty == dty else f".{sty}") for v, n in FUNCTIONS.items()}
             f = form(
-                VCOMP, 0x06, "{name} {dst} {src1}", {VCOMP.stype: s, VCOMP.dtype: d}, table="pred3",
-                name=Enum(VCOMP.op, names, FUNCTIONS), dst=destination(VCOMP, double=True, alias=8, mask="raw", ty=dty),
+                VCOMP,
+                0x06,
+                "{name} {dst} {src1}",
+                {VCOMP.stype: s, VCOMP.dtype: d},
+                table="pred3",
+                name=Enum(VCOMP.op, names, FUNCTIONS),
+                dst=destination(VCOMP, double=True, alias=8, mask="raw", ty=dty),
                 src1=source(VCOMP, 1, double=True, alias=8, swizzle=Swizzle(VCOMP.s1chan, CHANNEL), ty=sty),
-            )  # fmt: skip
+            )
             out.append(f)
             if s != 1:
                 suffix = SEED_TYPES[dty] + ("" if sty == dty else f".{SEED_TYPES[sty]}")
@@ -242,12 +271,11 @@ def _vcomp() -> list[Form]:
     ],
 )
 def vcomp(name, dst, src1):
-    """Scalar function of one channel, written to every channel of the mask: reciprocal, reciprocal square root,
-    logarithm to base 2, power of 2. Source and destination have formats of their own.
+    """Scalar function of one channel, written to every channel of the mask.
+
+    rcp is the reciprocal, rsq the reciprocal square root, log the logarithm to base 2, exp the power of 2. Source and
+    destination have formats of their own.
     """
     functions: dict[str, Any] = {"rcp": fp.reciprocal, "rsq": fp.reciprocal_root, "log": fp.log2, "exp": fp.exp2}
     result = functions[name](src1.channel(0))
     dst.write(dict.fromkeys(dst.written, result))
-
-
-__all__ = ["UNDESCRIBED", "Flag", "Refusal", "where"]

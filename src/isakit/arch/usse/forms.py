@@ -91,9 +91,16 @@ def form(
     if not lacking:
         lacking = UNEXPLORED if opcode >= FIRST_UNEXPLORED else UNDESCRIBED
     return make_form(
-        WORD, ("{pred} " if table else "") + syntax + tail, machine | parts, {OPCODE: opcode} | dict(fixed or {}),
-        needs=SGX543, lacking=lacking, unless=unless, default=default, control=(*machine, *control),
-    )  # fmt: skip
+        WORD,
+        ("{pred} " if table else "") + syntax + tail,
+        machine | parts,
+        {OPCODE: opcode} | dict(fixed or {}),
+        needs=SGX543,
+        lacking=lacking,
+        unless=unless,
+        default=default,
+        control=(*machine, *control),
+    )
 
 
 def seed_view(
@@ -122,12 +129,19 @@ def seed_view(
     told = {bits(b): selected.value >> b & 1 for b in range(64) if known >> b & 1}
     silent = [{bits(b): 1 - (selected.value >> b & 1)} for b in range(64) if (selected.mask & ~known) >> b & 1]
     return make_form(
-        WORD, "{pred} {name}" + hidden, parts | constants | {"name": name}, told, needs=SEED, refusals=refusals,
-        unless=silent, default=base or 0, control=tuple(of.control),
-    )  # fmt: skip
+        WORD,
+        "{pred} {name}" + hidden,
+        parts | constants | {"name": name},
+        told,
+        needs=SEED,
+        refusals=refusals,
+        unless=silent,
+        default=base or 0,
+        control=tuple(of.control),
+    )
 
 
-# --- operands ---------------------------------------------------------------------------------------------------------
+# --- operands --------------------------------------------------------------------------------------------------------
 def _selector(bank: Field | None, ext: Field | None) -> Field | None:
     return bank + ext if bank is not None and ext is not None else bank
 

@@ -18,18 +18,34 @@ def _byte(v: Value, k: int, width: int = 32) -> Value:
 
 
 @usse.insn(
-    [form(I8MAD, 0x13, "{name} {dst} {src0} {src1} {src2} {addend} {alpha} {rgb1} {rgb2} {neg} {sat} {mods}", table="short",
-          name="i8mad", dst=destination(I8MAD, double=False), src0=word_source(I8MAD, 0), src1=word_source(I8MAD, 1),
-          src2=word_source(I8MAD, 2),
-          addend=Enum(I8MAD.csel0, {0: "", 1: "add_s1", 2: "add_s0a", 3: "add_s1a"}, label="adds source 0"),
-          alpha=Enum(I8MAD.asel0, {0: "", 1: "alpha_s1"}, {0: False, 1: True}),
-          rgb1=Flag(I8MAD.csel1, "rgb1_a"), rgb2=Flag(I8MAD.csel2, "rgb2_a"), neg=Flag(I8MAD.s0neg, "sub"),
-          sat=Flag(I8MAD.sat, "sat"),
-          mods=Enum(I8MAD.amod0 + I8MAD.amod1 + I8MAD.amod2 + I8MAD.cmod0 + I8MAD.cmod2 + I8MAD.cmod1,
-                    {v: f"mods{v}" if v else "" for v in range(64)}, {v: v for v in range(64)}))],
-    ref=Ref("usse", "2.6.12 I8MAD"), status=Status.INFERRED,
+    [
+        form(
+            I8MAD,
+            0x13,
+            "{name} {dst} {src0} {src1} {src2} {addend} {alpha} {rgb1} {rgb2} {neg} {sat} {mods}",
+            table="short",
+            name="i8mad",
+            dst=destination(I8MAD, double=False),
+            src0=word_source(I8MAD, 0),
+            src1=word_source(I8MAD, 1),
+            src2=word_source(I8MAD, 2),
+            addend=Enum(I8MAD.csel0, {0: "", 1: "add_s1", 2: "add_s0a", 3: "add_s1a"}, label="adds source 0"),
+            alpha=Enum(I8MAD.asel0, {0: "", 1: "alpha_s1"}, {0: False, 1: True}),
+            rgb1=Flag(I8MAD.csel1, "rgb1_a"),
+            rgb2=Flag(I8MAD.csel2, "rgb2_a"),
+            neg=Flag(I8MAD.s0neg, "sub"),
+            sat=Flag(I8MAD.sat, "sat"),
+            mods=Enum(
+                I8MAD.amod0 + I8MAD.amod1 + I8MAD.amod2 + I8MAD.cmod0 + I8MAD.cmod2 + I8MAD.cmod1,
+                {v: f"mods{v}" if v else "" for v in range(64)},
+                {v: v for v in range(64)},
+            ),
+        )
+    ],
+    ref=Ref("usse", "2.6.12 I8MAD"),
+    status=Status.INFERRED,
     notes=["the modifiers (modsN) and saturation are not modelled", "results wrap in each byte"],
-)  # fmt: skip
+)
 def i8mad(name, dst, src0, src1, src2, addend, alpha, rgb1, rgb2, neg, sat, mods):
     """Multiply and add byte by byte: DST = SRC1 * SRC2 + the addend (`sub`: minus), each byte on its own."""
     if sat or mods:
@@ -50,18 +66,37 @@ _FORMATS = {0: "", 1: "u8", 2: "s8", 3: "f3"}
 
 
 @usse.insn(
-    [form(I16MAD, 0x14, "{name} {dst} {src0} {src1} {fmt1} {high1} {src2} {fmt2} {high2} {neg} {abs} {shift}",
-          table="short", name=Enum(I16MAD.mode, {0: "i16mad.u16", 1: "i16mad.sat.u16", 2: "i16mad.s16", 3: "i16mad.sat.s16"},
-                                   {0: "u16", 1: "usat", 2: "s16", 3: "ssat"}),
-          dst=destination(I16MAD, double=False), src0=word_source(I16MAD, 0), src1=word_source(I16MAD, 1),
-          src2=word_source(I16MAD, 2), fmt1=Enum(I16MAD.s1fmt, {v: f"s1.{n}" if n else "" for v, n in _FORMATS.items()}),
-          fmt2=Enum(I16MAD.s2fmt, {v: f"s2.{n}" if n else "" for v, n in _FORMATS.items()}),
-          high1=Flag(I16MAD.sel1h, "s1.high"), high2=Flag(I16MAD.sel2h, "s2.high"), neg=Flag(I16MAD.s2neg, "sub"),
-          abs=Flag(I16MAD.abs, "abs"), shift=Enum(I16MAD.orshift, {v: f"orshift{v}" if v else "" for v in range(4)}))],
-    ref=Ref("usse", "2.6.12 I16MAD"), status=Status.INFERRED,
-    notes=["compilers use it to form index registers: idx1 = register * k + base",
-           "abs, orshift and source format 3 are not modelled"],
-)  # fmt: skip
+    [
+        form(
+            I16MAD,
+            0x14,
+            "{name} {dst} {src0} {src1} {fmt1} {high1} {src2} {fmt2} {high2} {neg} {abs} {shift}",
+            table="short",
+            name=Enum(
+                I16MAD.mode,
+                {0: "i16mad.u16", 1: "i16mad.sat.u16", 2: "i16mad.s16", 3: "i16mad.sat.s16"},
+                {0: "u16", 1: "usat", 2: "s16", 3: "ssat"},
+            ),
+            dst=destination(I16MAD, double=False),
+            src0=word_source(I16MAD, 0),
+            src1=word_source(I16MAD, 1),
+            src2=word_source(I16MAD, 2),
+            fmt1=Enum(I16MAD.s1fmt, {v: f"s1.{n}" if n else "" for v, n in _FORMATS.items()}),
+            fmt2=Enum(I16MAD.s2fmt, {v: f"s2.{n}" if n else "" for v, n in _FORMATS.items()}),
+            high1=Flag(I16MAD.sel1h, "s1.high"),
+            high2=Flag(I16MAD.sel2h, "s2.high"),
+            neg=Flag(I16MAD.s2neg, "sub"),
+            abs=Flag(I16MAD.abs, "abs"),
+            shift=Enum(I16MAD.orshift, {v: f"orshift{v}" if v else "" for v in range(4)}),
+        )
+    ],
+    ref=Ref("usse", "2.6.12 I16MAD"),
+    status=Status.INFERRED,
+    notes=[
+        "compilers use it to form index registers: idx1 = register * k + base",
+        "abs, orshift and source format 3 are not modelled",
+    ],
+)
 def i16mad(name, dst, src0, src1, src2, fmt1, fmt2, high1, high2, neg, abs, shift):
     """Multiply and add 16-bit integers: DST = SRC0 * SRC1 + SRC2 (`sub`: minus), the low half of the register.
 
@@ -88,15 +123,28 @@ def i16mad(name, dst, src0, src1, src2, fmt1, fmt2, high1, high2, neg, abs, shif
 
 
 @usse.insn(
-    [form(I32MAD, 0x15, "{name} {dst} {src0} {high0} {src1} {high1} {src2} {type2} {high2} {sat}", table="short",
-          name=Enum(I32MAD.signed, {0: "i32mad.u16", 1: "i32mad.s16"}, {0: False, 1: True}),
-          dst=destination(I32MAD, double=False), src0=word_source(I32MAD, 0), src1=word_source(I32MAD, 1),
-          src2=word_source(I32MAD, 2), high0=Flag(I32MAD.s0high, "s0.high"), high1=Flag(I32MAD.s1high, "s1.high"),
-          high2=Flag(I32MAD.s2high, "s2.high"), sat=Flag(I32MAD.sat, "sat"),
-          type2=Enum(I32MAD.s2type, {0: "", 1: "s2.type1", 2: "s2.32", 3: "s2.type3"}))],
-    ref=Ref("usse", "2.6.12 I32MAD"), status=Status.INFERRED,
+    [
+        form(
+            I32MAD,
+            0x15,
+            "{name} {dst} {src0} {high0} {src1} {high1} {src2} {type2} {high2} {sat}",
+            table="short",
+            name=Enum(I32MAD.signed, {0: "i32mad.u16", 1: "i32mad.s16"}, {0: False, 1: True}),
+            dst=destination(I32MAD, double=False),
+            src0=word_source(I32MAD, 0),
+            src1=word_source(I32MAD, 1),
+            src2=word_source(I32MAD, 2),
+            high0=Flag(I32MAD.s0high, "s0.high"),
+            high1=Flag(I32MAD.s1high, "s1.high"),
+            high2=Flag(I32MAD.s2high, "s2.high"),
+            sat=Flag(I32MAD.sat, "sat"),
+            type2=Enum(I32MAD.s2type, {0: "", 1: "s2.type1", 2: "s2.32", 3: "s2.type3"}),
+        )
+    ],
+    ref=Ref("usse", "2.6.12 I32MAD"),
+    status=Status.INFERRED,
     notes=["source 2 types 1 and 3 are taken to be 16 bits wide, as other decoders do", "saturation is not modelled"],
-)  # fmt: skip
+)
 def i32mad(name, dst, src0, src1, src2, high0, high1, high2, sat, type2):
     """Multiply halves and add a word or a half: DST = SRC0.16 * SRC1.16 + SRC2."""
     if sat:
@@ -111,15 +159,28 @@ def i32mad(name, dst, src0, src1, src2, high0, high1, high2, sat, type2):
 
 
 @usse.insn(
-    [form(I32MAD2, 0x1A, "{name} {dst} {src0} {src1} {neg1} {src2} {neg2} {step}", table="pred3",
-          name=Enum(I32MAD2.signed, {0: "i32mad2.u32", 1: "i32mad2.s32"}, {0: False, 1: True}),
-          dst=destination(I32MAD2, double=False), src0=word_source(I32MAD2, 0), src1=word_source(I32MAD2, 1),
-          src2=word_source(I32MAD2, 2), neg1=Flag(I32MAD2.s1neg, "neg1"), neg2=Flag(I32MAD2.s2neg, "neg2"),
-          step=Enum(I32MAD2.step, {v: f"step{v}" if v else "" for v in range(4)}, {v: v for v in range(4)}))],
+    [
+        form(
+            I32MAD2,
+            0x1A,
+            "{name} {dst} {src0} {src1} {neg1} {src2} {neg2} {step}",
+            table="pred3",
+            name=Enum(I32MAD2.signed, {0: "i32mad2.u32", 1: "i32mad2.s32"}, {0: False, 1: True}),
+            dst=destination(I32MAD2, double=False),
+            src0=word_source(I32MAD2, 0),
+            src1=word_source(I32MAD2, 1),
+            src2=word_source(I32MAD2, 2),
+            neg1=Flag(I32MAD2.s1neg, "neg1"),
+            neg2=Flag(I32MAD2.s2neg, "neg2"),
+            step=Enum(I32MAD2.step, {v: f"step{v}" if v else "" for v in range(4)}, {v: v for v in range(4)}),
+        )
+    ],
     ref=Ref("usse", "2.6.12 I32MAD2"),
-    notes=["the instruction is issued as a pair; step 0 already writes the whole result to a scratch register, the other "
-           "steps deliver it"],
-)  # fmt: skip
+    notes=[
+        "the instruction is issued as a pair; step 0 already writes the whole result to a scratch register, the other "
+        "steps deliver it"
+    ],
+)
 def i32mad2(name, dst, src0, src1, src2, neg1, neg2, step):
     """Multiply and add 32-bit integers: DST = SRC0 * SRC1 + SRC2; with `stepN` DST = SRC2."""
     addend = -src2.word() if neg2 and not step else src2.word()

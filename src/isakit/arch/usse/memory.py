@@ -10,10 +10,10 @@ from typing import Any
 from isakit.arch.usse.fields import LDST, SMP, WDF
 from isakit.arch.usse.forms import NO_SOURCE2, form, source, word_source
 from isakit.arch.usse.operands import DestPart, Place
-from isakit.arch.usse.registers import Location, offset
+from isakit.arch.usse.registers import Location
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
-from isakit.sem import Value, const, control, load, machine, store
+from isakit.sem import Value, load, machine, store
 from isakit.spec import Choice, Enum, Flag, Form, Nothing, Ref, Status, choice, when
 
 DIMENSIONS = {0: "1d", 1: "2d", 2: "3d"}
@@ -32,17 +32,29 @@ def _smp() -> list[Form]:
     for code, ty in COORDINATES.items():
         lod: Choice = choice(when({SMP.lod: 0}, Nothing()), when({}, source(SMP, 2, double=True, alias=8, ty=ty)))
         names = {d: f"smp{n}.{ty}" for d, n in DIMENSIONS.items()}
-        out.append(form(
-            SMP, 0x1C, "{name} {conv} {dst} {src0} {src1} {lodmode} {src2} {mode} {drc} {maskcount} {minpack}",
-            {SMP.ctype: code}, table="pred3", name=Enum(SMP.dim, names, DIMENSIONS),
-            conv=Enum(SMP.conv, CONVERSIONS, label="raw"), ty=ty, dst=_dest(SMP),
-            src0=source(SMP, 0, double=True, alias=8, ty=ty), src1=source(SMP, 1, double=True, alias=8),
-            lodmode=Enum(SMP.lod, LODS), src2=lod, mode=Enum(SMP.sb, MODES),
-            drc=Enum(SMP.drc, {v: f"drc{v}" for v in range(4)}),
-            maskcount=Enum(SMP.maskcount, {v: f"mask{v}" if v else "" for v in range(4)}),
-            minpack=Flag(SMP.minpack, "minpack"), control=("drc", "maskcount", "minpack"),
-            default=NO_SOURCE2,
-        ))  # fmt: skip
+        out.append(
+            form(
+                SMP,
+                0x1C,
+                "{name} {conv} {dst} {src0} {src1} {lodmode} {src2} {mode} {drc} {maskcount} {minpack}",
+                {SMP.ctype: code},
+                table="pred3",
+                name=Enum(SMP.dim, names, DIMENSIONS),
+                conv=Enum(SMP.conv, CONVERSIONS, label="raw"),
+                ty=ty,
+                dst=_dest(SMP),
+                src0=source(SMP, 0, double=True, alias=8, ty=ty),
+                src1=source(SMP, 1, double=True, alias=8),
+                lodmode=Enum(SMP.lod, LODS),
+                src2=lod,
+                mode=Enum(SMP.sb, MODES),
+                drc=Enum(SMP.drc, {v: f"drc{v}" for v in range(4)}),
+                maskcount=Enum(SMP.maskcount, {v: f"mask{v}" if v else "" for v in range(4)}),
+                minpack=Flag(SMP.minpack, "minpack"),
+                control=("drc", "maskcount", "minpack"),
+                default=NO_SOURCE2,
+            )
+        )
     return out
 
 
@@ -60,8 +72,8 @@ def _smp() -> list[Form]:
 def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
     """Sample a texture: DST and the registers behind it get the four components of the texel at coordinate SRC0.
 
-    SRC1 names the register with the first of the four texture state words. SRC2 is the level of detail (replace), what is
-    added to it (bias), or the gradients of the coordinate. Components arrive as f16, f32 or in the texture's format.
+    SRC1 names the register with the first of the four texture state words. SRC2 is the level of detail (replace), what
+    is added to it (bias), or the gradients of the coordinate. Components arrive as f16, f32 or in the texture's format.
     """
     if mode:
         raise NotModelled(f"`smp` with {mode}", "its result layout is not modelled")
@@ -111,19 +123,29 @@ def _ldst_forms(opcode: int, stem: str) -> list[Form]:
     is_load = stem == "ldr"
     operands = "{dst} {src0} {src1} {src2}" if is_load else "{src2} {src0} {src1}"
     more: dict[str, Any] = {"dst": _dest(LDST)} if is_load else {}
-    unused = () if is_load else (("dn", LDST.dn), ("destpa", LDST.destpa))
-    del unused
-    return [form(
-        LDST, opcode, "{name} " + operands + " {count} {addrmode} {mode} {range} {incdec} {cachebyp} {drc} {moe} {cacheext}",
-        table="pred3", name=Enum(LDST.dtype, names, {v: s for v, (s, _) in SIZES.items()}),
-        src0=word_source(LDST, 0), src1=word_source(LDST, 1), src2=word_source(LDST, 2),
-        count=Enum(LDST.count, {v: f"x{v + 1}" for v in range(16)}, {v: v + 1 for v in range(16)}),
-        addrmode=Enum(LDST.addrmode, {v: f"addr{v}" if v else "" for v in range(4)}),
-        mode=Enum(LDST.mode, {v: f"mode{v}" if v else "" for v in range(4)}), range=Flag(LDST.range, "range"),
-        incdec=Flag(LDST.incdec, "dec"), cachebyp=Flag(LDST.cachebyp, "bypass"),
-        drc=Enum(LDST.drc, {0: "drc0", 1: "drc1"}), moe=Flag(LDST.moe, "moe"), cacheext=Flag(LDST.cacheext, "cacheext"),
-        control=("drc", "cachebyp", "cacheext", "range", "addrmode", "mode", "incdec"), **more,
-    )]  # fmt: skip
+    return [
+        form(
+            LDST,
+            opcode,
+            "{name} " + operands + " {count} {addrmode} {mode} {range} {incdec} {cachebyp} {drc} {moe} {cacheext}",
+            table="pred3",
+            name=Enum(LDST.dtype, names, {v: s for v, (s, _) in SIZES.items()}),
+            src0=word_source(LDST, 0),
+            src1=word_source(LDST, 1),
+            src2=word_source(LDST, 2),
+            count=Enum(LDST.count, {v: f"x{v + 1}" for v in range(16)}, {v: v + 1 for v in range(16)}),
+            addrmode=Enum(LDST.addrmode, {v: f"addr{v}" if v else "" for v in range(4)}),
+            mode=Enum(LDST.mode, {v: f"mode{v}" if v else "" for v in range(4)}),
+            range=Flag(LDST.range, "range"),
+            incdec=Flag(LDST.incdec, "dec"),
+            cachebyp=Flag(LDST.cachebyp, "bypass"),
+            drc=Enum(LDST.drc, {0: "drc0", 1: "drc1"}),
+            moe=Flag(LDST.moe, "moe"),
+            cacheext=Flag(LDST.cacheext, "cacheext"),
+            control=("drc", "cachebyp", "cacheext", "range", "addrmode", "mode", "incdec"),
+            **more,
+        )
+    ]
 
 
 @usse.insn(
@@ -136,9 +158,10 @@ def _ldst_forms(opcode: int, stem: str) -> list[Form]:
     ],
 )
 def ldr(name, dst, src0, src1, src2, count, moe):
-    """Load `xN` elements from memory to consecutive registers: the address is SRC0 + offset + SRC2, plus 4 unless `moe`.
+    """Load `xN` elements from memory to consecutive registers.
 
-    An immediate SRC1 counts elements, a register counts bytes from 0x10000.
+    The address is SRC0 + offset + SRC2, plus 4 unless `moe`. An immediate SRC1 counts elements, a register counts
+    bytes from 0x10000.
     """
     address = _address(src0.at, src1, name, moe)
     address = address + (src2.at.index if src2.at.kind == "immediate" else src2.word())
@@ -177,6 +200,3 @@ def str_(name, src0, src1, src2, count, moe):
 )
 def wdf(name):
     """Wait for the data of a channel (drc0 or drc1). Data is always there here, so it does nothing."""
-
-
-__all__ = ["const", "control", "offset"]

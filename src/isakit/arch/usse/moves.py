@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import LIMM, VMOV, VPCK
-from isakit.arch.usse.forms import NO_SOURCE2, UNDESCRIBED, destination, form, seed_view, source, word_source
+from isakit.arch.usse.forms import NO_SOURCE2, UNDESCRIBED, destination, form, seed_view, source
 from isakit.arch.usse.operands import SourcePart
 from isakit.arch.usse.swizzles import SELECT4, V4STD, Swizzle
 from isakit.arch.usse.usse import usse
 from isakit.sem import Value, const, select
 from isakit.sem.fp.ieee import float_to_int, float_to_ratio, int_to_float, ratio_to_float
-from isakit.spec import Enum, Field, Flag, Form, Imm, Nothing, Ref, Refusal, Status, where
+from isakit.spec import Enum, Flag, Form, Imm, Nothing, Ref, Status
 
 MOVE_TYPES = {0: "i8", 1: "i16", 2: "i32", 3: "c10", 4: "f16", 5: "f32"}
 FLOATS = {"c10", "f16", "f32"}
@@ -65,10 +65,20 @@ def _move_forms(kind: int) -> list[Form]:
             first = operand(0, swizzle if swizzled else None)
             names = {v: f"{stem}.{n}.{ty}" for v, n in CONDITIONS.items()}
             f = form(
-                VMOV, 0x07, "{name} {dst} {src0} {src1} {src2}", fixed | ({VMOV.s0usesswz: swizzled} if is_float else {}),
-                table="pred3", flags=flags, name=Enum(VMOV.cond, names, CONDITIONS), ty=ty, dst=dst, src0=first,
-                src1=operand(1, swizzle), src2=operand(2, swizzle), default=default,
-            )  # fmt: skip
+                VMOV,
+                0x07,
+                "{name} {dst} {src0} {src1} {src2}",
+                fixed | ({VMOV.s0usesswz: swizzled} if is_float else {}),
+                table="pred3",
+                flags=flags,
+                name=Enum(VMOV.cond, names, CONDITIONS),
+                ty=ty,
+                dst=dst,
+                src0=first,
+                src1=operand(1, swizzle),
+                src2=operand(2, swizzle),
+                default=default,
+            )
             out.append(f)
             # The page has two conditions; the bit that tells eq from ne is outside of what it describes.
             seeds = {0: f"{SEED_MOVES[kind]}.eqzero.{_seed_type(ty)}", 2: f"{SEED_MOVES[kind]}.ltzero.{_seed_type(ty)}"}
@@ -78,7 +88,7 @@ def _move_forms(kind: int) -> list[Form]:
 
 @usse.insn(_move_forms(0), ref=Ref("usse", "2.6.7 VMOV"), see=[Ref("004", "0x38000000 - 0x40000000")])
 def vmov(name, ty, dst, src1):
-    """Copy: floating point types copy the channels of the mask through the swizzle, integer types one 32-bit register."""
+    """Copy: floating point types the channels of the mask through the swizzle, integer types one 32-bit register."""
     if ty not in FLOATS:
         dst.write_word(src1.word())
         return
@@ -116,8 +126,9 @@ def vmovc(name, ty, dst, src0, src1, src2):
     notes=["the comparison of bytes is taken from one simulator"],
 )
 def vmovcu8(name, ty, dst, src0, src1, src2):
-    """Conditional move that compares unsigned bytes of SRC0 with zero: byte k decides about channel k, byte 0 about an
-    integer register.
+    """Conditional move that compares unsigned bytes of SRC0 with zero.
+
+    Byte k decides about channel k, byte 0 about an integer register.
     """
 
     def holds(k: int) -> Value:
@@ -131,7 +142,7 @@ def vmovcu8(name, ty, dst, src0, src1, src2):
     dst.write({k: select(holds(k), src1.channel(k), src2.channel(k)) for k in dst.written})
 
 
-# --- pack and unpack ---------------------------------------------------------------------------------------------------
+# --- pack and unpack -------------------------------------------------------------------------------------------------
 PACK_TYPES = {0: "u8", 1: "s8", 2: "o8", 3: "u16", 4: "s16", 5: "f16", 6: "f32", 7: "c10"}
 PACK_FLOATS = {"f16", "f32", "c10"}
 SEED_PACKS = {0: "u8", 4: "s16"}
@@ -159,11 +170,20 @@ def _pack_forms(odd: bool) -> list[Form]:
                 src1 = source(VPCK, 1, double=double, swizzle=Swizzle(selectors, SELECT4), ty=sty, number=number)
                 src2 = Nothing()
             f = form(
-                VPCK, 0x08, "{name} {dst} {src1} {src2} {scale}", {VPCK.sfmt: s, VPCK.dfmt: d}, table="pred3",
-                name=f"vpck.{dty}.{sty}", sty=sty, dty=dty, dst=destination(VPCK, double=False, mask="raw", ty=dty),
-                src1=src1, src2=src2, scale=Flag(VPCK.scale, "scale"),
+                VPCK,
+                0x08,
+                "{name} {dst} {src1} {src2} {scale}",
+                {VPCK.sfmt: s, VPCK.dfmt: d},
+                table="pred3",
+                name=f"vpck.{dty}.{sty}",
+                sty=sty,
+                dty=dty,
+                dst=destination(VPCK, double=False, mask="raw", ty=dty),
+                src1=src1,
+                src2=src2,
+                scale=Flag(VPCK.scale, "scale"),
                 default=0 if sty == "f32" else NO_SOURCE2,
-            )  # fmt: skip
+            )
             out.append(f)
             if d in SEED_PACKS and s != 7:
                 out.append(seed_view(f, f"mov.{dty}" if s == d else f"pack.{dty}.{sty}", [VPCK.sfmt, VPCK.dfmt]))
@@ -271,17 +291,23 @@ def vpck_o8(name, sty, dty, dst, src1, scale, src2):
     raise NotModelled(f"`{name}`", "the scale of o8 is not known")
 
 
-# --- immediates --------------------------------------------------------------------------------------------------------
+# --- immediates ------------------------------------------------------------------------------------------------------
 
 
 @usse.insn(
-    [form(LIMM, 0x1F, "limm.u32 {dst} {imm}", {LIMM.op2: 4, LIMM.cat: 2}, table="pred3",
-          dst=destination(LIMM, double=False), imm=Imm(LIMM.imm, wrap=True, single=True, label="a 32-bit number"))],
+    [
+        form(
+            LIMM,
+            0x1F,
+            "limm.u32 {dst} {imm}",
+            {LIMM.op2: 4, LIMM.cat: 2},
+            table="pred3",
+            dst=destination(LIMM, double=False),
+            imm=Imm(LIMM.imm, wrap=True, single=True, label="a 32-bit number"),
+        )
+    ],
     ref=Ref("usse", "2.7 LIMM"),
-)  # fmt: skip
+)
 def limm(dst, imm):
     """Load a 32-bit immediate into a register. A floating point number stands for its f32 bits."""
     dst.write_word(imm)
-
-
-__all__ = ["UNDESCRIBED", "Field", "Refusal", "where", "word_source"]

@@ -28,8 +28,8 @@ CONSTANT_CHANNELS = {"0": 0, "1": ONE, "2": TWO, "h": HALF}
 class Location:
     """Where an operand lives.
 
-    `kind`: unified (r, o, pa, sa), internal, constant, global, immediate, index. `index` is the 32-bit register number of
-    component x (for immediates the number itself).
+    `kind`: unified (r, o, pa, sa), internal, constant, global, immediate, index. `index` is the 32-bit register number
+    of component x (for immediates the number itself).
     """
 
     kind: str
@@ -202,4 +202,4 @@ __all__ = [
     "alias_index",
     "indexed",
     "offset",
-]  # fmt: skip
+]

@@ -11,20 +11,52 @@ from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import VTST
 from isakit.arch.usse.float import quad_derivative
 from isakit.arch.usse.forms import destination, form, source
-from isakit.arch.usse.operands import DestPart, Place, SourcePart
-from isakit.arch.usse.swizzles import V4STD, Swizzle
+from isakit.arch.usse.operands import SourcePart
+from isakit.arch.usse.swizzles import Swizzle
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, const, select, write
-from isakit.spec import Choice, Enum, Field, Flag, Form, Nothing, Ref, Reg, Status, choice, when
+from isakit.spec import Choice, Enum, Field, Form, Nothing, Ref, Status, choice, when
 from isakit.spec.parts import ILLEGAL
 
-FLOAT_OPS = {2: "add", 3: "frc", 4: "rcp", 5: "rsq", 6: "log", 7: "exp", 8: "dp", 9: "min", 10: "max", 11: "dsx", 12: "dsy",
-             13: "mul", 14: "sub"}  # fmt: skip
-INT_OPS = {6: "add.s16", 7: "sub.s16", 8: "mul.s16", 9: "add.u16", 10: "sub.u16", 11: "mul.u16", 12: "add.s32",
-           13: "add.u32", 14: "sub.s32", 15: "sub.u32"}  # fmt: skip
-BYTE_OPS = {0: "add.s8", 1: "sub.s8", 2: "add.u8", 3: "sub.u8", 4: "mul.s8", 5: "mul.fp8", 6: "mul.u8", 7: "add.fp8",
-            8: "sub.fp8"}  # fmt: skip
+FLOAT_OPS = {
+    2: "add",
+    3: "frc",
+    4: "rcp",
+    5: "rsq",
+    6: "log",
+    7: "exp",
+    8: "dp",
+    9: "min",
+    10: "max",
+    11: "dsx",
+    12: "dsy",
+    13: "mul",
+    14: "sub",
+}
+INT_OPS = {
+    6: "add.s16",
+    7: "sub.s16",
+    8: "mul.s16",
+    9: "add.u16",
+    10: "sub.u16",
+    11: "mul.u16",
+    12: "add.s32",
+    13: "add.u32",
+    14: "sub.s32",
+    15: "sub.u32",
+}
+BYTE_OPS = {
+    0: "add.s8",
+    1: "sub.s8",
+    2: "add.u8",
+    3: "sub.u8",
+    4: "mul.s8",
+    5: "mul.fp8",
+    6: "mul.u8",
+    7: "add.fp8",
+    8: "sub.fp8",
+}
 BIT_OPS = {0: "and.u32", 1: "or.u32", 2: "xor.u32", 3: "shl.u32", 4: "shr.u32", 5: "rol.u32", 7: "asr.u32"}
 IDIOMS = {(0, 1, 1): "eq", (0, 2, 1): "ne", (1, 2, 1): "lt", (1, 1, 0): "le", (2, 2, 1): "gt", (2, 1, 0): "ge"}
 """(sign, zero, and) of the comparisons that compilers use."""
@@ -65,7 +97,7 @@ def _test_value(v: Value, condition: tuple[int, int, int], ty: str) -> Value:
     return _holds(v.sign, v.is_zero, condition)
 
 
-# --- results of the operation -------------------------------------------------------------------------------------------
+# --- results of the operation ----------------------------------------------------------------------------------------
 def float_result(op: str, a: Any, b: Any, k: int) -> Value:
     """Channel `k` of a floating point operation of the test unit, as f32."""
     if op == "dp":
@@ -116,11 +148,12 @@ Kind = tuple[dict[Field, int], str, dict[int, str]]
 def _kinds() -> list[Kind]:
     """The four kinds of tests."""
     return [
-        ({VTST.alusel: 0, VTST.prec: 0}, "f16", FLOAT_OPS), ({VTST.alusel: 0, VTST.prec: 1}, "f32", FLOAT_OPS),
+        ({VTST.alusel: 0, VTST.prec: 0}, "f16", FLOAT_OPS),
+        ({VTST.alusel: 0, VTST.prec: 1}, "f32", FLOAT_OPS),
         ({VTST.alusel: 1}, "int", INT_OPS),
         *[({VTST.alusel: 2, VTST.aluop: v}, "int", {v: n}) for v, n in BYTE_OPS.items() if "fp8" not in n],
         ({VTST.alusel: 3}, "int", BIT_OPS),
-    ]  # fmt: skip
+    ]
 
 
 def _fraction_kinds() -> list[Kind]:
@@ -165,10 +198,22 @@ def _vtst(kinds: list[Kind]) -> list[Form]:
         dst = destination(VTST, double=is_float, alias=8 if is_float else 7, ty=ty if is_float else "f32")
         written: Choice = choice(when({VTST.wben: 0}, Nothing()), when({VTST.wben: 1}, dst))
         # prec says nothing about integer tests
-        f = form(VTST, 0x09, "{name} {condition} {pdst} {dst} {src1} {src2}", fixed, table="pred3",
-                 name=_name("vtst", names, ty), op=_op(names), condition=CONDITION, ty=ty, dst=written, lacking=ILLEGAL, default=NO_DESTINATION,
-                 pdst=Enum(VTST.pdst + VTST.chan, PREDICATE_NAMES, {v: (v & 3, v >> 2) for v in range(32)}),
-                 **_operands(ty))  # fmt: skip
+        f = form(
+            VTST,
+            0x09,
+            "{name} {condition} {pdst} {dst} {src1} {src2}",
+            fixed,
+            table="pred3",
+            name=_name("vtst", names, ty),
+            op=_op(names),
+            condition=CONDITION,
+            ty=ty,
+            dst=written,
+            lacking=ILLEGAL,
+            default=NO_DESTINATION,
+            pdst=Enum(VTST.pdst + VTST.chan, PREDICATE_NAMES, {v: (v & 3, v >> 2) for v in range(32)}),
+            **_operands(ty),
+        )
         out.append(f)
     return out
 
@@ -242,11 +287,22 @@ def _vtstmsk() -> list[Form]:
     out: list[Form] = []
     for fixed, ty, names in [*_kinds(), *_fraction_kinds()]:
         is_float = ty != "int"
-        f = form(VTST, 0x0F, "{name} {condition} {dst} {src1} {src2} {kind} {nowrite}", fixed, table="pred3",
-                 name=_name("vtstmsk", names, ty), op=_op(names), condition=CONDITION, ty=ty, lacking=ILLEGAL,
-                 dst=destination(VTST, double=is_float, alias=8 if is_float else 7, ty=ty if is_float else "f32"),
-                 kind=Enum(VTST.masktype, MASK_TYPES), nowrite=Enum(VTST.wben, {1: "", 0: "nowrite"}, {1: False, 0: True}),
-                 **_operands(ty))  # fmt: skip
+        f = form(
+            VTST,
+            0x0F,
+            "{name} {condition} {dst} {src1} {src2} {kind} {nowrite}",
+            fixed,
+            table="pred3",
+            name=_name("vtstmsk", names, ty),
+            op=_op(names),
+            condition=CONDITION,
+            ty=ty,
+            lacking=ILLEGAL,
+            dst=destination(VTST, double=is_float, alias=8 if is_float else 7, ty=ty if is_float else "f32"),
+            kind=Enum(VTST.masktype, MASK_TYPES),
+            nowrite=Enum(VTST.wben, {1: "", 0: "nowrite"}, {1: False, 0: True}),
+            **_operands(ty),
+        )
         out.append(f)
     return out
 
@@ -277,6 +333,3 @@ def vtstmsk(name, op, condition, ty, dst, src1, src2, kind, nowrite):
         for k in channels
     }
     dst.at.write_components(values, ty)
-
-
-__all__ = ["V4STD", "DestPart", "Flag", "Place", "Reg"]

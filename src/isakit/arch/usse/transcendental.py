@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from decimal import Decimal, localcontext
 
-from isakit.sem import Table, Value, concat, const, lookup, operation, select
+from isakit.sem import Table, Value, const, lookup, operation, select
 from isakit.sem.fp.core import F32, normalise, round_pack, unpack, with_sign
 from isakit.sem.fp.ieee import quiet_nan
 
@@ -30,7 +30,7 @@ def _fixed(x: Decimal, bits: int) -> int:
 
 
 def _tables() -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """2**(k/256) in 1.31 bits; coefficients of 2**x - 1 and of log2(1 + x); 1/c and log2(c) for the segments of log2."""
+    """2**(k/256); coefficients of 2**x - 1; 1/c and log2(c) for the segments of log2; coefficients of log2(1 + x)."""
     with localcontext() as context:
         context.prec = 50
         ln2 = Decimal(2).ln()
@@ -148,6 +148,3 @@ def rsqrt_f32(a: Value) -> Value:
     result = select(x.infinite, const(0, 32), result)
     result = select(x.zero, with_sign(x.sign, const(_INFINITY, 32)), result)
     return select(x.nan | (x.sign & ~x.zero), const(NAN, 32), result)
-
-
-__all__ = ["concat", "exp2_f32", "log2_f32", "rsqrt_f32"]

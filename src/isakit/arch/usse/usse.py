@@ -15,10 +15,15 @@ VARIANTS = {
     v.name: v
     for v in (
         Variant("sgx543", frozenset[str](), "SGX543 (PlayStation Vita, Apple A5)", unit_bits=64, unit_bytes=8),
-        Variant("seed", frozenset({SEED}), "what an early page about the instruction set says, and nothing else",
-                unit_bits=64, unit_bytes=8),
+        Variant(
+            "seed",
+            frozenset({SEED}),
+            "what an early page about the instruction set says, and nothing else",
+            unit_bits=64,
+            unit_bytes=8,
+        ),
     )
-}  # fmt: skip
+}
 
 
 def _length(unit: int) -> int:
@@ -45,19 +50,34 @@ _REGISTERS = Ref("usse", "2.1 Registers")
 usse.registers = {
     f.name: f
     for f in (
-        RegisterFile("r", 256, 32, "temporaries; the highest numbers an operand can name are i0..i3", "r{n}", _REGISTERS),
-        RegisterFile("o", 256, 32, "outputs of a vertex program; o0 is the colour of the tile in a fragment program",
-                     "o{n}", _REGISTERS),
-        RegisterFile("pa", 256, 32, "primary attributes: vertex attributes, varyings, pre-fetched texels", "pa{n}",
-                     _REGISTERS),
-        RegisterFile("sa", 256, 32, "secondary attributes: uniforms, literals, addresses; the same for all invocations",
-                     "sa{n}", _REGISTERS),
+        RegisterFile(
+            "r", 256, 32, "temporaries; the highest numbers an operand can name are i0..i3", "r{n}", _REGISTERS
+        ),
+        RegisterFile(
+            "o",
+            256,
+            32,
+            "outputs of a vertex program; o0 is the colour of the tile in a fragment program",
+            "o{n}",
+            _REGISTERS,
+        ),
+        RegisterFile(
+            "pa", 256, 32, "primary attributes: vertex attributes, varyings, pre-fetched texels", "pa{n}", _REGISTERS
+        ),
+        RegisterFile(
+            "sa",
+            256,
+            32,
+            "secondary attributes: uniforms, literals, addresses; the same for all invocations",
+            "sa{n}",
+            _REGISTERS,
+        ),
         RegisterFile("i", 16, 32, "internal registers, four f32 each: i0.x is 0, i0.y 1, i1.x 4", "i{n}", _REGISTERS),
         RegisterFile("idx", 4, 32, "index registers idx1 and idx2", "idx{n}", _REGISTERS),
         RegisterFile("p", 4, 1, "predicates", "p{n}", _REGISTERS),
         RegisterFile("g", 64, 32, "global special registers; bit 0 of g16 tells the facing", "g{n}", _REGISTERS),
     )
-}  # fmt: skip
+}
 usse.special_registers = [
     SpecialRegister(16, "g16", "bit 0: the primitive is back-facing", Ref("usse", "2.1 Registers"), Status.INFERRED),
 ]

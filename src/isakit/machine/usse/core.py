@@ -29,19 +29,21 @@ MAX_INSTRUCTIONS = 1_000_000
 class Machine:
     """State of `lanes` invocations.
 
-    `files` maps register files to arrays of shape [registers, lanes]. `textures` maps the number of the sa register that
-    holds a texture's first state word to the texture. After a run: `killed` (bool per lane), `depth` (f32 or None),
-    `notes` (what was executed on inferred knowledge).
+    `files` maps register files to arrays of shape [registers, lanes]. `textures` maps the number of the sa register
+    that holds a texture's first state word to the texture. After a run: `killed` (bool per lane), `depth` (f32 or
+    None), `notes` (what was executed on inferred knowledge).
     """
 
     def __init__(self, lanes: int = 1, *, memory: Memory | None = None, textures: Mapping[int, Texture] | None = None,
                  uniform: Array | None = None) -> None:  # fmt: skip
         self.lanes = lanes
-        self.files: dict[str, Array] = {n: np.zeros((k, lanes), np.uint32) for n, k in REGISTERS.items() if n != "sa"}
-        self.files["p"] = np.zeros((4, lanes), bool)
+        files: dict[str, Any] = {n: np.zeros((k, lanes), np.uint32) for n, k in REGISTERS.items() if n != "sa"}
+        files["p"] = np.zeros((4, lanes), bool)
         shared = np.zeros((REGISTERS["sa"], 1), np.uint32) if uniform is None else uniform
         # One copy for all lanes until a program writes it.
-        self.files["sa"] = np.broadcast_to(shared, (REGISTERS["sa"], lanes)) if lanes > 1 else shared
+        files["sa"] = np.broadcast_to(shared, (REGISTERS["sa"], lanes)) if lanes > 1 else shared
+        self._files = files
+        self.files: Mapping[str, Any] = files
         self.memory = memory or Memory()
         self.textures = dict(textures or {})
         self.killed = np.zeros(lanes, bool)
@@ -105,7 +107,7 @@ class Machine:
         self._samples.clear()
         lanes = Lanes.span(0, self.lanes, active)
         if step.writes_shared:
-            self._own_shared()
+            self.own_shared()
         out: dict[int, Array | None] | None = None
         try:
             for function, params in step.prepared(self.increments):
@@ -124,9 +126,10 @@ class Machine:
             why = f": {record.notes[0]}" if record.notes else ""
             self.notes[record.name] = f"{step.instruction.mnemonic} is modelled on inferred knowledge{why}"
 
-    def _own_shared(self) -> None:
-        if not self.files["sa"].flags.writeable:
-            self.files["sa"] = np.array(self.files["sa"])
+    def own_shared(self) -> None:
+        """Give every lane its own copy of sa, so that it can be written."""
+        if not self._files["sa"].flags.writeable:
+            self._files["sa"] = np.array(self._files["sa"])
 
     # --- control ----------------------------------------------------------------------------------------------------
     def _control(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> dict[int, Array | None] | None:
@@ -182,7 +185,7 @@ class Machine:
         alive = _mask(mask, self.lanes) & ~dead
         return {pc + 1: alive} if alive.any() else {}
 
-    # --- what engines ask for ----------------------------------------------------------------------------------------
+    # --- what engines ask for ---------------------------------------------------------------------------------------
     def load(self, space: str, address: Array, size: int, attrs: Mapping[str, Any], lanes: Lanes) -> Array:
         """Memory of buffers."""
         return self.memory.load(address, size, lanes.active)
@@ -211,7 +214,8 @@ class Machine:
             return value[np.minimum(other, self.lanes - 1)]
         if name == "sample":
             words = self._sample(args, attrs)
-            return words[attrs["word"]] if attrs["word"] < len(words) else np.zeros(self.lanes, np.uint32)
+            word: int = attrs["word"]
+            return words[word] if word < len(words) else np.zeros(self.lanes, np.uint32)
         if name == "sample_has":
             words = self._sample(args, attrs)
             return np.full(self.lanes, attrs["word"] < len(words))

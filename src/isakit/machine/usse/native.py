@@ -86,7 +86,7 @@ def _div(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
 def _extreme(pick: Any, zero_rule: Any) -> Lowered:
     def extreme(a: Array, b: Array) -> Array:
         x, y = a.view(f32), b.view(f32)
-        result = pick(x, y).view(u32)
+        result: Array = pick(x, y).view(u32)
         # Zeros of both signs compare equal: the bits decide.
         ties = (x == y) & (a != b)
         if np.count_nonzero(ties):
@@ -126,9 +126,9 @@ def _compare(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None
 
     def relation(a: Array, b: Array) -> Array:
         x, y = a.view(f32), b.view(f32)
-        less, equal, greater = x < y, x == y, x > y
-        return (less.astype(u32) | (equal.astype(u32) << 1) | (greater.astype(u32) << 2)
-                | ((~(less | equal | greater)).astype(u32) << 3))  # fmt: skip
+        out: Array = np.where(x < y, np.array(1, u32), np.array(8, u32))
+        out = np.where(x == y, np.array(2, u32), out)
+        return np.where(x > y, np.array(4, u32), out)
 
     return _quiet(relation)
 

@@ -34,7 +34,8 @@ class Texture:
 
     def __init__(self, data: Any, filter: Filter = "bilinear", wrap: Wrap | tuple[Wrap, Wrap] = "clamp",
                  mip: Literal["nearest", "linear"] = "nearest") -> None:  # fmt: skip
-        levels = [np.asarray(a) for a in data] if isinstance(data, (list, tuple)) else [np.asarray(data)]
+        given: list[Any] = list(data) if isinstance(data, (list, tuple)) else [data]  # pyright: ignore[reportUnknownArgumentType]
+        levels: list[Array] = [np.asarray(a) for a in given]
         self.format = _DTYPES.get(levels[0].dtype, "")
         if not self.format:
             raise LaunchError(f"texels of type {levels[0].dtype}: use uint8, float16 or float32")

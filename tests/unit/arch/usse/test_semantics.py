@@ -49,8 +49,7 @@ def same(a: np.ndarray, b: np.ndarray) -> None:
     np.testing.assert_array_equal(a, b)
 
 
-BINARY = {"mul": np.multiply, "add": np.add, "min": np.minimum, "max": np.maximum,
-          "frc": lambda a, b: a - np.floor(b)}  # fmt: skip
+BINARY = {"mul": np.multiply, "add": np.add, "min": np.minimum, "max": np.maximum, "frc": lambda a, b: a - np.floor(b)}
 
 
 @pytest.mark.parametrize("op", BINARY)
@@ -154,10 +153,15 @@ def ulp(a: np.ndarray, b: np.ndarray) -> int:
     return int(np.abs(a.view(np.int32).astype(np.int64) - b.view(np.int32)).max())
 
 
-@pytest.mark.parametrize(("op", "formula", "low", "high"), [
-    ("rcp", lambda x: 1 / x, -50, 50), ("rsq", lambda x: 1 / np.sqrt(x), 1e-6, 1e4),
-    ("log", np.log2, 1e-6, 1e4), ("exp", np.exp2, -15, 15),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "formula", "low", "high"),
+    [
+        ("rcp", lambda x: 1 / x, -50, 50),
+        ("rsq", lambda x: 1 / np.sqrt(x), 1e-6, 1e4),
+        ("log", np.log2, 1e-6, 1e4),
+        ("exp", np.exp2, -15, 15),
+    ],
+)
 def test_scalar_functions(isa, core, op, formula, low, high):
     x = np.random.default_rng(1).uniform(low, high, LANES).astype(np.float32)
     core.pa[5] = x.view(np.uint32)
@@ -214,7 +218,7 @@ def test_conditional_moves(isa, core, condition):
     same(core.r[8], np.where(CONDITIONS[condition](number, 0), core.sa[4], core.sa[5]))
 
 
-# --- pack ---------------------------------------------------------------------------------------------------------------
+# --- pack ------------------------------------------------------------------------------------------------------------
 def test_pack_floats(isa, core):
     h = put_f16(core, 20, 3)
     core.run(
@@ -228,8 +232,10 @@ def test_pack_floats(isa, core):
     same(f32(core.i[:4]), pa[2:6])
 
 
-@pytest.mark.parametrize(("ty", "dtype", "maximum"), [("u8", np.uint8, 255), ("s8", np.int8, 127), ("u16", np.uint16, 65535),
-                                                      ("s16", np.int16, 32767)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ty", "dtype", "maximum"),
+    [("u8", np.uint8, 255), ("s8", np.int8, 127), ("u16", np.uint16, 65535), ("s16", np.int16, 32767)],
+)
 def test_pack_integers(isa, core, ty, dtype, maximum):
     r = np.random.default_rng(8)
     info = np.iinfo(dtype)
@@ -239,9 +245,13 @@ def test_pack_integers(isa, core, ty, dtype, maximum):
     whole = np.ascontiguousarray(r.integers(info.min, info.max + 1, (LANES, 4)).astype(dtype))
     words = whole.view(np.uint32).T
     core.pa[16 : 16 + len(words)] = words
-    core.run(isa.assemble(f"vpck.{ty}.f32 r0.xyzw pa0.xyzw pa2 scale\nvpck.{ty}.f32 r2.xy pa4.xyzw pa6\n"
-                          f"vpck.f32.{ty} i0.xyzw pa16.xyzw scale\nvpck.f32.{ty} r6.xy pa16.yzxx\n"
-                          f"vpck.{ty}.{ty} r8.xy pa16.zwxx"))  # fmt: skip
+    core.run(
+        isa.assemble(
+            f"vpck.{ty}.f32 r0.xyzw pa0.xyzw pa2 scale\nvpck.{ty}.f32 r2.xy pa4.xyzw pa6\n"
+            f"vpck.f32.{ty} i0.xyzw pa16.xyzw scale\nvpck.f32.{ty} r6.xy pa16.yzxx\n"
+            f"vpck.{ty}.{ty} r8.xy pa16.zwxx"
+        )
+    )
 
     def elements(file, register, count=4):
         n = max(1, dtype().itemsize)
@@ -266,11 +276,15 @@ def test_pack_c10(isa, core):
         same(f32(core.i[k]), expected)
 
 
-# --- integers -------------------------------------------------------------------------------------------------------------
+# --- integers --------------------------------------------------------------------------------------------------------
 def test_bitwise(isa, core):
-    core.run(isa.assemble("and.u32 pa40 r1 r2\nor.u32 pa41 r1 r2 rol5 inv\nxor.u32 pa42 r1 #0x1234\nshl.u32 pa43 r1 r2\n"
-                          "shr.u32 pa44 r1 #0x3\nasr.u32 pa45 r1 r2\nand.u16 pa46 r1 #0xff rol8\nlimm.u32 pa47 0x12345678\n"
-                          "rol.u32 pa48 r1 #0x7"))  # fmt: skip
+    core.run(
+        isa.assemble(
+            "and.u32 pa40 r1 r2\nor.u32 pa41 r1 r2 rol5 inv\nxor.u32 pa42 r1 #0x1234\nshl.u32 pa43 r1 r2\n"
+            "shr.u32 pa44 r1 #0x3\nasr.u32 pa45 r1 r2\nand.u16 pa46 r1 #0xff rol8\nlimm.u32 pa47 0x12345678\n"
+            "rol.u32 pa48 r1 #0x7"
+        )
+    )
     a, b = core.r[1], core.r[2]
     n = b % 32
     same(core.pa[40], a & b)
@@ -312,9 +326,15 @@ def test_blend(isa, core):
     np.testing.assert_allclose(out, expected * 255, atol=0.5 + 1e-9)
 
 
-# --- tests ------------------------------------------------------------------------------------------------------------------
-RELATIONS = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
-             "ge": np.greater_equal}  # fmt: skip
+# --- tests -----------------------------------------------------------------------------------------------------------
+RELATIONS = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -322,9 +342,13 @@ def test_comparisons(isa, core, relation):
     core.pa[2, ::3] = core.sa[2, ::3]
     core.r[1, ::3] = core.r[2, ::3]
     a16, b16 = put_f16(core, 20, 1), put_f16(core, 22, 2)
-    core.run(isa.assemble(f"vtst.sub.f32 {relation} p0.x pa2 sa2.xyzw\nvtst.sub.u32 {relation} p1.x r1 r2\n"
-                          f"vtst.sub.s32 {relation} p2.x r1 r2\nvtst.sub.f16 {relation} p3.z pa20 pa22.xyzw\n"
-                          f"vtstmsk.sub.f32 {relation} i0 pa2 sa2.xyzw m2"))  # fmt: skip
+    core.run(
+        isa.assemble(
+            f"vtst.sub.f32 {relation} p0.x pa2 sa2.xyzw\nvtst.sub.u32 {relation} p1.x r1 r2\n"
+            f"vtst.sub.s32 {relation} p2.x r1 r2\nvtst.sub.f16 {relation} p3.z pa20 pa22.xyzw\n"
+            f"vtstmsk.sub.f32 {relation} i0 pa2 sa2.xyzw m2"
+        )
+    )
     pa, sa = f32(core.pa), f32(core.sa)
     compare = RELATIONS[relation]
     same(core.p[0], compare(pa[2], sa[2]))
@@ -335,7 +359,7 @@ def test_comparisons(isa, core, relation):
         same(f32(core.i[k]), compare(pa[2 + k], sa[2 + k]).astype(np.float32))
 
 
-# --- control ------------------------------------------------------------------------------------------------------------------
+# --- control ---------------------------------------------------------------------------------------------------------
 def test_predicates_and_branches(isa, core):
     core.run(
         isa.assemble("""
@@ -414,8 +438,12 @@ def test_indexed_registers(isa):
 
 
 def test_repeat_increments(isa, core):
-    core.run(isa.assemble("smlsi 0 0 0 d 2 s0 1 s1 -1 s2 1\nor.u32 o0 r5 #0x0 repeat 3\n"
-                          "smlsi 0 0 0 d 1 s0 1 s1 o2301 s2 1\nvmov.f32 o20.xy pa8.xyzw repeat 4"))  # fmt: skip
+    core.run(
+        isa.assemble(
+            "smlsi 0 0 0 d 2 s0 1 s1 -1 s2 1\nor.u32 o0 r5 #0x0 repeat 3\n"
+            "smlsi 0 0 0 d 1 s0 1 s1 o2301 s2 1\nvmov.f32 o20.xy pa8.xyzw repeat 4"
+        )
+    )
     same(core.o[[0, 2, 4]], core.r[[5, 4, 3]])
     for k, at in enumerate((2, 3, 0, 1)):
         same(core.o[20 + 2 * k : 22 + 2 * k], core.pa[8 + 2 * at : 10 + 2 * at])
@@ -436,7 +464,7 @@ def test_loads_and_stores(isa):
     address = c.memory.add(data.view(np.uint8))
     c.sa[2] = address - 4
     c.pa[4] = 1000 + np.arange(4)
-    c.run(isa.assemble("ldr.32 pa0 sa2 #0x3 #0x0 x2 drc0\nwdf drc0\nstr.32 pa4 sa2 #0x8 x1 drc0"))  # fmt: skip
+    c.run(isa.assemble("ldr.32 pa0 sa2 #0x3 #0x0 x2 drc0\nwdf drc0\nstr.32 pa4 sa2 #0x8 x1 drc0"))
     assert (c.pa[0] == 3).all()
     assert (c.pa[1] == 4).all()
     assert data[8] == 1003
@@ -444,10 +472,16 @@ def test_loads_and_stores(isa):
         c.run(isa.assemble("nop\nldr.32 pa0 sa2 #0x40 #0x0 x16 drc0"))
 
 
-# --- honesty ------------------------------------------------------------------------------------------------------------------
+# --- honesty ---------------------------------------------------------------------------------------------------------
 def test_unknown_instructions_are_refused(isa):
-    for text in ("rlp.u32 r0 r1 r2", "i8mad2", "vdp4.f32 r0.x pa0.xyzw i0.xyzw clip1", "vpck.o8.f32 r0.x pa0.xyzw pa2",
-                 "Pn vmov.i32 r0 r1", "spec 0x1 0x5"):  # fmt: skip
+    for text in (
+        "rlp.u32 r0 r1 r2",
+        "i8mad2",
+        "vdp4.f32 r0.x pa0.xyzw i0.xyzw clip1",
+        "vpck.o8.f32 r0.x pa0.xyzw pa2",
+        "Pn vmov.i32 r0 r1",
+        "spec 0x1 0x5",
+    ):
         with pytest.raises(isakit.NotModelled):
             usse.Core().run(isa.assemble(text))
 
