@@ -38,6 +38,10 @@ class Passed:
     def finish(self) -> None:
         """`update`, and free the buffers."""
         self.update()
+        self.release()
+
+    def release(self) -> None:
+        """Free the buffers."""
         for _, buffer in self.arrays:
             buffer.free()
         self.arrays = []
@@ -70,8 +74,7 @@ def pass_arguments(
                 data.extend(bytes(at + len(piece) - len(data)))
             data[at : at + len(piece)] = piece
     except BaseException:
-        for _, buffer in passed.arrays:
-            buffer.free()
+        passed.release()
         raise
     passed.data = bytes(data)
     return passed

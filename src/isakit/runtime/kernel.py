@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +106,7 @@ class Kernel:
         passed = self._pass(args, param_bytes)
         machine = Machine(self._launch(grid, block, passed.data, limits, windows, dynamic_shared), self.device.memory)
         machine.after = passed.update
+        weakref.finalize(machine, passed.release)
         return machine
 
     def _pass(self, args: Sequence[Any], param_bytes: bytes | None) -> Passed:

@@ -186,6 +186,9 @@ def test_machines_keep_arrays_up_to_date(device: Device) -> None:
     while out.sum() == 0:
         m.step()
     assert out.sum() == 7 * 32
+    assert device.memory.allocations
+    del m
+    assert not device.memory.allocations
 
 
 def test_launch_shapes(device: Device) -> None:

@@ -19,7 +19,7 @@ from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.memory import Array, DeviceMemory, Memory
 from isakit.machine.tesla.spaces import AccessFault, GlobalSpace, OwnSpace
 from isakit.machine.tesla.stack import Stack
-from isakit.machine.tesla.state import State, Trap
+from isakit.machine.tesla.state import State, Trap, UnknownValue
 
 RESIDENT_LANES = 1 << 16
 """Lanes that run side by side; more blocks wait for the next wave."""
@@ -283,6 +283,9 @@ class Machine:
             raise self.fault(e.kind, gang.pc, lane=e.lane, space=e.space, address=e.address, detail=e.detail) from None
         except Trap as e:
             raise self.fault(e.kind, gang.pc, lane=e.lane) from None
+        except UnknownValue as e:
+            text = op.instruction.text if op.instruction else ""
+            raise NotModelled(f"`{text}`", f"this machine has no {e.name!r}") from None
         return self._continue(after, alone)
 
     def _execute(self, gang: Gang, op: Op) -> list[Gang]:

@@ -13,7 +13,7 @@ import numpy as np
 from isakit.arch.tesla.atomics import ATOMIC_OPERATIONS
 from isakit.engine import Lanes
 from isakit.engine.codegen import compiled_operation
-from isakit.errors import IsakitError, NotModelled
+from isakit.errors import IsakitError
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.memory import Array, Memory
 from isakit.machine.tesla.spaces import NO_SPACE, READ_ONLY, AccessFault, Space
@@ -30,6 +30,14 @@ class Trap(IsakitError):
     def __init__(self, kind: str, lane: int) -> None:
         self.kind, self.lane = kind, lane
         super().__init__(kind)
+
+
+class UnknownValue(IsakitError):
+    """An instruction asks for something this machine does not have, by `name`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(name)
 
 
 class State:
@@ -133,7 +141,7 @@ class State:
         """Lane numbers, votes, quads, special registers, flags, locks."""
         function = getattr(self, f"_{name}", None)
         if function is None:
-            raise NotModelled(f"`{attrs.get('op', name)}`", "a compute machine has no unit for it")
+            raise UnknownValue(name)
         return function(lanes, *args, **attrs)
 
     def _lane(self, lanes: Lanes) -> Array:

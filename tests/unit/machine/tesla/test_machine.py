@@ -299,9 +299,11 @@ def test_warps_before_the_faulting_one_have_executed() -> None:
 
 def test_unmodelled_instructions_are_named() -> None:
     device = isakit.Device("gt200", engine="reference")
-    kernel = device.load([0x00000003, 0x00000780])["main"]
-    with pytest.raises((NotModelled, MachineFault)):
-        kernel.launch(1, 1)
+    m = device.load([0xF4000005, 0x00000784])["main"].machine(1, 1)
+    with pytest.raises(NotModelled, match="tex") as e:
+        m.run()
+    assert "texauto" in e.value.what
+    assert m.warps[0].pc == 0
 
 
 # --- bounds and stepping ---
