@@ -1,0 +1,56 @@
+"""Parts: the pieces of an instruction, each mapping bits to text and back, and to what the semantics function gets.
+
+Every part is two-way by construction. The generic kinds here cover most operands; an instruction set adds its own
+subclasses for operands with behaviour of their own (banks with swizzles, memory with post-increment).
+"""
+
+from isakit.spec.parts.base import (
+    ILLEGAL,
+    Binder,
+    Context,
+    Keep,
+    Match,
+    Part,
+    Row,
+    TokenStream,
+    fit_tokens,
+    needed_words,
+    needs_set,
+    pad_all,
+    padded,
+    pattern,
+)
+from isakit.spec.parts.compose import Alternative, Choice, Seq, choice, or_sources, when
+from isakit.spec.parts.numbers import Imm, Reg
+from isakit.spec.parts.words import Enum, Flag, HasFeature, Illegal, Literal, Nothing
+
+__all__ = [
+    "ILLEGAL",
+    "Alternative",
+    "Binder",
+    "Choice",
+    "Context",
+    "Enum",
+    "Flag",
+    "HasFeature",
+    "Illegal",
+    "Imm",
+    "Keep",
+    "Literal",
+    "Match",
+    "Nothing",
+    "Part",
+    "Reg",
+    "Row",
+    "Seq",
+    "TokenStream",
+    "choice",
+    "fit_tokens",
+    "needed_words",
+    "needs_set",
+    "or_sources",
+    "pad_all",
+    "padded",
+    "pattern",
+    "when",
+]

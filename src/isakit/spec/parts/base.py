@@ -1,0 +1,218 @@
+"""What every part is: bits to text and back, and to what the semantics function gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from isakit.spec.fields import Bits, Field
+from isakit.spec.patterns import ANYTHING
+
+ILLEGAL = "ILLEGAL_OPCODE"
+
+
+class Binder(Protocol):
+    """Makes the symbolic values that parts hand to semantics functions; provided by `sem`, unknown to `spec`."""
+
+    def param(self, field: Field) -> Any:
+        """The value of a field of the instruction word, the same in all lanes."""
+        ...
+
+    def const(self, value: int, width: int) -> Any:
+        """A constant."""
+        ...
+
+
+class TokenStream(Protocol):
+    """What a part needs from the assembler to parse itself."""
+
+    @property
+    def address(self) -> int:
+        """Address of the instruction being assembled, in units of code."""
+        ...
+
+    def text(self, k: int) -> str:
+        """Token `k`, or the empty string past the end."""
+        ...
+
+    def number(self, k: int) -> tuple[int, int] | None:
+        """(next token, value) of a constant expression starting at token `k`, or None."""
+        ...
+
+    def float_number(self, k: int) -> tuple[int, float] | None:
+        """(next token, value) of a floating point literal at `k`, or None."""
+        ...
+
+    def fail(self, k: int, expected: str) -> None:
+        """Remember that `expected` would have been accepted at token `k`."""
+        ...
+
+
+Keep = Callable[[Any], str]
+Match = tuple[int, Bits]
+"""(index of the next token, the bits this reading determines)"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of an explanation: which bits, their value and what it means."""
+
+    field: Field
+    value: int
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where an instruction is decoded: variant features, program type (as features) and unit size."""
+
+    features: frozenset[str] = frozenset()
+
+    def has(self, needs: frozenset[str]) -> bool:
+        """Whether every need is met: `a` the feature is there, `!a` it is not, `a|b` one of them is."""
+        return all(any((n[0] == "!") != (n.lstrip("!") in self.features) for n in need.split("|")) for need in needs)
+
+
+def needs_set(needs: str | Sequence[str] | frozenset[str]) -> frozenset[str]:
+    """A feature requirement from one name or several."""
+    return frozenset({needs} if isinstance(needs, str) else needs) - {""}
+
+
+class Part:
+    """Base of all parts; `word` arguments are whole instruction words."""
+
+    #: a static part is bound to a plain Python value and becomes part of the trace key
+    static = False
+    #: the text depends on where the instruction stands (a relative branch that prints its target): see `text_at`
+    addressed = False
+
+    def resolve(self, ctx: Context) -> Part:
+        """The part as it is in a context: alternatives that do not exist there are gone."""
+        return self
+
+    def text(self, word: int) -> str:
+        """Canonical text, empty when nothing is printed."""
+        raise NotImplementedError
+
+    def text_at(self, word: int, address: int) -> str:
+        """Canonical text of an instruction at `address` (in units of code)."""
+        return self.text(word)
+
+    def error(self, word: int) -> str | None:
+        """The decode error these bits give, or None."""
+        return None
+
+    def claimed(self, word: int) -> int:
+        """The bits whose value this part's text tells."""
+        raise NotImplementedError
+
+    def possible(self) -> int:
+        """All bits the part may claim under any alternative."""
+        raise NotImplementedError
+
+    def static_mask(self) -> int:
+        """Bits that select what the semantics does (as opposed to register numbers and immediates)."""
+        return 0
+
+    def static_word(self, word: int) -> int:
+        """The bits of `word` that select what the semantics does, the others 0.
+
+        Narrower than `static_mask` where only some values of a field matter (register numbers that alias another
+        file). Words with equal static bits must have the same meaning apart from field values.
+        """
+        return word & self.static_mask()
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        """All readings of the tokens from `k`."""
+        raise NotImplementedError
+
+    def bind(self, word: int, b: Binder) -> Any:
+        """What the semantics function receives; only `static_mask` bits of `word` may influence Python control flow."""
+        return None
+
+    def rows(self, word: int) -> list[Row]:
+        """The explanation of the bits."""
+        raise NotImplementedError
+
+    def accepts(self) -> str:
+        """What can be written here, in words."""
+        return "an operand"
+
+    def needed_words(self) -> frozenset[str] | None:
+        """Words one of which must stand in the text of every operand of this kind; None where there are none.
+
+        Only used to tell quickly that a text cannot be read.
+        """
+        return None
+
+    def pattern(self) -> str:
+        """Regular expression that every canonical text this kind of operand can read matches, see `spec.patterns`."""
+        return ANYTHING
+
+    def registers(self, word: int) -> list[str]:
+        """Names of the registers the operand touches (itself and address registers)."""
+        return []
+
+    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
+        """(registers read, registers written) where the operand is a result (`output`) or a source.
+
+        Kinds with an address override this: what forms the address of a result is read.
+        """
+        names = self.registers(word)
+        return ([], names) if output else (names, [])
+
+    # Python source of expressions in the variable `w`, from which the codec compiles its fast paths. `keep` stores an
+    # object in the compiled function's namespace and returns its name. The defaults call the methods above.
+
+    def text_source(self, keep: Keep) -> str:
+        """Expression giving the text with a leading blank, or an empty string."""
+        return f"{keep(padded)}({keep(self)}.text(w))"
+
+    def error_source(self, keep: Keep) -> str:
+        """Expression giving a decode error name or None; `None` when the part cannot fail."""
+        if type(self).error is Part.error:
+            return "None"
+        return f"{keep(self)}.error(w)"
+
+    def claimed_source(self, keep: Keep) -> str:
+        """Expression giving the claimed bits; a plain number when they do not depend on the word."""
+        return f"{keep(self)}.claimed(w)"
+
+
+def padded(text: str) -> str:
+    """The text with a leading blank, unless it is empty."""
+    return " " + text if text else ""
+
+
+def pad_all(texts: Sequence[str | None]) -> tuple[str, ...]:
+    """Texts with leading blanks; `???` for None."""
+    return tuple("" if t == "" else " " + (t or "???") for t in texts)
+
+
+def fit_tokens(s: TokenStream, k: int, words: Sequence[str]) -> int | None:
+    """Index behind `words` if they stand at `k`."""
+    for i, w in enumerate(words):
+        if s.text(k + i) != w:
+            return None
+    return k + len(words)
+
+
+def _describes_itself(part: Part, method: str) -> bool:
+    """Whether `method` is about the part's own way to read texts, not about one that a subclass replaced."""
+    for cls in type(part).__mro__:
+        if method in vars(cls):
+            return True
+        if "parse" in vars(cls):
+            return False
+    return False
+
+
+def needed_words(part: Part) -> frozenset[str] | None:
+    """`part.needed_words()`, unless a subclass reads texts in a way of its own and does not say what it needs."""
+    return part.needed_words() if _describes_itself(part, "needed_words") else None
+
+
+def pattern(part: Part) -> str:
+    """`part.pattern()`, unless a subclass reads texts in a way of its own and has no pattern."""
+    return part.pattern() if _describes_itself(part, "pattern") else ANYTHING

@@ -1,0 +1,308 @@
+"""Parts made of parts: choices between alternatives, sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from isakit.spec.fields import Bits, Field, where
+from isakit.spec.parts.base import (
+    ILLEGAL,
+    Binder,
+    Context,
+    Keep,
+    Match,
+    Part,
+    Row,
+    TokenStream,
+    fit_tokens,
+    needed_words,
+    needs_set,
+    pattern,
+)
+from isakit.spec.parts.words import Illegal
+from isakit.spec.patterns import ANYTHING, joined
+
+
+def or_sources(sources: Sequence[str]) -> str:
+    """OR of integer expressions, constants folded."""
+    number = 0
+    rest: list[str] = []
+    for source in sources:
+        if source.isdigit():
+            number |= int(source)
+        else:
+            rest.append(source)
+    return (
+        "|".join([str(number), *dict.fromkeys(rest)])
+        if not rest
+        else "(" + "|".join(([str(number)] if number else []) + list(dict.fromkeys(rest))) + ")"
+    )
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One branch of a choice: taken when the word has the bits `when` (and not `unless`)."""
+
+    when: Bits
+    part: Part
+    needs: frozenset[str] = frozenset()
+    unless: Bits | None = None
+
+    def applies(self, word: int) -> bool:
+        """Whether the word selects this alternative."""
+        return word & self.when.mask == self.when.value and not (self.unless and self.unless.holds(word))
+
+
+def when(
+    conditions: dict[Field, int], part: Part, *, needs: str | Sequence[str] = "", unless: dict[Field, int] | None = None
+) -> Alternative:
+    """An alternative taken when every field has its value; `needs` names features it exists with."""
+    return Alternative(where(conditions), part, needs_set(needs), where(unless) if unless else None)
+
+
+@dataclass(frozen=True)
+class Choice(Part):
+    """Alternatives selected by other bits; the first that applies is taken, none is a decode error."""
+
+    alternatives: tuple[Alternative, ...]
+    illegal: str = ILLEGAL
+
+    def resolve(self, ctx: Context) -> Part:
+        alive = [
+            Alternative(a.when, a.part.resolve(ctx), a.needs, a.unless) for a in self.alternatives if ctx.has(a.needs)
+        ]
+        return Choice(tuple(alive), self.illegal)
+
+    def pick(self, word: int) -> Part | None:
+        """The part the word selects."""
+        for a in self.alternatives:
+            if a.applies(word):
+                return a.part
+        return None
+
+    def text(self, word: int) -> str:
+        p = self.pick(word)
+        return "???" if p is None else p.text(word)
+
+    def error(self, word: int) -> str | None:
+        p = self.pick(word)
+        return self.illegal if p is None else p.error(word)
+
+    def claimed(self, word: int) -> int:
+        for a in self.alternatives:
+            if a.applies(word):
+                return a.when.mask | a.part.claimed(word)
+        return 0
+
+    def possible(self) -> int:
+        out = 0
+        for a in self.alternatives:
+            out |= a.when.mask | a.part.possible()
+        return out
+
+    def static_mask(self) -> int:
+        out = 0
+        for a in self.alternatives:
+            out |= a.when.mask | a.part.static_mask() | (a.unless.mask if a.unless else 0)
+        return out
+
+    def static_word(self, word: int) -> int:
+        p, selectors = self.pick(word), 0
+        for a in self.alternatives:
+            selectors |= a.when.mask | (a.unless.mask if a.unless else 0)
+        return word & selectors | (p.static_word(word) if p else 0)
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        for i, a in enumerate(self.alternatives):
+            if isinstance(a.part, Illegal):
+                continue
+            for n, b in a.part.parse(s, k):
+                both = b.join(a.when)
+                if both is None or (a.unless and a.unless.mask & ~both.mask == 0 and a.unless.holds(both.value)):
+                    continue
+                if any(
+                    e.when.mask & ~both.mask == 0
+                    and e.when.holds(both.value)
+                    and not (e.unless and e.unless.holds(both.value))
+                    for e in self.alternatives[:i]
+                ):
+                    continue  # an earlier alternative would claim these very bits
+                yield n, both
+
+    def bind(self, word: int, b: Binder) -> Any:
+        p = self.pick(word)
+        return None if p is None else p.bind(word, b)
+
+    def rows(self, word: int) -> list[Row]:
+        p = self.pick(word)
+        return [] if p is None else p.rows(word)
+
+    def _conditional(self, branches: Sequence[str], otherwise: str) -> str:
+        """Nested conditional expressions over the alternatives; equal branches collapse."""
+        out = otherwise
+        for a, source in reversed(list(zip(self.alternatives, branches, strict=True))):
+            if a.when.mask == 0 and a.unless is None:
+                out = source
+            elif source != out:
+                test = f"w&{a.when.mask}=={a.when.value}" if a.when.mask else "True"
+                if a.unless is not None:
+                    test += f" and w&{a.unless.mask}!={a.unless.value}"
+                out = f"({source} if {test} else {out})"
+        return out
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether every word picks an alternative, as far as one selector field shows it."""
+        if any(a.when.mask == 0 and a.unless is None for a in self.alternatives):
+            return True
+        masks = {a.when.mask for a in self.alternatives if a.unless is None}
+        return any(
+            len({a.when.value for a in self.alternatives if a.when.mask == m and a.unless is None})
+            == 1 << m.bit_count()
+            for m in masks
+        )
+
+    def text_source(self, keep: Keep) -> str:
+        sources = [a.part.text_source(keep) for a in self.alternatives]
+        return self._conditional(sources, sources[-1] if self.complete and sources else "' ???'")
+
+    def error_source(self, keep: Keep) -> str:
+        sources = [a.part.error_source(keep) for a in self.alternatives]
+        return self._conditional(sources, sources[-1] if self.complete and sources else repr(self.illegal))
+
+    def claimed_source(self, keep: Keep) -> str:
+        sources = [or_sources([str(a.when.mask), a.part.claimed_source(keep)]) for a in self.alternatives]
+        return self._conditional(sources, sources[-1] if self.complete and sources else "0")
+
+    def needed_words(self) -> frozenset[str] | None:
+        out: frozenset[str] = frozenset()
+        for a in self.alternatives:
+            words = frozenset[str]() if type(a.part) is Illegal else needed_words(a.part)
+            if words is None:
+                return None
+            out |= words
+        return out
+
+    def pattern(self) -> str:
+        patterns = [pattern(a.part) for a in self.alternatives if type(a.part) is not Illegal]
+        return "(?:" + "|".join(dict.fromkeys(patterns)) + ")" if patterns else "(?!)"
+
+    def accepts(self) -> str:
+        texts = [a.part.accepts() for a in self.alternatives]
+        return " | ".join(dict.fromkeys(t for t in texts if t and t != "nothing"))
+
+    def registers(self, word: int) -> list[str]:
+        p = self.pick(word)
+        return [] if p is None else p.registers(word)
+
+    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
+        p = self.pick(word)
+        return ([], []) if p is None else p.accesses(word, output)
+
+
+def choice(*alternatives: Alternative, illegal: str = ILLEGAL) -> Choice:
+    """A choice between alternatives made with `when`."""
+    return Choice(alternatives, illegal)
+
+
+@dataclass(frozen=True)
+class Seq(Part):
+    """Parts one after the other; `glue` joins their texts; bound to `make(*bound parts)` (default: a tuple)."""
+
+    parts: tuple[Part, ...]
+    make: Callable[..., Any] | None = None
+    glue: str = " "
+
+    def resolve(self, ctx: Context) -> Part:
+        return Seq(tuple(p.resolve(ctx) for p in self.parts), self.make, self.glue)
+
+    def text(self, word: int) -> str:
+        return self.glue.join(t for t in (p.text(word) for p in self.parts) if t)
+
+    def error(self, word: int) -> str | None:
+        for p in self.parts:
+            e = p.error(word)
+            if e is not None:
+                return e
+        return None
+
+    def claimed(self, word: int) -> int:
+        out = 0
+        for p in self.parts:
+            out |= p.claimed(word)
+        return out
+
+    def possible(self) -> int:
+        out = 0
+        for p in self.parts:
+            out |= p.possible()
+        return out
+
+    def static_mask(self) -> int:
+        out = 0
+        for p in self.parts:
+            out |= p.static_mask()
+        return out
+
+    def static_word(self, word: int) -> int:
+        out = 0
+        for p in self.parts:
+            out |= p.static_word(word)
+        return out
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        yield from self._parse(s, k, 0, Bits())
+
+    def _parse(self, s: TokenStream, k: int, i: int, so_far: Bits) -> Iterator[Match]:
+        if i == len(self.parts):
+            yield k, so_far
+            return
+        if self.glue.strip() and i > 0:
+            n = fit_tokens(s, k, [self.glue.strip()])
+            if n is None:
+                s.fail(k, f"`{self.glue.strip()}`")
+                return
+            k = n
+        for n, b in self.parts[i].parse(s, k):
+            both = so_far.join(b)
+            if both is not None:
+                yield from self._parse(s, n, i + 1, both)
+
+    def bind(self, word: int, b: Binder) -> Any:
+        bound = [p.bind(word, b) for p in self.parts]
+        return self.make(*bound) if self.make else tuple(bound)
+
+    def rows(self, word: int) -> list[Row]:
+        return [r for p in self.parts for r in p.rows(word)]
+
+    def text_source(self, keep: Keep) -> str:
+        if self.glue != " ":
+            return super().text_source(keep)
+        return "(" + "+".join(p.text_source(keep) for p in self.parts) + ")"
+
+    def error_source(self, keep: Keep) -> str:
+        sources = [s for s in (p.error_source(keep) for p in self.parts) if s != "None"]
+        return "(" + " or ".join(sources) + ")" if sources else "None"
+
+    def claimed_source(self, keep: Keep) -> str:
+        return or_sources([p.claimed_source(keep) for p in self.parts])
+
+    def needed_words(self) -> frozenset[str] | None:
+        sets = [s for s in (needed_words(p) for p in self.parts) if s is not None]
+        return min(sets, key=len) if sets else None
+
+    def pattern(self) -> str:
+        return joined(pattern(p) for p in self.parts) if self.glue == " " else ANYTHING
+
+    def accepts(self) -> str:
+        return self.glue.join(p.accepts() for p in self.parts)
+
+    def registers(self, word: int) -> list[str]:
+        return [r for p in self.parts for r in p.registers(word)]
+
+    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
+        both = [p.accesses(word, output) for p in self.parts]
+        return [r for reads, _ in both for r in reads], [w for _, writes in both for w in writes]

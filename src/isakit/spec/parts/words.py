@@ -1,0 +1,263 @@
+"""Parts that print words: nothing, literals, named values, features, illegal encodings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from dataclasses import field as member
+from functools import cached_property
+from typing import Any
+
+from isakit.spec.fields import Bits, Field
+from isakit.spec.parts.base import (
+    ILLEGAL,
+    Binder,
+    Context,
+    Keep,
+    Match,
+    Part,
+    Row,
+    TokenStream,
+    fit_tokens,
+    needs_set,
+    pad_all,
+    padded,
+)
+from isakit.spec.patterns import one_of
+
+
+@dataclass(frozen=True)
+class Nothing(Part):
+    """An absent operand: no bits, no text; bound to `value`."""
+
+    value: Any = None
+
+    def text(self, word: int) -> str:
+        return ""
+
+    def claimed(self, word: int) -> int:
+        return 0
+
+    def possible(self) -> int:
+        return 0
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        yield k, Bits()
+
+    def bind(self, word: int, b: Binder) -> Any:
+        return self.value
+
+    def rows(self, word: int) -> list[Row]:
+        return []
+
+    def text_source(self, keep: Keep) -> str:
+        return "''"
+
+    def claimed_source(self, keep: Keep) -> str:
+        return "0"
+
+    def pattern(self) -> str:
+        return ""
+
+    def accepts(self) -> str:
+        return "nothing"
+
+
+@dataclass(frozen=True)
+class HasFeature(Part):
+    """No bits and no text: tells the semantics whether the context has a feature, where chips differ in meaning."""
+
+    name: str
+    static = True
+
+    def resolve(self, ctx: Context) -> Part:
+        return Nothing(ctx.has(needs_set(self.name)))
+
+    def text(self, word: int) -> str:
+        return ""
+
+    def claimed(self, word: int) -> int:
+        return 0
+
+    def possible(self) -> int:
+        return 0
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        yield k, Bits()
+
+    def rows(self, word: int) -> list[Row]:
+        return []
+
+    def accepts(self) -> str:
+        return "nothing"
+
+
+@dataclass(frozen=True)
+class Literal(Part):
+    """Fixed words, with other spellings that are accepted; bound to `value` (default: the text)."""
+
+    words: str
+    value: Any = None
+    aliases: tuple[str, ...] = ()
+
+    def text(self, word: int) -> str:
+        return self.words
+
+    def claimed(self, word: int) -> int:
+        return 0
+
+    def possible(self) -> int:
+        return 0
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        for words in (self.words, *self.aliases):
+            n = fit_tokens(s, k, words.split())
+            if n is not None:
+                yield n, Bits()
+                return
+        s.fail(k, f"`{self.words}`")
+
+    def bind(self, word: int, b: Binder) -> Any:
+        return self.words if self.value is None else self.value
+
+    def rows(self, word: int) -> list[Row]:
+        return []
+
+    def text_source(self, keep: Keep) -> str:
+        return repr(padded(self.words))
+
+    def claimed_source(self, keep: Keep) -> str:
+        return "0"
+
+    def needed_words(self) -> frozenset[str] | None:
+        spellings = [w.split() for w in (self.words, *self.aliases)]
+        return frozenset(words[0] for words in spellings) if all(spellings) else None
+
+    def pattern(self) -> str:
+        return one_of((self.words, *self.aliases))
+
+    def accepts(self) -> str:
+        return f"`{self.words}`"
+
+
+@dataclass(frozen=True)
+class Illegal(Part):
+    """An encoding that is a decode error."""
+
+    name: str = ILLEGAL
+
+    def text(self, word: int) -> str:
+        return "???"
+
+    def error(self, word: int) -> str | None:
+        return self.name
+
+    def claimed(self, word: int) -> int:
+        return 0
+
+    def possible(self) -> int:
+        return 0
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        yield from ()
+
+    def rows(self, word: int) -> list[Row]:
+        return []
+
+    def text_source(self, keep: Keep) -> str:
+        return "' ???'"
+
+    def error_source(self, keep: Keep) -> str:
+        return repr(self.name)
+
+    def claimed_source(self, keep: Keep) -> str:
+        return "0"
+
+    def accepts(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class Enum(Part):
+    """Named values of a field. A value without a name is a decode error; the text may be empty or several words.
+
+    `values` maps field values to what the semantics gets (default: the text). `aliases` are other spellings.
+    """
+
+    field: Field
+    names: Mapping[int, str]
+    values: Mapping[int, Any] | None = None
+    aliases: Mapping[str, int] = member(default_factory=dict[str, int])
+    illegal: str = ILLEGAL
+    label: str = ""
+    static = True
+
+    def text(self, word: int) -> str:
+        return self.names.get(self.field.get(word), "???")
+
+    def error(self, word: int) -> str | None:
+        return None if self.field.get(word) in self.names else self.illegal
+
+    def claimed(self, word: int) -> int:
+        return self.field.mask
+
+    def possible(self) -> int:
+        return self.field.mask
+
+    def static_mask(self) -> int:
+        return self.field.mask
+
+    @cached_property
+    def _spellings(self) -> list[tuple[list[str], Bits]]:
+        seen: dict[str, int] = {}
+        for value, name in self.names.items():
+            seen.setdefault(name, value)
+        for name, value in self.aliases.items():
+            seen.setdefault(name, value)
+        ordered = sorted(seen.items(), key=lambda kv: -len(kv[0].split()))
+        return [(name.split(), Bits(self.field.mask, self.field.put(value))) for name, value in ordered]
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        found = False
+        for words, b in self._spellings:
+            n = fit_tokens(s, k, words)
+            if n is not None:
+                found = found or n > k
+                yield n, b
+        if not found:
+            s.fail(k, self.accepts())
+
+    def bind(self, word: int, b: Binder) -> Any:
+        v = self.field.get(word)
+        return self.values[v] if self.values is not None else self.names[v]
+
+    def rows(self, word: int) -> list[Row]:
+        v = self.field.get(word)
+        return [Row(self.field, v, self.names.get(v, self.illegal) or self.label or "default")]
+
+    def text_source(self, keep: Keep) -> str:
+        table = pad_all([self.names.get(v) for v in range(1 << self.field.width)])
+        return f"{keep(table)}[{self.field.expression()}]"
+
+    def error_source(self, keep: Keep) -> str:
+        table = tuple(None if v in self.names else self.illegal for v in range(1 << self.field.width))
+        return f"{keep(table)}[{self.field.expression()}]" if any(table) else "None"
+
+    def claimed_source(self, keep: Keep) -> str:
+        return str(self.field.mask)
+
+    def needed_words(self) -> frozenset[str] | None:
+        spellings = [words for words, _ in self._spellings]
+        return frozenset(words[0] for words in spellings) if all(spellings) else None
+
+    def pattern(self) -> str:
+        return one_of(" ".join(words) for words, _ in self._spellings)
+
+    def accepts(self) -> str:
+        names = list(dict.fromkeys(f"`{n}`" for n in self.names.values() if n))
+        return " | ".join(names if len(names) <= 12 else [*names[:11], "..."])
+
+
+def Flag(f: Field, name: str, *, otherwise: str = "") -> Enum:
+    """A one-bit field printed as `name` when set; bound to a bool."""
+    return Enum(f, {0: otherwise, 1: name}, {0: False, 1: True}, label=f"not {name}")
