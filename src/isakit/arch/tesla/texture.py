@@ -259,14 +259,15 @@ def _query(
 ) -> None:
     """Ask the texture unit, and write the enabled components.
 
-    The machine value `tex` has the arguments texture, sampler, offsets x, y, z and the sources; each component is one
-    value, so that a masked component costs nothing.
+    The machine value `tex` has the arguments texture, sampler, offsets x, y, z and the sources; it stands for the
+    unit's answer, of which `texel` picks a component.
     """
     shift = [const(0, 32) if o is None else o for o in offsets]
     arguments = [texture.resize(32), sampler.resize(32), *shift, *src]
-    facts = {"op": name, "cube": cube, "deriv": deriv, "live": live == "live"}
+    facts = {"op": name, "cube": cube, "quads": fragment or deriv, "mask": dst.mask}
     lanes = machine("visible", 1) if fragment and live == "live" else None
-    dst.write(lambda component: machine("tex", 32, *arguments, component=component, **facts), lanes)
+    answer = machine("tex", 32, *arguments, **facts)
+    dst.write(lambda component: machine("texel", 32, answer, component=component), lanes)
 
 
 _REF = Ref("000", "5. TBD: texture instructions")

@@ -18,6 +18,9 @@ from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.code import Code
 from isakit.machine.tesla.memory import Array
 from isakit.machine.tesla.spaces import LinearWindow, Window
+from isakit.machine.tesla.texture.choices import DEFAULT_TEXTURING, TextureChoices
+from isakit.machine.tesla.texture.sampler import Sampler
+from isakit.machine.tesla.texture.texture import Texture
 
 HEADER_BYTES = 0x10
 PARAM_LIMIT = 64 * 4
@@ -36,6 +39,8 @@ class Launch:
         params: raw parameter bytes, placed at s[0x10].
         constants: c[] bank number -> content.
         windows: g[] space number -> window of the device memory.
+        textures, samplers: what $t and $s numbers stand for; a sampler that is not there is the plainest one.
+        texturing: what the texture unit does where the documents are silent.
         flags: multiprocessor flags that are set, of `MP_FLAGS`.
         limits: whether the chip's limits are enforced.
     """
@@ -51,6 +56,9 @@ class Launch:
     params: bytes = b""
     constants: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
     windows: Mapping[int, Window] = field(default_factory=lambda: {14: LinearWindow()})
+    textures: Mapping[int, Texture] = field(default_factory=dict[int, Texture])
+    samplers: Mapping[int, Sampler] = field(default_factory=dict[int, Sampler])
+    texturing: TextureChoices = DEFAULT_TEXTURING
     flags: frozenset[str] = frozenset()
     choices: Choices = DEFAULT
     limits: bool = True

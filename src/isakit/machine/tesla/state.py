@@ -17,6 +17,7 @@ from isakit.errors import IsakitError
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.memory import Array, Memory
 from isakit.machine.tesla.spaces import NO_SPACE, READ_ONLY, AccessFault, Space
+from isakit.machine.tesla.texture.unit import TextureUnit, UnboundTexture
 
 Pair = tuple[Array, Array]
 
@@ -64,6 +65,9 @@ class State:
         self.block_of_warp = np.zeros(warps, np.int64)
         self.locks: dict[tuple[int, int], int] = {}  # (block, word address) -> warp
         self.lanes = Lanes.span(0, 0)
+        inf = "nonfp_deriv_inf" in launch.flags
+        self.textures = TextureUnit(launch.textures, launch.samplers, launch.texturing, derivative_inf=inf)
+        self._answer: list[Array] = []
 
     # --- memory -----------------------------------------------------------------------------------------------------
     def _space(self, name: str, address: Any, lanes: Lanes) -> Space | None:
@@ -163,6 +167,20 @@ class State:
     def _mp_flag(self, lanes: Lanes, name: str) -> int:
         return int(name in self.launch.flags)
 
+    def _tex(self, lanes: Lanes, texture: int, sampler: int, dx: int, dy: int, dz: int, *sources: Array,
+             op: str, cube: bool, quads: bool, mask: int) -> int:  # fmt: skip
+        """Ask the texture unit; `_texel` hands out the components of its answer."""
+        try:
+            self._answer = self.textures.ask(
+                op, texture, sampler, sources, offsets=[_signed(d) for d in (dx, dy, dz)], quads=quads, wanted=mask
+            )
+        except UnboundTexture:
+            raise Trap("UNBOUND_TEXTURE", int(lanes.numbers[np.flatnonzero(lanes.mask)[0]])) from None
+        return 0
+
+    def _texel(self, lanes: Lanes, answer: int, component: int) -> Array:
+        return self._answer[component]
+
     def _sr(self, lanes: Lanes, n: int) -> Any:
         """A special register. Numbers without a meaning read 0."""
         if n == 0:
@@ -211,6 +229,10 @@ class State:
     def trap(self, kind: str, lanes_mask: Any) -> None:
         """Raise the fault of the lowest lane marked."""
         raise Trap(kind, int(self.lanes.numbers[np.flatnonzero(lanes_mask)[0]]))
+
+
+def _signed(v: int) -> int:
+    return v - ((v >> 31) << 32)
 
 
 # --- arrays of values, or pairs of them for 16-byte accesses ---

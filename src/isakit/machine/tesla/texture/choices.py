@@ -1,0 +1,36 @@
+"""What is not known about the texture unit, as switches with documented defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class TextureChoices:
+    """Answers to open questions. Source: [graphics] 2, 5.
+
+    Attributes:
+        weights: how the 8-bit fraction of a linear filter is made: rounded to `nearest` (which may reach the next
+            texel), or `truncate`.
+        lod_norm: length of a coordinate derivative: `euclid` as the API rules want it, `max` as one software renderer
+            has it.
+        lod_vectors: derivatives that count: `header` (two or four, as the texture says), 2 or 4 of a quad.
+        nan: what a NaN coordinate is taken for: `zero`. Infinite ones go to the end when clamping, else to 0.
+        unbound: a texture or sampler number nothing is bound to: `fault`, or `zero` results.
+        query_lod_bits: fraction bits of what texquerylod returns.
+        seamless: whether linear filtering crosses the edges of cube faces; off, each face clamps.
+        linked: whether sampler numbers are ignored and texture n uses sampler n.
+    """
+
+    weights: Literal["nearest", "truncate"] = "nearest"
+    lod_norm: Literal["euclid", "max"] = "euclid"
+    lod_vectors: Literal["header", 2, 4] = "header"
+    nan: Literal["zero"] = "zero"
+    unbound: Literal["fault", "zero"] = "fault"
+    query_lod_bits: int = 8
+    seamless: bool = False
+    linked: bool = False
+
+
+DEFAULT_TEXTURING = TextureChoices()
