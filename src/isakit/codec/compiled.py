@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from isakit.spec.record import Form
 
@@ -36,7 +36,7 @@ class _Namespace:
         self._known: dict[Any, str] = {}
 
     def keep(self, obj: Any) -> str:
-        key: Any = obj if isinstance(obj, tuple) else id(obj)
+        key: object = cast("object", obj) if isinstance(obj, tuple) else id(obj)
         name = self._known.get(key)
         if name is None:
             name = self._known[key] = f"k{len(self.names)}"

@@ -1,11 +1,26 @@
 """The Tesla CUDA ISA: declarations and semantics, in the order of the documents' chapters."""
 
 # Importing a module registers its records.
-from isakit.arch.tesla import atomics, control, convert, data, float32, float64, graphics, integer, memory, sfu, texture
+from isakit.arch.tesla import (
+    atomics,
+    bitwise,
+    control,
+    convert,
+    data,
+    float32,
+    float64,
+    graphics,
+    integer,
+    memory,
+    multiply,
+    sfu,
+    texture,
+)
 from isakit.arch.tesla.tesla import tesla
 
 __all__ = [
     "atomics",
+    "bitwise",
     "control",
     "convert",
     "data",
@@ -14,6 +29,7 @@ __all__ = [
     "graphics",
     "integer",
     "memory",
+    "multiply",
     "sfu",
     "tesla",
     "texture",
