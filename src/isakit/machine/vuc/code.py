@@ -52,7 +52,8 @@ class Op:
 
     `guard`: predicate number or -1; `relative`: (predicate, negated, distance) of the VP2 slot or None; `run(state,
     lanes, params)` applies it; `predicates`: mask of $p registers it writes; `registers`: $r registers it writes at
-    once.
+    once. `plain`: 0 if it has to do with anything but $r and $p, or uses the relative slot; else 1 if it writes
+    predicates, else 2. `jump`: the target of a plain `bra`, -1 for other instructions.
     """
 
     instruction: Instruction
@@ -62,6 +63,8 @@ class Op:
     footprint: Footprint
     predicates: int
     registers: frozenset[int]
+    plain: int = 0
+    jump: int = -1
     source: str = field(repr=False, default="")
 
 
@@ -132,4 +135,30 @@ def decode(variant: str, word: int, address: int) -> Op:
     fp = footprint(trace, -1 if guard is None else guard, relative)
     predicates = sum(1 << n for f, n in fp.direct if f == "p")
     registers = frozenset(n for f, n in fp.direct if f == "r")
-    return Op(i, -1 if guard is None else guard, relative, run, fp, predicates, registers, source)
+    plain, jump = _plainness(trace, relative, predicates)
+    guarded = -1 if guard is None else guard
+    return Op(i, guarded, relative, run, fp, predicates, registers, plain, jump, source)
+
+
+def _plainness(trace: Trace, relative: object, predicates: int) -> tuple[int, int]:
+    """`plain` and `jump` of an Op."""
+    if relative is not None or _asks_machine(trace):
+        return 0, -1
+    if [e.name for e in trace.effects] == ["branch"]:
+        return 2, trace.effects[0].args[0].number
+    direct = all(e.kind == "write" and not e.get("delayed") and (e.get("latency") or 0) <= 1 for e in trace.effects)
+    return (1 if predicates else 2) if direct else 0, -1
+
+
+def _asks_machine(trace: Trace) -> bool:
+    """Whether some value comes from the machine."""
+    stack = [v for e in trace.effects for v in (*e.args, e.when) if v is not None]
+    seen: set[int] = set()
+    while stack:
+        v = stack.pop()
+        if v.op == "machine":
+            return True
+        if id(v) not in seen:
+            seen.add(id(v))
+            stack.extend(v.args)
+    return False

@@ -14,8 +14,9 @@ from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from isakit.arch.vuc import vuc
+from isakit.arch.vuc.fields import SR_SRC1
 from isakit.arch.vuc.memory_operands import CODE_SIZE
-from isakit.arch.vuc.registers import NOT_P0, TRUE
+from isakit.arch.vuc.registers import NOT_P0, SR, TRUE
 from isakit.errors import MachineFault
 from isakit.machine.vuc.code import Op, decode
 from isakit.machine.vuc.entries import ACCUMULATOR, DEAD, EVENT, LONG_VIEW, REGISTER, SPECIAL, Entry
@@ -55,6 +56,7 @@ class Core:
         self.code: list[int | None] = [None] * CODE_SIZE
         self._ops: list[Op | None] = [None] * CODE_SIZE
         self.memory = HostMemory()
+        self._shows_predicates = False
         self.io_writes: list[tuple[int, str, int, int]] = []
         self.listener: Callable[[Entry], None] | None = None
         self.reset()
@@ -108,6 +110,8 @@ class Core:
     def set_code(self, address: int, word: int) -> None:
         """Write one instruction word."""
         self.code[address] = word
+        if word >> 26 & 5 == 1 and SR_SRC1.get(word) == SR["pred"]:
+            self._shows_predicates = True  # somebody reads $pred, which lags behind
         self._ops[address] = None
 
     def load_words(self, words: Sequence[int], address: int = 0) -> None:
@@ -265,6 +269,9 @@ class Core:
                         return "asleep"
                     continue
                 self.wait = None
+            self._hurry(limit, stops)
+            if self.cycle >= limit:
+                break
             pc = self.pc
             if pc in stops:
                 return "stop"
@@ -276,7 +283,7 @@ class Core:
             guard = op.guard
             executes = guard < 0 or p[guard]
             if executes:
-                if op.predicates:
+                if op.predicates and self._shows_predicates:
                     self._predicates_before = self.cycle, p[:]
                 for name, args, attrs in op.run(view, None, none):
                     getattr(self.units, f"do_{name}")(args, attrs)
@@ -291,6 +298,33 @@ class Core:
                 self._land(op if executes else None)
             self.pc, self.npc = npc, self.target
         return "limit"
+
+    def _hurry(self, limit: int, stops: Container[int]) -> None:
+        """Issue plain instructions and branches in a row, as long as nothing lands and nobody counts to a limit."""
+        heap, start = self._heap, self.cycle
+        if heap and heap[0][0] - 1 < limit:
+            limit = heap[0][0] - 1
+        if 0 <= self._watch_at - self.issued <= limit - start:
+            limit = start + self._watch_at - self.issued - 1
+        ops, p, view = self._ops, self.p, self._view
+        pc, npc, cycle = self.pc, self.npc, start
+        least = 1 if self._shows_predicates else 0
+        none = ()
+        while cycle < limit and pc not in stops:
+            op = ops[pc]
+            if op is None or op.plain <= least:
+                break
+            guard = op.guard
+            target = npc + 1 & MASK
+            if guard < 0 or p[guard]:
+                if op.jump < 0:
+                    op.run(view, None, none)
+                else:
+                    target = op.jump
+            pc, npc = npc, target
+            cycle += 1
+        self.pc, self.npc, self.cycle = pc, npc, cycle
+        self.issued += cycle - start
 
     def _relative_target(self, pc: int, relative: Any) -> int:
         distance = relative[2]
