@@ -175,10 +175,13 @@ class _Run:
         given = attributes if vertex else varyings
         grid = _Grid(given, count)
         inputs = self._attribute_inputs(grid, given) if vertex else self._varying_inputs(grid, given)
+        rows = self.code.extent
+        rows["pa"] = max(rows["pa"], 4, *(register + words.shape[1] for register, words in inputs), 0)
+        rows["o"] = max(rows["o"], 64)
         parts: list[dict[str, Array]] = []
         for start in range(0, grid.lanes, CHUNK):
             n = min(CHUNK, grid.lanes - start)
-            m = Machine(n, memory=self.memory, textures=self.samplers, uniform=self.shared)
+            m = Machine(n, memory=self.memory, textures=self.samplers, uniform=self.shared, rows=rows)
             for register, words in inputs:
                 m.files["pa"][register : register + words.shape[1]] = words[start : start + n].T
             m.run(self.code, self.limit)
@@ -255,7 +258,7 @@ class _Run:
         gxp: GxpFile = self.gxp
         v = cast("Any", gxp.varyings)
         native = bool(gxp.flags & NATIVE_COLOR)
-        ty: str = layout.TYPES[v.output_type]
+        ty: str = layout.TYPES[int(v.output_type)]
         start = 0 if native else v.output_start
         registers = np.ascontiguousarray(m.files["o" if native else "pa"][start : start + 4].T)
         out = {"color": layout.from_words(registers, ty, max(1, v.output_components)).copy()}

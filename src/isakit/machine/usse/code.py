@@ -6,6 +6,7 @@ smlsi and smbo set. Source: [usse] 2.5.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -130,6 +131,9 @@ def _doubled(part: Any, word: int) -> bool:
     return bool(place and place.double)
 
 
+_REGISTER = re.compile(r"(r|o|pa)(?:(\d+)|\[)")
+
+
 class Code:
     """A program ready to run under some rules. `steps` has None where a word is no instruction."""
 
@@ -142,6 +146,26 @@ class Code:
             return None
         form, word = i.form, i.word
         return Step(i, form, word, self.rules, bind_control(form, "pred", word), bind_control(form, "rpt", word) or 1)
+
+    @cached_property
+    def _highest(self) -> dict[str, int]:
+        out: dict[str, int] = {"r": 0, "o": 0, "pa": 0}
+        for step in self.steps:
+            if step is None:
+                continue
+            # Components, loads of up to 16 registers, and what repetitions add.
+            more = 20 + 8 * step.repeats
+            for name in (*step.instruction.reads, *step.instruction.writes):
+                m = _REGISTER.match(name)
+                if m and m[1] in out:
+                    out[m[1]] = 256 if m[2] is None else min(256, max(out[m[1]], int(m[2]) + more))
+        moved = any(step is not None and step.name in ("smlsi", "smbo") for step in self.steps)
+        return dict.fromkeys(out, 256) if moved else out
+
+    @property
+    def extent(self) -> dict[str, int]:
+        """How many registers of the banks r, o and pa the program can reach."""
+        return dict(self._highest)
 
     def __len__(self) -> int:
         return len(self.steps)

@@ -31,13 +31,14 @@ class Machine:
 
     `files` maps register files to arrays of shape [registers, lanes]. `textures` maps the number of the sa register
     that holds a texture's first state word to the texture. After a run: `killed` (bool per lane), `depth` (f32 or
-    None), `notes` (what was executed on inferred knowledge).
+    None), `notes` (what was executed on inferred knowledge). `rows` gives the sizes of register files where fewer do.
     """
 
     def __init__(self, lanes: int = 1, *, memory: Memory | None = None, textures: Mapping[int, Texture] | None = None,
-                 uniform: Array | None = None) -> None:  # fmt: skip
+                 uniform: Array | None = None, rows: Mapping[str, int] | None = None) -> None:  # fmt: skip
         self.lanes = lanes
-        files: dict[str, Any] = {n: np.zeros((k, lanes), np.uint32) for n, k in REGISTERS.items() if n != "sa"}
+        count = REGISTERS | dict(rows or {})
+        files: dict[str, Any] = {n: np.zeros((count[n], lanes), np.uint32) for n in REGISTERS if n != "sa"}
         files["p"] = np.zeros((4, lanes), bool)
         shared = np.zeros((REGISTERS["sa"], 1), np.uint32) if uniform is None else uniform
         # One copy for all lanes until a program writes it.
