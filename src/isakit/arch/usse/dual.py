@@ -294,6 +294,15 @@ class DualPart(Part):
     def registers(self, word: int) -> list[str]:
         return [r for p in self.parts(word) for r in p.registers(word)]
 
+    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
+        read: list[str] = []
+        written: list[str] = []
+        for h in self.halves(word) or ():
+            written += h.dst.registers(word)
+            for x in h.sources:
+                read += x.registers(word)
+        return read, written
+
 
 SECONDARY_LEGAL = Field(((43, 1),), "op2")
 """The top bit of the second operation, which makes the words with an otherwise empty low half legal."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -49,10 +50,19 @@ def condition(name: str) -> tuple[int, bool] | str | None:
     return int(name[-1]), name[0] == "!"
 
 
-def predicate(field: Field, table: str) -> Enum:
+@dataclass(frozen=True)
+class PredicatePart(Enum):
+    """A predicate register by its text: `!p0`, `p1.x`."""
+
+    def registers(self, word: int) -> list[str]:
+        name = self.text(word).lstrip("!").partition(".")[0]
+        return [name] if name and name != ANY else []
+
+
+def predicate(field: Field, table: str) -> PredicatePart:
     """The predicate part of a table of `PREDICATES`."""
     names = PREDICATES[table]
-    return Enum(field, names, {v: condition(n) for v, n in names.items()}, label="always")
+    return PredicatePart(field, names, {v: condition(n) for v, n in names.items()}, label="always")
 
 
 def repeat(field: Field) -> Enum:

@@ -244,6 +244,10 @@ class _Placed(Part):
             return [name, f"idx{bank[-1]}"]
         return [name.partition("@")[0]]
 
+    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
+        names = self.registers(word)
+        return (names[1:], names[:1]) if output else (names, [])
+
     def accepts(self) -> str:
         banks = [b for b in self.place.banks if b in UNIFIED]
         return f"a register ({', '.join(f'{b}N' for b in banks)}, i0..i3 ...)"

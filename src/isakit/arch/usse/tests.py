@@ -10,7 +10,7 @@ from typing import Any
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import VTST
 from isakit.arch.usse.float import quad_derivative
-from isakit.arch.usse.forms import destination, form, source
+from isakit.arch.usse.forms import PredicatePart, destination, form, source
 from isakit.arch.usse.operands import SourcePart
 from isakit.arch.usse.swizzles import Swizzle
 from isakit.arch.usse.usse import usse
@@ -211,7 +211,7 @@ def _vtst(kinds: list[Kind]) -> list[Form]:
             dst=written,
             lacking=ILLEGAL,
             default=NO_DESTINATION,
-            pdst=Enum(VTST.pdst + VTST.chan, PREDICATE_NAMES, {v: (v & 3, v >> 2) for v in range(32)}),
+            pdst=PredicatePart(VTST.pdst + VTST.chan, PREDICATE_NAMES, {v: (v & 3, v >> 2) for v in range(32)}),
             **_operands(ty),
         )
         out.append(f)

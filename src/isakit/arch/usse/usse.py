@@ -39,7 +39,7 @@ usse = InstructionSet(
     programs=(PRIMARY, SECONDARY),
     default_program=PRIMARY,
     default_variant="sgx543",
-    outputs=frozenset({"dst"}),
+    outputs=frozenset({"dst", "pdst"}),
     documents={
         "004": "early page about the USSE instruction set (seed 004)",
         "usse": "implementer reference for the SGX543: the whole instruction set and the GXP container",

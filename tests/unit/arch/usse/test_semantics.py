@@ -505,3 +505,19 @@ def test_flushing_rule(isa):
         c.pa[0] = tiny
         c.run(isa.assemble("vmul.f32 r0.x pa0.xyzw c2.xxxx"))
         assert c.r[0, 0] == expected
+
+
+# --- what an instruction touches -------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "reads", "writes"),
+    [
+        ("!p1 vmad2.f32 r4.xy pa2.xyzw sa4.xyzw i1.xyzw", {"p1", "pa2", "sa4", "i1"}, {"r4"}),
+        ("dual3.f32 vdp i1.x sa46.xyz i1.xyz + frsq pa0.x i0.xxx", {"sa46", "i1", "i0"}, {"i1", "pa0"}),
+        ("vtst.sub.f32 lt p2.x pa0 sa2.xyzw", {"pa0", "sa2"}, {"p2"}),
+        ("or.u32 r2 sa[idx1+4] #0x0", {"sa[idx1+4]", "idx1"}, {"r2"}),
+    ],
+)
+def test_registers_read_and_written(isa, text, reads, writes):
+    i = isa.assemble(text)[0]
+    assert set(i.reads) == reads
+    assert set(i.writes) == writes
