@@ -40,6 +40,14 @@ def _packed(bits: Sequence[int]) -> int:
     return sum(bit << n for n, bit in enumerate(bits))
 
 
+def _unpack(value: int, predicates: list[int]) -> None:
+    """Set all predicates from the bits of a number; $p1 and $p15 keep their meaning."""
+    for n in range(16):
+        if n not in (NOT_P0, TRUE):
+            predicates[n] = value >> n & 1
+    predicates[NOT_P0] = 1 - predicates[0]
+
+
 class Core:
     """A core of one variant with its surroundings.
 
@@ -372,6 +380,8 @@ class Core:
                 if index == 14:
                     own = op.predicates if op is not None else 0
                     self.set_predicates(value, 0xFFFF & ~own)
+                    if own and self._shows_predicates:
+                        _unpack(value, self._predicates_before[1])
                 else:
                     self.sr.write(index, value)
             elif kind == ACCUMULATOR:
