@@ -6,8 +6,8 @@ from isakit.machine.tesla.block import Block, Warp
 from isakit.machine.tesla.chips import CHIPS, Chip
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.code import Code, needed_registers
-from isakit.machine.tesla.launch import HEADER_BYTES, Launch, pack_block
-from isakit.machine.tesla.machine import Machine, Stats
+from isakit.machine.tesla.launch import HEADER_BYTES, Launch, Stats, pack_block
+from isakit.machine.tesla.machine import Machine
 from isakit.machine.tesla.memory import DeviceMemory
 from isakit.machine.tesla.spaces import LinearWindow, PitchWindow, Window
 

@@ -135,6 +135,18 @@ class Launch:
         return struct.pack("<8H", 0, *self.block, *self.grid, x, y) + self.params
 
 
+def physical_ids(launch: Launch, first: int, count: int) -> Array:
+    """$physid of the threads of `count` blocks: lane in bits 7:0, warp 15:8, MP 19:16, TPC 23:20.
+
+    Blocks go round the multiprocessors (inferred).
+    """
+    chip, n = launch.chip, launch.warps
+    lane = np.arange(32 * n * count, dtype=np.uint32)
+    warp = (lane >> 5) % n
+    mp = (first + lane // (32 * n)) % (chip.tpcs * chip.mps_per_tpc)
+    return ((lane & 31) | warp << 8 | mp % chip.mps_per_tpc << 16 | mp // chip.mps_per_tpc << 20).astype(np.uint32)
+
+
 def pack_block(dims: int | Sequence[int], count: int, what: str) -> tuple[int, ...]:
     """Grid or block dimensions as a tuple of `count` ints; missing ones are 1. Raises LaunchError."""
     try:
@@ -144,3 +156,18 @@ def pack_block(dims: int | Sequence[int], count: int, what: str) -> tuple[int, .
     if not 1 <= len(given) <= count:
         raise LaunchError(f"{what} takes 1 to {count} whole numbers, not {dims!r}")
     return (*given, *(1,) * (count - len(given)))
+
+
+@dataclass
+class Stats:
+    """What a run did.
+
+    Attributes:
+        instructions: thread instructions: every instruction counts once per active lane, whatever its predicate says.
+        warp_instructions: instructions counted once per warp.
+        seconds: wall-clock time spent executing.
+    """
+
+    instructions: int = 0
+    warp_instructions: int = 0
+    seconds: float = 0.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -15,7 +14,7 @@ from isakit.machine.tesla import control
 from isakit.machine.tesla.block import READY, WAITING, Block, Warp
 from isakit.machine.tesla.code import Op
 from isakit.machine.tesla.gang import Gang, Ready
-from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.launch import Launch, Stats, physical_ids
 from isakit.machine.tesla.memory import Array, DeviceMemory, Memory
 from isakit.machine.tesla.spaces import AccessFault, GlobalSpace, OwnSpace
 from isakit.machine.tesla.stack import Stack
@@ -27,33 +26,6 @@ RESIDENT_BYTES = 1 << 28
 """Local and shared memory of the resident blocks together."""
 
 Until = int | Collection[int] | Callable[["Machine"], object] | None
-
-
-def physical_ids(launch: Launch, first: int, count: int) -> Array:
-    """$physid of the threads of `count` blocks: lane in bits 7:0, warp 15:8, MP 19:16, TPC 23:20.
-
-    Blocks go round the multiprocessors (inferred).
-    """
-    chip, n = launch.chip, launch.warps
-    lane = np.arange(32 * n * count, dtype=np.uint32)
-    warp = (lane >> 5) % n
-    mp = (first + lane // (32 * n)) % (chip.tpcs * chip.mps_per_tpc)
-    return ((lane & 31) | warp << 8 | mp % chip.mps_per_tpc << 16 | mp // chip.mps_per_tpc << 20).astype(np.uint32)
-
-
-@dataclass
-class Stats:
-    """What a run did.
-
-    Attributes:
-        instructions: thread instructions: every instruction counts once per active lane, whatever its predicate says.
-        warp_instructions: instructions counted once per warp.
-        seconds: wall-clock time spent executing.
-    """
-
-    instructions: int = 0
-    warp_instructions: int = 0
-    seconds: float = 0.0
 
 
 class Machine:

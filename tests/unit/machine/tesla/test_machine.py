@@ -297,13 +297,19 @@ def test_warps_before_the_faulting_one_have_executed() -> None:
     assert [w.issued for w in m.warps] == [4, 4, 3, 3]
 
 
-def test_unmodelled_instructions_are_named() -> None:
-    device = isakit.Device("gt200", engine="reference")
-    m = device.load([0xF4000005, 0x00000784])["main"].machine(1, 1)
-    with pytest.raises(NotModelled, match="tex") as e:
+def test_unmodelled_instructions_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("isakit.machine.tesla.state.State._vote")
+    m = machine("mov b32 $r1 0x1\nvote any $c1\nexit nop")
+    with pytest.raises(NotModelled, match="vote any") as e:
         m.run()
-    assert "texauto" in e.value.what
-    assert m.warps[0].pc == 0
+    assert "vote" in e.value.why
+    assert m.warps[0].pc == 8
+
+
+def test_a_texture_that_was_not_bound() -> None:
+    device = isakit.Device("gt200", engine="reference")
+    with pytest.raises(MachineFault, match="UNBOUND_TEXTURE"):
+        device.load([0xF4000005, 0x00000784])["main"].launch(1, 1)
 
 
 # --- bounds and stepping ---

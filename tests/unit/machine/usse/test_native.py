@@ -1,0 +1,105 @@
+"""The NumPy versions of float operations are equal to their integer definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from isakit.arch.usse.transcendental import exp2_f32, log2_f32, rsqrt_f32
+from isakit.engine.codegen import compiled_operation
+from isakit.engine.native import lowering
+from isakit.machine.usse import native  # noqa: F401 - registers the versions under test
+from isakit.sem.fp.ieee import (
+    float_to_ratio,
+    ieee_compare,
+    ieee_convert,
+    ieee_div,
+    ieee_max,
+    ieee_min,
+    ieee_round,
+    ratio_to_float,
+)
+
+SPECIAL = np.array([0, 0x80000000, 1, 0x80000001, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F800000, 0xFF800000, 0x7F800001,
+                    0x7FC00000, 0xFFC12345, 0x3F800000, 0xBF800000, 0x3F7FFFFF, 0x4B000000, 0x477FF000, 0x477FEFFF,
+                    0x33000000, 0x33000001, 0x387FE000, 0x38800000], np.uint32)  # fmt: skip
+
+
+def operands(count: int, seed: int = 3) -> list[np.ndarray]:
+    """Pairs of all special values, random bits, and values of similar size."""
+    r = np.random.default_rng(seed)
+    grid = np.meshgrid(*[SPECIAL] * count)
+    random = r.integers(0, 1 << 32, (count, 20000), dtype=np.uint64).astype(np.uint32)
+    near = r.uniform(-4, 4, (count, 20000)).astype(np.float32).view(np.uint32)
+    halves = r.uniform(-70000, 70000, (count, 5000)).astype(np.float16).astype(np.float32).view(np.uint32)
+    return [np.concatenate([grid[k].ravel(), random[k], near[k], halves[k]]) for k in range(count)]
+
+
+CASES = [
+    (ieee_convert, {"source": "f32", "to": "f16"}, 1), (ieee_div, {}, 2), (ieee_min, {}, 2), (ieee_max, {}, 2),
+    (ieee_compare, {}, 2), *[(ieee_round, {"rounding": m}, 1) for m in ("rn", "rm", "rp", "rz")], (rsqrt_f32, {}, 1),
+    *[(float_to_ratio, {"source": "f32", "maximum": m, "low": low, "high": high, "width": 32}, 1)
+      for m, low, high in ((255, 0, 255), (127, -127, 127), (65535, 0, 65535), (32767, -32767, 32767), (255, -510, 510))],
+]  # fmt: skip
+
+
+def both(operation, statics, widths):
+    key = tuple(sorted(statics.items()))
+    fast = lowering(operation, key, widths)
+    assert fast is not None
+    return fast, compiled_operation(operation, key, widths, "numpy")
+
+
+@pytest.mark.parametrize(("operation", "statics", "count"), CASES, ids=lambda v: str(v))
+def test_equal_to_the_definition(operation, statics, count):
+    fast, slow = both(operation, statics, (32,) * count)
+    values = operands(count)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(fast(*values), slow(*values))
+
+
+def test_halves_widen_exactly():
+    fast, slow = both(ieee_convert, {"source": "f16", "to": "f32"}, (16,))
+    every = np.arange(1 << 16, dtype=np.uint32)
+    np.testing.assert_array_equal(fast(every), slow(every))
+
+
+@pytest.mark.parametrize(("source", "width", "maximum", "low"), [
+    ("u8", 8, 255, 0), ("s8", 8, 127, -127), ("u16", 16, 65535, 0), ("s16", 16, 32767, -32767), ("s16", 16, 255, -510),
+])  # fmt: skip
+def test_fractions_of_integers(source, width, maximum, low):
+    fast, slow = both(ratio_to_float, {"source": source, "maximum": maximum, "low": low, "to": "f32"}, (width,))
+    every = np.arange(1 << width, dtype=np.uint32)
+    np.testing.assert_array_equal(fast(every), slow(every))
+
+
+def test_reciprocal_roots_of_every_significand():
+    """Rounding twice is harmless for every f32: the result depends on the significand and the parity of the exponent."""
+    fast, slow = both(rsqrt_f32, {}, (32,))
+    # A slice of each binade here; the whole of both took 20 seconds and was equal.
+    for start in (0x3F800000, 0x3FFF0000, 0x40000000, 0x407F0000, 0x3FB50000):
+        x = start + np.arange(1 << 16, dtype=np.uint32)
+        np.testing.assert_array_equal(fast(x), slow(x))
+
+
+def distance(a: np.ndarray, b: np.ndarray) -> int:
+    def order(v):
+        n = v.view(np.int32).astype(np.int64)
+        return np.where(n < 0, -(n & 0x7FFFFFFF), n)
+
+    ok = np.isfinite(a) & np.isfinite(b)
+    assert (np.isnan(a) == np.isnan(b)).all()
+    assert (a[~ok & ~np.isnan(a)] == b[~ok & ~np.isnan(b)]).all()
+    return int(np.abs(order(a[ok]) - order(b[ok])).max())
+
+
+@pytest.mark.parametrize(("operation", "exact"), [(exp2_f32, np.exp2), (log2_f32, np.log2)])
+def test_logarithm_and_power(operation, exact):
+    slow = compiled_operation(operation, (), (32,), "numpy")
+    r = np.random.default_rng(4)
+    x = np.concatenate([SPECIAL, r.integers(0, 1 << 32, 50000, dtype=np.uint64).astype(np.uint32),
+                        r.uniform(-150, 130, 50000).astype(np.float32).view(np.uint32),
+                        0x3F800000 + r.integers(-70000, 70000, 50000).astype(np.uint32)])  # fmt: skip
+    with np.errstate(all="ignore"):
+        expected = exact(x.view(np.float32).astype(np.longdouble)).astype(np.float32)
+    assert distance(slow(x).view(np.float32), expected) <= 1
