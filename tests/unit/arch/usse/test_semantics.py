@@ -511,7 +511,7 @@ def test_flushing_rule(isa):
 @pytest.mark.parametrize(
     ("text", "reads", "writes"),
     [
-        ("!p1 vmad2.f32 r4.xy pa2.xyzw sa4.xyzw i1.xyzw", {"p1", "pa2", "sa4", "i1"}, {"r4"}),
+        ("!p0 vmad2.f32 r4.xy pa2.xyzw sa4.xyzw i1.xyzw", {"p0", "pa2", "sa4", "i1"}, {"r4"}),
         ("dual3.f32 vdp i1.x sa46.xyz i1.xyz + frsq pa0.x i0.xxx", {"sa46", "i1", "i0"}, {"i1", "pa0"}),
         ("vtst.sub.f32 lt p2.x pa0 sa2.xyzw", {"pa0", "sa2"}, {"p2"}),
         ("or.u32 r2 sa[idx1+4] #0x0", {"sa[idx1+4]", "idx1"}, {"r2"}),

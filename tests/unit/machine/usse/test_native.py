@@ -31,7 +31,7 @@ def operands(count: int, seed: int = 3) -> list[np.ndarray]:
     grid = np.meshgrid(*[SPECIAL] * count)
     random = r.integers(0, 1 << 32, (count, 20000), dtype=np.uint64).astype(np.uint32)
     near = r.uniform(-4, 4, (count, 20000)).astype(np.float32).view(np.uint32)
-    halves = r.uniform(-70000, 70000, (count, 5000)).astype(np.float16).astype(np.float32).view(np.uint32)
+    halves = r.uniform(-60000, 60000, (count, 5000)).astype(np.float16).astype(np.float32).view(np.uint32)
     return [np.concatenate([grid[k].ravel(), random[k], near[k], halves[k]]) for k in range(count)]
 
 
