@@ -181,10 +181,14 @@ class PredicateDst(Spelled):
 
 @dataclass(frozen=True)
 class PredicateSrc(Spelled):
-    """`[not] $pN`; without `negate` a plain predicate (the selector of slct)."""
+    """`[not] $pN`; without `negate` a plain predicate (the selector of slct).
+
+    `settled_by` are mnemonics that say themselves what is negated, so that `not` has no place behind them.
+    """
 
     source: Field
     negate: Field | None = None
+    settled_by: frozenset[str] = frozenset()
 
     @property
     def relevant(self) -> Field:  # type: ignore[override]
@@ -199,6 +203,9 @@ class PredicateSrc(Spelled):
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         inverted = self.negate is not None and s.text(k) == "not"
+        if inverted and any(s.text(j) in self.settled_by for j in range(k)):
+            s.fail(k, "a plain predicate: this name already says what is negated")
+            return
         got = parse_predicate(s, k + inverted)
         if got is None:
             s.fail(k + inverted, self.accepts())

@@ -146,6 +146,8 @@ _SEED_NAMES = {
     "xor": (("setne", 0, 0), ("sete", 0, 1)),
 }
 
+OLD_NAMES = frozenset(name for group in _SEED_NAMES.values() for name, _, _ in group)
+
 
 def _predicate_form(name: str, code: int):
     fixing = [(alias, where({NOT1: n1, NOT2: n2})) for alias, n1, n2 in _SEED_NAMES[name]]
@@ -156,8 +158,8 @@ def _predicate_form(name: str, code: int):
         fixing=fixing,
         named=True,
         pdst=PredicateDst(),
-        src1=PredicateSrc(SRC1, NOT1),
-        src2=PredicateSrc(SRC2, NOT2),
+        src1=PredicateSrc(SRC1, NOT1, OLD_NAMES),
+        src2=PredicateSrc(SRC2, NOT2, OLD_NAMES),
     )
 
 
