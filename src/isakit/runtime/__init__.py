@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from isakit.machine.tesla import Choices, LinearWindow, PitchWindow
+from isakit.machine.tesla.texture.sampler import Sampler
+from isakit.machine.tesla.texture.texture import Texture
 from isakit.runtime.buffer import Buffer
 from isakit.runtime.device import Device
 from isakit.runtime.kernel import Kernel
 from isakit.runtime.module import Module, Param
 
-__all__ = ["Buffer", "Choices", "Device", "Kernel", "LinearWindow", "Module", "Param", "PitchWindow"]
+__all__ = [
+    "Buffer",
+    "Choices",
+    "Device",
+    "Kernel",
+    "LinearWindow",
+    "Module",
+    "Param",
+    "PitchWindow",
+    "Sampler",
+    "Texture",
+]

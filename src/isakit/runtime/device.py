@@ -27,6 +27,8 @@ from isakit.machine.tesla import (
     needed_registers,
 )
 from isakit.machine.tesla.native.select import Tier, executor
+from isakit.machine.tesla.texture.sampler import Sampler
+from isakit.machine.tesla.texture.texture import Texture
 from isakit.runtime.buffer import Buffer
 from isakit.runtime.kernel import Kernel
 from isakit.runtime.module import KernelSpec, Module, Param, module_spec
@@ -46,7 +48,8 @@ class Device:
         choices: answers to what the documents leave open.
         limits: enforce the chip's launch limits (threads per block, registers, ...).
 
-    Attributes: `memory`, `windows` (g[] space number -> window of the memory; g14 covers all of it at first).
+    Attributes: `memory`, `windows` (g[] space number -> window of the memory; g14 covers all of it at first),
+    `textures` and `samplers` (what $t and $s numbers stand for).
     """
 
     def __init__(
@@ -71,6 +74,8 @@ class Device:
         self.tier, self.threads = tier, threads
         self.memory = DeviceMemory()
         self.windows: dict[int, Window] = {14: LinearWindow()}
+        self.textures: dict[int, Texture] = {}
+        self.samplers: dict[int, Sampler] = {}
         self.engine, self._execute = executor(engine, tier, threads)
 
     # --- memory -----------------------------------------------------------------------------------------------------
@@ -106,6 +111,14 @@ class Device:
             self.windows.pop(space, None)
         else:
             self.windows[space] = LinearWindow(window.address, window.nbytes) if isinstance(window, Buffer) else window
+
+    def bind_texture(self, number: int, texture: Texture | NDArray[Any], sampler: Sampler | None = None) -> None:
+        """Let $t and $s number `number` stand for a texture (or a 2D array of texels) and how it is sampled.
+
+        `Module.samplers` tells the numbers of the names a file declares.
+        """
+        self.textures[number] = texture if isinstance(texture, Texture) else Texture(texture)
+        self.samplers[number] = sampler or Sampler()
 
     # --- kernels ----------------------------------------------------------------------------------------------------
     def load(
@@ -149,7 +162,8 @@ class Device:
                 constants={**spec.constants, **self._tables(spec.image, variables), **k.constants},
             )
             kernels[name] = self._kernel(k, pointer_bytes)
-        return Module(kernels, variables)
+        samplers = spec.image.samplers if spec.image is not None else ()
+        return Module(kernels, variables, {t.name: t.unit for t in samplers if t.unit is not None})
 
     def _kernel(self, k: KernelSpec, pointer_bytes: int | None) -> Kernel:
         units = decoder(tesla, self.chip, "compute")

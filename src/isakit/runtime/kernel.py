@@ -139,6 +139,8 @@ class Kernel:
             params=params,
             constants=self.constants,
             windows={**d.windows, **(windows or {})},
+            textures=d.textures,
+            samplers=d.samplers,
             flags=d.flags,
             choices=d.choices,
             limits=d.limits if limits is None else limits,

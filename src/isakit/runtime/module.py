@@ -62,11 +62,13 @@ class ModuleSpec:
 class Module(Mapping[str, "Kernel"]):
     """Kernels loaded into a device, by name.
 
-    Attributes: `globals` (module variables in device memory, by name).
+    Attributes: `globals` (module variables in device memory, by name), `samplers` (texture references: name -> number).
     """
 
-    def __init__(self, kernels: Mapping[str, Kernel], variables: Mapping[str, Buffer]) -> None:
-        self._kernels, self.globals = dict(kernels), dict(variables)
+    def __init__(
+        self, kernels: Mapping[str, Kernel], variables: Mapping[str, Buffer], samplers: Mapping[str, int]
+    ) -> None:
+        self._kernels, self.globals, self.samplers = dict(kernels), dict(variables), dict(samplers)
 
     def __getitem__(self, name: str) -> Kernel:
         try:

@@ -9,7 +9,7 @@ import isakit
 from isakit.errors import LaunchError
 from isakit.formats import KernelImage, ModuleImage
 from isakit.formats.image import ConstantSegment, GlobalVariable, ParamInfo, Relocation, bytes_of
-from isakit.runtime import Device, Param
+from isakit.runtime import Device, Param, Texture
 from isakit.runtime.arguments import pass_arguments
 
 ISA = isakit.isa("tesla", "gt200")
@@ -275,3 +275,24 @@ def test_dynamic_shared_memory(device: Device) -> None:
     with pytest.raises(isakit.MachineFault, match="UNMAPPED"):
         kernel.launch(1, 1)
     kernel.launch(1, 1, dynamic_shared=0x44)
+
+
+def test_textures_reach_the_kernel() -> None:
+    """The picture's texel at (thread, 1), read with coordinates in texels."""
+    text = """
+        cvt rn f32 $r4 u32 $r0
+        mov b32 $r5 0.5
+        add rn f32 $r4 $r4 $r5
+        mov b32 $r5 1.5
+        texauto live $r4:$r5:$r6:$r7 $t3 $s3 $r4:$r5 0x0 0x0 0x0
+        exit nop
+    """
+    picture = np.arange(32 * 2 * 4, dtype=np.float32).reshape(2, 32, 4)
+    for engine in ("reference", "auto"):
+        device = isakit.Device("gt200", engine=engine)
+        device.bind_texture(3, Texture(picture, target="rect"))
+        kernel = device.load(ISA.assemble(text))["main"]
+        kernel.launch(1, 32)
+        m = kernel.machine(1, 32)
+        m.run()
+        assert np.array_equal(m.warps[0].registers[4:8].view(np.float32).T, picture[1])
