@@ -2,7 +2,17 @@
 
 from isakit.engine.llvm.emit import Body, Module, Ref, signed_text
 from isakit.engine.llvm.native import EMBEDDED, PORTABLE
-from isakit.engine.llvm.target import CompileError, Host, Loaded, build, flushing_wrapper, host, object_code
+from isakit.engine.llvm.target import (
+    CompileError,
+    Host,
+    Loaded,
+    build,
+    cache_folder,
+    flushing_wrapper,
+    host,
+    object_code,
+    write_atomically,
+)
 from isakit.engine.llvm.values import ValueLowering
 
 __all__ = [
@@ -16,8 +26,10 @@ __all__ = [
     "Ref",
     "ValueLowering",
     "build",
+    "cache_folder",
     "flushing_wrapper",
     "host",
     "object_code",
     "signed_text",
+    "write_atomically",
 ]

@@ -83,9 +83,11 @@ def with_attributes(ir: str, target: Host) -> str:
     return re.sub(r"^(define [^\n]*?)\s*\{$", rf"\1 {extra} {{", ir, flags=re.M)
 
 
-def object_code(ir: str, target: Host, level: int = 2) -> bytes:
-    """Compile IR text to an object file, through the cache."""
+def object_code(ir: str, target: Host, level: int = 2, keep: bool = True) -> bytes:
+    """Compile IR text to an object file, through the cache if `keep`."""
     text = with_attributes(ir, target)
+    if not keep:
+        return _compile(text, target, level)
     key = hashlib.sha256(
         "\0".join([ENGINE_VERSION, llvmlite.__version__, target.key, str(level), text]).encode()
     ).hexdigest()
@@ -98,14 +100,19 @@ def object_code(ir: str, target: Host, level: int = 2) -> bytes:
             pass
     code = _compile(text, target, level)
     if path is not None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_suffix(f".{os.getpid()}.tmp")
-            temporary.write_bytes(code)
-            temporary.replace(path)
-        except OSError:
-            pass  # a read-only home only costs time
+        write_atomically(path, code)
     return code
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Put a file into the cache; other processes see all of it or nothing. A read-only cache only costs time."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except OSError:
+        pass
 
 
 def _compile(text: str, target: Host, level: int) -> bytes:

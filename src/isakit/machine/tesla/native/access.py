@@ -13,7 +13,6 @@ from isakit.engine.graph import Plan
 from isakit.engine.llvm import Ref, ValueLowering
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.flow import NotCompiled, Step
-from isakit.machine.tesla.spaces import LinearWindow
 from isakit.sem.trace import Effect
 
 if TYPE_CHECKING:
@@ -41,14 +40,6 @@ class Access:
             return c.slot("local", "ptr"), c.slot("local_limit", "i32")
         return c.slot(space, "ptr"), c.slot(f"{space}_size", "i32")
 
-    def _bound(self, space: str) -> bool:
-        facts = self.code.facts
-        if space == "l":
-            return facts.has_local
-        if space[0] == "c":
-            return int(space[1:]) in facts.banks
-        return space == "s" or int(space[1:]) in dict(facts.windows)
-
     def _check(self, step: Step, bad: Ref, lanes: str) -> None:
         """Stop where any accessing lane is bad."""
         c, b = self.code, self.code.body
@@ -61,7 +52,7 @@ class Access:
 
     def _place(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: str) -> Ref:
         """Check the accesses; returns the offsets from the space's base pointer (safe ones for a uniform address)."""
-        if not self._bound(space):
+        if not self.code.bound(space):
             self._check(step, low.constant(1, 1), lanes)
             return low.constant(0, 32)
         if size > 1:
@@ -86,18 +77,15 @@ class Access:
 
     def _global(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: str) -> Ref:
         """Device addresses of g[] accesses that hit a buffer."""
-        window = dict(self.code.facts.windows)[int(space[1:])]
-        if not isinstance(window, LinearWindow):
-            raise NotCompiled("a 2D window")
         b, c = self.code.body, self.code
         vector = low.splat(address)
-        if window.size < 1 << 32:
-            outside = low.op("icmp uge", vector, low.constant(window.size, 32), 1)
+        base, outside = c.window(space, vector, low)
+        if outside is not None:
             self._check(step, outside, lanes)
-        if window.base:
-            vector = low.op("add", vector, low.constant(window.base, 32))
+        if base is not None:
+            vector = low.op("add", vector, base)
         # The range that held the last access of this instruction usually holds this one.
-        site = b(f"getelementptr i8, ptr {c.slot('sites', 'ptr')}, i64 {8 * self._site()}")
+        site = c.site()
         start = b(f"load i32, ptr {site}, align 8")
         length = b(f"load i32, ptr {b(f'getelementptr i8, ptr {site}, i64 4')}, align 4")
         offset = low.op("sub", vector, Ref(start, 32, True))
@@ -121,17 +109,6 @@ class Access:
         b.do(f"br label %{on}")
         b.label(on)
         return vector
-
-    _sites = 0
-
-    def _site(self) -> int:
-        self._sites += 1
-        return self._sites - 1
-
-    @property
-    def sites(self) -> int:
-        """Global accesses that remember a range."""
-        return self._sites
 
     def _base(self, space: str) -> str:
         return self.code.slot("memory", "ptr") if space[0] == "g" else self._own(space)[0]

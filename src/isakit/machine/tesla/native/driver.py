@@ -6,11 +6,23 @@ barrier to barrier.
 
 from __future__ import annotations
 
+from isakit.engine.llvm import Host, flushing_wrapper
 from isakit.machine.tesla.native import layout
-from isakit.machine.tesla.native.layout import SLOT, StateLayout
+from isakit.machine.tesla.native.layout import SLOT
 
 DONE, DEADLOCK, HALTED = 0, 1, 2
 """Results of `run_blocks`: all blocks ran; a block waits for itself; a warp stopped or was interrupted."""
+
+
+def entry(target: Host) -> str:
+    """`i32 @enter(ctx, first, last, fresh)`: `run_blocks` in the floating-point environment the code needs."""
+    arguments = ["ptr", "i64", "i64", "i32"]
+    if target.embedded:
+        return flushing_wrapper("enter", "@run_blocks", arguments)
+    return (
+        "define i32 @enter(ptr %ctx, i64 %first, i64 %last, i32 %fresh) nounwind {\n"
+        "  %r = call i32 @run_blocks(ptr %ctx, i64 %first, i64 %last, i32 %fresh)\n  ret i32 %r\n}\n"
+    )
 
 
 def _slot(name: str, ty: str = "i64") -> str:
@@ -152,7 +164,7 @@ look:
 """
 
 
-def driver(state: StateLayout) -> str:
+def driver() -> str:
     """`run_blocks(ctx, first, last, fresh)`: blocks `first` up to `last`; returns result | block << 8.
 
     With `fresh` 0 the first block goes on from the state in memory.
@@ -169,7 +181,7 @@ entry:
 {_slot("masks", "ptr")}{_slot("first_registers", "ptr")}{_slot("barriers", "ptr")}
   %physid_slot = getelementptr i8, ptr %ctx, i64 {SLOT["physid"]}
   %remaining_slot = getelementptr i8, ptr %ctx, i64 {SLOT["remaining"]}
-{_slot("physid_all", "ptr")}{_slot("reserve")}
+{_slot("physid_all", "ptr")}{_slot("physid_period")}{_slot("reserve")}{_slot("register_bytes")}
   %warps64 = zext i32 %warps to i64
   %threads = mul i64 %warps64, 32
   %local_bytes = mul i64 %threads, %local_limit
@@ -202,7 +214,9 @@ prepare_warp:
   %i64 = zext i32 %i to i64
   %io = mul i64 %i64, %state_bytes
   %is = getelementptr i8, ptr %state, i64 %io
-  call void @llvm.memset.p0.i64(ptr %is, i8 0, i64 {state.stack}, i1 false)
+  call void @llvm.memset.p0.i64(ptr %is, i8 0, i64 {layout.STACK}, i1 false)
+  %registers = getelementptr i8, ptr %is, i64 {layout.REGISTERS}
+  call void @llvm.memset.p0.i64(ptr %registers, i8 0, i64 %register_bytes, i1 false)
   %mo = mul i64 %i64, 4
   %mp = getelementptr i8, ptr %masks, i64 %mo
   %m = load i32, ptr %mp
@@ -225,7 +239,7 @@ prepare_warp:
   %morewarps = icmp ult i32 %i2, %warps
   br i1 %morewarps, label %prepare_warp, label %round
 round:
-  %rb = sub i64 %b, 0
+  %rb = urem i64 %b, %physid_period
   %po0 = mul i64 %rb, %threads
   %po = mul i64 %po0, 4
   %phys = getelementptr i8, ptr %physid_all, i64 %po

@@ -5,8 +5,6 @@ The same layout serves every tier, so that a warp can go on in another one where
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 # --- the state of a warp: byte offsets ----------------------------------------------------------------------
 PC = 0  # i32: where it goes on
 ACTIVE = 4  # i32 mask
@@ -21,40 +19,33 @@ ISSUED = 40  # i64: warp instructions executed
 NUMBER = 48  # i32: warp in its block
 CONDITIONS = 64  # 16 x i32: flag masks, $c0 Z S C O, $c1 ...
 ADDRESSES = 128  # 8 x 32 x i32
-REGISTERS = ADDRESSES + 8 * 128
+ZERO = ADDRESSES + 8 * 128  # 32 x i32 that are always 0: what registers that do not exist read as
+STACK = ZERO + 128
+STACK_ENTRIES = 4096
+ENTRY_BYTES = 8  # stack entry: u32 pc | kind << 24, u32 mask
+SINK = STACK + STACK_ENTRIES * ENTRY_BYTES  # 32 x i32: where writes of registers that do not exist go
+REGISTERS = SINK + 128
 
 READY, WAITING, FINISHED, STOPPED, INTERRUPTED = range(5)
 """STOPPED: something happens at PC that compiled code does not do (a fault, an unknown target)."""
-
-ENTRY_BYTES = 8  # stack entry: u32 pc | kind << 24, u32 mask
 
 # --- the context of a worker: slots of 8 bytes --------------------------------------------------------------
 SLOTS = (
     "memory", "thread_count", "warp_count", "ranges", "range_count", "shared", "shared_limit", "local",
     "local_limit", "stop", "physid", "clock_step", "sites", "remaining", "warps", "barriers", "first_registers",
     "masks", "header", "header_bytes", "grid_x", "state", "state_bytes", "physid_all", "barrier_mask", "entry",
-    "halted_warp", "reserve", *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),
+    "halted_warp", "reserve", "uops", "code_address", "code_bytes", "register_bytes", "flags", "physid_period",
+    "allowed_barriers",
+    *(f"g{i}_base" for i in range(16)), *(f"g{i}_size" for i in range(16)),
+    *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),
 )  # fmt: skip
 SLOT = {name: 8 * i for i, name in enumerate(SLOTS)}
 CONTEXT_BYTES = 8 * len(SLOTS)
 
 
-@dataclass(frozen=True)
-class StateLayout:
-    """Sizes that depend on the kernel: allocated registers and stack entries."""
-
-    registers: int
-    stack_entries: int
-
-    @property
-    def stack(self) -> int:
-        """Offset of the divergence stack."""
-        return REGISTERS + 128 * self.registers
-
-    @property
-    def size(self) -> int:
-        """Bytes of a warp's state, a multiple of 64."""
-        return -(-(self.stack + ENTRY_BYTES * self.stack_entries) // 64) * 64
+def state_bytes(registers: int) -> int:
+    """Bytes of the state of a warp with so many registers per thread, a multiple of 64."""
+    return REGISTERS + 128 * registers
 
 
 def register(n: int) -> int:

@@ -2,126 +2,27 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from isakit.engine.llvm import Host, Loaded, build, flushing_wrapper, host
-from isakit.errors import MachineFault
-from isakit.machine.tesla.choices import DEFAULT
-from isakit.machine.tesla.code import Code
-from isakit.machine.tesla.launch import Launch
-from isakit.machine.tesla.machine import Machine, Stats
+from isakit.machine.tesla.launch import MP_FLAGS, Launch
+from isakit.machine.tesla.machine import Machine, Stats, physical_ids
 from isakit.machine.tesla.memory import Array, DeviceMemory
 from isakit.machine.tesla.native import driver, layout
-from isakit.machine.tesla.native.flow import Flow, NotCompiled
-from isakit.machine.tesla.native.layout import CONTEXT_BYTES, SLOT, StateLayout
-from isakit.machine.tesla.native.warp import Facts, WarpCode
+from isakit.machine.tesla.native.kernels import Kernel, kernel_of
+from isakit.machine.tesla.native.layout import CONTEXT_BYTES, SLOT
 from isakit.machine.tesla.spaces import LinearWindow, OwnSpace
 from isakit.machine.tesla.stack import Entry, Kind
 
 UNLIMITED = 1 << 62
 CHUNKS_PER_THREAD = 8
-
-
-@dataclass(eq=False)
-class CompiledKernel:
-    """Machine code of a kernel for one set of facts."""
-
-    flow: Flow
-    state: StateLayout
-    sites: int
-    loaded: Loaded
-    seconds: float
-
-    def __post_init__(self) -> None:
-        self.run = self.loaded.function(
-            "enter", ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32
-        )
-
-
-def generate(flow: Flow, facts: Facts, target: Host) -> tuple[str, StateLayout, int]:
-    """The IR of a kernel, the layout of its warps' state, and the number of global access sites."""
-    code = WarpCode(flow, facts, target)
-    text = code.generate()
-    arguments = ["ptr", "i64", "i64", "i32"]
-    ir = text + driver.support() + driver.driver(code.state)
-    if target.embedded:
-        ir += flushing_wrapper("enter", "@run_blocks", arguments)
-    else:
-        ir += (
-            "define i32 @enter(ptr %ctx, i64 %first, i64 %last, i32 %fresh) nounwind {\n"
-            "  %r = call i32 @run_blocks(ptr %ctx, i64 %first, i64 %last, i32 %fresh)\n  ret i32 %r\n}\n"
-        )
-    return ir + '\n!0 = !{!"branch_weights", i32 1, i32 100000}\n!1 = !{}\n', code.state, code.access.sites
-
-
-_kernels: dict[tuple[Any, ...], CompiledKernel] = {}
-_lock = threading.Lock()
-
-
-def supported(launch: Launch) -> str | None:
-    """Why the launch needs the reference engine, or None."""
-    if launch.choices != DEFAULT:
-        return "answers to open questions differ from the defaults"
-    if any(not isinstance(w, LinearWindow) for w in launch.windows.values()):
-        return "a 2D window of global memory"
-    if any(w.base + w.size > 1 << 32 for w in launch.windows.values() if isinstance(w, LinearWindow)):
-        return "a window beyond the address space"
-    return None
-
-
-_flows: WeakKeyDictionary[Code, dict[int, Flow]] = WeakKeyDictionary()
-
-
-def flow_of(launch: Launch) -> Flow:
-    """The control flow of the kernel of a launch. Raises NotCompiled."""
-    known = _flows.setdefault(launch.code, {})
-    flow = known.get(launch.entry)
-    if flow is None:
-        flow = known[launch.entry] = Flow(launch.code, launch.entry)
-    return flow
-
-
-def has_loops(launch: Launch) -> bool:
-    """Whether the kernel jumps back somewhere. Raises NotCompiled."""
-    return any(n <= s.pc for s in flow_of(launch).steps.values() for n in s.successors)
-
-
-def compile_kernel(launch: Launch, portable: bool = False) -> CompiledKernel:
-    """The machine code for a launch, made at most once per process and facts. Raises NotCompiled."""
-    reason = supported(launch)
-    if reason is not None:
-        raise NotCompiled(reason)
-    facts = Facts.of(launch)
-    key = (
-        tuple(launch.code.units),
-        launch.code.registers,
-        launch.code.address,
-        launch.entry,
-        launch.code.decoder,
-        facts,
-        portable,
-    )
-    with _lock:
-        kernel = _kernels.get(key)
-        if kernel is None:
-            started = time.perf_counter()
-            target = host(portable)
-            flow = flow_of(launch)
-            ir, state, sites = generate(flow, facts, target)
-            kernel = CompiledKernel(flow, state, sites, build(ir, target), time.perf_counter() - started)
-            _kernels[key] = kernel
-        return kernel
 
 
 def _aligned(nbytes: int) -> Array:
@@ -136,7 +37,7 @@ class Worker:
     def __init__(self, run: NativeRun) -> None:
         launch, kernel = run.launch, run.kernel
         n = launch.warps
-        self.state = _aligned(kernel.state.size * n)
+        self.state = _aligned(kernel.state_bytes * n)
         self.shared = _aligned(launch.shared_limit + 64)
         self.local = _aligned(max(64, 32 * n * launch.local_limit + 64))
         self.sites = np.zeros(max(1, kernel.sites), np.uint64)
@@ -161,12 +62,24 @@ class Worker:
         put("header_bytes", len(run.header))
         put("grid_x", launch.grid[0])
         put("state", self.state)
-        put("state_bytes", kernel.state.size)
+        put("state_bytes", kernel.state_bytes)
         put("physid_all", run.physid)
+        put("physid_period", launch.chip.tpcs * launch.chip.mps_per_tpc)
+        if kernel.program is not None:
+            put("uops", kernel.program.records)
+        put("code_address", launch.code.address)
+        put("code_bytes", 4 * len(launch.code.units))
         put("barrier_mask", (1 << launch.chip.barrier_bits) - 1)
         put("entry", launch.entry)
         put("remaining", run.budget)
         put("reserve", run.reserve)
+        put("register_bytes", 128 * launch.code.registers)
+        put("allowed_barriers", launch.barriers)
+        put("flags", sum(1 << k for k, name in enumerate(MP_FLAGS) if name in launch.flags))
+        for k, window in launch.windows.items():
+            if isinstance(window, LinearWindow):
+                put(f"g{k}_base", window.base)
+                put(f"g{k}_size", window.size)
         for k in range(16):  # a load no lane executes may still touch the first word of a bank
             put(f"c{k}", run.nothing)
         for k, data in run.constants.items():
@@ -188,9 +101,7 @@ class Worker:
 class NativeRun:
     """One launch on compiled code."""
 
-    def __init__(
-        self, launch: Launch, device: DeviceMemory, kernel: CompiledKernel, max_instructions: int | None
-    ) -> None:
+    def __init__(self, launch: Launch, device: DeviceMemory, kernel: Kernel, max_instructions: int | None) -> None:
         launch.check()
         self.launch, self.device, self.kernel = launch, device, kernel
         self.budget = UNLIMITED if max_instructions is None else max_instructions
@@ -232,7 +143,7 @@ class NativeRun:
     def _spread(self, threads: int) -> None:
         """Hand out the blocks in chunks. The first fault in block order counts, as if blocks ran one by one."""
         blocks = self.launch.blocks
-        chunks = min(blocks, threads * CHUNKS_PER_THREAD) if threads > 1 else 1
+        chunks = min(blocks, threads * CHUNKS_PER_THREAD) if threads > 1 or self.kernel.compiled is None else 1
         edges = [blocks * k // chunks for k in range(chunks + 1)]
         todo = iter(range(chunks))
         lock = threading.Lock()
@@ -264,7 +175,9 @@ class NativeRun:
     def _chunk(self, worker: Worker, first: int, last: int) -> tuple[int, BaseException] | None:
         """Run some blocks, on the reference machine where compiled code stops; returns (block, what it raised)."""
         while first < last and not self.stop[0]:
-            code = self.kernel.run(worker.context.ctypes.data, first, last, 1)
+            how, started = self.kernel.choose(), time.perf_counter()
+            code = how.run(worker.context.ctypes.data, first, last, 1)
+            self.kernel.spent(how, time.perf_counter() - started)
             if code & 0xFF == driver.DONE:
                 return None
             block = code >> 8
@@ -293,9 +206,9 @@ class NativeRun:
         halted = machine.warps[worker.get("halted_warp")]
         self.stats.warp_instructions += int(machine.state.issued.sum())
         for w in machine.warps:
-            words = worker.words(w.index, self.kernel.state.size)
+            words = worker.words(w.index, self.kernel.state_bytes)
             self.stats.instructions += int(words[layout.THREADS // 4 :][:2].view(np.int64)[0])
-        status = int(worker.words(halted.index, self.kernel.state.size)[layout.STATUS // 4])
+        status = int(worker.words(halted.index, self.kernel.state_bytes)[layout.STATUS // 4])
         if why == driver.HALTED and status == layout.INTERRUPTED and self.stop[0]:
             return
         left = max(0, worker.get("remaining")) if self.bounded else None
@@ -310,7 +223,7 @@ class NativeRun:
     def adopt(self, block: int, worker: Worker) -> Machine:
         """A reference machine in the state the worker's block is in."""
         machine = Machine(self.launch, self.device, blocks=(block, block + 1))
-        size = self.kernel.state.size
+        size = self.kernel.state_bytes
         registers = self.launch.code.registers
         files = machine.state.files
         machine.blocks[0].shared[:] = worker.shared[: len(machine.blocks[0].shared)]
@@ -345,7 +258,7 @@ class NativeRun:
         c.active, c.pc = int(words[layout.ACTIVE // 4]), int(words[layout.PC // 4])
         c.broke, c.returned, c.exited = (int(words[o // 4]) for o in (layout.BROKE, layout.RETURNED, layout.EXITED))
         depth = int(words[layout.DEPTH // 4])
-        base = self.kernel.state.stack // 4
+        base = layout.STACK // 4
         c.entries.clear()
         for k in range(depth):
             both, mask = int(words[base + 2 * k]), int(words[base + 2 * k + 1])
@@ -359,10 +272,9 @@ class NativeRun:
 
 
 def _physid(launch: Launch) -> Array:
-    """$physid of every thread of the grid, blocks one after the other."""
-    from isakit.machine.tesla.machine import physical_ids
-
-    return np.ascontiguousarray(physical_ids(launch, 0, launch.blocks))
+    """$physid of the threads of as many blocks as there are multiprocessors; later blocks repeat them."""
+    chip = launch.chip
+    return np.ascontiguousarray(physical_ids(launch, 0, min(launch.blocks, chip.tpcs * chip.mps_per_tpc)))
 
 
 @lru_cache(maxsize=8)
@@ -375,11 +287,9 @@ def execute(
     device: DeviceMemory,
     max_instructions: int | None,
     threads: int | None = None,
+    tier: str = "auto",
     portable: bool = False,
 ) -> Stats:
     """Run a launch on compiled code. Raises NotCompiled where the reference engine is needed."""
-    kernel = compile_kernel(launch, portable)
+    kernel = kernel_of(launch, tier, portable)
     return NativeRun(launch, device, kernel, max_instructions).execute(threads or os.cpu_count() or 1)
-
-
-__all__ = ["CompiledKernel", "MachineFault", "NativeRun", "NotCompiled", "compile_kernel", "execute", "supported"]

@@ -72,22 +72,23 @@ _launched: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
 
 def _worth_compiling(launch: Launch) -> bool:
     """Compiling costs milliseconds per instruction: a kernel without loops must run in many threads to earn it."""
-    from isakit.machine.tesla.native import run
+    from isakit.machine.tesla.native.kernels import has_loops
 
     threads = _launched.get(launch.code, 0) + launch.blocks * launch.threads
     _launched[launch.code] = threads
-    return threads >= WORTH or run.has_loops(launch)
+    return threads >= WORTH or has_loops(launch)
 
 
 def _compiling(tier: str, threads: int | None, eager: bool) -> Execute:
-    def execute(launch: Launch, memory: DeviceMemory, max_instructions: int | None) -> Stats:
-        from isakit.machine.tesla.native import run
+    def run(launch: Launch, memory: DeviceMemory, max_instructions: int | None) -> Stats:
+        from isakit.machine.tesla.native.flow import NotCompiled
+        from isakit.machine.tesla.native.run import execute
 
         try:
             if eager or _worth_compiling(launch):
-                return run.execute(launch, memory, max_instructions, threads)
-        except run.NotCompiled:
+                return execute(launch, memory, max_instructions, threads, tier)
+        except NotCompiled:
             pass
         return reference(launch, memory, max_instructions)
 
-    return execute
+    return run

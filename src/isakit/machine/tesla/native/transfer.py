@@ -30,12 +30,12 @@ class Transfers:
     def _entry(self, depth: str) -> str:
         c, b = self.code, self.code.body
         offset = b(f"mul i64 {b(f'zext i32 {depth} to i64')}, {layout.ENTRY_BYTES}")
-        return b(f"getelementptr i8, ptr {c.state_pointer(c.state.stack)}, i64 {offset}")
+        return b(f"getelementptr i8, ptr {c.state_pointer(layout.STACK)}, i64 {offset}")
 
     def _no_quadon(self, step: Step, lanes: str = "-1") -> None:
         """Stop where `lanes` would transfer control while the topmost entry is that of a quadon."""
         c, b = self.code, self.code.body
-        if not c.flow.has_quadon:
+        if not c.quads:
             return
         depth = c.load32("depth")
         top = self._entry(b(f"call i32 @llvm.usub.sat.i32(i32 {depth}, i32 1)"))
@@ -50,7 +50,7 @@ class Transfers:
         c, b = self.code, self.code.body
         self._no_quadon(step)
         depth = c.load32("depth")
-        c.stop(step, b(f"icmp uge i32 {depth}, {c.facts.stack_entries}"))
+        c.stop(step, b(f"icmp uge i32 {depth}, {layout.STACK_ENTRIES}"))
         entry = self._entry(depth)
         b.do(f"store i32 {pc | kind << 24}, ptr {entry}")
         b.do(f"store i32 {mask}, ptr {b(f'getelementptr i8, ptr {entry}, i64 4')}")
@@ -75,9 +75,7 @@ class Transfers:
     def join(self, step: Step) -> None:
         """The `join` tail, before the instruction: pop until the join is complete or another path is found."""
         c, b = self.code, self.code.body
-        loop, some, branch, joined, resume, on = (
-            b.fresh(x) for x in ("join", "some", "isbranch", "joined", "resume", "complete")
-        )
+        loop, some, branch, joined, resume = (b.fresh(x) for x in ("join", "some", "isbranch", "joined", "resume"))
         b.do(f"br label %{loop}")
         b.label(loop)
         c.executed = 0
@@ -102,10 +100,13 @@ class Transfers:
         b.label(joined)
         c.store32(below, "depth")
         c.store32(self._live(mask), "mask")
-        after = c.load32("mask")
-        whole = b(f"icmp eq i32 {after}, -1")
+        self._joined(step)
+
+    def _joined(self, step: Step) -> None:
+        """Go on with the instruction; a join may change which version of the block that is."""
+        c, b = self.code, self.code.body
+        whole = b(f"icmp eq i32 {c.load32('mask')}, -1")
         b.do(f"br i1 {whole}, label %FJ{step.pc}{'' if c.full else 'm'}, label %MJ{step.pc}{'f' if c.full else ''}")
-        # A join may change which version of the block goes on: jump over to the other one.
         if c.full:
             b.label(f"MJ{step.pc}f")
             b.do(f"br label %MJ{step.pc}")
@@ -114,7 +115,6 @@ class Transfers:
             b.label(f"FJ{step.pc}m")
             b.do(f"br label %FJ{step.pc}")
             b.label(f"MJ{step.pc}")
-        _ = on
 
     # --- requests -------------------------------------------------------------------------------------------
     def perform(self, step: Step, request: Effect | None, low: ValueLowering, plan: Plan, executing: str) -> bool:
@@ -209,7 +209,7 @@ class Transfers:
     def _brk(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
         c, b = self.code, self.code.body
         depth = c.load32("depth")
-        where = c.state_pointer(c.state.stack)
+        where = c.state_pointer(layout.STACK)
         found = b(f"call i1 @has_entry(ptr {where}, i32 {depth}, i32 {int(Kind.BREAK)})")
         any_lane = b(f"icmp ne i32 {self._taken(executing)}, 0")
         c.stop(step, b(f"and i1 {any_lane}, {b(f'xor i1 {found}, true')}"))
@@ -285,7 +285,7 @@ class Transfers:
         c, b = self.code, self.code.body
         number = low.resize(low.value(plan.canonical(e.args[0])), 32).text
         count = low.resize(low.value(plan.canonical(e.args[1])), 32).text
-        c.stop(step, b(f"icmp uge i32 {number}, {c.facts.barriers}"))
+        c.stop(step, b(f"icmp uge i32 {number}, {c.slot('allowed_barriers', 'i32')}"))
         flags = int(bool(e.get("inc"))) | int(bool(e.get("wait"))) << 1
         waits = b(f"call i1 @bar(ptr %ctx, i32 {number}, i32 {count}, i32 {flags})")
         if not e.get("wait"):
@@ -294,13 +294,17 @@ class Transfers:
         held, on = b.fresh("held"), b.fresh("on")
         b.do(f"br i1 {waits}, label %{held}, label %{on}")
         b.label(held)
-        following = step.op.following
+        b.do(f"store i32 {number}, ptr {c.state_pointer(layout.BARRIER)}")
+        self._wait(step)
+        b.label(on)
+        c.stay(step.op.following)
+
+    def _wait(self, step: Step) -> None:
+        """Leave compiled code until the barrier opens."""
+        c, following = self.code, step.op.following
         live = c.flow.steps[following].live | c.flow.steps[following].reads
         c.save(str(following), live | self._parked())
-        b.do(f"store i32 {number}, ptr {c.state_pointer(layout.BARRIER)}")
         c.finish(layout.WAITING)
-        b.label(on)
-        c.stay(following)
 
     def _parked(self) -> set[tuple[str, int]]:
         """Registers that lanes waiting on the stack may still read."""
@@ -311,10 +315,10 @@ class Transfers:
         return out
 
     # --- blocks that all share ------------------------------------------------------------------------------
-    def shared_blocks(self) -> None:
-        """`unwind` finds someone to run when nobody is active; `dispatch` goes where the stack said."""
+    def unwinding(self, name: str = "unwind") -> None:
+        """The block `name` finds someone to run when nobody is active, and goes to `dispatch` or `finished`."""
         c, b = self.code, self.code.body
-        b.label("unwind")
+        b.label(name)
         empty = b(f"icmp eq i32 {c.load32('depth')}, 0")
         b.do(f"br i1 {empty}, label %finished, label %unwound")
         b.label("unwound")
@@ -333,14 +337,18 @@ class Transfers:
         c.store32(below, "depth")
         live = self._live(mask)
         c.store32(live, "mask")
-        b.do(f"br i1 {b(f'icmp eq i32 {live}, 0')}, label %unwind, label %dispatch")
+        b.do(f"br i1 {b(f'icmp eq i32 {live}, 0')}, label %{name}, label %dispatch")
         b.label("parked")  # the join instruction itself takes the entry off
         waiting = self._live(mask)
         c.store32(waiting, "mask")
         b.do(f"br i1 {b(f'icmp eq i32 {waiting}, 0')}, label %drop, label %dispatch")
         b.label("drop")
         c.store32(below, "depth")
-        b.do("br label %unwind")
+        b.do(f"br label %{name}")
+
+    def dispatching(self) -> None:
+        """`dispatch` goes where the stack said; `finished` ends the warp."""
+        c, b = self.code, self.code.body
         b.label("dispatch")
         used = b(f"icmp sge i64 {b('load i64, ptr %issued')}, {c.slot('remaining')}")
         b.do(f"br i1 {used}, label %elsewhere_spent, label %resumed, !prof !0")

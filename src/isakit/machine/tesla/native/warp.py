@@ -12,12 +12,14 @@ from typing import cast
 
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import EMBEDDED, PORTABLE, Body, Host, Module, Ref, ValueLowering
+from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.access import Access
-from isakit.machine.tesla.native.flow import Flow, Place, Step
-from isakit.machine.tesla.native.layout import SLOT, StateLayout
+from isakit.machine.tesla.native.flow import Flow, NotCompiled, Place, Step
+from isakit.machine.tesla.native.layout import SLOT
 from isakit.machine.tesla.native.transfer import Transfers
+from isakit.machine.tesla.spaces import LinearWindow
 from isakit.sem.trace import Effect
 from isakit.sem.value import Value
 
@@ -34,9 +36,6 @@ class Facts:
     windows: tuple[tuple[int, object], ...]
     banks: frozenset[int]
     has_local: bool
-    stack_entries: int
-    clock_step: int
-    barriers: int
 
     @classmethod
     def of(cls, launch: Launch) -> Facts:
@@ -47,9 +46,6 @@ class Facts:
             tuple(sorted(launch.windows.items())),
             frozenset(launch.constants),
             launch.local_limit > 0,
-            launch.choices.stack_entries,
-            launch.choices.clock_step,
-            launch.barriers,
         )
 
 
@@ -57,10 +53,19 @@ class WarpCode:
     """Generates `i32 @run_warp(ptr %ctx, ptr %ws)`, which returns a status of `layout`."""
 
     def __init__(self, flow: Flow, facts: Facts, host: Host) -> None:
-        self.flow, self.facts, self.host = flow, facts, host
-        self.module = Module(32)
+        self._begin(Module(32), host)
+        self.flow, self.facts, self.quads = flow, facts, flow.has_quadon
+        self.transfer = Transfers(self)
+        self._places = sorted(p for p in flow.places if p[0] != "r" or p[1] < facts.registers)
+
+    flow: Flow
+    facts: Facts
+    transfer: Transfers
+    quads = True
+
+    def _begin(self, module: Module, host: Host) -> None:
+        self.host, self.module = host, module
         self.body = Body(self.module)
-        self.state = StateLayout(facts.registers, facts.stack_entries)
         self.natives = EMBEDDED if host.embedded else PORTABLE
         self.full = False
         self.mask32 = "-1"
@@ -69,10 +74,9 @@ class WarpCode:
         self._scratch: list[str] = []
         self.block_sizes: dict[int, int] = {}
         self.executed = 0
+        self.sites = 0
         self.access = Access(self)
-        self.transfer = Transfers(self)
         self._stops: list[tuple[str, Step, int]] = []
-        self._places = sorted(p for p in flow.places if p[0] != "r" or p[1] < facts.registers)
 
     # --- small pieces ---------------------------------------------------------------------------------------
     def state_pointer(self, offset: int) -> str:
@@ -88,6 +92,30 @@ class WarpCode:
             f"  {key} = load {ty}, ptr {key}_p, !invariant.load !1",
         )
         return key
+
+    # --- memory spaces --------------------------------------------------------------------------------------
+    def bound(self, space: str) -> bool:
+        """Whether the launch has the space at all."""
+        if space == "l":
+            return self.facts.has_local
+        if space[0] == "c":
+            return int(space[1:]) in self.facts.banks
+        return space == "s" or int(space[1:]) in dict(self.facts.windows)
+
+    def window(self, space: str, address: Ref, low: ValueLowering) -> tuple[Ref | None, Ref | None]:
+        """(where a g[] space begins, lanes outside of it), None where there is nothing to add or to check."""
+        window = dict(self.facts.windows)[int(space[1:])]
+        if not isinstance(window, LinearWindow):
+            raise NotCompiled("a 2D window")
+        outside = None
+        if window.size < 1 << 32:
+            outside = low.op("icmp uge", address, low.constant(window.size, 32), 1)
+        return (low.constant(window.base, 32) if window.base else None), outside
+
+    def site(self) -> str:
+        """Where a global access remembers the address range it last hit."""
+        self.sites += 1
+        return self.body(f"getelementptr i8, ptr {self.slot('sites', 'ptr')}, i64 {8 * (self.sites - 1)}")
 
     def scratch(self, name: str, ty: str) -> None:
         """A variable for one use."""
@@ -139,7 +167,8 @@ class WarpCode:
             for k, pc in enumerate(leaders):
                 following = leaders[k + 1] if k + 1 < len(leaders) else None
                 self._block(version == "F", pc, following)
-        self.transfer.shared_blocks()
+        self.transfer.unwinding()
+        self.transfer.dispatching()
         for label, step, executed in self._stops:
             b.label(label)
             self._stop_here(step, executed)
@@ -385,7 +414,8 @@ class WarpCode:
         if v.op == "read":
             return self._read(step, low, v)
         if v.op == "half":
-            return self.access.halves[id(v.args[0])][v.attr]
+            half: Ref = self.access.halves[id(v.args[0])][v.attr]
+            return half
         if v.op == "machine":
             name, attrs = v.attr
             return cast(Ref, getattr(self, f"_machine_{name}")(step, low, v, **dict(attrs)))
@@ -432,7 +462,12 @@ class WarpCode:
             n = uniform_number(selector, step.word) & 3
             index = f"{V32} <" + ", ".join(f"i32 {(j & ~3) | n}" for j in range(32)) + ">"
             return Ref(b(f"shufflevector {vector} {value.text}, {vector} poison, {index}"), v.width)
-        wanted = low.op("and", low.splat(low.resize(low.value(selector), 32)), low.constant(3, 32))
+        return self._quad_of(low, v, low.splat(low.resize(low.value(selector), 32)))
+
+    def _quad_of(self, low: ValueLowering, v: Value, selector: Ref) -> Ref:
+        """The value of the lane of the quad that each lane selects."""
+        value, b, vector = low.splat(low.value(v.args[0])), self.body, self.module.vector(v.width)
+        wanted = low.op("and", selector, low.constant(3, 32))
         out: Ref | None = None
         for n in range(4):
             index = f"{V32} <" + ", ".join(f"i32 {(j & ~3) | n}" for j in range(32)) + ">"
@@ -449,11 +484,14 @@ class WarpCode:
             p = b(f"getelementptr {V32}, ptr {self.slot('physid', 'ptr')}, i64 {number}")
             return Ref(b(f"load {V32}, ptr {p}, align 4"), 32)
         if n == 1:
-            before = self.block_sizes[step.pc] - self.executed
-            counted = b("load i64, ptr %issued")
-            issued = b(f"sub i64 {counted}, {before}")
-            return Ref(b(f"trunc i64 {b(f'mul i64 {issued}, {self.facts.clock_step}')} to i32"), 32, True)
+            return Ref(b(f"trunc i64 {b(f'mul i64 {self._issued(step)}, {DEFAULT.clock_step}')} to i32"), 32, True)
         return low.constant(0x20 if n == 3 else 0, 32)
+
+    def _issued(self, step: Step) -> str:
+        """Instructions the warp has executed, as i64."""
+        before = self.block_sizes[step.pc] - self.executed
+        counted = self.body("load i64, ptr %issued")
+        return self.body(f"sub i64 {counted}, {before}")
 
 
 def _pieces(v: Value) -> list[Value]:

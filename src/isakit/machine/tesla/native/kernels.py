@@ -1,0 +1,179 @@
+"""Kernels ready to run: predecoded for the interpreter, compiled as a whole, or first the one and then the other."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from isakit.engine.llvm import Host, Loaded, cache_folder, host, object_code, write_atomically
+from isakit.machine.tesla.choices import DEFAULT
+from isakit.machine.tesla.code import Code
+from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.native import driver, layout
+from isakit.machine.tesla.native.flow import Flow, NotCompiled
+from isakit.machine.tesla.native.interp import METADATA, Program, fingerprint
+from isakit.machine.tesla.native.warp import Facts, WarpCode
+from isakit.machine.tesla.spaces import LinearWindow
+
+Run = Callable[[int, int, int, int], int]
+"""(context, first block, block after the last, whether the first starts afresh) -> result of `driver`."""
+
+COMPILE_SECONDS = 0.003
+"""What compiling costs per instruction; a kernel interpreted for longer than its compilation takes gets compiled."""
+
+
+@dataclass(frozen=True)
+class Executable:
+    """One way to run the blocks of a kernel."""
+
+    run: Run
+    sites: int
+    keep: object
+
+
+def _entry(loaded: Loaded) -> Run:
+    return loaded.function("enter", ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32)
+
+
+def generate(flow: Flow, facts: Facts, target: Host) -> tuple[str, int]:
+    """The IR of a whole kernel and the number of global access sites."""
+    code = WarpCode(flow, facts, target)
+    text = code.generate()
+    return text + driver.support() + driver.driver() + driver.entry(target) + METADATA, code.sites
+
+
+class Kernel:
+    """A kernel with the facts of its launches.
+
+    `tier` is `interp`, `jit` or `auto`: interpreted until it has run for as long as compiling takes, which then happens
+    in the background.
+    """
+
+    def __init__(self, code: Code, entry: int, facts: Facts, target: Host, tier: str) -> None:
+        self.facts, self.target, self.tier = facts, target, tier
+        self.flow = flow_of(code, entry)
+        self.state_bytes = layout.state_bytes(facts.registers)
+        self.program: Program | None = None
+        self.compiled: Executable | None = None
+        self._interpreted: Executable | None = None
+        self._seconds = 0.0
+        self._started = False
+        self._lock = threading.Lock()
+        self._file = self._cached_file(code, entry)
+        if tier == "jit":
+            self.compiled = self._compile()
+        elif tier == "auto":
+            self.compiled = self._from_disk()
+        if self.compiled is None:
+            self.program = Program(code, self.flow, target)
+            self._interpreted = Executable(_entry(self.program.library.main), self.program.sites, self.program)
+
+    @property
+    def sites(self) -> int:
+        """Places in which a thread remembers address ranges; enough for every tier."""
+        places = sum(len(s.trace.of_kind("load", "store", "atomic")) for s in self.flow.steps.values() if s.trace)
+        return max(2 * places, *(x.sites for x in (self.compiled, self._interpreted) if x is not None))
+
+    def choose(self) -> Executable:
+        """How to run the next blocks."""
+        chosen = self.compiled or self._interpreted
+        assert chosen is not None
+        return chosen
+
+    def spent(self, how: Executable, seconds: float) -> None:
+        """Blocks have run: a kernel that was interpreted for long gets compiled in the background."""
+        if self.tier != "auto" or how is not self._interpreted:
+            return
+        with self._lock:
+            self._seconds += seconds
+            if self._started or self._seconds < COMPILE_SECONDS * len(self.flow.steps):
+                return
+            self._started = True
+        threading.Thread(target=self._compile_later, name="isakit-compile", daemon=True).start()
+
+    def _compile_later(self) -> None:
+        with suppress(NotCompiled):  # the interpreter does it
+            self.compiled = self._compile()
+
+    # --- compiled kernels -----------------------------------------------------------------------------------
+    def _cached_file(self, code: Code, entry: int) -> Any:
+        folder = cache_folder()
+        if folder is None:
+            return None
+        f = self.facts
+        key = "\0".join(
+            [
+                fingerprint(),
+                self.target.key,
+                code.decoder.view.variant.name,
+                f"{code.address} {entry} {f.registers} {sorted(f.flags)} {f.windows} {sorted(f.banks)} {f.has_local}",
+                code.units.__repr__(),
+            ]
+        )
+        return folder / "kernels" / f"{hashlib.sha256(key.encode()).hexdigest()}.o"
+
+    def _from_disk(self) -> Executable | None:
+        try:
+            data = self._file.read_bytes() if self._file is not None else None
+        except OSError:
+            return None
+        return None if data is None else self._load(data)
+
+    def _load(self, data: bytes) -> Executable:
+        loaded = Loaded(data[8:], self.target)
+        return Executable(_entry(loaded), int.from_bytes(data[:8], "little"), loaded)
+
+    def _compile(self) -> Executable:
+        found = self._from_disk()
+        if found is not None:
+            return found
+        ir, sites = generate(self.flow, self.facts, self.target)
+        data = sites.to_bytes(8, "little") + object_code(ir, self.target, keep=False)
+        if self._file is not None:
+            write_atomically(self._file, data)
+        return self._load(data)
+
+
+def supported(launch: Launch) -> str | None:
+    """Why the launch needs the reference engine, or None."""
+    if launch.choices != DEFAULT:
+        return "answers to open questions differ from the defaults"
+    if any(not isinstance(w, LinearWindow) for w in launch.windows.values()):
+        return "a 2D window of global memory"
+    if any(w.base + w.size > 1 << 32 for w in launch.windows.values() if isinstance(w, LinearWindow)):
+        return "a window beyond the address space"
+    return None
+
+
+@lru_cache(maxsize=256)
+def flow_of(code: Code, entry: int) -> Flow:
+    """The control flow of a kernel. Raises NotCompiled."""
+    return Flow(code, entry)
+
+
+def has_loops(launch: Launch) -> bool:
+    """Whether the kernel jumps back somewhere. Raises NotCompiled."""
+    return any(n <= s.pc for s in flow_of(launch.code, launch.entry).steps.values() for n in s.successors)
+
+
+@lru_cache(maxsize=256)
+def _kernel(code: Code, entry: int, facts: Facts, target: Host, tier: str) -> Kernel:
+    return Kernel(code, entry, facts, target, tier)
+
+
+_lock = threading.Lock()
+
+
+def kernel_of(launch: Launch, tier: str = "auto", portable: bool = False) -> Kernel:
+    """The kernel of a launch, made once. Raises NotCompiled."""
+    reason = supported(launch)
+    if reason is not None:
+        raise NotCompiled(reason)
+    with _lock:
+        return _kernel(launch.code, launch.entry, Facts.of(launch), host(portable), tier)
