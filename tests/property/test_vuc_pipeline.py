@@ -84,7 +84,7 @@ def compare(variant: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("variant", ["vp2", "vp3", "vp4"])
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", [*range(40), 54, 5050])
 def test_same_as_the_slow_pipeline(variant: str, seed: int) -> None:
     compare(variant, seed)
 

@@ -291,10 +291,11 @@ class Core:
             guard = op.guard
             executes = guard < 0 or p[guard]
             if executes:
-                if op.predicates and self._shows_predicates:
-                    self._predicates_before = self.cycle, p[:]
+                before = p[:] if op.predicates and self._shows_predicates else None
                 for name, args, attrs in op.run(view, None, none):
                     getattr(self.units, f"do_{name}")(args, attrs)
+                if before is not None:
+                    self._predicates_before = self.cycle, before
             if self.target < 0:  # the main slot's branch wins
                 self.target = self._relative_target(pc, relative) if taken else (npc + 1) & MASK
             self.cycle += 1
