@@ -10,7 +10,7 @@ from isakit.codec.syntax import syntax_line
 from isakit.codec.tokens import Stream, Token
 from isakit.spec.fields import Bits
 from isakit.spec.isa import View
-from isakit.spec.parts import needed_words
+from isakit.spec.parts import Choice, Illegal, Part, needed_words
 from isakit.spec.record import Form
 
 _MOST = 8
@@ -124,7 +124,7 @@ class Encoder:
         if not forms:
             return self._unknown_name(tokens)
         nearest: list[tuple[int, list[str], Form]] = []
-        conflicts: list[tuple[int, str]] = []
+        conflicts: list[Conflict] = []
         illegal: list[str] = []
         for form in forms:
             stream = Stream(tokens, symbol, address)
@@ -142,8 +142,9 @@ class Encoder:
                 return Miss(0, f"{self._where()} does not have this form of `{name}`", (f"it needs {_needs(form)}",))
         if conflicts:
             # The reading that got furthest is the one that was meant.
-            reasons = list(dict.fromkeys(text for _, text in sorted(conflicts, key=lambda c: -c[0])))
-            return Miss(0, reasons[0], tuple(reasons[1:4]))
+            best = max(conflicts, key=lambda c: c.item)
+            alike = [c for c in conflicts if c.message == best.message]
+            return Miss(best.token, best.message, tuple(dict.fromkeys(n for c in alike for n in c.notes))[:4])
         at = max(n[0] for n in nearest)
         nearest = [n for n in nearest if n[0] == at]
         expected = list(dict.fromkeys(e for n in nearest for text in n[1] for e in text.split(" | ") if e))
@@ -195,13 +196,27 @@ def wanted(form: Form) -> list[frozenset[str]]:
     return sorted({s for s in sets if s is not None}, key=len)
 
 
-def match(form: Form, stream: Stream, conflicts: list[tuple[int, str]] | None = None) -> Iterator[Bits]:
+@dataclass(frozen=True)
+class Conflict:
+    """An operand that read well by itself, but wants bits that something else has set to other values."""
+
+    item: int
+    token: int
+    message: str
+    notes: tuple[str, ...]
+
+
+Trail = tuple[tuple[str, int, int, Bits], ...]
+"""What was read so far: part, first token, token behind, bits."""
+
+
+def match(form: Form, stream: Stream, conflicts: list[Conflict] | None = None) -> Iterator[Bits]:
     """All readings of the stream as `form`, as the bits they determine together with the fixed ones."""
-    yield from _match(form, stream, 0, 0, form.fixed, conflicts)
+    yield from _match(form, stream, 0, 0, form.fixed, conflicts, ())
 
 
 def _match(
-    form: Form, s: Stream, item: int, k: int, so_far: Bits, conflicts: list[tuple[int, str]] | None
+    form: Form, s: Stream, item: int, k: int, so_far: Bits, conflicts: list[Conflict] | None, trail: Trail
 ) -> Iterator[Bits]:
     if item == len(form.syntax):
         if k == len(s):
@@ -212,25 +227,47 @@ def _match(
     name = form.syntax[item]
     if name[0] != "{":
         if s.text(k) == name:
-            yield from _match(form, s, item + 1, k + 1, so_far, conflicts)
+            yield from _match(form, s, item + 1, k + 1, so_far, conflicts, trail)
         else:
             s.fail(k, f"`{name}`")
         return
-    for n, b in form.parts[name[1:-1]].parse(s, k):
+    part = form.parts[name[1:-1]]
+    for n, b in part.parse(s, k):
         both = so_far.join(b)
         if both is not None:
-            yield from _match(form, s, item + 1, n, both, conflicts)
-        elif conflicts is not None:
-            shared = (so_far.value ^ b.value) & so_far.mask & b.mask
-            conflicts.append((item, _conflict(form, name[1:-1], shared)))
+            more = trail if conflicts is None else (*trail, (name[1:-1], k, n, b))
+            yield from _match(form, s, item + 1, n, both, conflicts, more)
+        elif conflicts is not None and n > k:
+            conflicts.append(_conflict(form, s, (item, k, n), so_far, b, trail))
 
 
-def _conflict(form: Form, name: str, shared: int) -> str:
+def _conflict(form: Form, s: Stream, where: tuple[int, int, int], so_far: Bits, b: Bits, trail: Trail) -> Conflict:
+    item, k, n = where
+    name = form.syntax[item][1:-1]
+    shared = (so_far.value ^ b.value) & so_far.mask & b.mask
+    text = _words(s, k, n)
+    note = f"both are in the bits {shared:#x} of the {form.layout.name} form"
     if name in form.sharing:
-        return form.sharing[name]
-    others = [n for n, p in form.parts.items() if n != name and p.possible() & shared]
-    what = f"`{'`, `'.join(others)}`" if others else "the opcode"
-    return (
-        f"operand `{name}` shares bits {shared:#x} with {what} in the {form.layout.name} form; "
-        "they want different values"
-    )
+        return Conflict(item, k, form.sharing[name], ())
+    accepted = _still_possible(form.parts[name], so_far)
+    notes = (f"accepted here: {accepted}", note) if accepted else (note,)
+    for _, k2, n2, other in trail:
+        if n2 > k2 and other.mask & shared:
+            return Conflict(item, k, f"`{text}` does not go with `{_words(s, k2, n2)}`", notes)
+    return Conflict(item, k, f"`{text}` cannot stand in this form of the instruction", notes)
+
+
+def _words(s: Stream, k: int, n: int) -> str:
+    return " ".join(s.text(j) for j in range(k, n)).replace(" [ ", "[").replace(" ]", "]")
+
+
+def _still_possible(part: Part, so_far: Bits) -> str:
+    """What a part accepts once some bits are decided."""
+    if not isinstance(part, Choice):
+        return ""
+    texts = [
+        _still_possible(a.part, so_far) or a.part.accepts()
+        for a in part.alternatives
+        if so_far.join(a.when) is not None and not isinstance(a.part, Illegal)
+    ]
+    return " | ".join(dict.fromkeys(t for t in texts if t and t != "nothing"))
