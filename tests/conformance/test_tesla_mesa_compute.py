@@ -5,13 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import shared_dir
 
+from conftest import ROOT, shared_dir
 from isakit.runtime import Device
 
 CHIPS = {"50": "g80", "84": "g84", "a0": "gt200", "a3": "gt215"}
@@ -19,11 +18,15 @@ UNORDERED = {"comp_a_atomxchg"}
 """Kernels that store what an exchange returned: which lane sees which value depends on the order of lanes."""
 
 
+SAMPLE = ROOT / "tests/vectors/tesla/compute.jsonl"
+
+
 @cache
 def records() -> list[dict[str, Any]]:
+    """All records, or the sample in this repository where there is no conformance data."""
     folder = shared_dir()
     if folder is None:
-        return []
+        return [json.loads(line) for line in SAMPLE.read_text().splitlines()]
     with gzip.open(folder / "corpus/tesla/mesa/compute.jsonl.gz", "rt") as f:
         return [json.loads(line) for line in f]
 
@@ -64,7 +67,7 @@ def close(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
     return near | (got == expected) | (np.isnan(a) & np.isnan(b))
 
 
-@pytest.mark.parametrize(("record", "chip"), cases() or [pytest.param(None, "", marks=pytest.mark.skip("no data"))])
+@pytest.mark.parametrize(("record", "chip"), cases())
 def test_buffers_after_the_launch(record: dict[str, Any], chip: str) -> None:
     for got, text in zip(run(record, chip), record["buf_out"], strict=True):
         expected = unhex(text)
