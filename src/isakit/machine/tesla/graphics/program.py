@@ -12,6 +12,9 @@ from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.code import Code, needed_registers
 from isakit.machine.tesla.graphics.stage import Stage, StageMachine, StageState
 from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.texture.choices import DEFAULT_TEXTURING, TextureChoices
+from isakit.machine.tesla.texture.sampler import Sampler
+from isakit.machine.tesla.texture.texture import Texture
 
 Kind = Literal["vertex", "geometry", "fragment"]
 
@@ -52,7 +55,13 @@ class StageProgram:
         self.local_bytes, self.choices, self.flags = local_bytes, choices, flags
         self.constants = dict(constants or {})
 
-    def machine(self, stage: Stage) -> StageMachine:
+    def machine(
+        self,
+        stage: Stage,
+        textures: Mapping[int, Texture] | None = None,
+        samplers: Mapping[int, Sampler] | None = None,
+        texturing: TextureChoices = DEFAULT_TEXTURING,
+    ) -> StageMachine:
         """A machine at the first instruction."""
         launch = Launch(
             self.code,
@@ -62,6 +71,9 @@ class StageProgram:
             local_bytes=self.local_bytes,
             constants=self.constants,
             windows={},
+            textures=textures or {},
+            samplers=samplers or {},
+            texturing=texturing,
             flags=self.flags,
             choices=self.choices,
             limits=False,
