@@ -195,3 +195,120 @@ def test_operation_and_operands_agree(rows):
             differences[f"{word:016x} {program} {problem} | {i.text} | {text}"] += 1
     assert compared > 3400
     assert not differences, "\n".join([f"{len(differences)} of {compared}", *list(differences)[:25]])
+
+
+# --- dual issue, packs and tests -------------------------------------------------------------------------------------
+def compared(ours: list[str], theirs: str, scalar: bool = False, dot: bool = False) -> str | None:
+    """Operands of one operation, both as texts."""
+    a, b = our_operands(ours), their_operands(theirs)
+    if len(a) != len(b):
+        return f"operand count {a} {b}"
+    channels = ["xyzw".index(c) for c in a[0][3] if c in "xyzw"] or [0]
+    for k, (x, y) in enumerate(zip(a, b, strict=True)):
+        if not same_register(x[0], y[0]):
+            return f"register {x} {y}"
+        if k and (x[1], x[2]) != (y[1], y[2]):
+            return f"modifiers {x} {y}"
+        if k == 0:
+            if x[3] and y[3] and x[3] != y[3]:
+                return f"mask {x} {y}"
+        elif x[3] and y[3]:
+            # Channel w of a swizzle with three letters reads x, as the other decoder has it.
+            full = x[3] if len(x[3]) != 3 or dot else x[3] + "x"
+            mine = full if dot else picked(full, [0] if scalar else channels)
+            theirs_ = y[3]
+            if mine[: len(theirs_)] != theirs_[: len(mine)]:
+                return f"swizzle {x} {y}"
+    return None
+
+
+def test_dual_issue_agrees(rows):
+    count = 0
+    problems = []
+    for word, program, text in rows:
+        i = decoder(usse, "sgx543", program).one(word, 1)
+        if i.record.name != "dual":
+            continue
+        count += 1
+        ours = re.sub(r" (skipinv|\{0x[0-9a-f]+\})", "", i.plain_text)
+        ours = re.sub(r"^(!?p0 )?dual[34]\.f\d\d ", "", re.sub(r" cfg\d", "", ours)).split(" + ")
+        theirs = re.sub(r"^!?p0 ", "", text).split(" + ")
+        assert len(ours) == len(theirs) == 2
+        for mine, other in zip(ours, theirs, strict=True):
+            name, _, operands = other.partition(" ")
+            words = mine.split()
+            if words[0] != name.lower():
+                problems.append(f"{i.text} | {text} | {name}")
+                continue
+            problem = compared(words[1:], operands, name[0] == "F", name in ("VDP", "VSSQ"))
+            if problem:
+                problems.append(f"{word:016x} {i.text} | {text} | {problem}")
+    assert count > 150
+    assert not problems, "\n".join([str(len(problems)), *problems[:20]])
+
+
+def test_packs_agree(rows):
+    problems, count = [], 0
+    for word, program, text in rows:
+        i = decoder(usse, "sgx543", program).one(word, 1)
+        if i.record.name != "vpck":
+            continue
+        count += 1
+        m = re.match(r"(?:!?p\d )?VPCK(\w\d+)(\w\d+) (\S+) \(?(\S+?)(?: (\S+?))?\)? \[(no)?scale\]", text)
+        if "[" in text:
+            continue
+        assert m, text
+        words = re.sub(r"^!?p\d ", "", i.plain_text).split()
+        name, dst, src = words[:3]
+        scale = "scale" in words
+        if name != f"vpck.{m[1].lower()}.{m[2].lower()}" or scale != (m[6] is None):
+            problems.append(f"{word:016x} {i.text} | {text}")
+            continue
+        theirs = m[3].replace("-", "")
+        letters, their_letters = src.partition(".")[2], m[4].partition(".")[2].replace("-", "").lower()
+        mask = theirs.partition(".")[2]
+        ours = src.partition(".")[0].partition("@")[0]
+        if (
+            dst.replace("@r", "").partition("@")[0].partition(".")[0] != theirs.partition(".")[0]
+            or dst.partition(".")[2] != mask
+        ):
+            problems.append(f"{word:016x} dst {i.text} | {text}")
+        if not same_register(ours, m[4].partition(".")[0]):
+            problems.append(f"{word:016x} src {i.text} | {text}")
+        floats = m[1][0] in "FC" and m[2][0] in "FC"
+        if floats and picked(letters, ["xyzw".index(c) for c in mask]) != their_letters:
+            problems.append(f"{word:016x} swizzle {i.text} | {text}")
+    assert count > 350
+    assert not problems, "\n".join([str(len(problems)), *problems[:20]])
+
+
+def test_tests_agree(rows):
+    problems, count = [], 0
+    relations = {"equal": "eq", "equalzero": "eq", "eqzero": "eq", "nezero": "ne", "ltzero": "lt", "lezero": "le",
+                 "gtzero": "gt", "gezero": "ge"}  # fmt: skip
+    for word, program, text in rows:
+        i = decoder(usse, "sgx543", program).one(word, 1)
+        if i.record.name not in ("vtst", "vtst_fp8") or ("CMP" not in text and "VADD" not in text):
+            continue
+        count += 1
+        m = re.match(r"(!?p\d )?(CMP|VADD)\.(\w+)\.(\w+) (p\d) (\S+) (\S+)$", text)
+        assert m, text
+        words = re.sub(r"^!?p\d ", "", i.plain_text).split()
+        _, op, ty = words[0].split(".")
+        relation = relations.get(m[3], m[3])
+        channel = words[2][3:]
+        their_type = m[4].replace("i32", "s32")
+        ours_type = {"fp8": "u8", "s32": "s32", "u32": "u32"}.get(ty, ty)
+        if (op == "sub") != (m[2] == "CMP") or words[1] != relation or words[2][:2] != m[5]:
+            problems.append(f"{word:016x} {i.text} | {text}")
+        elif ours_type != their_type and {ours_type, their_type} != {"u32", "s32"}:
+            problems.append(f"{word:016x} type {i.text} | {text}")
+        else:
+            operands = [t for t in words[3:] if t not in ("skipinv", "nosched", "once", "sync")][-2:]
+            for mine, other in zip(operands, (m[6], m[7]), strict=True):
+                x, y = our_operands([mine])[0], their_operands(other)[0]
+                letter = x[3][0] if x[3] == "xxxx" else channel
+                if not same_register(x[0], y[0]) or (x[1], x[2]) != (y[1], y[2]) or (y[3] and y[3] != letter):
+                    problems.append(f"{word:016x} {x} {y} {i.text} | {text}")
+    assert count > 140
+    assert not problems, "\n".join([str(len(problems)), *problems[:20]])

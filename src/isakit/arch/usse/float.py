@@ -171,7 +171,7 @@ def _vmad() -> list[Form]:
 def vmad(name, dst, src0, src1, src2):
     """Multiply and add with internal registers: DST = SRC0 * SRC1 + SRC2 in each channel of the mask.
 
-    The 3-channel form reads swizzles of three channels; channel w repeats their last letter.
+    The 3-channel form has swizzles of three channels; channel w reads x.
     """
     dst.write({k: fp.mad(src0.channel(k), src1.channel(k), src2.channel(k)) for k in dst.written})
 

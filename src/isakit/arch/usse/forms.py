@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +22,22 @@ from isakit.arch.usse.operands import (
 )
 from isakit.arch.usse.swizzles import Mask, Swizzle
 from isakit.arch.usse.usse import SEED, SGX543
-from isakit.spec import Enum, Field, Flag, Form, Part, Refusal, bits, make_form, where
+from isakit.spec import (
+    Bits,
+    Enum,
+    Field,
+    Flag,
+    Form,
+    Match,
+    Part,
+    Refusal,
+    Row,
+    TokenStream,
+    bits,
+    make_form,
+    where,
+)
+from isakit.spec.parts import Binder
 
 UNDESCRIBED, UNEXPLORED = "UNDESCRIBED", "UNEXPLORED"
 """Decode errors of the variant `seed`: bits whose meaning the page does not give; groups it did not look at."""
@@ -57,6 +72,83 @@ class PredicatePart(Enum):
     def registers(self, word: int) -> list[str]:
         name = self.text(word).lstrip("!").partition(".")[0]
         return [name] if name and name != ANY else []
+
+
+@dataclass(frozen=True)
+class Mnemonic(Part):
+    """A mnemonic that may also be written as the early page has it."""
+
+    name: str
+    aliases: tuple[str, ...]
+
+    @property
+    def mnemonics(self) -> list[str]:
+        """All spellings, the canonical one first."""
+        return [self.name, *self.aliases]
+
+    def text(self, word: int) -> str:
+        return self.name
+
+    def claimed(self, word: int) -> int:
+        return 0
+
+    def possible(self) -> int:
+        return 0
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        if s.text(k) in (self.name, *self.aliases):
+            yield k + 1, Bits()
+        else:
+            s.fail(k, self.accepts())
+
+    def bind(self, word: int, b: Binder) -> str:
+        return self.name
+
+    def rows(self, word: int) -> list[Row]:
+        return []
+
+    def accepts(self) -> str:
+        return f"`{self.name}`"
+
+
+_EARLY = {
+    "vmad2": "mad",
+    "vmad3": "mad",
+    "vmad4": "mad",
+    "vdp3": "dot",
+    "vdp4": "dot",
+    "vmul": "mul",
+    "vmov": "mov",
+    "vpck": "pack",
+    "vrcp": "rcp",
+    "vrsq": "rsq",
+    "vlog": "log",
+    "vexp": "exp",
+    "vmovc": "cmov",
+    "vmovcu8": "cmov8",
+}
+
+
+def early_name(name: str) -> str | None:
+    """What the early page calls an operation, None where it does not know it."""
+    stem, _, rest = name.partition(".")
+    if stem not in _EARLY:
+        return None
+    if stem.startswith("vmovc"):
+        condition, _, rest = rest.partition(".")
+        if condition not in ("eq", "lt"):
+            return None
+        rest = f"{condition}zero.{rest}"
+    return f"{_EARLY[stem]}.{rest.replace('c10', 'fx10')}"
+
+
+def _named(name: str | Part) -> str | Part:
+    """A mnemonic with the early spelling as an alias."""
+    if isinstance(name, Enum):
+        early = {e: v for v, n in name.names.items() if (e := early_name(n)) is not None}
+        return replace(name, aliases={**early, **name.aliases})
+    early = early_name(name) if isinstance(name, str) else None
+    return Mnemonic(name, (early,)) if isinstance(name, str) and early else name
 
 
 def predicate(field: Field, table: str) -> PredicatePart:
@@ -100,6 +192,8 @@ def form(
             tail += f" {{{name}}}"
     if not lacking:
         lacking = UNEXPLORED if opcode >= FIRST_UNEXPLORED else UNDESCRIBED
+    if "name" in parts:
+        parts["name"] = _named(parts["name"])
     return make_form(
         WORD,
         ("{pred} " if table else "") + syntax + tail,

@@ -142,7 +142,7 @@ class Source:
 
     def channel(self, k: int) -> Value:
         """What channel `k` of the operation gets, as an f32 value."""
-        letter = self.swizzle[min(k, len(self.swizzle) - 1)] if self.swizzle else "xyzw"[k]
+        letter = "xyzw"[k] if self.swizzle is None else self.swizzle[k] if k < len(self.swizzle) else "x"
         if letter in CONSTANT_CHANNELS:
             return self.modified(const(CONSTANT_CHANNELS[letter], 32))
         return self.modified(self.at.component("xyzw".index(letter), self.ty))

@@ -167,3 +167,19 @@ def test_records_are_shared(seed):
     whole = isakit.isa("usse")
     word = 0x08A40186A0040081
     assert seed.disassemble([word])[0].record is whole.disassemble([word])[0].record
+
+
+def test_early_spellings_assemble():
+    isa = isakit.isa("usse")
+    for early, name in (
+        ("mad.f32 r0.x pa0.xxxx r2.xxxx r4.xxxx", "vmad2.f32"),
+        ("mul.f16 r0.xyzw pa0.xyzw pa2.xyzw", "vmul.f16"),
+        ("dot.f32 r0.x pa0.xyzw i0.xyzw", "vdp4.f32"),
+        ("rsq.f32.fx10 r0.x pa0.x", "vrsq.f32.c10"),
+        ("mov.i32 r0 pa0", "vmov.i32"),
+        ("cmov.ltzero.f32 r0.x pa0 r2.xxxx r4.xxxx", "vmovc.lt.f32"),
+        ("pack.u8.f16 r0.x pa0.xyzw scale", "vpck.u8.f16"),
+    ):
+        i = isa.assemble(early)[0]
+        assert i.mnemonic == name
+        assert isa.assemble(i.text).words == [i.word]

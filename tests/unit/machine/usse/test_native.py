@@ -39,7 +39,8 @@ CASES = [
     (ieee_convert, {"source": "f32", "to": "f16"}, 1), (ieee_div, {}, 2), (ieee_min, {}, 2), (ieee_max, {}, 2),
     (ieee_compare, {}, 2), *[(ieee_round, {"rounding": m}, 1) for m in ("rn", "rm", "rp", "rz")], (rsqrt_f32, {}, 1),
     *[(float_to_ratio, {"source": "f32", "maximum": m, "low": low, "high": high, "width": 32}, 1)
-      for m, low, high in ((255, 0, 255), (127, -127, 127), (65535, 0, 65535), (32767, -32767, 32767), (255, -510, 510))],
+      for m, low, high in ((255, 0, 255), (127, -127, 127), (65535, 0, 65535), (32767, -32767, 32767),
+                           (255, -510, 510))],
 ]  # fmt: skip
 
 
@@ -74,7 +75,7 @@ def test_fractions_of_integers(source, width, maximum, low):
 
 
 def test_reciprocal_roots_of_every_significand():
-    """Rounding twice is harmless for every f32: the result depends on the significand and the parity of the exponent."""
+    """Rounding twice is harmless: the result depends on the significand and the parity of the exponent."""
     fast, slow = both(rsqrt_f32, {}, (32,))
     # A slice of each binade here; the whole of both took 20 seconds and was equal.
     for start in (0x3F800000, 0x3FFF0000, 0x40000000, 0x407F0000, 0x3FB50000):
