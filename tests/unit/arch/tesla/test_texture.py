@@ -32,10 +32,13 @@ class TextureUnit:
             return np.arange(LANES) % 2 == 0
         if name == "interp":
             return np.full(LANES, 0x40000000, np.uint32)
+        if name == "texel":
+            return np.asarray(args[0], np.uint32) + np.uint32(10_000 * attrs["component"])
+        assert name == "tex"
         total = np.zeros(LANES, np.uint32)
         for a in args:
             total = total + np.asarray(a, np.uint32)
-        return total + np.uint32(10_000 * attrs["component"])
+        return total
 
 
 def execute(text: str, variant: str = "gt200", program: str = "compute") -> tuple[TextureUnit, list[Any]]:
@@ -54,8 +57,9 @@ def test_enabled_components_are_packed() -> None:
     assert (after[4] == first).all()
     assert (after[5] == first + 20_000).all(), "the third component is in the second register"
     assert (np.delete(after, [4, 5], 0) == np.delete(before, [4, 5], 0)).all()
-    assert {a["component"] for _, a in state.asked} == {0, 2}
-    assert all((a["op"], a["live"], a["deriv"], a["cube"]) == ("texauto", True, True, False) for _, a in state.asked)
+    assert {a["component"] for name, a in state.asked if name == "texel"} == {0, 2}
+    (query,) = [a for name, a in state.asked if name == "tex"]
+    assert (query["op"], query["quads"], query["cube"], query["mask"]) == ("texauto", True, False, 0b0101)
 
 
 def test_only_visible_fragments_get_results_of_live_queries() -> None:
@@ -144,10 +148,22 @@ def test_group_f5_does_nothing() -> None:
     assert (state.files["r"] == TextureUnit().files["r"]).all()
 
 
-def test_a_compute_machine_names_what_it_cannot_do() -> None:
+def test_derivatives_need_quads() -> None:
+    """Outside fragment programs only `deriv` looks at the neighbours."""
+    for text, program, quads in (
+        ("texauto all $r0:#:#:# $t0 $s0 $r0 0x0 0x0 0x0", "compute", False),
+        ("texauto all deriv $r0:#:#:# $t0 $s0 $r0 0x0 0x0 0x0", "compute", True),
+        ("texauto all $r0:#:#:# $t0 $s0 $r0 0x0 0x0 0x0", "fragment", True),
+    ):
+        state, _ = execute("long " + text, program=program)
+        assert state.asked[0][1]["quads"] == quads
+
+
+def test_a_texture_nobody_bound() -> None:
     device = isakit.Device("gt200", engine="reference")
     program = isakit.isa("tesla", "gt200").assemble(
         "long texfetch all $r0:#:#:# $t0 $s0 $r0 0x0 0x0 0x0\nexit (never) nop"
     )
-    with pytest.raises(isakit.NotModelled, match="texfetch"):
+    with pytest.raises(isakit.MachineFault) as caught:
         device.load(program, registers=8)["main"][1, 32]()
+    assert caught.value.kind == "UNBOUND_TEXTURE"
