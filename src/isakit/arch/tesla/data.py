@@ -161,7 +161,7 @@ ADST = Reg(
 def shl_to_a(name, adst, src1, count):
     """Set an address register to the low 16 bits of a source shifted left.
 
-    Writes to $a0, $a5 and $a6 have no effect.
+    A write to $a0 has no effect; writing $a5 or $a6 is unknown and faults unless the machine is told to ignore it.
     """
     adst.write((src1.read() << count).trunc(16))
 
