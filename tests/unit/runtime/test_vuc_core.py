@@ -28,6 +28,18 @@ def test_loading_text_programs_and_words() -> None:
         assert core.data[1] == 42
 
 
+def test_loading_a_firmware_file_with_its_data_part() -> None:
+    from isakit.formats import read_vuc
+    from isakit.modules import module
+
+    image = program().to_bytes() + bytes.fromhex("290001007700")
+    core = Core("vp3")
+    core.load(module(read_vuc(image, "vp3", data_size=6)))
+    assert core.data[:3] == [41, 1, 0x77]
+    core.run(stop_spinning=True)
+    assert core.data[1] == 42
+
+
 def test_loading_errors() -> None:
     core = Core("vp3")
     with pytest.raises(AsmError):

@@ -26,6 +26,7 @@ class Options:
 
     Memory: `out_of_range` addresses wrap to the size of their space, or fault. `signed_weights` sign-extends PWT[].
     `vp_words` says which VP[] addresses take 16 bits. `rpi_list_stride` cells lie between the RPI tables of the lists.
+    `first_read_looks_up`: the first mbiread after a reset sets $rpil0 and $rpil1 too (an early note says it does not).
     `b6` gives the values loads of B6[] return; other addresses and all of B7[] read 0.
 
     Registers: `writable` are special registers whose R/W column is in doubt and that take writes. `intra_ref` is the
@@ -50,6 +51,7 @@ class Options:
     signed_weights: bool = False
     vp_words: Literal["even", "all", "none"] = "even"
     rpi_list_stride: int = 32
+    first_read_looks_up: bool = True
     b6: dict[int, int] = field(default_factory=lambda: {0: 2})
     writable: frozenset[str] = frozenset({"mbpart", "mbtype", "rpil0", "rpil1", "icnt"})
     intra_ref: int = 0

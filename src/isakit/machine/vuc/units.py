@@ -28,6 +28,7 @@ class Units:
     def __init__(self, core: Core) -> None:
         self.core = core
         self._running: dict[str, list[Entry]] = {}
+        self._read_before = False
 
     def do_branch(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
         self.core.target = args[0]
@@ -92,8 +93,14 @@ class Units:
         if self.mpeg:
             self.core.mb = from_mpeg2(head)
         else:
-            self.core.mb = from_h264(head, self.core.parm >> 9 & 3, self.core.options.intra_ref)
-            self._look_up_pictures()
+            before, core = self.core.mb, self.core
+            core.mb = from_h264(head, core.parm >> 9 & 3, core.options.intra_ref)
+            core.mb.qpc = before.qpc  # the chroma quantisers are outputs only
+            if core.options.first_read_looks_up or self._read_before:
+                self._look_up_pictures()
+            else:
+                core.mb.rpis = before.rpis
+        self._read_before = True
 
     def _look_up_pictures(self) -> None:
         table = self.core.sr.plain[11] if self.core.vp2 else self.core.rpitab

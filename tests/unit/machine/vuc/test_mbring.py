@@ -92,6 +92,18 @@ def test_picture_indices_come_from_the_table() -> None:
         assert (core.sr["rpil0"], core.sr["rpil1"]) == (9, 0x2A)
 
 
+def test_first_read_may_leave_the_picture_indices_alone() -> None:
+    core = Core("vp2", Options(first_read_looks_up=False))
+    core.data[0] = 9
+    core.load("mbiread\nnop\nnop\nnop\nnop\nnop\n" * 2 + "nop")
+    core.feed(mb(True, mb_type=0))
+    core.sr["qpc"] = 0x1234
+    core.step(6)
+    assert (core.sr["rpil0"], core.sr["mbxy"], core.sr["qpc"]) == (0, 0x0705, 0x1234)
+    core.step(6)
+    assert core.sr["rpil0"] == 9
+
+
 def test_registers_change_five_cycles_behind_mbiread() -> None:
     for fillers, want in ((4, 0), (5, 0x0705)):
         core = Core("vp3")
