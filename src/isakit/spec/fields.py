@@ -7,6 +7,7 @@ one Python int over all its units (a Tesla long instruction: word 0 in bits 0-31
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 
@@ -30,7 +31,7 @@ class Field:
         """Number of bits."""
         return sum(n for _, n in self.slices)
 
-    @property
+    @cached_property
     def mask(self) -> int:
         """The bits of the word the field occupies."""
         return sum(((1 << n) - 1) << low for low, n in self.slices)

@@ -79,6 +79,10 @@ def needs_set(needs: str | Sequence[str] | frozenset[str]) -> frozenset[str]:
     return frozenset({needs} if isinstance(needs, str) else needs) - {""}
 
 
+_MEMO_BITS = 20
+_MEMO_LIMIT = 1 << 14
+
+
 class Part:
     """Base of all parts; `word` arguments are whole instruction words."""
 
@@ -163,21 +167,45 @@ class Part:
         return ([], names) if output else (names, [])
 
     # Python source of expressions in the variable `w`, from which the codec compiles its fast paths. `keep` stores an
-    # object in the compiled function's namespace and returns its name. The defaults call the methods above.
+    # object in the compiled function's namespace and returns its name. The defaults remember what the methods above say
+    # about each value of the bits of `possible`, on which alone text, error and claimed bits may depend.
 
     def text_source(self, keep: Keep) -> str:
         """Expression giving the text with a leading blank, or an empty string."""
-        return f"{keep(padded)}({keep(self)}.text(w))"
+        return self._remembered(lambda word: padded(self.text(word)), keep)
 
     def error_source(self, keep: Keep) -> str:
         """Expression giving a decode error name or None; `None` when the part cannot fail."""
         if type(self).error is Part.error:
             return "None"
-        return f"{keep(self)}.error(w)"
+        return self._remembered(self.error, keep)
 
     def claimed_source(self, keep: Keep) -> str:
         """Expression giving the claimed bits; a plain number when they do not depend on the word."""
-        return f"{keep(self)}.claimed(w)"
+        return self._remembered(self.claimed, keep)
+
+    def _remembered(self, function: Callable[[int], Any], keep: Keep) -> str:
+        """Expression that calls the function, or looks its result up where the bits are few enough to come again."""
+        bits = self.possible()
+        if bits.bit_count() > _MEMO_BITS:
+            return f"{keep(function)}(w)"
+        return f"{keep(_Memo(function))}[w&{bits}]"
+
+
+class _Memo(dict[int, Any]):
+    """Results of a function of the word, computed when they are first asked for."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable[[int], Any]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, word: int) -> Any:
+        if len(self) >= _MEMO_LIMIT:
+            self.clear()
+        value = self[word] = self._function(word)
+        return value
 
 
 def padded(text: str) -> str:
