@@ -43,8 +43,10 @@ def clipped(t: Triangles, half_z: bool, depth_clamp: bool) -> Triangles:
     planes.append(w - tiny)
     distance = np.stack(planes, axis=2)
     with np.errstate(invalid="ignore"):
-        outside = (distance < 0).all(axis=1).any(axis=1) | ~np.isfinite(t.position).all(axis=(1, 2))
-        crossing = (distance < 0).any(axis=(1, 2)) & ~outside
+        behind = np.asarray(distance < 0)  # [triangle, corner, plane]
+        outside = np.logical_or.reduce(np.logical_and.reduce(behind, 1), 1)
+        outside |= ~np.isfinite(t.position.reshape(len(t), -1)).all(axis=-1)
+        crossing = np.logical_or.reduce(behind.reshape(len(t), -1), 1) & ~outside
     if not crossing.any():
         return t if not outside.any() else t.part(~outside)
     pieces: list[tuple[int, Array, Array]] = []

@@ -42,11 +42,19 @@ class Vertices:
     """Outputs of the last vertex stage, one column per vertex.
 
     Attributes: `words` u32 [OUTPUT_WORDS, vertices]; `primitives` [n, 1 or 3] columns, provoking vertex in
-    `provoking` [n].
+    `provoking` [n]; `ids`, `instances` [vertices]: number and instance of each (None behind a geometry program).
     """
 
-    def __init__(self, words: Array, primitives: Array, provoking: Array) -> None:
+    def __init__(
+        self,
+        words: Array,
+        primitives: Array,
+        provoking: Array,
+        ids: Array | None = None,
+        instances: Array | None = None,
+    ) -> None:
         self.words, self.primitives, self.provoking = words, primitives, provoking
+        self.ids, self.instances = ids, instances
 
 
 class Pipeline:
@@ -61,8 +69,8 @@ class Pipeline:
         texturing: the same about textures.
         threads: fragments run in this many threads.
 
-    Attributes: `targets`, `depth_buffer`, `vertices` (outputs of the last vertex stage of the last draw), `coverage`
-    (quads of the last draw).
+    Attributes: `targets`, `depth_buffer`; of the last draw: `vertices` (outputs of the last vertex stage), `coverage`
+    (its quads), `fragments` (their inputs), `numbers` (primitive of each rasterized triangle or point).
     """
 
     def __init__(
@@ -85,6 +93,7 @@ class Pipeline:
         self.vertices: Vertices | None = None
         self.coverage: Quads | None = None
         self.fragments: Fragments | None = None
+        self.numbers: Array = np.zeros(0, np.int64)
         self.clear()
 
     # --- targets ----------------------------------------------------------------------------------------------------
@@ -189,7 +198,8 @@ class Pipeline:
         inputs = vertex.inputs
         if inputs is None:
             inputs = packed_inputs(arrays, vertex.vertex_id, vertex.instance_id)
-        rows = fetch(arrays, inputs, np.tile(numbers, instances), np.repeat(np.arange(instances), n))
+        ids, instance = np.tile(numbers, instances), np.repeat(np.arange(instances), n)
+        rows = fetch(arrays, inputs, ids, instance)
         words = self._run(vertex, rows.shape[1], bound, stats, attributes=rows)
         stats.vertices = n * instances
         one = assemble(mode, order, restart)
@@ -199,7 +209,7 @@ class Pipeline:
             provoking = one[:, 1] if mode == "triangle_fan" else one.min(axis=1)
         shift = (np.arange(instances) * n)[:, None]
         primitives = (where[one][None] + shift[:, :, None]).reshape(-1, one.shape[1])
-        return Vertices(words, primitives, (where[provoking][None] + shift).ravel())
+        return Vertices(words, primitives, (where[provoking][None] + shift).ravel(), ids, instance)
 
     def _run(
         self,

@@ -26,7 +26,7 @@ from isakit.machine.tesla.texture.texture import Texture
 
 _COMPONENTS = "xyzw"
 _DTYPES = {"f32": np.float32, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "i8": np.int8, "i32": np.int32}
-_CHIPS = {"50": "g80", "84": "g84", "a0": "gt200", "a3": "gt215", "aa": "mcp77"}
+_CHIPS: Mapping[str, str] = {"50": "g80", "84": "g84", "a0": "gt200", "a3": "gt215", "aa": "mcp77"}
 _TARGETS = {"2darray": "2d_array", "1darray": "1d_array", "cubearray": "cube_array"}
 
 
@@ -50,12 +50,12 @@ class Scene:
                 raise self._wrong(f"is no scene: it lacks {key!r}")
         self.width, self.height = int(self.data["width"]), int(self.data["height"])
         self.draws: list[dict[str, Any]] = self.data["draws"]
-        self.chips: list[str] = [_CHIPS.get(c, c) for c in self.draws[0]["code"]] if self.draws else []
+        self.chips = [_chip(c) for c in self.draws[0]["code"]] if self.draws else []
 
     def _wrong(self, reason: str) -> FormatError:
         return FormatError(str(self.path), 0, reason)
 
-    # --- arrays and files -----------------------------------------------------------------------------------------------
+    # --- arrays and files ---------------------------------------------------------------------------------------------
     def _beside(self, name: str) -> Path:
         """A file of the scene; it must lie in the scene's folder."""
         path = (self.path.parent / name).resolve()
@@ -77,9 +77,9 @@ class Scene:
             raise FormatError(str(self._beside(what["file"])), 0, f"has {len(raw)} bytes, {shape} needs {need}")
         return np.frombuffer(raw, kind).reshape(shape)
 
-    # --- programs -------------------------------------------------------------------------------------------------------
+    # --- programs -----------------------------------------------------------------------------------------------------
     def _code(self, draw: Mapping[str, Any], chip: str, stage: str) -> dict[str, Any] | None:
-        codes: dict[str, Any] = {_CHIPS.get(c, c): v for c, v in draw["code"].items()}
+        codes = {_chip(c): v for c, v in draw["code"].items()}
         code = codes.get(chip, codes.get("any"))
         if code is None:
             raise self._wrong(f"has no programs for {chip}; there are: {', '.join(codes)}")
@@ -149,7 +149,7 @@ class Scene:
         options = self._options(draw, code, "FRAG")
         return FragmentShader(self._text(code), chip, inputs=inputs, colors=table, depth=depth, **options)
 
-    # --- the rest -------------------------------------------------------------------------------------------------------
+    # --- the rest -----------------------------------------------------------------------------------------------------
     def texture(self, what: Mapping[str, Any]) -> tuple[Texture, Sampler]:
         """A texture with its sampler."""
         form = str(what["format"])
@@ -214,6 +214,11 @@ class Scene:
         for n in range(len(self.draws)):
             self.draw(pipeline, n, chip or (self.chips[0] if self.chips[0] != "any" else "gt200"))
         return pipeline
+
+
+def _chip(name: str) -> str:
+    """A chip by the compiler's number for it, or by name."""
+    return _CHIPS.get(name, name)
 
 
 def _outputs(code: Mapping[str, Any]) -> dict[str, Any]:

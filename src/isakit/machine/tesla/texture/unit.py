@@ -98,7 +98,7 @@ class TextureUnit:
             raise NotModelled(f"`{op}`", "what it returns is not known")
         return method(image, list(sources), offsets, quads, wanted, op)
 
-    # --- sampling ------------------------------------------------------------------------------------------------------
+    # --- sampling -----------------------------------------------------------------------------------------------------
     def _request(self, image: Image, sources: list[Array], offsets: Sequence[int],
                  wanted: int) -> tuple[Request, list[Array], list[Array]]:  # fmt: skip
         """(request, sources behind it, coordinates for derivatives in texels)."""
@@ -185,7 +185,7 @@ class TextureUnit:
             out.append(image.texels(at, inside, request.reference, 1)[0])
         return out
 
-    # --- texels by number ----------------------------------------------------------------------------------------------
+    # --- texels by number ---------------------------------------------------------------------------------------------
     def _texfetch(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
                   op: str) -> list[Array]:  # fmt: skip
         t = image.texture
