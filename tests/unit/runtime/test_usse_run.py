@@ -72,10 +72,19 @@ def test_secondary_program_runs_once_on_the_shared_registers():
 
 
 def test_attribute_formats():
-    parameters = [GxpParameter("f", ATTRIBUTE, F32, 2, 0, 0, 0, 1, 0), GxpParameter("h", ATTRIBUTE, F16, 2, 0, 0, 0, 1, 2),
-                  GxpParameter("b", ATTRIBUTE, U8, 4, 0, 0, 0, 1, 3), GxpParameter("s", ATTRIBUTE, S16, 2, 0, 0, 0, 1, 4)]  # fmt: skip
-    sh = vertex("vmov.f32 o0.xy pa0.xyzw\nvpck.f32.f16 o2.xy pa2.xyzw\nvpck.f32.u8 o4.xy pa3.zwxx\nvpck.f32.s16 o6.xy pa4.xyxx",
-                parameters=parameters, varyings=VertexVaryings(outputs1=8 << 24 | 1 << 11))  # fmt: skip
+    parameters = [
+        GxpParameter("f", ATTRIBUTE, F32, 2, 0, 0, 0, 1, 0),
+        GxpParameter("h", ATTRIBUTE, F16, 2, 0, 0, 0, 1, 2),
+        GxpParameter("b", ATTRIBUTE, U8, 4, 0, 0, 0, 1, 3),
+        GxpParameter("s", ATTRIBUTE, S16, 2, 0, 0, 0, 1, 4),
+    ]
+    source = """
+        vmov.f32 o0.xy pa0.xyzw
+        vpck.f32.f16 o2.xy pa2.xyzw
+        vpck.f32.u8 o4.xy pa3.zwxx
+        vpck.f32.s16 o6.xy pa4.xyxx
+    """
+    sh = vertex(source, parameters=parameters, varyings=VertexVaryings(outputs1=8 << 24 | 1 << 11))
     out = usse.run(sh, attributes={"f": [[1, 2], [3, 4]], "h": [[0.5, -2], [8, 9]], "b": [[1, 2, 3, 4], [5, 6, 7, 255]],
                                    "s": [[-5, 300], [7, -8]]})  # fmt: skip
     assert out.position.tolist() == [[1, 2, 0.5, -2], [3, 4, 8, 9]]

@@ -1,7 +1,7 @@
 """The PowerVR USSE: declarations and semantics, by kinds of instructions."""
 
 # Importing a module registers its records.
-from isakit.arch.usse import bitwise, blend, control, dual, float, integer, memory, moves, tests
+from isakit.arch.usse import bitwise, blend, conditions, control, dual, float, integer, memory, moves
 from isakit.arch.usse.usse import usse
 
-__all__ = ["bitwise", "blend", "control", "dual", "float", "integer", "memory", "moves", "tests", "usse"]
+__all__ = ["bitwise", "blend", "conditions", "control", "dual", "float", "integer", "memory", "moves", "usse"]
