@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import isakit
 from conftest import ROOT, shared_dir
 from isakit.arch.vuc import vuc
 from isakit.codec import Decoder, decoder, tokenize
@@ -79,6 +80,17 @@ def test_random_words_survive(variant: str) -> None:
         i = d.one(word, 1)
         assert i.valid or i.error == "ILLEGAL_OPCODE"
         assert assemble(d, i.text) == word, i.text
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_listings_come_back_wherever_the_code_stands(variant: str) -> None:
+    isa = isakit.isa("vuc", variant)
+    rnd = random.Random(variant)
+    bits, unit = (40, 8) if variant == "vp2" else (30, 4)
+    for start in (0, 0x123, 0x700):
+        words = [rnd.getrandbits(bits) for _ in range(0x100)]
+        listing = str(isa.disassemble(words, address=start * unit))
+        assert list(isa.assemble(listing).words) == words
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

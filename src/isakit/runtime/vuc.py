@@ -56,7 +56,8 @@ class Core(Machine):
         """Put a program into code memory and, unless `start` is false, let it begin at address 0.
 
         `program` is a `Program`, a sequence of instruction words, assembly text, or a module from `isakit.load`, whose
-        data part goes to D[0]. Raises LaunchError for a program of another variant that does not fit this one.
+        data part goes to D[0]. `address` (in instructions) is added to a program's own.
+        Raises LaunchError for a program of another variant that does not fit this one.
         """
         if isinstance(program, str):
             program = assemble(program, decoder_of(self.variant))
@@ -73,6 +74,7 @@ class Core(Machine):
             if (program.variant == "vp2") != self.vp2:
                 raise LaunchError(f"a {self.variant} core cannot run a program for {program.variant}: other word size")
             words = list(program.words)
+            address += program.address // decoder_of(self.variant).view.variant.unit_bytes
         else:
             words = [int(w) for w in program]
         limit = 1 << (40 if self.vp2 else 30)
@@ -91,7 +93,7 @@ class Core(Machine):
             padded = bytes(data) + bytes(len(data) % 2)
             cells = [int.from_bytes(padded[i : i + 2], "little") for i in range(0, len(padded), 2)]
         else:
-            cells = [v & 0xFFFF for v in data]
+            cells = [int(v) & 0xFFFF for v in data]
         if address < 0 or address + len(cells) > len(self.data):
             raise LaunchError(f"{len(cells)} cells from {address:#x} on do not fit D[] of 0x800 cells")
         self.data[address : address + len(cells)] = cells

@@ -28,6 +28,24 @@ def test_loading_text_programs_and_words() -> None:
         assert core.data[1] == 42
 
 
+def test_loading_at_an_address() -> None:
+    core = Core("vp2")
+    core.load(program(".org 0x100\nadd $r1 $r0 0x1", "vp2"))
+    assert [n for n, w in enumerate(core.code) if w is not None] == [0x20]
+    core.load(program("bra 0x20\nnop", "vp2"))
+    core.load(program("add $r2 $r0 0x1", "vp2"), address=0x21)
+    core.step(4)
+    assert core.r[1:3] == [1, 1]
+
+
+def test_data_from_arrays() -> None:
+    import numpy as np
+
+    core = Core("vp3")
+    core.write_data(np.array([0xFFFF, 1], np.uint16))
+    assert all(type(v) is int for v in core.data)
+
+
 def test_loading_a_firmware_file_with_its_data_part() -> None:
     from isakit.formats import read_vuc
     from isakit.modules import module
