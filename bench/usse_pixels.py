@@ -18,7 +18,7 @@ from isakit.formats.gxp import AttributeDescriptor, FragmentVaryings, GxpContain
 
 # A lit, tinted pixel: normalise the normal, diffuse and specular light, gamma by log and exp, fog, f16 result.
 SOURCE = """
-    phas wait7 0x0 0x0
+    phas wait7 temps 0 addr 0
     vpck.f32.f32 i0.xyz pa0.xyzx pa2        // normal
     vdp3.f32 r0.x pa0.xyz i0.xyz
     vrsq.f32 i1.x r0.x

@@ -32,7 +32,7 @@ ATTRIBUTE, UNIFORM, SAMPLER = 0, 1, 2
 F32, F16 = 0, 1
 
 VERTEX = """
-    phas wait7 0x0 0x0
+    phas wait7 temps 0 addr 0
     vpck.f32.f32 i0.xyzw pa0.xyzw pa2               // position
     vpck.f32.f32 i1.xyzw pa4.xyzw pa6               // normal
     vmov.f32 o4.xy pa8.xyzw                         // texcoord0
@@ -42,7 +42,7 @@ VERTEX = """
 """
 
 FRAGMENT = """
-    phas wait7 0x0 0x0
+    phas wait7 temps 0 addr 0
     smp2d.f32 f32 r0 pa0 sa10 drc0                  // texel
     vpck.f32.f32 i0.xyz pa2.xyzx pa4                // normal
     vdp3.f32 r4.x pa2.xyz i0.xyz                    // its length squared

@@ -188,7 +188,7 @@ def nop(name):
         form(
             PHAS,
             GROUP,
-            "{name} {wait} {rate} {ratehi} {mode} {sprvv} {imm} {tempcount} {addr} {bank1} {bank2}",
+            "{name} {wait} {rate} {ratehi} {mode} {sprvv} {imm} temps {tempcount} addr {addr} {bank1} {bank2}",
             {PHAS.op2: 2, PHAS.cat: 4},
             name="phas",
             flags=("end",),
@@ -221,7 +221,7 @@ def phas(name):
         form(
             SMLSI,
             GROUP,
-            "{name} {temp} {pa} {sa} {d} {s0} {s1} {s2}",
+            "{name} limits {temp} {pa} {sa} {d} {s0} {s1} {s2}",
             {SMLSI.op2: 2, SMLSI.cat: 1, SMLSI.special: 0},
             name="smlsi",
             flags=("nosched",),

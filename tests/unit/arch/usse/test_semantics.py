@@ -440,8 +440,8 @@ def test_indexed_registers(isa):
 def test_repeat_increments(isa, core):
     core.run(
         isa.assemble(
-            "smlsi 0 0 0 d 2 s0 1 s1 -1 s2 1\nor.u32 o0 r5 #0x0 repeat 3\n"
-            "smlsi 0 0 0 d 1 s0 1 s1 o2301 s2 1\nvmov.f32 o20.xy pa8.xyzw repeat 4"
+            "smlsi limits 0 0 0 d 2 s0 1 s1 -1 s2 1\nor.u32 o0 r5 #0x0 repeat 3\n"
+            "smlsi limits 0 0 0 d 1 s0 1 s1 o2301 s2 1\nvmov.f32 o20.xy pa8.xyzw repeat 4"
         )
     )
     same(core.o[[0, 2, 4]], core.r[[5, 4, 3]])
