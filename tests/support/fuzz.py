@@ -21,6 +21,7 @@ import isakit
 from isakit.arch.tesla.tesla import tesla
 from isakit.codec import decoder
 from isakit.errors import BudgetExceeded, IsakitError, MachineFault
+from isakit.machine.tesla.native.select import executor
 from isakit.sem.semantics import trace_of
 
 CHIPS = ("g80", "g84", "gt200", "gt215", "mcp77")
@@ -447,9 +448,7 @@ def run(k: Fuzzed, engine: str, **how: Any) -> Outcome:
     portable = how.pop("portable", False)
     device = isakit.Device(k.chip, engine=engine, limits=False, **k.flags, **how)
     if portable:
-        from isakit.machine.tesla.native import run as native
-
-        device._execute = lambda launch, memory, budget: native.execute(launch, memory, budget, 1, portable=True)
+        device._execute = executor(engine, portable=True, **how)[1]
     threads = len(k.inputs)
     data = device.alloc(THREAD_BYTES * threads + 64)
     device.write(data, k.inputs)

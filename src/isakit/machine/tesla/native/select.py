@@ -30,8 +30,12 @@ def reference(launch: Launch, memory: DeviceMemory, max_instructions: int | None
     return machine.stats
 
 
-def executor(engine: str, tier: str = "auto", threads: int | None = None) -> tuple[str, Execute]:
+def executor(
+    engine: str, tier: str = "auto", threads: int | None = None, portable: bool = False
+) -> tuple[str, Execute]:
     """(name of the engine, function that runs launches) for what a user asked for.
+
+    `portable` makes code that needs no special instructions of the host; it is slower.
 
     `llvm` and `auto` leave single launches that compiled code does not do to the reference engine; `auto` also does
     without llvmlite, with one warning. Raises LaunchError for an unknown name, NotModelled for `llvm` where it cannot
@@ -47,7 +51,7 @@ def executor(engine: str, tier: str = "auto", threads: int | None = None) -> tup
         return "reference", reference
     reason = _unusable()
     if reason is None:
-        return "llvm", _compiling(tier, threads, eager=engine == "llvm")
+        return "llvm", _compiling(tier, threads, portable, eager=engine == "llvm")
     if engine == "llvm":
         raise NotModelled("the llvm engine on this host", f"{reason}; use engine='reference'")
     warnings.warn(f"the llvm engine cannot be used ({reason}): running on the reference engine", FallbackWarning, 3)
@@ -79,14 +83,14 @@ def _worth_compiling(launch: Launch) -> bool:
     return threads >= WORTH or has_loops(launch)
 
 
-def _compiling(tier: str, threads: int | None, eager: bool) -> Execute:
+def _compiling(tier: str, threads: int | None, portable: bool, eager: bool) -> Execute:
     def run(launch: Launch, memory: DeviceMemory, max_instructions: int | None) -> Stats:
         from isakit.machine.tesla.native.flow import NotCompiled
         from isakit.machine.tesla.native.run import execute
 
         try:
             if eager or _worth_compiling(launch):
-                return execute(launch, memory, max_instructions, threads, tier)
+                return execute(launch, memory, max_instructions, threads, tier, portable)
         except NotCompiled:
             pass
         return reference(launch, memory, max_instructions)

@@ -414,8 +414,8 @@ class WarpCode:
         if v.op == "read":
             return self._read(step, low, v)
         if v.op == "half":
-            half: Ref = self.access.halves[id(v.args[0])][v.attr]
-            return half
+            first, second = self.access.halves[id(v.args[0])]
+            return second if v.attr else first
         if v.op == "machine":
             name, attrs = v.attr
             return cast(Ref, getattr(self, f"_machine_{name}")(step, low, v, **dict(attrs)))
