@@ -40,7 +40,7 @@ _LAZY = {
     "isa": "isakit.instruction_sets",
     "load": "isakit.modules",
 }
-_SUBMODULES = ("docsgen", "formats", "usse", "vuc")
+_SUBMODULES = ("docsgen", "formats", "tesla", "usse", "vuc")
 
 __all__ = [
     "AsmError",

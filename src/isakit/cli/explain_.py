@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 Examples:
   isakit explain -m tesla 'add b32 $r0 $r1 $r2'
   isakit explain -m tesla 20008204
-  isakit explain -m usse 0x00000086f0000082""",
+  isakit explain -m usse 0x00000086f0000082
+  isakit explain -m tesla -t tsc 2000 e2 f00000 0 0 0 0 0        (a sampler; tic for a texture)""",
 )
 @isa_option(required=True)
 @variant_option
@@ -27,9 +28,14 @@ Examples:
 @click.argument("what", nargs=-1, required=True, metavar="WORDS...|TEXT")
 def command(isa_name: str, variant: str | None, program_type: str | None, as_json: bool, what: tuple[str, ...]) -> None:
     """Say what every bit of an instruction means, given as words or as text."""
-    from isakit.instruction_sets import isa
+    if isa_name == "tesla" and program_type in ("tic", "tsc"):
+        from isakit.tesla import explain_header
 
-    explanation = isa(isa_name, variant).explain(" ".join(what), program_type)
+        explanation = explain_header(program_type, " ".join(what))
+    else:
+        from isakit.instruction_sets import isa
+
+        explanation = isa(isa_name, variant).explain(" ".join(what), program_type)
     if as_json:
         echo_json(explanation.as_dict())
     elif coloured():

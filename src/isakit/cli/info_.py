@@ -64,6 +64,7 @@ def _kernel(k: Kernel) -> dict[str, Any]:
             {"name": p.name, "type": p.kind, "offset": p.offset, "size": p.size, "index": p.index} for p in k.params
         ],
         "constants": {str(bank): len(k.image.constant_bytes(bank)) for bank in k.image.constants},
+        "samplers": [{"name": s.name, "unit": s.unit} for s in k.image.samplers],
     }  # fmt: skip
 
 
@@ -93,6 +94,9 @@ def _show(m: Module) -> None:
         out.print(f"variable {escape(g.name)}: {g.size} bytes")
     for s in m.image.samplers:
         out.print(f"texture {escape(s.name)}" + ("" if s.unit is None else f" at unit {s.unit}"))
+        for k in m.kernels.values():
+            for used in (u for u in k.image.samplers if u.name == s.name):
+                out.print(f"  at unit {used.unit} in {escape(k.name)}")
     if isinstance(m, Shader):
         out.print(f"stage: {m.stage}")
         for p in m.parameters:

@@ -47,6 +47,7 @@ Examples:
   isakit run saxpy.s --grid 1 --block 32 --arg out:f32:32 --stats
 \b
 An argument is one of: {FORMS}
+A texture is NAME=FILE.npy, then any of ,linear ,normalized ,scaled ,repeat ,mirror ,border.
 A shader takes arrays by name: --arg position=in:p.npy.
 Microcode takes files: --arg data=FILE[@CELL] --arg ring=FILE --arg trace=- --arg save_data=FILE ...""",
 )
@@ -58,6 +59,7 @@ Microcode takes files: --arg data=FILE[@CELL] --arg ring=FILE --arg trace=- --ar
 @click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")
 @click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of the llvm engine.  [default: all cores]")
+@click.option("--texture", "textures", multiple=True, metavar="SPEC", help="A texture of the kernel; see below.")
 @click.option("--registers", type=click.IntRange(1, 128), help="Registers per thread, where the file does not say.")
 @click.option("--shared", type=click.IntRange(0), help="Shared bytes per block, where the file does not say.")
 @click.option("--local", type=click.IntRange(0), help="Local bytes per thread, where the file does not say.")
@@ -141,6 +143,8 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
     if name is not None and name not in kernels:
         raise IsakitError(f"the file has no kernel {name!r}; it has {', '.join(kernels)}")
     kernel = kernels[name if name is not None else next(iter(kernels))]
+    for spec in options["textures"]:
+        kernel.bind(*_texture(spec))
     with _busy(f"running {kernel.name}"):
         stats = kernel.launch(
             options["grid"], options["block"], *(a.value for a in arguments), max_instructions=options["limit"]
@@ -151,6 +155,37 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
         "engine": device.engine,
     }  # fmt: skip
     return {"kernel": kernel.name, "stats": took, "arguments": outputs}, texts
+
+
+_WRAPS = ("repeat", "mirror", "border", "edge")
+
+
+def _texture(spec: str) -> tuple[str | int, Any, Any]:
+    """(name or number, texture, sampler) of a --texture."""
+    import numpy as np
+
+    from isakit.runtime import Sampler, Texture
+
+    name, sep, rest = spec.partition("=")
+    path, *words = rest.split(",")
+    unknown = [w for w in words if w not in ("linear", "normalized", "scaled", *_WRAPS)]
+    if not sep or not path or unknown:
+        raise click.BadParameter(f"{spec!r}: give NAME=FILE.npy, then linear, normalized, scaled or "
+                                 f"{', '.join(_WRAPS)}", param_hint="--texture")  # fmt: skip
+    try:
+        array = np.load(path, allow_pickle=False)
+    except ValueError as e:
+        raise FormatError(path, 0, f"is no .npy file: {e}") from None
+    target: Any = {1: "1d", 2: "2d", 3: "3d"}.get(array.ndim)
+    if target is None:
+        raise FormatError(path, 0, f"has {array.ndim} axes; a texture has one to three")
+    texture = Texture(
+        array[..., None], target=target, read="normalized" if "scaled" in words else "element",
+        normalized="normalized" in words,
+    )  # fmt: skip
+    smooth: Any = "linear" if "linear" in words else "nearest"
+    wrap: Any = next((w for w in words if w in _WRAPS), "edge")
+    return int(name) if name.isdigit() else name, texture, Sampler(wrap=wrap, mag=smooth, min=smooth)
 
 
 def _outputs(arguments: list[tuple[Any, Argument]]) -> tuple[list[dict[str, Any]], list[str]]:

@@ -182,6 +182,7 @@ class Device:
             params=k.params,
             constants=k.constants,
             pointer_bytes=pointer_bytes,
+            samplers=k.samplers,
         )
 
     def _place_globals(self, image: ModuleImage | None) -> dict[str, Buffer]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from numpy.typing import NDArray
 
 from isakit.errors import LaunchError
 from isakit.machine.tesla import HEADER_BYTES, Code, Launch, Machine, Stats, Window, pack_block
+from isakit.machine.tesla.texture.sampler import Sampler
+from isakit.machine.tesla.texture.texture import Target, Texture
 from isakit.runtime.arguments import Passed, guess_pointer_bytes, pass_arguments
 from isakit.runtime.module import Param
 
@@ -27,6 +31,7 @@ class Kernel:
         pointer_bytes: size of an array argument where `params` does not say: 4, 8, or None to take the one that fits
             the shared memory the kernel declares (else 4).
         constants: constant bank number -> content (bytes); can be replaced between launches.
+        samplers: texture references of the kernel: name -> number.
     """
 
     def __init__(
@@ -41,12 +46,38 @@ class Kernel:
         params: Sequence[Param] | None = None,
         constants: Mapping[int, bytes] | None = None,
         pointer_bytes: int | None = None,
+        samplers: Mapping[str, int] | None = None,
     ) -> None:
         self.device, self.name, self.code = device, name, code
         self.shared_bytes, self.local_bytes, self.barriers = shared_bytes, local_bytes, barriers
         self.params = None if params is None else list(params)
         self.constants = dict(constants or {})
         self.pointer_bytes = pointer_bytes
+        self.samplers = dict(samplers or {})
+        self._textures: dict[int, Texture] = {}
+        self._samplers: dict[int, Sampler] = {}
+
+    def bind(self, name: str | int, texture: Texture | NDArray[Any] | None, sampler: Sampler | None = None) -> None:
+        """Let a texture reference of the kernel, by name or number, show a texture; None unbinds it.
+
+        An array alone is what CUDA binds by default: its elements as they are, found by unnormalised coordinates, the
+        nearest one, clamped at the edges; one axis of the array is one axis of the texture. Raises LaunchError for a
+        name the kernel does not have.
+        """
+        if isinstance(name, str) and name not in self.samplers:
+            raise LaunchError(f"{self.name} has no texture {name!r}; there are: {', '.join(self.samplers) or 'none'}")
+        number = self.samplers[name] if isinstance(name, str) else name
+        if texture is None:
+            self._textures.pop(number, None)
+            self._samplers.pop(number, None)
+            return
+        if not isinstance(texture, Texture):
+            if not 1 <= texture.ndim <= 3:
+                raise LaunchError(f"an array with {texture.ndim} axes is no texture of one to three")
+            target = cast(Target, f"{texture.ndim}d")
+            texture = Texture(texture[..., None], target=target, read="element", normalized=False)
+        self._textures[number] = texture
+        self._samplers[number] = sampler or Sampler()
 
     @property
     def registers(self) -> int:
@@ -139,8 +170,8 @@ class Kernel:
             params=params,
             constants=self.constants,
             windows={**d.windows, **(windows or {})},
-            textures=d.textures,
-            samplers=d.samplers,
+            textures={**d.textures, **self._textures},
+            samplers={**d.samplers, **self._samplers},
             flags=d.flags,
             choices=d.choices,
             limits=d.limits if limits is None else limits,

@@ -36,7 +36,7 @@ class KernelSpec:
 
     Attributes: `words` (code from byte address `address` on), `registers` per thread, `shared_bytes` per block
     including launch header and parameters, `local_bytes` per thread, `barriers`, `params`, `constants` (bank to
-    content).
+    content), `samplers` (texture references it uses: name to number).
     """
 
     name: str
@@ -48,6 +48,7 @@ class KernelSpec:
     barriers: int | None = None
     params: list[Param] | None = None
     constants: dict[int, bytes] = field(default_factory=dict[int, bytes])
+    samplers: dict[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass
@@ -107,11 +108,12 @@ def module_spec(source: Any) -> ModuleSpec:
 def _of_image(image: ModuleImage) -> ModuleSpec:
     if image.isa not in ("tesla", ""):
         raise LaunchError(f"this device runs Tesla code; {image.path or 'the module'} holds {image.isa} code")
-    kernels = {name: _of_kernel_image(k) for name, k in image.kernels.items()}
+    everywhere = {s.name: s.unit for s in image.samplers if s.unit is not None}
+    kernels = {name: _of_kernel_image(k, everywhere) for name, k in image.kernels.items()}
     return ModuleSpec(kernels, {bank: image.constant_bytes(bank) for bank in image.constants}, image)
 
 
-def _of_kernel_image(k: KernelImage) -> KernelSpec:
+def _of_kernel_image(k: KernelImage, samplers: Mapping[str, int]) -> KernelSpec:
     params = [Param(p.name, p.offset, p.size, p.kind) for p in sorted(k.params, key=lambda p: p.index)]
     known = bool(params) or k.param_bytes == 0
     return KernelSpec(
@@ -124,6 +126,7 @@ def _of_kernel_image(k: KernelImage) -> KernelSpec:
         k.barriers,
         params if known else None,
         {bank: merge_segments(segments) for bank, segments in k.constants.items()},
+        {**samplers, **{s.name: s.unit for s in k.samplers if s.unit is not None}},
     )
 
 

@@ -51,10 +51,10 @@ class Target:
         return whole.astype(np.uint8)
 
     def decoded(self, stored: Array) -> Array:
-        """Stored pixels [n, components] as f32 [n, 4]."""
-        out = np.zeros((len(stored), 4), np.float32)
-        out[:, 3] = 1
-        out[:, : stored.shape[1]] = stored / np.float32(255) if self.format == "rgba8" else stored
+        """Stored pixels [..., components] as f32 [..., 4]."""
+        out = np.zeros((*stored.shape[:-1], 4), np.float32)
+        out[..., 3] = 1
+        out[..., : stored.shape[-1]] = stored / np.float32(255) if self.format == "rgba8" else stored
         return out
 
 

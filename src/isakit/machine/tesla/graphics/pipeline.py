@@ -117,6 +117,21 @@ class Pipeline:
         """A copy of a render target, [height, width, components], row 0 at window y 0."""
         return self.targets[target].pixels.copy()
 
+    def picture(self, target: int = 0) -> NDArray[np.uint8]:
+        """A render target as it is looked at: uint8 [height, width, 4], the upper row first.
+
+        Floating point targets are clamped to 0 to 1; of integer targets the low eight bits are shown.
+        """
+        t = self.targets[target]
+        if t.format == "rgba8":
+            out = t.pixels
+        elif t.floating:
+            out = np.rint(np.clip(np.nan_to_num(t.decoded(t.pixels)), 0, 1) * 255).astype(np.uint8)
+        else:
+            out = np.full((self.height, self.width, 4), 255, np.uint8)
+            out[:, :, : t.pixels.shape[2]] = t.pixels & 0xFF
+        return np.ascontiguousarray(out[::-1])
+
     @property
     def depth(self) -> NDArray[np.float32]:
         """Depth as f32 [height, width]."""

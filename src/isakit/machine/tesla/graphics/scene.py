@@ -208,11 +208,17 @@ class Scene:
             textures={int(t["unit"]): self.texture(t) for t in d.get("textures", [])},
         )
 
+    @property
+    def default_chip(self) -> str:
+        """The first chip the scene has programs for; gt200 for programs that fit any."""
+        named = [c for c in self.chips if c != "any"]
+        return named[0] if named else "gt200"
+
     def render(self, chip: str | None = None, **options: Any) -> Pipeline:
         """The whole scene, on a chip it has programs for; options are those of `Pipeline`."""
         pipeline = self.pipeline(**options)
         for n in range(len(self.draws)):
-            self.draw(pipeline, n, chip or (self.chips[0] if self.chips[0] != "any" else "gt200"))
+            self.draw(pipeline, n, chip or self.default_chip)
         return pipeline
 
 

@@ -1,0 +1,51 @@
+"""`isakit draw`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from isakit.cli.common import echo_json, json_option, write_bytes
+from isakit.errors import IsakitError
+
+
+@click.command(
+    "draw",
+    epilog="""\b
+Examples:
+  isakit draw scene.json -o out.png
+  isakit draw scene.json -o out.png --chip gt215 --stats""",
+)
+@click.option("-o", "--output", metavar="OUT", required=True, help="The picture: a PNG, or raw pixels for .bin.")
+@click.option("--chip", metavar="CHIP", help="The simulated chip.  [default: the first one the scene is for]")
+@click.option("--target", type=click.IntRange(0), default=0, help="The render target to write.  [default: 0]")
+@click.option("--threads", type=click.IntRange(1), default=1, help="Threads that run fragments.  [default: 1]")
+@click.option("--stats", is_flag=True, help="Show what was drawn.")
+@json_option
+@click.argument("scene", metavar="SCENE.json")
+def command(scene: str, output: str, chip: str | None, target: int, threads: int, stats: bool, as_json: bool) -> None:
+    """Draw a scene file and write the picture.
+
+    The scene's row 0 is the lowest row of the picture.
+    """
+    from isakit.tesla import Scene, png
+
+    found = Scene(scene)
+    pipeline = found.pipeline(threads=threads)
+    if target >= len(pipeline.targets):
+        raise IsakitError(f"the scene has {len(pipeline.targets)} render targets; there is no number {target}")
+    drawn = [found.draw(pipeline, n, chip or found.default_chip) for n in range(len(found.draws))]
+    image = pipeline.image(target)
+    if Path(output).suffix == ".bin":
+        write_bytes(output, image.tobytes())
+    else:
+        write_bytes(output, png(pipeline.picture(target)))
+    if as_json:
+        echo_json([vars(d) for d in drawn])
+    elif stats:
+        for n, d in enumerate(drawn):
+            click.echo(
+                f"draw {n}: {d.vertices} vertices, {d.primitives} primitives, {d.fragments} fragments, "
+                f"{d.instructions} instructions, {d.seconds:.3f} s"
+            )
