@@ -64,8 +64,8 @@ def _smp() -> list[Form]:
     status=Status.INFERRED,
     notes=[
         "the result is there after wdf on the same channel; here at once",
-        "gathers and sample information are not modelled",
-        "cube maps are not modelled",
+        "the order of gathered texels and of their weights, and the bytes of sample information are inferred",
+        "volumes and cube maps are not modelled",
         "without a conversion the result has the texture's own format, in one register per 8-bit texel",
     ],
 )
@@ -74,9 +74,11 @@ def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
 
     SRC1 names the register with the first of the four texture state words. SRC2 is the level of detail (replace), what
     is added to it (bias), or the gradients of the coordinate. Components arrive as f16, f32 or in the texture's format.
+
+    gather4 gives the four texels that a bilinear sample mixes, one after the other: lower left, lower right, upper
+    right, upper left; gather4_uv appends their weights, four f16, in the opposite order. info gives one register of
+    bytes: the fractions of u, of v and between the levels, and the level.
     """
-    if mode:
-        raise NotModelled(f"`smp` with {mode}", "its result layout is not modelled")
     count = {"1d": 1, "2d": 2, "3d": 3}[name]
     coordinates = [src0.channel(k) for k in range(count)]
     extra: list[Value] = []
@@ -89,20 +91,22 @@ def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
             raise NotModelled("`smp3d` with f16 gradients", "their layout is not known")
         extra = at
     # One sample per invocation; the machine computes it once for the components of an instruction.
-    facts = {"count": count, "lod": lodmode or "none", "conv": conv or "raw"}
+    facts = {"count": count, "lod": lodmode or "none", "conv": conv or "raw", "mode": mode or "sample"}
     state = src1.at.index
-    words = [machine("sample", 32, state, *coordinates, *extra, word=k, **facts) for k in range(_result_words(conv))]
-    for k, v in enumerate(words):
-        # In the texture's own format only the machine knows how many registers there are.
-        there = (
-            None if conv in ("f16", "f32") else machine("sample_has", 1, state, *coordinates, *extra, word=k, **facts)
-        )
-        dst.at.put(k, v, there)
+    for k in range(_result_words(conv, mode)):
+        there = None
+        if conv not in ("f16", "f32") and mode != "info":
+            # In the texture's own format only the machine knows how many registers there are.
+            there = machine("sample_has", 1, state, *coordinates, *extra, word=k, **facts)
+        dst.at.put(k, machine("sample", 32, state, *coordinates, *extra, word=k, **facts), there)
 
 
-def _result_words(conv: str) -> int:
+def _result_words(conv: str, mode: str) -> int:
     """Registers a sample fills at most; in the texture's own format the machine knows how many."""
-    return {"f16": 2, "f32": 4}.get(conv, 4)
+    if mode == "info":
+        return 1
+    texel = 2 if conv == "f16" else 4
+    return {"gather4": 4 * texel, "gather4_uv": 4 * texel + 2}.get(mode, texel)
 
 
 SIZES = {0: (4, "32"), 1: (2, "16"), 2: (1, "8")}

@@ -239,7 +239,7 @@ class Machine:
         v = values[1] if count == 2 else np.zeros_like(u)
         lod = self._lod(texture, attrs["lod"], values[count:], u, v, count)
         format = texture.format if attrs["conv"] in ("raw", "native") else attrs["conv"]
-        self._samples[key] = packed(texture.sample(u, v, lod), format)
+        self._samples[key] = _fetched(texture, attrs["mode"], format, u, v, lod)
         return self._samples[key]
 
     def _lod(self, texture: Texture, mode: str, extra: list[Array], u: Array, v: Array, count: int) -> Array | float:
@@ -260,6 +260,17 @@ class Machine:
         lod = level_of_detail(texture, np.stack([difference(u, 1), difference(u, 2)]),
                               np.stack([difference(v, 1), difference(v, 2)]))  # fmt: skip
         return lod + extra[0] if mode == "bias" else lod
+
+
+def _fetched(texture: Texture, mode: str, format: str, u: Array, v: Array, lod: Array | float) -> list[Array]:
+    """The registers of a sample, of gathered texels, or of information about the sample."""
+    if mode == "sample":
+        return packed(texture.sample(u, v, lod), format)
+    if mode == "info":
+        return [texture.info(u, v, lod)]
+    texels, weights = texture.gather(u, v)
+    words = [w for t in texels for w in packed(t, format)]
+    return words if mode == "gather4" else words + packed(weights[:, ::-1], "f16")
 
 
 def _mask(active: Array | None, lanes: int) -> Array:

@@ -65,6 +65,32 @@ class Texture:
         weight = (clamped - low).astype(np.float32)[:, None]
         return self._mixed(low, u, v) * (1 - weight) + self._mixed(np.minimum(low + 1, top), u, v) * weight
 
+    def gather(self, u: Array, v: Array) -> tuple[list[Array], Array]:
+        """The four texels a bilinear sample of the largest level mixes, and their weights [lanes, 4].
+
+        Order: lower left, lower right, upper right, upper left.
+        """
+        data = self.levels[0]
+        height, width = data.shape[:2]
+        x, y = np.nan_to_num(u.astype(np.float64)) * width - 0.5, np.nan_to_num(v.astype(np.float64)) * height - 0.5
+        x0, y0 = np.floor(x), np.floor(y)
+        fx, fy = x - x0, y - y0
+        corners = ((0, 1), (1, 1), (1, 0), (0, 0))
+        texels = [data[self._index(y0 + dy, height, 1), self._index(x0 + dx, width, 0)] for dx, dy in corners]
+        weights = [(fx if dx else 1 - fx) * (fy if dy else 1 - fy) for dx, dy in corners]
+        return texels, np.stack(weights, 1).astype(np.float32)
+
+    def info(self, u: Array, v: Array, lod: Array | float) -> Array:
+        """Fractions of u, of v and between the levels, and the level, as bytes of one register."""
+        width, height = self.size
+        level: Array = np.broadcast_to(np.clip(np.nan_to_num(lod), 0, len(self.levels) - 1), u.shape)
+        x, y = np.nan_to_num(u.astype(np.float64)) * width - 0.5, np.nan_to_num(v.astype(np.float64)) * height - 0.5
+        parts: list[Array] = [np.floor((f - np.floor(f)) * 256) for f in (x, y, level)]
+        out = np.zeros(u.shape, np.uint32)
+        for k, part in enumerate([*parts, np.floor(level)]):
+            out |= part.astype(np.uint32) << np.uint32(8 * k)
+        return out
+
     def _mixed(self, level: Array, u: Array, v: Array) -> Array:
         out = np.empty((len(u), 4), np.float32)
         for n in np.unique(level):

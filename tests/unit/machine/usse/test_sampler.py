@@ -122,3 +122,22 @@ def test_derivatives_in_an_image():
     core.run(isakit.isa("usse").assemble("vdsx.f32 r0.x pa0.xyzw pa0.xyzw\nvdsy.f32 r2.x pa0.xyzw pa0.xyzw"))
     assert red(core) == [3, 3, 10, 10]
     assert core.r[2].view(np.float32).tolist() == [9, 16, 9, 16]
+
+
+def test_gathered_texels_and_weights_make_the_bilinear_sample():
+    r = np.random.default_rng(5)
+    texture = usse.Texture(r.uniform(0, 1, (4, 4, 4)).astype(np.float32))
+    core = usse.Core(N, textures={4: texture})
+    uv = r.uniform(-0.2, 1.2, (2, N)).astype(np.float32)
+    core.pa[:2] = uv.view(np.uint32)
+    core.run(
+        isakit.isa("usse").assemble("smp2d.f32 f32 r0 pa0 sa4 gather4_uv drc0\nsmp2d.f32 f32 r32 pa0 sa4 info drc0")
+    )
+    texels = core.r[:16].view(np.float32).reshape(4, 4, N)
+    packed = np.ascontiguousarray(core.r[16:18].T).view(np.float16).astype(np.float32)
+    mixed = sum(texels[k] * packed[:, 3 - k] for k in range(4))
+    np.testing.assert_allclose(mixed.T, texture.sample(*uv), atol=2e-3)
+    fractions = np.ascontiguousarray(core.r[32]).view(np.uint8).reshape(N, 4)
+    x = uv[0].astype(np.float64) * 4 - 0.5
+    assert (fractions[:, 0] == np.floor((x - np.floor(x)) * 256)).all()
+    assert (fractions[:, 2:] == 0).all()
