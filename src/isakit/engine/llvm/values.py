@@ -17,6 +17,9 @@ from isakit.sem.value import Value, mask
 WIDEST_VECTOR = 64
 """Definitions with wider values run lane by lane: LLVM would unroll every wide operation 32 times."""
 
+INLINED_LINES = 40
+"""Longer definitions stay functions: compiled once, however many instructions of a kernel use them."""
+
 Leaf = Callable[[Value], Ref]
 Native = Callable[["ValueLowering", Sequence[Ref], dict[str, Any]], "Ref | None"]
 _BINARY = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
@@ -223,8 +226,9 @@ class ValueLowering:
             got = got if scalar else inner.splat(got)
             listed = ", ".join(f"{inner.type(given[f.attr])} %a{i}" for i, f in enumerate(formals))
             ty = inner.type(got)
+            once = " noinline" if len(body.lines) > INLINED_LINES else ""
             return (
-                f"define internal {ty} {name}({listed}) {self.module.attributes} {{\n{body.text()}\n"
+                f"define internal {ty} {name}({listed}) {self.module.attributes}{once} {{\n{body.text()}\n"
                 f"  ret {ty} {got.text}\n}}"
             )
 

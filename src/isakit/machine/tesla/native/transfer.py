@@ -329,8 +329,8 @@ class Transfers:
             f"i32 {int(Kind.LIMITED_CALL)}, label %call i32 {int(Kind.BREAK)}, label %break "
             f"i32 {int(Kind.JOINAT)}, label %parked ]"
         )
-        for name, state in (("call", "returned"), ("break", "broke")):
-            b.label(name)
+        for block, state in (("call", "returned"), ("break", "broke")):
+            b.label(block)
             c.store32(b(f"and i32 {c.load32(state)}, {b(f'xor i32 {mask}, -1')}"), state)
             b.do("br label %popped")
         b.label("popped")

@@ -77,6 +77,7 @@ class WarpCode:
         self.sites = 0
         self.access = Access(self)
         self._stops: list[tuple[str, Step, int]] = []
+        self._stop_labels: dict[tuple[int, bool, int], str] = {}
 
     # --- small pieces ---------------------------------------------------------------------------------------
     def state_pointer(self, offset: int) -> str:
@@ -282,10 +283,14 @@ class WarpCode:
 
     def stop(self, step: Step, bad: str) -> None:
         """Leave compiled code before this instruction where the i1 `bad` is set."""
-        label, on = self.body.fresh("stop"), self.body.fresh("on")
+        on = self.body.fresh("on")
+        key = step.pc, self.full, self.executed
+        label = self._stop_labels.get(key)
+        if label is None:
+            label = self._stop_labels[key] = self.body.fresh("stop")
+            self._stops.append((label, step, self.executed))
         self.body.do(f"br i1 {bad}, label %{label}, label %{on}, !prof !0")
         self.body.label(on)
-        self._stops.append((label, step, self.executed))
 
     def _stop_here(self, step: Step, executed: int) -> None:
         self.save(str(step.pc), step.live | step.reads, self.block_sizes[step.pc] - executed)
