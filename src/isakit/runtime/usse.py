@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -48,6 +49,7 @@ def run(
     uniforms: Mapping[str, Any] | None = None,
     textures: Mapping[str, Any] | None = None,
     buffers: Mapping[str | int, Any] | None = None,
+    target: Any = None,
     count: int | None = None,
     rules: Rules = DEFAULT,
     max_instructions: int = 1_000_000,
@@ -63,6 +65,7 @@ def run(
         uniforms: by name: scalars, vectors, or arrays [array size, components]; what is not given is 0.
         textures: by the sampler's name: a `Texture`, or an array of texels.
         buffers: uniform buffers in memory, by name or number: arrays, changed in place by stores.
+        target: the colours there before, for fragment shaders that read them from o0: [pixels, components] or an image.
         count: the number of invocations, where no input tells it.
         rules: what the arithmetic does where the hardware's behaviour is not known.
         max_instructions: limit for a program that does not end.
@@ -71,7 +74,7 @@ def run(
     fit, NotModelled for instructions of unknown meaning, MachineFault for bad addresses, BudgetExceeded.
     """
     return _Run(shader, uniforms or {}, textures or {}, buffers or {}, rules, max_instructions).over(
-        attributes or {}, varyings or {}, count
+        attributes or {}, varyings or {}, count, target
     )
 
 
@@ -165,7 +168,9 @@ class _Run:
         }
 
     # --- invocations -------------------------------------------------------------------------------------------------
-    def over(self, attributes: Mapping[str, Any], varyings: Mapping[str, Any], count: int | None) -> Result:
+    def over(
+        self, attributes: Mapping[str, Any], varyings: Mapping[str, Any], count: int | None, target: Any = None
+    ) -> Result:
         """Run over all invocations in chunks and put the results together."""
         vertex = self.shader.stage == "vertex"
         if vertex and varyings:
@@ -173,8 +178,9 @@ class _Run:
         if not vertex and attributes:
             raise LaunchError("a fragment shader takes varyings, not attributes")
         given = attributes if vertex else varyings
-        grid = _Grid(given, count)
+        grid = _Grid(given if target is None else {**given, "target": target}, count)
         inputs = self._attribute_inputs(grid, given) if vertex else self._varying_inputs(grid, given)
+        before = None if target is None else self._target(grid, target)
         rows = self.code.extent
         rows["pa"] = max(rows["pa"], 4, *(register + words.shape[1] for register, words in inputs), 0)
         rows["o"] = max(rows["o"], 64)
@@ -184,6 +190,8 @@ class _Run:
             m = Machine(n, memory=self.memory, textures=self.samplers, uniform=self.shared, rows=rows)
             for register, words in inputs:
                 m.files["pa"][register : register + words.shape[1]] = words[start : start + n].T
+            if before is not None:
+                m.files["o"][: before.shape[1]] = before[start : start + n].T
             m.run(self.code, self.limit)
             self.notes |= m.notes
             self.instructions += m.executed
@@ -194,6 +202,14 @@ class _Run:
             result[name] = grid.restored(np.concatenate(found))
         result.notes, result.instructions = tuple(self.notes.values()), self.instructions
         return result
+
+    def _target(self, grid: _Grid, target: Any) -> Array:
+        """The registers of the colours there before, in the shader's output format."""
+        v: Any = self.gxp.varyings
+        rows = grid.rows(target, max(1, int(v.output_components)))
+        ty: str = layout.TYPES[int(v.output_type)]
+        scale = layout.SCALES.get(ty)
+        return layout.to_words(np.rint(np.clip(rows, 0, 1) * scale) if scale else rows, ty)
 
     def _attribute_inputs(self, grid: _Grid, given: Mapping[str, Any]) -> list[tuple[int, Array]]:
         gxp: GxpFile = self.gxp
@@ -219,7 +235,7 @@ class _Run:
         inputs = layout.fragment_inputs(v.inputs) if v is not None else []
         known = {i.name for i in inputs}
         for name in values:
-            if name not in known and name != "position":
+            if name not in known and not _INTERPOLATED.fullmatch(name):
                 raise LaunchError(f"the shader has no varying {name!r}; it has {', '.join(sorted(known)) or 'none'}")
         out: list[tuple[int, Array]] = []
         for i in inputs:
@@ -268,6 +284,10 @@ class _Run:
         if m.depth is not None:
             out["depth"] = m.depth
         return out
+
+
+# What a vertex program can hand on; a fragment program need not look at all of it.
+_INTERPOLATED = re.compile(r"position|texcoord\d|color[01]|fog|pointsize|clip\d|spritecoord")
 
 
 def _canonical(name: str) -> str:

@@ -27,6 +27,9 @@ HAS_INDEX, HAS_INSTANCE = 1 << 17, 1 << 18
 """Flags of the file."""
 
 TYPES: tuple[str, ...] = ("f32", "f16", "c10", "u32", "s32", "u16", "s16", "u8", "s8", "aggregate")
+SCALES = {"u8": 255, "s8": 127, "u16": 65535, "s16": 32767}
+"""What 1.0 is in the integer formats of results."""
+
 _PER_WORD = {"f32": 1, "u32": 1, "s32": 1, "f16": 2, "u16": 2, "s16": 2, "u8": 4, "s8": 4}
 _STORE = {"f32": np.float32, "f16": np.float16, "u32": np.uint32, "s32": np.int32, "u16": np.uint16, "s16": np.int16,
           "u8": np.uint8, "s8": np.int8}  # fmt: skip
@@ -65,7 +68,7 @@ def from_words(words: Array, ty: str, count: int) -> Array:
         tens = np.stack([low, low >> 10, low >> 20, low >> 30 | high << 2], 1)[:, :count] & 0x3FF
         return ((tens ^ 512) - 512).astype(np.float32) / np.float32(255)
     values = np.ascontiguousarray(words).view(_STORE[ty])[:, :count]
-    scale = {"u8": 255, "s8": 127, "u16": 65535, "s16": 32767}.get(ty)
+    scale = SCALES.get(ty)
     return values.astype(np.float32) / np.float32(scale) if scale else values.astype(np.float32)
 
 

@@ -186,10 +186,25 @@ def test_wrong_inputs_are_named():
                   varyings=FragmentVaryings(output_type=F32, output_components=4, inputs=(texcoord(2),)))  # fmt: skip
     good = {"texcoord0": np.zeros((4, 2))}
     for arguments, message in (
-        ({}, "texcoord0"), ({"varyings": good | {"fog": 1}}, "fog"), ({"varyings": good, "uniforms": {"x": 1}}, "tint"),
+        ({}, "texcoord0"), ({"varyings": good | {"foo": 1}}, "foo"), ({"varyings": good, "uniforms": {"x": 1}}, "tint"),
         ({"varyings": good, "uniforms": {"tint": np.zeros(5)}}, "tint"), ({"attributes": {"a": 1}}, "varyings"),
         ({"varyings": good, "textures": {"t": np.zeros((1, 1))}}, "sampler"),
         ({"varyings": {"texcoord0": np.zeros((4, 2)), "color0": np.zeros((3, 4))}}, "sizes"),
     ):  # fmt: skip
         with pytest.raises(isakit.LaunchError, match=message):
             usse.run(sh, **arguments)
+
+
+def test_blending_with_the_colour_there_before():
+    blend = "sop2 o0 pa0 o0 rgb_add rgb1.s1a rgb2.inv_s1a a_add a1.inv_zero a2.zero"
+    sh = fragment(
+        f"vpck.u8.f32 pa0.xyzw pa0.xyzw pa2 scale\n{blend}",
+        flags=1 | 1 << 6 | 1 << 7,
+        varyings=FragmentVaryings(output_type=U8, output_components=4, inputs=(texcoord(4),)),
+    )
+    source = np.array([[1, 0.5, 0, 0.25], [0.2, 0.4, 0.6, 1]])
+    before = np.array([[0, 1, 1, 1], [1, 1, 1, 1]])
+    out = usse.run(sh, varyings={"texcoord0": source}, target=before)
+    alpha = source[:, 3:]
+    expected = np.c_[source[:, :3] * alpha + before[:, :3] * (1 - alpha), source[:, 3]]
+    np.testing.assert_allclose(out.color, expected, atol=1.5 / 255)
