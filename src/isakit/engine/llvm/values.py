@@ -97,6 +97,13 @@ class ValueLowering:
                 self._done[id(n)] = self._node(n, [self._done[id(a)] for a in n.args])
         return self._done[id(root)]
 
+    def fork(self) -> ValueLowering:
+        """A lowering for one branch: it knows what is lowered here, and what it lowers is not used elsewhere."""
+        other = ValueLowering(self.body, self._leaf, self.natives)
+        other._done = dict(self._done)
+        other._keep = self._keep
+        return other
+
     def define(self, node: Value, ref: Ref) -> None:
         """Say what a node is (loads, done in program order)."""
         self._keep.append(node)

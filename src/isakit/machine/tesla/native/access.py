@@ -14,6 +14,7 @@ from isakit.engine.llvm import Ref, ValueLowering
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.flow import NotCompiled, Step
 from isakit.sem.trace import Effect
+from isakit.sem.value import Value
 
 if TYPE_CHECKING:
     from isakit.machine.tesla.native.warp import WarpCode
@@ -55,16 +56,18 @@ class Access:
         if not self.code.bound(space):
             self._check(step, low.constant(1, 1), lanes)
             return low.constant(0, 32)
+        odd: Ref | None = None
         if size > 1:
-            odd = low.op("and", address, low.constant(size - 1, 32))
-            self._check(step, low.op("icmp ne", odd, low.constant(0, 32), 1), lanes)
+            odd = low.op("icmp ne", low.op("and", address, low.constant(size - 1, 32)), low.constant(0, 32), 1)
         if space[0] == "g":
+            if odd is not None:
+                self._check(step, odd, lanes)
             return self._global(step, space, address, size, low, lanes)
         _, limit = self._own(space)
         past = low.op("sub", Ref(limit, 32, True), low.constant(size, 32))
         short = low.op("icmp ult", Ref(limit, 32, True), low.constant(size, 32), 1)
         outside = low.op("or", low.op("icmp ugt", address, past, 1), short)
-        self._check(step, outside, lanes)
+        self._check(step, outside if odd is None else low.op("or", outside, odd), lanes)
         if address.uniform:  # no lane may execute: the access is made all the same, at a place that exists
             address = low.select(outside, low.constant(0, 32), address)
         if space == "l":
@@ -141,9 +144,14 @@ class Access:
         """A load effect; defines its result node."""
         assert e.result is not None
         size, node = int(e.get("size")), plan.effects.get(id(e.result))
-        address = low.resize(low.value(plan.canonical(e.args[0])), 32)
-        offsets = self._place(step, e.name, address, size, low, lanes)
-        got = self._loaded(e.name, offsets, size, low, lanes, some)
+        where = plan.canonical(e.args[0])
+        relative = self.code.tagged(step, where) if size == 4 and e.name[0] in "sc" and not some else None
+        if relative is not None:
+            got = [self._relative(step, e.name, relative, where, low)]
+        else:
+            address = low.resize(low.value(where), 32)
+            offsets = self._place(step, e.name, address, size, low, lanes)
+            got = self._loaded(e.name, offsets, size, low, lanes, some)
         if node is None:
             return  # nobody uses the result
         if size == 16:
@@ -159,6 +167,70 @@ class Access:
     def _pair(low: ValueLowering, first: Ref, second: Ref) -> Ref:
         high = low.op("shl", low.resize(second, 64), low.constant(32, 64))
         return low.op("or", high, low.resize(first, 64))
+
+    def _branch_by_tag(
+        self, space: str, relative: tuple[int, Value], low: ValueLowering
+    ) -> tuple[list[str], list[str]]:
+        """Branch on what is known of $aN: (blocks for rows, equal addresses, all else), addresses of lanes 0 and 16.
+
+        In the first two blocks the accesses are known to be aligned and inside of the space.
+        """
+        c, b = self.code, self.code.body
+        n, offset = relative
+        distance = low.resize(low.value(offset), 32)
+        tag = c.load32(f"a{n}tag")
+        firsts = [low.op("add", Ref(c.load32(f"a{n}{name}"), 32, True), distance) for name in ("low", "high")]
+        firsts = [low.op("and", f, low.constant(0xFFFF, 32)) for f in firsts]
+        limit = Ref(self._own(space)[1], 32, True)
+        odd = low.op("and", low.op("or", firsts[0], firsts[1]), low.constant(3, 32))
+        aligned = low.op("icmp eq", odd, low.constant(0, 32), 1)
+        labels = [b.fresh(x) for x in ("rows", "ones", "many")]
+        other = b.fresh("other")
+        for k, (number, size) in enumerate(((1, 64), (2, 4))):
+            fits = low.op("icmp eq", Ref(tag, 32, True), low.constant(number, 32), 1)
+            for f in firsts:
+                end = low.op("add", f, low.constant(size, 32))
+                fits = low.op("and", fits, low.op("icmp ule", end, limit, 1))
+            fits = low.op("and", fits, aligned)
+            b.do(f"br i1 {fits.text}, label %{labels[k]}, label %{labels[2] if k else other}")
+            if not k:
+                b.label(other)
+        return labels, [f.text for f in firsts]
+
+    def _relative(self, step: Step, space: str, relative: tuple[int, Value], where: Value, low: ValueLowering) -> Ref:
+        """A word per lane at $aN plus an offset."""
+        b = self.code.body
+        (rows, ones, many), firsts = self._branch_by_tag(space, relative, low)
+        done = b.fresh("done")
+        b.label(rows)
+        v1 = self._two_rows([self._scalar_pointer(space, f) for f in firsts])
+        b.do(f"br label %{done}")
+        b.label(ones)
+        v2 = self._two_words([self._scalar_pointer(space, f) for f in firsts])
+        b.do(f"br label %{done}")
+        b.label(many)
+        inner = low.fork()
+        offsets = self._place(step, space, inner.resize(inner.value(where), 32), 4, inner, TRUE)
+        v3 = self._gather(self._pointers(space, offsets, inner), TRUE).text
+        end = b.fresh("end")
+        b.do(f"br label %{end}")
+        b.label(end)
+        b.do(f"br label %{done}")
+        b.label(done)
+        return Ref(b(f"phi {V32} [ {v1}, %{rows} ], [ {v2}, %{ones} ], [ {v3}, %{end} ]"), 32)
+
+    def _two_rows(self, pointers: list[str]) -> str:
+        b = self.code.body
+        parts = [b(f"load <16 x i32>, ptr {p}, align 4") for p in pointers]
+        return b(f"shufflevector <16 x i32> {parts[0]}, <16 x i32> {parts[1]}, {V32} {LANES}")
+
+    def _two_words(self, pointers: list[str]) -> str:
+        b = self.code.body
+        words = [b(f"load i32, ptr {p}, align 4") for p in pointers]
+        pair = b(f"insertelement <2 x i32> poison, i32 {words[0]}, i64 0")
+        pair = b(f"insertelement <2 x i32> {pair}, i32 {words[1]}, i64 1")
+        spread = "<" + ", ".join(f"i32 {j // 16}" for j in range(32)) + ">"
+        return b(f"shufflevector <2 x i32> {pair}, <2 x i32> poison, {V32} {spread}")
 
     def _loaded(self, space: str, offsets: Ref, size: int, low: ValueLowering, lanes: str, some: bool) -> list[Ref]:
         """The words (or the byte, the halfword) at the offsets."""
@@ -227,18 +299,12 @@ class Access:
         rows, other, ones, many, done = (b.fresh(x) for x in ("rows", "other", "ones", "many", "done"))
         b.do(f"br i1 {is_row}, label %{rows}, label %{other}")
         b.label(rows)
-        parts = [b(f"load <16 x i32>, ptr {self._lane_pointer(space, offsets, k)}, align 4") for k in (0, 16)]
-        index = "<" + ", ".join(f"i32 {j}" for j in range(32)) + ">"
-        v1 = b(f"shufflevector <16 x i32> {parts[0]}, <16 x i32> {parts[1]}, {V32} {index}")
+        v1 = self._two_rows([self._lane_pointer(space, offsets, k) for k in (0, 16)])
         b.do(f"br label %{done}")
         b.label(other)
         b.do(f"br i1 {is_same}, label %{ones}, label %{many}")
         b.label(ones)
-        words = [b(f"load i32, ptr {self._lane_pointer(space, offsets, k)}, align 4") for k in (0, 16)]
-        pair = b(f"insertelement <2 x i32> poison, i32 {words[0]}, i64 0")
-        pair = b(f"insertelement <2 x i32> {pair}, i32 {words[1]}, i64 1")
-        spread = "<" + ", ".join(f"i32 {j // 16}" for j in range(32)) + ">"
-        v2 = b(f"shufflevector <2 x i32> {pair}, <2 x i32> poison, {V32} {spread}")
+        v2 = self._two_words([self._lane_pointer(space, offsets, k) for k in (0, 16)])
         b.do(f"br label %{done}")
         b.label(many)
         v3 = self._gather(self._pointers(space, offsets, low), TRUE).text
@@ -255,7 +321,7 @@ class Access:
         size = int(e.get("size"))
         if e.name[0] == "c":
             raise NotCompiled("a store to c[]")
-        address = low.splat(low.resize(low.value(plan.canonical(e.args[0])), 32))
+        where = plan.canonical(e.args[0])
         words: list[Ref] = []
         value = e.args[1]
         for k in range(0, value.width, 64):
@@ -263,6 +329,11 @@ class Access:
             words.append(low.resize(piece, 32))
             if piece.width == 64:
                 words.append(low.resize(low.op("lshr", piece, low.constant(32, 64)), 32))
+        relative = self.code.tagged(step, where) if size == 4 and e.name == "s" and not some else None
+        if relative is not None:
+            self._store_relative(step, relative, where, words[0], low)
+            return
+        address = low.splat(low.resize(low.value(where), 32))
         offsets = low.splat(self._place(step, e.name, address, size, low, lanes))
         if size < 4:
             self._store_small(e.name, offsets, words[0], size, lanes)
@@ -273,6 +344,31 @@ class Access:
                 self._scatter(word, self._pointers(e.name, at, low), lanes)
             else:
                 self._store_neighbours(e.name, at, word, low)
+
+    def _store_relative(
+        self, step: Step, relative: tuple[int, Value], where: Value, word: Ref, low: ValueLowering
+    ) -> None:
+        """A word per lane at $aN plus an offset of s[]."""
+        b = self.code.body
+        (rows, ones, many), firsts = self._branch_by_tag("s", relative, low)
+        done = b.fresh("done")
+        b.label(rows)
+        for k, first in zip((0, 16), firsts, strict=True):
+            index = "<16 x i32> <" + ", ".join(f"i32 {k + j}" for j in range(16)) + ">"
+            half = b(f"shufflevector {V32} {word.text}, {V32} poison, {index}")
+            b.do(f"store <16 x i32> {half}, ptr {self._scalar_pointer('s', first)}, align 4")
+        b.do(f"br label %{done}")
+        b.label(ones)
+        for k, first in zip((0, 16), firsts, strict=True):  # the highest lane wins
+            last = b(f"extractelement {V32} {word.text}, i64 {k + 15}")
+            b.do(f"store i32 {last}, ptr {self._scalar_pointer('s', first)}, align 4")
+        b.do(f"br label %{done}")
+        b.label(many)
+        inner = low.fork()
+        offsets = self._place(step, "s", inner.splat(inner.resize(inner.value(where), 32)), 4, inner, TRUE)
+        self._scatter(word, self._pointers("s", inner.splat(offsets), inner), TRUE)
+        b.do(f"br label %{done}")
+        b.label(done)
 
     def _store_neighbours(self, space: str, offsets: Ref, word: Ref, low: ValueLowering) -> None:
         b = self.code.body

@@ -6,13 +6,14 @@ is in memory and works as `machine.tesla.stack` says.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import EMBEDDED, PORTABLE, Body, Host, Module, Ref, ValueLowering
 from isakit.machine.tesla.choices import DEFAULT
+from isakit.machine.tesla.code import uniform_number
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.access import Access
@@ -57,11 +58,13 @@ class WarpCode:
         self.flow, self.facts, self.quads = flow, facts, flow.has_quadon
         self.transfer = Transfers(self)
         self._places = sorted(p for p in flow.places if p[0] != "r" or p[1] < facts.registers)
+        self._tagged = sorted(n for file, n in flow.places if file == "a" and n)
 
     flow: Flow
     facts: Facts
     transfer: Transfers
     quads = True
+    _tagged: Sequence[int] = ()
 
     def _begin(self, module: Module, host: Host) -> None:
         self.host, self.module = host, module
@@ -173,6 +176,7 @@ class WarpCode:
         for label, step, executed in self._stops:
             b.label(label)
             self._stop_here(step, executed)
+        self._stopped()
         text = b.text()
         self.module.add(
             f"define internal i32 @run_warp(ptr noalias %ctx, ptr noalias %ws) nounwind noinline {{\n"
@@ -188,6 +192,10 @@ class WarpCode:
             b.do(f"%{name} = alloca i32")
         b.do("%issued = alloca i64")
         b.do("%threads = alloca i64")
+        b.do("%uncounted = alloca i64")
+        for n in self._tagged:
+            for name in ("tag", "low", "high"):
+                b.do(f"%a{n}{name} = alloca i32")
         for place in self._places:
             ty = V1 if place[0] == "c" else V32
             for part in range(4 if place[0] == "c" else 1):
@@ -228,6 +236,41 @@ class WarpCode:
             ("depth", layout.DEPTH),
         )
 
+    # --- tags of $a registers -------------------------------------------------------------------------------
+    def tag(self, n: int, value: str | None) -> None:
+        """Note what the lanes of $aN have in common, for accesses relative to it; None: nothing is known.
+
+        `%aNtag` is 1 where the lanes of each half warp are neighbouring words, 2 where they are equal, else 0; `%aNlow`
+        and `%aNhigh` are those of lanes 0 and 16.
+        """
+        b = self.body
+        if n not in self._tagged:
+            return
+        if value is None:
+            self.store32("0", f"a{n}tag")
+            return
+        half = "<" + ", ".join(f"i32 {0 if j < 16 else 16}" for j in range(32)) + ">"
+        firsts = b(f"shufflevector {V32} {value}, {V32} poison, {V32} {half}")
+        steps = "<" + ", ".join(f"i32 {4 * (j % 16)}" for j in range(32)) + ">"
+        row = b(f"icmp eq {V32} {value}, {b(f'add {V32} {firsts}, {steps}')}")
+        same = b(f"icmp eq {V32} {value}, {firsts}")
+        is_row, is_same = (b(f"icmp eq i32 {b(f'bitcast {V1} {m} to i32')}, -1") for m in (row, same))
+        self.store32(b(f"select i1 {is_row}, i32 1, i32 {b(f'select i1 {is_same}, i32 2, i32 0')}"), f"a{n}tag")
+        for name, lane in (("low", 0), ("high", 16)):
+            self.store32(b(f"extractelement {V32} {value}, i64 {lane}"), f"a{n}{name}")
+
+    def tagged(self, step: Step, address: Value) -> tuple[int, Value] | None:
+        """(N, uniform offset) of an address that is $aN plus an offset, if all 32 lanes are active."""
+        if not self.full or address.op != "zext" or address.args[0].op != "add":
+            return None
+        a, offset = address.args[0].args
+        if a.op != "read":
+            a, offset = offset, a
+        if a.op != "read" or a.attr != "a" or a.width != 16 or not offset.uniform:
+            return None
+        n = uniform_number(a.args[0], step.word)
+        return (n, offset) if n in self._tagged else None
+
     # --- state in memory ------------------------------------------------------------------------------------
     def _restore(self, place: Place) -> None:
         b, (file, n) = self.body, place
@@ -239,6 +282,8 @@ class WarpCode:
         offset = layout.register(n) if file == "r" else layout.address(n)
         v = b(f"load {V32}, ptr {self.state_pointer(offset)}, align 4")
         b.do(f"store {V32} {v}, ptr {self.variable(place)}")
+        if file == "a":
+            self.tag(n, v)
 
     def _save_place(self, place: Place) -> None:
         b, (file, n) = self.body, place
@@ -251,24 +296,16 @@ class WarpCode:
         v = b(f"load {V32}, ptr {self.variable(place)}")
         b.do(f"store {V32} {v}, ptr {self.state_pointer(offset)}, align 4")
 
-    def save(self, pc: str, places: Iterable[Place], uncounted: int = 0) -> None:
-        """Write the warp's state to memory: registers that may still be read, masks, counts, where to go on.
-
-        `uncounted` instructions of the running block were counted but not executed.
-        """
+    def save(self, pc: str, places: Iterable[Place]) -> None:
+        """Write the warp's state to memory: registers that may still be read, masks, counts, where to go on."""
         b = self.body
         for place in sorted(places):
             if place in self._places:
                 self._save_place(place)
         for name, offset in self._controls():
             b.do(f"store i32 {self.load32(name)}, ptr {self.state_pointer(offset)}")
-        issued, threads = b("load i64, ptr %issued"), b("load i64, ptr %threads")
-        if uncounted:
-            issued = b(f"sub i64 {issued}, {uncounted}")
-            lanes = b(f"mul i64 {self._active_count()}, {uncounted}")
-            threads = b(f"sub i64 {threads}, {lanes}")
-        b.do(f"store i64 {issued}, ptr {self.state_pointer(layout.ISSUED)}")
-        b.do(f"store i64 {threads}, ptr {self.state_pointer(layout.THREADS)}")
+        for name, offset in (("issued", layout.ISSUED), ("threads", layout.THREADS)):
+            b.do(f"store i64 {b(f'load i64, ptr %{name}')}, ptr {self.state_pointer(offset)}")
         b.do(f"store i32 {pc}, ptr {self.state_pointer(layout.PC)}")
 
     def finish(self, status: int) -> None:
@@ -293,7 +330,25 @@ class WarpCode:
         self.body.label(on)
 
     def _stop_here(self, step: Step, executed: int) -> None:
-        self.save(str(step.pc), step.live | step.reads, self.block_sizes[step.pc] - executed)
+        """Say where to go on; all stops save the state in one place. Registers nobody reads may hold anything."""
+        self.store32(str(step.pc), "next")
+        self.body.do(f"store i64 {self.block_sizes[step.pc] - executed}, ptr %uncounted")
+        for place in self._places:
+            if place not in step.live and place not in step.reads:
+                ty = V1 if place[0] == "c" else V32
+                for part in range(4 if place[0] == "c" else 1):
+                    self.body.do(f"store {ty} poison, ptr {self.variable(place, part)}")
+        self.body.do("br label %stopped")
+
+    def _stopped(self) -> None:
+        """Leave to the reference machine; `uncounted` instructions of the block were counted but not executed."""
+        b = self.body
+        b.label("stopped")
+        uncounted, issued, threads = (b(f"load i64, ptr %{n}") for n in ("uncounted", "issued", "threads"))
+        b.do(f"store i64 {b(f'sub i64 {issued}, {uncounted}')}, ptr %issued")
+        lanes = b(f"mul i64 {self._active_count()}, {uncounted}")
+        b.do(f"store i64 {b(f'sub i64 {threads}, {lanes}')}, ptr %threads")
+        self.save(self.load32("next"), self._places)
         self.finish(layout.STOPPED)
 
     # --- blocks ---------------------------------------------------------------------------------------------
@@ -392,8 +447,6 @@ class WarpCode:
         return request
 
     def _write(self, step: Step, e: Effect, low: ValueLowering, value: Ref, lanes: str, some: bool) -> None:
-        from isakit.machine.tesla.code import uniform_number
-
         n = uniform_number(e.args[0], step.word)
         place = e.name, n
         if (e.name == "r" and n >= self.facts.registers) or (e.name == "a" and n == 0):
@@ -404,7 +457,10 @@ class WarpCode:
                 shifted = low.op("lshr", value, low.constant(bit, 4)) if bit else value
                 self._assign(self.variable(place, bit), V1, low.resize(shifted, 1).text, lanes, some)
             return
-        self._assign(self.variable(place), V32, low.splat(low.resize(value, 32)).text, lanes, some)
+        whole = low.splat(low.resize(value, 32)).text
+        self._assign(self.variable(place), V32, whole, lanes, some)
+        if e.name == "a":
+            self.tag(n, None if some else whole)
 
     def _assign(self, variable: str, ty: str, value: str, lanes: str, some: bool) -> None:
         b = self.body
@@ -427,8 +483,6 @@ class WarpCode:
         raise AssertionError(f"no lowering for {v.op}")
 
     def _read(self, step: Step, low: ValueLowering, v: Value) -> Ref:
-        from isakit.machine.tesla.code import uniform_number
-
         b, n = self.body, uniform_number(v.args[0], step.word)
         place = v.attr, n
         if (place[0] == "r" and n >= self.facts.registers) or (place[0] == "a" and n == 0):
@@ -462,8 +516,6 @@ class WarpCode:
         value, selector = low.splat(low.value(v.args[0])), v.args[1]
         b, vector = self.body, self.module.vector(v.width)
         if selector.uniform:
-            from isakit.machine.tesla.code import uniform_number
-
             n = uniform_number(selector, step.word) & 3
             index = f"{V32} <" + ", ".join(f"i32 {(j & ~3) | n}" for j in range(32)) + ">"
             return Ref(b(f"shufflevector {vector} {value.text}, {vector} poison, {index}"), v.width)
