@@ -80,24 +80,77 @@ def _embedded_mul(low: ValueLowering, args: Sequence[Ref], statics: dict[str, An
     return canonical_nan(low, _avx512(low, "mul", args[0], args[1], rounding))
 
 
+_ODD_ADDENDS = 0x01 | 0x02 | 0x04 | 0x20 | 0x80
+"""Classes of `vfpclassps`: NaN, zero, denormal."""
+
+
 def _embedded_mad(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
     """The product is cut to 24 bits, except where the addend is zero: there it is rounded.
 
-    The instruction's product is wrong where it leaves the range of f32 (the definition has no such limits): below,
-    where it is 0 though no factor is, and above, where it is the largest number. Those lanes take the definition.
+    Two instructions and a test in the common case. Where some lane has a zero or NaN as addend, or a product that is
+    0, infinite, NaN or the largest number (it may have left the range of f32), a function does all lanes with care.
     """
     if statics.get("zero_wins") or all(a.uniform for a in args):
         return None
     a, b, c = (low.splat(x) for x in args)
-    cut, rounded = _avx512(low, "mul", a, b, "rz"), _avx512(low, "mul", a, b, "rn")
-    product = low.select(_is_zero(low, c), rounded, cut)
-    result = canonical_nan(low, _avx512(low, "add", product, c, "rn"))
-    size = low.op("and", cut, low.constant(ABS, 32))
-    vanished = low.op("icmp eq", size, low.constant(0, 32), 1)
-    for factor in (a, b):
-        vanished = low.op("and", vanished, low.op("xor", _is_zero(low, factor), low.constant(1, 1)))
-    outside = low.op("or", vanished, low.op("icmp eq", size, low.constant(LARGEST, 32), 1))
-    return _with_exceptions(low, "f32_mad", (a, b, c), outside, result)
+    cut = _avx512(low, "mul", a, b, "rz")
+    total = _avx512(low, "add", cut, c, "rn")
+    size = low.op("sub", low.op("and", cut, low.constant(ABS, 32)), low.constant(1, 32))
+    odd = low.op("icmp uge", size, low.constant(LARGEST - 1, 32), 1)
+    odd = low.op("or", odd, _classified(low, c, _ODD_ADDENDS))
+    body, n = low.body, low.module.lanes
+    any_odd = body(f"icmp ne i{n} {body(f'bitcast <{n} x i1> {odd.text} to i{n}')}, 0")
+    here, slow, done = body.fresh("fast"), body.fresh("slow"), body.fresh("joined")
+    body.do(f"br label %{here}")
+    body.label(here)
+    body.do(f"br i1 {any_odd}, label %{slow}, label %{done}, !prof !0")
+    body.label(slow)
+    ty = low.module.vector(32)
+    careful = body(f"call {ty} {_careful_mad(low)}({ty} {a.text}, {ty} {b.text}, {ty} {c.text})")
+    body.do(f"br label %{done}")
+    body.label(done)
+    return Ref(body(f"phi {ty} [ {total.text}, %{here} ], [ {careful}, %{slow} ]"), 32)
+
+
+def _classified(low: ValueLowering, a: Ref, classes: int) -> Ref:
+    """Lanes whose number is of one of the classes of `vfpclassps`."""
+    n = low.module.lanes
+    f = low.module.declare("llvm.x86.avx512.fpclass.ps.512", "<16 x i1> @(<16 x float>, i32)")
+    whole = _floats(low, a)
+    parts = [
+        low.body(f"call <16 x i1> {f}(<16 x float> {_half(low, whole, k)}, i32 {classes})") for k in range(0, n, 16)
+    ]
+    index = f"<{n} x i32> <" + ", ".join(f"i32 {j}" for j in range(n)) + ">"
+    return Ref(low.body(f"shufflevector <16 x i1> {parts[0]}, <16 x i1> {parts[-1]}, {index}"), 1)
+
+
+def _careful_mad(low: ValueLowering) -> str:
+    """The function for lanes of every kind.
+
+    The instruction's product is wrong where it leaves the range of f32 (the definition has no such limits): below,
+    where it is 0 though no factor is, and above, where it is the largest number. Those lanes take the definition.
+    """
+
+    def make(name: str) -> str:
+        inner = low.elsewhere()
+        a, b, c = (Ref(f"%a{k}", 32) for k in range(3))
+        cut, rounded = _avx512(inner, "mul", a, b, "rz"), _avx512(inner, "mul", a, b, "rn")
+        product = inner.select(_is_zero(inner, c), rounded, cut)
+        result = canonical_nan(inner, _avx512(inner, "add", product, c, "rn"))
+        size = inner.op("and", cut, inner.constant(ABS, 32))
+        vanished = inner.op("icmp eq", size, inner.constant(0, 32), 1)
+        for factor in (a, b):
+            vanished = inner.op("and", vanished, inner.op("xor", _is_zero(inner, factor), inner.constant(1, 1)))
+        outside = inner.op("or", vanished, inner.op("icmp eq", size, inner.constant(LARGEST, 32), 1))
+        got = _with_exceptions(inner, "f32_mad", (a, b, c), outside, result)
+        ty = low.module.vector(32)
+        listed = ", ".join(f"{ty} %a{k}" for k in range(3))
+        return (
+            f"define internal {ty} {name}({listed}) {low.module.attributes} noinline cold alignstack(64) {{\n"
+            f"{inner.body.text()}\n  ret {ty} {got.text}\n}}"
+        )
+
+    return low.module.function("careful f32_mad", make)
 
 
 def _with_exceptions(low: ValueLowering, name: str, args: Sequence[Ref], outside: Ref, fast: Ref) -> Ref:

@@ -104,6 +104,10 @@ class ValueLowering:
         other._keep = self._keep
         return other
 
+    def elsewhere(self) -> ValueLowering:
+        """A lowering into a new function body."""
+        return ValueLowering(Body(self.module), self._leaf, self.natives)
+
     def define(self, node: Value, ref: Ref) -> None:
         """Say what a node is (loads, done in program order)."""
         self._keep.append(node)
@@ -233,7 +237,7 @@ class ValueLowering:
             got = got if scalar else inner.splat(got)
             listed = ", ".join(f"{inner.type(given[f.attr])} %a{i}" for i, f in enumerate(formals))
             ty = inner.type(got)
-            once = " noinline" if len(body.lines) > INLINED_LINES else ""
+            once = " noinline alignstack(64)" if len(body.lines) > INLINED_LINES else ""
             return (
                 f"define internal {ty} {name}({listed}) {self.module.attributes}{once} {{\n{body.text()}\n"
                 f"  ret {ty} {got.text}\n}}"

@@ -181,6 +181,25 @@ class Flow:
         return out
 
     @property
+    def parked(self) -> set[Place]:
+        """Registers that lanes waiting on the stack may still read."""
+        out: set[Place] = set()
+        for pc in self.resumable:
+            if pc in self.steps:
+                out |= self.steps[pc].live
+        return out
+
+    @property
+    def has_quads(self) -> bool:
+        """Whether lanes look at registers of other lanes, active or not."""
+        return any(
+            n.op == "machine" and n.attr[0] == "quad"
+            for s in self.steps.values()
+            if s.trace is not None
+            for n in _nodes(s.trace)
+        )
+
+    @property
     def has_quadon(self) -> bool:
         """Whether quads can be switched on as a whole."""
         return any(s.control == "quadon" for s in self.steps.values())

@@ -303,16 +303,8 @@ class Transfers:
         """Leave compiled code until the barrier opens."""
         c, following = self.code, step.op.following
         live = c.flow.steps[following].live | c.flow.steps[following].reads
-        c.save(str(following), live | self._parked())
+        c.save(str(following), live | c.flow.parked)
         c.finish(layout.WAITING)
-
-    def _parked(self) -> set[tuple[str, int]]:
-        """Registers that lanes waiting on the stack may still read."""
-        out: set[tuple[str, int]] = set()
-        for pc in self.code.flow.resumable:
-            if pc in self.code.flow.steps:
-                out |= self.code.flow.steps[pc].live
-        return out
 
     # --- blocks that all share ------------------------------------------------------------------------------
     def unwinding(self, name: str = "unwind") -> None:

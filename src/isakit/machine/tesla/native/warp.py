@@ -58,6 +58,7 @@ class WarpCode:
         self.flow, self.facts, self.quads = flow, facts, flow.has_quadon
         self.transfer = Transfers(self)
         self._places = sorted(p for p in flow.places if p[0] != "r" or p[1] < facts.registers)
+        self._parked = flow.parked if not flow.has_quads else set(self._places)
         self._tagged = sorted(n for file, n in flow.places if file == "a" and n)
 
     flow: Flow
@@ -179,7 +180,7 @@ class WarpCode:
         self._stopped()
         text = b.text()
         self.module.add(
-            f"define internal i32 @run_warp(ptr noalias %ctx, ptr noalias %ws) nounwind noinline {{\n"
+            f"define internal i32 @run_warp(ptr noalias %ctx, ptr noalias %ws) nounwind noinline alignstack(64) {{\n"
             f"{self._entry()}\n{text}\n}}"
         )
         return str(self.module)
@@ -453,14 +454,17 @@ class WarpCode:
             return
         if e.name == "c":
             value = low.splat(low.resize(value, 4))
+            some = some and not (lanes == self.mask and place not in self._parked)
             for bit in range(4):
                 shifted = low.op("lshr", value, low.constant(bit, 4)) if bit else value
                 self._assign(self.variable(place, bit), V1, low.resize(shifted, 1).text, lanes, some)
             return
         whole = low.splat(low.resize(value, 32)).text
+        if lanes == self.mask and place not in self._parked:
+            some = False  # what lanes that do not execute have in it is never read
         self._assign(self.variable(place), V32, whole, lanes, some)
         if e.name == "a":
-            self.tag(n, None if some else whole)
+            self.tag(n, whole if lanes == TRUE else None)
 
     def _assign(self, variable: str, ty: str, value: str, lanes: str, some: bool) -> None:
         b = self.body
