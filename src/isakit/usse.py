@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from isakit.machine.usse import DEFAULT, Code, Machine, Memory, Rules, Texture
+from isakit.machine.usse import DEFAULT, Code, Machine, Memory, Rules, Texture, Volume
 from isakit.runtime.usse import Result, run
 
 if TYPE_CHECKING:
     from isakit.asm import Program
 
-__all__ = ["Core", "Memory", "Result", "Rules", "Texture", "run"]
+__all__ = ["Core", "Memory", "Result", "Rules", "Texture", "Volume", "run"]
 
 
 class Core:

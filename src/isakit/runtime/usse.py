@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isakit.errors import LaunchError
-from isakit.machine.usse import DEFAULT, Code, Machine, Memory, Rules, Texture
+from isakit.machine.usse import DEFAULT, Code, Machine, Memory, Rules, Texture, Volume
 from isakit.runtime import usse_layout as layout
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def run(
             [pixels, components] or images [height, width, components]. Neighbours for derivatives are those of the
             image; in a plain list four pixels in a row are a quad.
         uniforms: by name: scalars, vectors, or arrays [array size, components]; what is not given is 0.
-        textures: by the sampler's name: a `Texture`, or an array of texels.
+        textures: by the sampler's name: a `Texture` or `Volume`, or an array of texels.
         buffers: uniform buffers in memory, by name or number: arrays, changed in place by stores.
         target: the colours there before, for fragment shaders that read them from o0: [pixels, components] or an image.
         count: the number of invocations, where no input tells it.
@@ -317,7 +317,9 @@ def _textures(gxp: GxpFile, given: Mapping[str, Any]) -> dict[int, Texture]:
             from isakit.errors import NotModelled
 
             raise NotModelled(f"the cube map {name!r}", "cube maps are not implemented")
-        out[p.resource_index] = value if isinstance(value, Texture) else Texture(value)
+        if not isinstance(value, Texture):
+            value = Volume(value) if np.ndim(value) == 4 else Texture(value)
+        out[p.resource_index] = value
     return out
 
 

@@ -65,7 +65,7 @@ def _smp() -> list[Form]:
     notes=[
         "the result is there after wdf on the same channel; here at once",
         "the order of gathered texels and of their weights, and the bytes of sample information are inferred",
-        "volumes and cube maps are not modelled",
+        "cube maps are not modelled",
         "without a conversion the result has the texture's own format, in one register per 8-bit texel",
     ],
 )

@@ -18,7 +18,7 @@ from isakit.errors import BudgetExceeded, MachineFault, NotModelled
 from isakit.machine.usse import native  # noqa: F401  # pyright: ignore[reportUnusedImport] - registers its functions
 from isakit.machine.usse.code import Code, Increments, Step, check_modelled
 from isakit.machine.usse.memory import Memory
-from isakit.machine.usse.sampler import Texture, level_of_detail, packed
+from isakit.machine.usse.sampler import Texture, Volume, level_of_detail, packed
 from isakit.spec import Status
 
 Array = NDArray[Any]
@@ -233,12 +233,15 @@ class Machine:
             raise NotModelled(f"a sample through sa{register}", "no texture is bound there")
         values = [np.broadcast_to(np.asarray(a, np.uint32), (self.lanes,)).copy().view(np.float32) for a in args[1:]]
         count = attrs["count"]
-        if count == 3:
-            raise NotModelled("three-dimensional and cube textures")
         u = values[0]
-        v = values[1] if count == 2 else np.zeros_like(u)
-        lod = self._lod(texture, attrs["lod"], values[count:], u, v, count)
+        v = values[1] if count > 1 else np.zeros_like(u)
         format = texture.format if attrs["conv"] in ("raw", "native") else attrs["conv"]
+        if count == 3:
+            if not isinstance(texture, Volume) or attrs["mode"] != "sample":
+                raise NotModelled("a three-dimensional sample", "cube maps and gathers of volumes are not implemented")
+            self._samples[key] = packed(texture.sample_volume(u, values[1], values[2]), format)
+            return self._samples[key]
+        lod = self._lod(texture, attrs["lod"], values[count:], u, v, count)
         self._samples[key] = _fetched(texture, attrs["mode"], format, u, v, lod)
         return self._samples[key]
 

@@ -20,7 +20,7 @@ _DTYPES = {np.dtype(np.uint8): "u8", np.dtype(np.float16): "f16", np.dtype(np.fl
 
 
 class Texture:
-    """A texture: `data` of shape [height, width, channels], [height, width] or, 1-dimensional, [width, channels].
+    """A texture: `data` of shape [height, width, channels] or [height, width]; 1-dimensional ones have height 1.
 
     Args:
         data: uint8 (read as fractions of 255), float16 or float32 texels, row 0 at coordinate 0; or a list of such
@@ -123,6 +123,39 @@ class Texture:
             j = i % (2 * size)
             return np.where(j < size, j, 2 * size - 1 - j)
         return np.clip(i, 0, size - 1)
+
+
+class Volume(Texture):
+    """A three-dimensional texture: `data` of shape [depth, height, width, channels], without mip levels.
+
+    `filter` and `wrap` as for `Texture`; with bilinear filtering neighbouring slices are mixed, too.
+    """
+
+    def __init__(self, data: Any, filter: Filter = "bilinear", wrap: Wrap = "clamp") -> None:
+        a: Array = np.asarray(data)
+        if a.ndim != 4 or not len(a):
+            raise LaunchError(f"a volume of shape {a.shape}: use [depth, height, width, channels]")
+        super().__init__(a[0], filter, wrap)
+        self.slices: list[Texture] = [Texture(s, filter, wrap) for s in a]
+
+    def sample_volume(self, u: Array, v: Array, w: Array) -> Array:
+        """Texels at coordinates (shape [lanes]) as f32 of shape [lanes, 4]."""
+        depth = len(self.slices)
+        z = np.nan_to_num(w.astype(np.float64)) * depth
+        if self.filter == "nearest":
+            return self._slices(np.floor(z), u, v)
+        z = z - 0.5
+        low = np.floor(z)
+        weight = (z - low).astype(np.float32)[:, None]
+        return self._slices(low, u, v) * (1 - weight) + self._slices(low + 1, u, v) * weight
+
+    def _slices(self, z: Array, u: Array, v: Array) -> Array:
+        out = np.empty((len(u), 4), np.float32)
+        index = self._index(z, len(self.slices), 0)
+        for n in np.unique(index):
+            here = index == n
+            out[here] = self.slices[n].sample(u[here], v[here])
+        return out
 
 
 def _texels(a: Array) -> Array:

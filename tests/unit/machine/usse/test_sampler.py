@@ -141,3 +141,31 @@ def test_gathered_texels_and_weights_make_the_bilinear_sample():
     x = uv[0].astype(np.float64) * 4 - 0.5
     assert (fractions[:, 0] == np.floor((x - np.floor(x)) * 256)).all()
     assert (fractions[:, 2:] == 0).all()
+
+
+@pytest.mark.parametrize("filter", ["nearest", "bilinear"])
+def test_volumes(filter):
+    r = np.random.default_rng(6)
+    data = r.uniform(0, 1, (3, 4, 5, 4)).astype(np.float32)
+    volume = usse.Volume(data, filter=filter)
+    core = usse.Core(N, textures={4: volume})
+    at = r.uniform(-0.2, 1.2, (3, N)).astype(np.float32)
+    core.pa[:3] = at.view(np.uint32)
+    core.run(isakit.isa("usse").assemble("smp3d.f32 f32 r0 pa0 sa4 drc0"))
+    out = core.r[:4].view(np.float32).T
+
+    def plane(z, u, v):
+        return sample(data[wrapped(z, 3, "clamp")].astype(np.float64), u, v, filter, "clamp")
+
+    for k in range(N):
+        u, v, w = map(float, at[:, k])
+        if filter == "nearest":
+            expected = plane(int(np.floor(w * 3)), u, v)
+        else:
+            z = w * 3 - 0.5
+            low = int(np.floor(z))
+            expected = plane(low, u, v) * (1 - (z - low)) + plane(low + 1, u, v) * (z - low)
+        np.testing.assert_allclose(out[k], expected, atol=1e-5)
+    flat = usse.Core(1, textures={4: usse.Texture(data[0])})
+    with pytest.raises(isakit.NotModelled, match="cube"):
+        flat.run(isakit.isa("usse").assemble("smp3d.f32 f32 r0 pa0 sa4 drc0"))
