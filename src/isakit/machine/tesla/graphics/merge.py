@@ -179,7 +179,7 @@ class Merger:
                 r, c = rows[here], columns[here]
                 old = buffer.stencil[r, c]
                 new = _stencil_op(op, old, s.ref)
-                buffer.stencil[r, c] = (old & ~s.write_mask & 0xFF) | (new & s.write_mask)
+                buffer.stencil[r, c] = (old & (~s.write_mask & 0xFF)) | (new & s.write_mask)
         if state.depth is not None and state.depth_write:
             buffer.depth[rows[passed], columns[passed]] = z[passed]
         return passed

@@ -89,7 +89,7 @@ class Scene:
         if "words" in code:
             return [int(w, 16) if isinstance(w, str) else int(w) for w in code["words"]]
         text = str(code["asm"])
-        return text if "\n" in text else self._beside(text).read_text()
+        return text if "\n" in text else self._beside(text)
 
     def _options(self, draw: Mapping[str, Any], code: Mapping[str, Any], stage: str) -> dict[str, Any]:
         out: dict[str, Any] = {"local_bytes": int(code.get("local_bytes", 0))}
@@ -104,6 +104,10 @@ class Scene:
         code = self._code(draw, chip, "VERT")
         if code is None:
             raise self._wrong("has a draw without vertex program")
+        if "a_words" not in code:
+            ids = {k: bool(code.get(k)) for k in ("vertex_id", "instance_id")}
+            options = self._options(draw, code, "VERT")
+            return VertexShader(self._text(code), chip, **ids, **_outputs(code), **options)
         inputs: list[Input] = [(0, 0)] * (1 + max((int(a["a_word"]) for a in code["a_words"]), default=-1))
         for a in code["a_words"]:
             built = a.get("builtin")
@@ -119,8 +123,8 @@ class Scene:
         return GeometryShader(
             self._text(code),
             chip,
-            inputs=code["p_words"]["vp_result_map"],
-            output=code["output"],
+            inputs=code["inputs"] if "inputs" in code else code["p_words"]["vp_result_map"],
+            output=code.get("output", "triangle_strip"),
             max_vertices=int(code["max_vertices"]),
             **_outputs(code),
             **self._options(draw, code, "GEOM"),
@@ -130,6 +134,11 @@ class Scene:
         code = self._code(draw, chip, "FRAG")
         if code is None:
             raise self._wrong("has a draw without fragment program")
+        options = self._options(draw, code, "FRAG")
+        if "inputs" in code:
+            given = [what if isinstance(what, str) else (int(what[0]), str(what[1])) for what in code["inputs"]]
+            extra = {k: code[k] for k in ("colors", "depth") if k in code}
+            return FragmentShader(self._text(code), chip, inputs=given, **extra, **options)
         words: list[Any] = sorted(code["v_words"], key=lambda v: int(v["v_word"]))
         inputs: list[FragmentInput] = []
         for v in words:
@@ -146,7 +155,6 @@ class Scene:
             elif r["sem"].startswith("POSITION"):
                 depth = int(r["reg"])
         table = [colors.get(k, [255] * 4) for k in range(1 + max(colors, default=-1))]
-        options = self._options(draw, code, "FRAG")
         return FragmentShader(self._text(code), chip, inputs=inputs, colors=table, depth=depth, **options)
 
     # --- the rest -----------------------------------------------------------------------------------------------------
@@ -229,6 +237,8 @@ def _chip(name: str) -> str:
 
 def _outputs(code: Mapping[str, Any]) -> dict[str, Any]:
     """Where the position and the point size are among the output words."""
+    if "o_words" not in code:
+        return {"point_size": code.get("point_size")}
     words = {(o["sem"], o["comp"]): int(o["o_word"]) for o in code["o_words"]}
     position = [words.get(("POSITION[0]", c), 0) for c in _COMPONENTS]
     return {"position": position, "point_size": words.get(("PSIZE[0]", "x"))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -16,14 +17,14 @@ from isakit.machine.tesla.graphics.assembly import Input
 from isakit.machine.tesla.graphics.planes import FragmentInput, PointInput, PositionInput, VaryingInput
 from isakit.machine.tesla.graphics.program import Kind, StageProgram
 
-Code = str | Program | Sequence[int]
+Code = str | Path | Program | Sequence[int]
 
 
 class Shader:
     """A program and its interface; the base of the three kinds.
 
     Args:
-        code: assembly text, an assembled program, or 32-bit words.
+        code: assembly text, the path of a file with it, an assembled program, or 32-bit words.
         chip: variant name or alias.
         registers: registers per lane; by default as many as the program writes.
         local_bytes: bytes of l[] per lane.
@@ -46,7 +47,9 @@ class Shader:
         choices: Choices = DEFAULT,
     ) -> None:
         name = tesla.variant(chip).name
-        if isinstance(code, str):
+        if isinstance(code, Path):
+            code = assemble(code.read_text(encoding="utf-8"), decoder(tesla, name, self.kind), str(code))
+        elif isinstance(code, str):
             code = assemble(code, decoder(tesla, name, self.kind))
         words = list(code.words) if isinstance(code, Program) else list(code)
         self.program = StageProgram(

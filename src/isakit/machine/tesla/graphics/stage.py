@@ -114,7 +114,8 @@ class StageState(State):
         super().__init__(launch, stage.warps)
         n = self.lane_count
         self.stage = stage
-        outputs = RowSpace("o", OUTPUT_WORDS, n, launch.choices, writable=True)
+        words = OUTPUT_WORDS if stage.varyings is None else 0
+        outputs = RowSpace("o", words, n, launch.choices, writable=True)
         self.files = {**self.files, "o": outputs.rows}
         self.spaces["o"] = outputs
         self.visible = _padded(stage.visible, stage.lanes, n)
