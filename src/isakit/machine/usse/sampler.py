@@ -154,7 +154,7 @@ class Volume(Texture):
         index = self._index(z, len(self.slices), 0)
         for n in np.unique(index):
             here = index == n
-            out[here] = self.slices[n].sample(u[here], v[here])
+            out[here] = self.slices[int(n)].sample(u[here], v[here])
         return out
 
 
