@@ -105,6 +105,7 @@ class TextureUnit:
         t = image.texture
         layer: Array | None = None
         if t.target == "cube":
+            _at_least(3, sources, "a cube texture")
             x, y, z = (_floats(s) for s in sources[:3])
             face, s, u = face_of(x, y, z)
             coords, rest = [s, u], sources[3:]
@@ -171,6 +172,7 @@ class TextureUnit:
 
     def _texgather(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
                    op: str) -> list[Array]:  # fmt: skip
+        _at_least(2, sources, op)
         request, _, _ = self._request(image, sources, offsets, 1)
         n = len(sources[0])
         level = np.full(n, image.texture.view[0])
@@ -239,11 +241,18 @@ class TextureUnit:
     @staticmethod
     def _prepare(sources: Sequence[Array], n: int) -> list[Array]:
         """texprep cube: coordinates on the face, and layer * 6 + face for a two-dimensional array."""
+        _at_least(3, sources, "texprep")
         x, y, z = (_floats(s) for s in sources[:3])
         face, s, t = face_of(x, y, z)
         layer = _signed(sources[3]) if len(sources) > 3 else np.zeros(n, np.int64)
         words = [v.astype(np.float32).view(np.uint32) for v in (s, t)]
         return [*words, ((layer * 6 + face) & 0xFFFF_FFFF).astype(np.uint32), np.zeros(n, np.uint32)]
+
+
+def _at_least(count: int, sources: Sequence[Array], what: str) -> None:
+    """Raise NotModelled for a query with fewer coordinates than it can be answered with."""
+    if len(sources) < count:
+        raise NotModelled(f"{what} with {len(sources)} sources", f"it takes at least {count} coordinates")
 
 
 def _part(request: Request, here: Array) -> Request:
