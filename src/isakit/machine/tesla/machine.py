@@ -38,6 +38,8 @@ class Machine:
     """
 
     handlers: Mapping[str, control.Handler] = {}
+    observer: Callable[[Op], object] | None = None
+    """Told of every instruction that a gang of any machine has executed; for coverage reports."""
 
     def __init__(
         self,
@@ -277,6 +279,8 @@ class Machine:
             requests = body.run(self.state, executing, op.params)
             for n in op.fixed_a:
                 self.state.files["a"][n, lanes.sel] = 0
+        if self.observer is not None:
+            self.observer(op)
         after = [gang]
         if requests:
             self._flush(gang)
