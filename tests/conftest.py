@@ -6,6 +6,7 @@ import ctypes
 import os
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -46,6 +47,35 @@ def has_gpu() -> bool:
         return False
     count = ctypes.c_int(0)
     return cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print what the instruction coverage tests have executed (tests/conformance/test_instruction_coverage.py)."""
+    counts: dict[str, list[int]] = {}
+    exceptions: list[tuple[str, int, str]] = []
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", "") != "call":
+                continue
+            for name, value in getattr(report, "user_properties", ()):
+                if name == "instruction coverage":
+                    kind, total, executed = value
+                    row = counts.setdefault(kind, [0, 0])
+                    row[0], row[1] = row[0] + total, row[1] + executed
+                elif name == "instruction coverage exception":
+                    exceptions.append(tuple(value))
+    if not counts:
+        return
+    excused = sum(n for _, n, _ in exceptions)
+    every, done = (sum(row[i] for row in counts.values()) for i in (0, 1))
+    verdict = "100 % of the items that are no exceptions" if done + excused == every else "INCOMPLETE"
+    terminalreporter.section("instruction coverage: Tesla compute, reference engine")
+    for kind, (total, executed) in counts.items():
+        share = f"{100 * executed / total:6.2f} %" if total else "      -"
+        terminalreporter.line(f"{kind:12} {executed:6} of {total:6} {share}")
+    terminalreporter.line(f"{verdict}; {excused} exceptions:")
+    for record, n, reason in sorted(exceptions):
+        terminalreporter.line(f"  {record}: {n} items: {reason}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

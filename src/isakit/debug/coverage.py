@@ -1,0 +1,236 @@
+"""Instruction coverage: which forms, operand alternatives and modifier values of an instruction set were executed.
+
+The items are derived from the records, so that a new instruction is asked for as soon as it exists. `recording` collects
+what Tesla programs execute on the reference engine; `word_for` makes an instruction word that has a given item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from random import Random
+from typing import Literal
+
+from isakit.codec.decoder import decoder
+from isakit.machine.tesla.code import Op
+from isakit.machine.tesla.machine import Machine
+from isakit.spec import Bits, Choice, Enum, Form, HasFeature, Illegal, Imm, Part, Seq
+from isakit.spec.isa import View
+
+Kind = Literal["form", "alternative", "value", "feature"]
+KINDS: tuple[Kind, ...] = ("form", "alternative", "value", "feature")
+_WIDEST = 8
+"""Static bits of an operand kind up to which every combination is an item."""
+_ATTEMPTS = 400
+
+
+@dataclass(frozen=True, order=True)
+class Item:
+    """Something to execute: a form, an alternative of an operand, a value of a modifier, or what a feature changes.
+
+    `form` is the form's position in its record, `part` the operand (with a path into operands made of others), `what`
+    tells the alternative or the value. The same item in two variants is equal.
+    """
+
+    record: str
+    form: int
+    kind: Kind
+    part: str = ""
+    what: str = ""
+
+    def __str__(self) -> str:
+        detail = f", {self.part}: {self.what}" if self.part else ""
+        return f"{self.record} form {self.form}{detail}"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """The words that have an item: the bits `need` and none of `avoid`."""
+
+    need: Bits
+    avoid: tuple[Bits, ...] = ()
+
+    def holds(self, word: int) -> bool:
+        """Whether a word has the item."""
+        return self.need.holds(word) and not any(a.holds(word) for a in self.avoid)
+
+
+def _submasks(mask: int) -> Iterator[int]:
+    """Every value of the bits of a mask."""
+    value = 0
+    while True:
+        yield value
+        value = (value - mask) & mask
+        if not value:
+            return
+
+
+def _part_items(
+    part: Part, path: str, need: Bits, avoid: tuple[Bits, ...]
+) -> Iterator[tuple[Kind, str, str, Condition]]:
+    """(kind, path, what, condition) of a part. Alternatives that no word can select are not among them."""
+    if isinstance(part, Choice):
+        earlier: list[Bits] = []
+        for a in part.alternatives:
+            both = need.join(a.when)
+            shadow = [e for e in earlier if both is None or (not (e.mask & ~both.mask) and e.holds(both.value))]
+            if both is not None and not shadow and not isinstance(a.part, Illegal):
+                rest = (*avoid, *earlier, *([a.unless] if a.unless else []))
+                what = f"{a.part.accepts() or 'nothing'} where {a.when.mask:#x} is {a.when.value:#x}"
+                yield "alternative", path, what, Condition(both, rest)
+                yield from _part_items(a.part, f"{path}/{what}", both, rest)
+            if a.unless is None:
+                earlier.append(a.when)
+        return
+    if isinstance(part, Seq):
+        for i, p in enumerate(part.parts):
+            yield from _part_items(p, f"{path}[{i}]", need, avoid)
+        return
+    mask = part.static_mask()
+    if not mask or isinstance(part, Imm) or mask.bit_count() > _WIDEST:
+        return
+    for value in _submasks(mask):
+        both = need.join(Bits(mask, value))
+        if (
+            both is None
+            or (isinstance(part, Enum) and part.error(value))
+            or any(not a.mask & ~both.mask and a.holds(both.value) for a in avoid)
+        ):
+            continue
+        yield "value", path, part.text(value) or "(not printed)", Condition(both, avoid)
+
+
+def _surely_illegal(part: Part, have: Bits) -> bool:
+    """Whether an operand is a decode error in every word with the given bits."""
+    if isinstance(part, Seq):
+        return any(_surely_illegal(p, have) for p in part.parts)
+    if not isinstance(part, Choice):
+        return isinstance(part, Illegal)
+    for a in part.alternatives:
+        both = have.join(a.when)
+        if both is None:
+            continue
+        if not _surely_illegal(a.part, both):
+            return False
+        if a.unless is None and not a.when.mask & ~have.mask:
+            return True
+    return True
+
+
+def only_errors(form: Form) -> bool:
+    """Whether a form only exists to give a decode error its name: no word of it can be executed."""
+    fixed = form.fixed
+    refused = any(not r.when.mask & ~fixed.mask and r.when.holds(fixed.value) for r in form.refusals)
+    return refused or any(_surely_illegal(p, fixed) for p in form.parts.values())
+
+
+@cache
+def items_of(view: View) -> dict[Form, dict[Item, Condition]]:
+    """The items of every form that exists in a variant and program type, and how a word has them."""
+    out: dict[Form, dict[Item, Condition]] = {}
+    positions = ((r.name, i, f) for r in view.isa.records for i, f in enumerate(r.forms))
+    for (name, i, original), form in zip(positions, view.forms, strict=True):
+        if not view.available(form) or only_errors(form):
+            continue
+        items = out[form] = {Item(name, i, "form"): Condition(form.fixed, form.unless)}
+        for n, p in form.parts.items():
+            if isinstance(original.parts[n], HasFeature):
+                what = f"{original.parts[n].name} is {view.context.has(frozenset({original.parts[n].name}))}"  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+                items[Item(name, i, "feature", n, what)] = Condition(form.fixed)
+            for kind, path, what, condition in _part_items(p, n, form.fixed, form.unless):
+                more = condition.need.mask & ~form.fixed.mask
+                if not any(o.possible() & more and _surely_illegal(o, condition.need) for o in form.parts.values()):
+                    items[Item(name, i, kind, path, what)] = condition
+    return out
+
+
+def word_for(view: View, form: Form, item: Item, random: Random, wanted: Collection[Item] = ()) -> int | None:
+    """A legal word of the form that has the item, and as many of the `wanted` ones as come along.
+
+    Operand fields get random values. None when none was found.
+    """
+    items = items_of(view)[form]
+    units = decoder(view.isa, view.variant.name, view.program)
+    others = [i for i in items if i in wanted]
+    for attempt in range(_ATTEMPTS):
+        have = items[item].need
+        avoid = list(items[item].avoid)
+        random.shuffle(others)
+        for other in others if attempt < _ATTEMPTS // 2 else ():
+            c = items[other]
+            both = have.join(c.need)
+            if both is not None and not any(
+                not a.mask & ~both.mask and a.holds(both.value) for a in (*avoid, *c.avoid)
+            ):
+                have = both
+                avoid += c.avoid
+        word = have.value | random.getrandbits(32 * form.units) & form.possible & ~have.mask
+        word |= form.base & ~(have.mask | form.possible)
+        word = word & form.claimed(word) | form.base & ~form.claimed(word)
+        if items[item].holds(word) and form.matches(word) and form.error(word) is None:
+            found = units.one(word, form.units)
+            if found.valid and found.form is form:
+                return word
+    return None
+
+
+@dataclass
+class Coverage:
+    """Items that were executed, and those that were not.
+
+    `executed`: items seen so far. `note` adds what a word has.
+    """
+
+    view: View
+    executed: set[Item] = field(default_factory=set[Item])
+
+    def note(self, form: Form, word: int) -> None:
+        """Count a word as executed."""
+        for item, condition in items_of(self.view).get(form, {}).items():
+            if condition.holds(word):
+                self.executed.add(item)
+
+    @property
+    def missing(self) -> list[Item]:
+        """What exists in the view and was not executed."""
+        return sorted(i for items in items_of(self.view).values() for i in items if i not in self.executed)
+
+    def __str__(self) -> str:
+        return table(self.executed, [i for items in items_of(self.view).values() for i in items])
+
+
+def table(executed: Collection[Item], existing: Iterable[Item]) -> str:
+    """Counts by kind of item, one line each."""
+    every = set(existing)
+    lines: list[str] = []
+    for kind in KINDS:
+        total = [i for i in every if i.kind == kind]
+        if total:
+            done = sum(i in executed for i in total)
+            lines.append(f"{kind:12} {done:6} of {len(total):6}  {100 * done / len(total):5.1f} %")
+    return "\n".join(lines)
+
+
+@contextmanager
+def recording(view: View) -> Generator[Coverage]:
+    """Collect what every Tesla machine of this process executes on the reference engine inside the block.
+
+    An instruction counts when it is executed, also where its guard holds in no lane.
+    """
+    coverage = Coverage(view)
+    seen: set[tuple[Form, int]] = set()
+
+    def observe(op: Op) -> None:
+        i = op.instruction
+        if i is not None and i.form is not None and (i.form, i.word) not in seen:
+            seen.add((i.form, i.word))
+            coverage.note(i.form, i.word)
+
+    before = Machine.observer
+    Machine.observer = staticmethod(observe)
+    try:
+        yield coverage
+    finally:
+        Machine.observer = before
