@@ -50,7 +50,7 @@ def _directive(name: str, usage: str) -> Callable[[Callable[[Reader, Statement, 
 
 
 def _usage(r: Reader, s: Statement, token: Token | None, message: str) -> None:
-    r.source.error(s.place(token), message, f"usage: {DIRECTIVES[s.text.split()[0]].usage}")
+    r.source.error(s.place(token), message, f"usage: {DIRECTIVES[s.tokens()[0].text].usage}")
 
 
 def _number(r: Reader, s: Statement, args: list[Token], low: int, high: int, what: str) -> int | None:
@@ -106,7 +106,7 @@ def _program(r: Reader, s: Statement, args: list[Token]) -> None:
 @_directive(".kernel", "NAME")
 def _kernel(r: Reader, s: Statement, args: list[Token]) -> None:
     """Starts a kernel: what follows belongs to it. Its code starts at address 0 and has its own labels."""
-    name = s.text.split(None, 1)[1].strip() if args else ""
+    name = s.text[args[0].column :] if args else ""
     if not name or len(name.split()) != 1:
         _usage(r, s, args[1] if len(args) > 1 else None, "one name was expected")
         return

@@ -180,7 +180,7 @@ class Reader:
         """Whether constant data is being read; complains otherwise."""
         if self.bank is None:
             self.source.error(
-                s.place(), f"`{s.text.split()[0]}` belongs into constant data", "start it with `.const BANK`"
+                s.place(), f"`{s.tokens()[0].text}` belongs into constant data", "start it with `.const BANK`"
             )
         return self.bank is not None
 

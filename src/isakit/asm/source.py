@@ -13,8 +13,8 @@ from isakit.codec import Token, tokenize
 from isakit.errors import AsmError, Diagnostic
 
 _COMMENT = re.compile(r"//|/\*|;")
-_LABEL = re.compile(r"\s*([A-Za-z_.][\w.$]*)\s*:(?!:)")
-_ASSIGNMENT = re.compile(r"\s*([A-Za-z_.][\w.$]*)\s*=(?!=)\s*")
+_LABEL = re.compile(r"\s*([A-Za-z_.][\w.$]*)\s*:(?!:)", re.ASCII)
+_ASSIGNMENT = re.compile(r"\s*([A-Za-z_.][\w.$]*)\s*=(?!=)\s*", re.ASCII)
 _SHOWN = 160
 
 

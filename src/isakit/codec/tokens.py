@@ -14,7 +14,8 @@ _TOKEN = re.compile(
     r"|(?P<number>0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|\d+)(?![\w.])"
     r"|(?P<word>[$%@.]?[A-Za-z_?$.@!][\w.?$@]*|\.\d[\w.?$@]*|\?\?\?|\#\w*)"
     r"|(?P<op>\+\+|--|<<|>>|[-+*/%&|^~!()\[\]{}:=,<>])"
-    r"|(?P<bad>\S))"
+    r"|(?P<bad>\S))",
+    re.ASCII,
 )
 
 
@@ -73,6 +74,8 @@ _APPLY: Mapping[str, Callable[[int, int], int]] = {
     "%": lambda a, b: a % b,
 }
 _MAX_DEPTH = 64
+_MAX_BITS = 1 << 12
+"""Wider than any field; keeps names that square each other from filling the memory."""
 
 
 class Stream:
@@ -140,6 +143,8 @@ class Stream:
             if right is None:
                 break
             k, value = right[0], _APPLY[t.text](value, right[1])
+            if value.bit_length() > _MAX_BITS:
+                raise ValueError(f"a value of more than {_MAX_BITS} bits")
         return k, value
 
     def _primary(self, k: int, depth: int) -> tuple[int, int] | None:
