@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from isakit.arch.usse.fields import VBW
 from isakit.arch.usse.forms import destination, form, seed_view, word_source
-from isakit.arch.usse.operands import SRC, Immediate, Place, SourcePart
+from isakit.arch.usse.operands import SourcePart
+from isakit.arch.usse.places import SRC, Immediate, Place
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, const

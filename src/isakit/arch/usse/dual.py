@@ -16,7 +16,8 @@ from typing import Any
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import VDUAL
 from isakit.arch.usse.forms import form, seed_view
-from isakit.arch.usse.operands import DEST_NO_EXT, SRC_NO_EXT, DestPart, InternalPart, Place, SourcePart
+from isakit.arch.usse.operands import DestPart, InternalPart, SourcePart
+from isakit.arch.usse.places import DEST_NO_EXT, SRC_NO_EXT, Place
 from isakit.arch.usse.registers import Destination, Source
 from isakit.arch.usse.swizzles import DUAL3EXT, DUAL3STD, DUAL4EXT, DUAL4STD, Mask, Swizzle, extended
 from isakit.arch.usse.usse import SECONDARY, usse

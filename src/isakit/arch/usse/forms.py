@@ -8,18 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from isakit.arch.usse.fields import OPCODE, WORD
-from isakit.arch.usse.operands import (
-    DEST,
-    DEST_NO_EXT,
-    SRC,
-    SRC0,
-    SRC0_NO_EXT,
-    SRC_NO_EXT,
-    DestPart,
-    Hidden,
-    Place,
-    SourcePart,
-)
+from isakit.arch.usse.operands import DestPart, Hidden, SourcePart
+from isakit.arch.usse.places import DEST, DEST_NO_EXT, SRC, SRC0, SRC0_NO_EXT, SRC_NO_EXT, Place
 from isakit.arch.usse.swizzles import Mask, Swizzle
 from isakit.arch.usse.usse import SEED, SGX543
 from isakit.spec import (

@@ -9,7 +9,8 @@ from typing import Any
 
 from isakit.arch.usse.fields import LDST, SMP, WDF
 from isakit.arch.usse.forms import NO_SOURCE2, form, source, word_source
-from isakit.arch.usse.operands import DestPart, Place
+from isakit.arch.usse.operands import DestPart
+from isakit.arch.usse.places import Place
 from isakit.arch.usse.registers import Location
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
