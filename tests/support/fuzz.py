@@ -327,6 +327,7 @@ class Generator:
             op = r.choice(["add", "exch", "inc", "dec", "max", "min", "and", "or", "xor", "cas"])
             ty = r.choice(["u32", "s32", "b32", "u64", "s64", "b64", "u16", "u8"])
             dst, src, new = (f"$r{r.randrange(4) * 2}d" if "64" in ty else self.data() for _ in range(3))
+            op = op if op in ("exch", "cas") else f"ld {op}"
             line = f"{guard}{op} {ty} {dst} g14[$r13] {src}" + (f" {new}" if op == "cas" else "")
             if self._valid(line):
                 self.add(line)

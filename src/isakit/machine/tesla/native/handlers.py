@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from isakit.engine.graph import Plan
 from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
 from isakit.machine.tesla.launch import MP_FLAGS
 from isakit.machine.tesla.native import layout
@@ -302,7 +301,3 @@ class HandlerTransfers(Transfers):
 
     def _wait(self, step: Step) -> None:
         self.code.body.do(f"ret i32 {WAIT}")
-
-    def _trap(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
-        self.code.stop(step, "true")
-        self.code.stay(BEHIND)

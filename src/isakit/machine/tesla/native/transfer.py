@@ -253,7 +253,7 @@ class Transfers:
 
     def _trap(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
         self.code.stop(step, "true")
-        self.code.stay(step.op.following if step.op.following in self.code.flow.leaders else step.pc)
+        self.code.body.do("unreachable")
 
     def _brkpt(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
         c, b = self.code, self.code.body
