@@ -291,9 +291,12 @@ def test_the_picture_does_not_depend_on_warps_or_threads(monkeypatch: pytest.Mon
 
 def test_helper_lanes_give_derivatives_at_the_edges() -> None:
     """A one-pixel-wide triangle strip sees the same level of detail as a whole plane."""
-    code = (
-        "long interp $r0 v[0x4]\nlong interp $r1 v[0x8]\ntexauto all $r0:$r1:$r2:$r3 $t0 $s0 $r0:$r1\nexit (never) nop"
-    )
+    code = """
+        long interp $r0 v[0x4]
+        long interp $r1 v[0x8]
+        texauto all $r0:$r1:$r2:$r3 $t0 $s0 $r0:$r1 0x0 0x0 0x0
+        exit (never) nop
+    """
     fragment = FragmentShader(code, inputs=["w", (4, "linear"), (5, "linear")])
     vertex = VertexShader("\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(6)) + "\nexit (never) nop")
     levels = [np.full((16 >> k, 16 >> k), k / 4, np.float32) for k in range(5)]
