@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from functools import lru_cache
 
@@ -18,6 +19,10 @@ from isakit.errors import AsmError
 
 _REFERENCE = re.compile(r"#([A-Za-z_.][\w.$]*)")
 _NAME = re.compile(r"[A-Za-z_.][\w.$]*")
+_MOST_WORDS = 32
+"""More different words than any instruction has."""
+_MOST_COMPARED = 20_000
+"""Errors times names up to which a misspelt name is compared with all others, which is slow."""
 _ROUNDS = 64
 _FREE_ROUNDS = 4
 """From this round on sizes only grow, so that sizes and addresses settle."""
@@ -191,8 +196,10 @@ class _Resolver:
 
     def _undefined(self, parsed: Parsed, symbol: Symbol, at: int) -> Miss | None:
         """Whether the statement would be right if one of its words were the name of a number."""
+        places: dict[str, int] = {}
         for k, token in enumerate(parsed.tokens):
-            name = token.text
+            places.setdefault(token.text, k)
+        for name, k in itertools.islice(places.items(), _MOST_WORDS):
             if _NAME.fullmatch(name) and symbol(name) is None and name in parsed.words:
 
                 def guess(word: str, name: str = name) -> int | None:
@@ -200,7 +207,8 @@ class _Resolver:
 
                 if self.encoder.encode(parsed, guess, at):
                     names = self.section.scope.all_names()
-                    close = difflib.get_close_matches(name, names, 3) if len(name) <= 40 else []
+                    cheap = len(name) <= 40 and len(self.source.diagnostics) * len(names) < _MOST_COMPARED
+                    close = difflib.get_close_matches(name, names, 3) if cheap else []
                     hint = (f"did you mean {' or '.join(f'`{c}`' for c in close)}?",) if close else ()
                     return Miss(k, f"`{name}` is not defined", hint)
         return None
