@@ -1,7 +1,7 @@
 """Instruction coverage: which forms, operand alternatives and modifier values of an instruction set were executed.
 
-The items are derived from the records, so that a new instruction is asked for as soon as it exists. `recording` collects
-what Tesla programs execute on the reference engine; `word_for` makes an instruction word that has a given item.
+The items are derived from the records, so that a new instruction is asked for as soon as it exists. `recording`
+collects what Tesla programs execute on the reference engine; `word_for` makes an instruction word with a given item.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def word_for(view: View, form: Form, item: Item, random: Random, wanted: Collect
             ):
                 have = both
                 avoid += c.avoid
-        word = have.value | random.getrandbits(32 * form.units) & form.possible & ~have.mask
+        word = have.value | random.getrandbits(form.possible.bit_length()) & form.possible & ~have.mask
         word |= form.base & ~(have.mask | form.possible)
         word = word & form.claimed(word) | form.base & ~form.claimed(word)
         if items[item].holds(word) and form.matches(word) and form.error(word) is None:
@@ -217,7 +217,8 @@ def table(executed: Collection[Item], existing: Iterable[Item]) -> str:
 def recording(view: View) -> Generator[Coverage]:
     """Collect what every Tesla machine of this process executes on the reference engine inside the block.
 
-    An instruction counts when it is executed, also where its guard holds in no lane.
+    An instruction counts also where its guard holds in no lane, and where it ends the program with a trap. The
+    innermost recording gets it.
     """
     coverage = Coverage(view)
     seen: set[tuple[Form, int]] = set()
@@ -228,7 +229,7 @@ def recording(view: View) -> Generator[Coverage]:
             seen.add((i.form, i.word))
             coverage.note(i.form, i.word)
 
-    before = Machine.observer
+    before = vars(Machine)["observer"]  # as it is stored: reading the attribute unwraps a static method
     Machine.observer = staticmethod(observe)
     try:
         yield coverage

@@ -1,0 +1,246 @@
+"""What makes the import of an instruction set fail, and that the message names the record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from isakit.errors import DefinitionError
+from isakit.spec import (
+    Bits,
+    Enum,
+    Flag,
+    Imm,
+    InstructionSet,
+    Layout,
+    Ref,
+    Refusal,
+    Reg,
+    Variant,
+    bits,
+    make_form,
+    where,
+)
+from isakit.spec.record import Form
+
+KIND, OP, DST, SRC, MODE = bits(0), bits(1, 3), bits(4, 6), bits(7, 9), bits(10)
+LAYOUT = Layout("short", 1, where({KIND: 0}))
+WIDE = Layout("wide", 2, where({KIND: 1}))
+REGISTERS = tuple(f"$r{i}" for i in range(8))
+REF = Ref("test", "1")
+
+
+def reg(f) -> Reg:
+    return Reg(f, REGISTERS, lambda index: index)
+
+
+def new_set() -> InstructionSet:
+    return InstructionSet("toy", {"v": Variant("v", frozenset({"a"}))}, "a toy", lambda unit: 1 + (unit & 1))
+
+
+def form(fixed: dict | None = None, syntax: str = "add {dst} {src}", layout: Layout = LAYOUT, **more: Any) -> Form:
+    """A form `add $rN $rM`; `parts` replaces its parts."""
+    parts = more.pop("parts", {"dst": reg(DST), "src": reg(SRC)})
+    return make_form(layout, syntax, parts, {OP: 1} if fixed is None else fixed, **more)
+
+
+def define(isa: InstructionSet, *forms: Form, name: str = "summing", function: Any = None) -> None:
+    def summing(dst, src):
+        """Add."""
+
+    isa.insn(list(forms), ref=REF, name=name)(function or summing)
+
+
+def refused(isa: InstructionSet, *forms: Form, **more: Any) -> str:
+    """The message of the refusal; nothing of the record may be left behind."""
+    before = list(isa.records)
+    with pytest.raises(DefinitionError) as caught:
+        define(isa, *forms, **more)
+    assert isa.records == before
+    message = str(caught.value)
+    assert "toy" in message
+    assert f"'{more.get('name', 'summing')}'" in message
+    return message
+
+
+def test_a_good_record_is_accepted() -> None:
+    isa = new_set()
+    define(isa, form(), form({}, layout=WIDE))
+    assert [r.name for r in isa.records] == ["summing"]
+    assert all(f.record is isa.records[0] for f in isa.records[0].forms)
+
+
+def test_no_form() -> None:
+    assert "no form" in refused(new_set())
+
+
+def test_no_documentation() -> None:
+    def undocumented(dst, src):
+        pass
+
+    assert "docstring" in refused(new_set(), form(), function=undocumented)
+
+
+@pytest.mark.parametrize("syntax", ["add {dst}", "add {dst} {src} {src}"])
+def test_a_part_stands_once_in_the_syntax(syntax) -> None:
+    message = refused(new_set(), form(syntax=syntax))
+    assert "'src'" in message
+    assert "form 0 (short)" in message
+
+
+def test_a_part_of_nothing_but_fixed_bits() -> None:
+    message = refused(new_set(), form({OP: 1, SRC: 3}))
+    assert "'src'" in message
+    assert "fixed" in message
+
+
+def test_bits_both_fixed_and_ignored() -> None:
+    assert f"{OP.mask:#x}" in refused(new_set(), form(ignored=OP.mask | MODE.mask))
+
+
+def test_fixed_bits_that_contradict_the_layout() -> None:
+    with pytest.raises(ValueError, match="short"):
+        form({KIND: 1, OP: 1})
+
+
+def test_a_part_the_semantics_does_not_take() -> None:
+    def summing(dst):
+        """Add."""
+
+    assert "no parameter ['src']" in refused(new_set(), form(), function=summing)
+
+
+def test_a_parameter_no_part_gives() -> None:
+    def summing(dst, src, carry):
+        """Add."""
+
+    message = refused(new_set(), form(), function=summing)
+    assert "wants ['carry']" in message
+    with_default = new_set()
+
+    def optional(dst, src, carry=None):
+        """Add."""
+
+    define(with_default, form(), function=optional)
+
+
+def test_control_parts_are_not_parameters() -> None:
+    mode = {"dst": reg(DST), "src": reg(SRC), "mode": Flag(MODE, "odd")}
+    define(new_set(), form(parts=mode, syntax="add {mode} {dst} {src}", control=["mode"]))
+    assert "['mode']" in refused(new_set(), form(parts=mode, syntax="add {mode} {dst} {src}"))
+
+
+def test_semantics_that_takes_anything() -> None:
+    def summing(**parts):
+        """Add."""
+
+    assert "not take **" in refused(new_set(), form(), function=summing)
+
+
+def test_no_mnemonic() -> None:
+    assert "no mnemonic" in refused(new_set(), form(syntax="{dst} {src}"))
+
+
+class TestOverlap:
+    def test_the_same_words_in_two_records(self) -> None:
+        isa = new_set()
+        define(isa, form())
+        message = refused(isa, form(), name="other")
+        assert "overlaps" in message
+        assert "'summing'" in message, "both records are named"
+
+    def test_two_forms_of_one_record(self) -> None:
+        message = refused(new_set(), form({OP: 1}), form({MODE: 1}))
+        assert "form 1" in message
+        assert "overlaps" in message
+
+    def test_a_more_general_form(self) -> None:
+        isa = new_set()
+        define(isa, form({OP: 1, MODE: 1}))
+        refused(isa, form({OP: 1}), name="general")
+
+    @pytest.mark.parametrize("second", [
+        {"fixed": {OP: 2}}, {"fixed": {OP: 1}, "unless": [{MODE: 1}]}, {"fixed": {OP: 1}, "needs": "!a"},
+        {"fixed": {}, "layout": WIDE},
+    ], ids=["other bits", "unless", "opposite features", "other size"])  # fmt: skip
+    def test_what_tells_forms_apart(self, second) -> None:
+        isa = new_set()
+        define(isa, form({OP: 1, MODE: 1}, needs="a"))
+        define(isa, form(**second), name="other")
+
+    def test_an_unless_about_other_bits_does_not(self) -> None:
+        isa = new_set()
+        define(isa, form({OP: 1, MODE: 1}))
+        refused(isa, form({OP: 1}, unless=[{SRC: 1}]), name="other")
+
+    def test_different_features_do_not(self) -> None:
+        isa = new_set()
+        define(isa, form(needs="a"))
+        refused(isa, form(needs="b"), name="other")
+
+
+def test_a_removed_record_makes_room() -> None:
+    isa = new_set()
+    define(isa, form())
+    first = isa.view("v", "").forms
+    isa.remove(isa.records[0])
+    assert first
+    assert isa.view("v", "").forms == ()
+    define(isa, form(), name="other")
+    assert [f.record.name for f in isa.view("v", "").forms if f.record] == ["other"]
+
+
+class TestForm:
+    def test_every_bit_is_fixed_claimed_ignored_or_unknown(self) -> None:
+        f = form(ignored=bits(11).mask, layout=LAYOUT)
+        word = (1 << 14) | (1 << 11) | OP.put(1) | DST.put(5)
+        assert f.claimed(word) == KIND.mask | OP.mask | DST.mask | SRC.mask
+        assert f.unexplained(word) == 1 << 14 | 1 << 11, "kept as they are"
+        assert f.unknown(word) == 1 << 14, "ignored bits are known not to matter"
+
+    def test_defaults_are_what_the_assembler_writes(self) -> None:
+        f = form(default=MODE.mask)
+        assert f.base == OP.put(1) | MODE.mask
+        assert f.unexplained(OP.put(1)) == MODE.mask, "a default bit that is clear is worth a marker"
+        assert f.unexplained(OP.put(1) | MODE.mask) == 0
+
+    def test_refusals_name_the_error_unless_a_feature_lifts_them(self) -> None:
+        f = form(refusals=[Refusal(where({DST: 7}), "NO_SUCH_REGISTER", frozenset({"a"}))])
+        word = OP.put(1) | DST.put(7)
+        assert f.error(word) == "NO_SUCH_REGISTER"
+        from isakit.spec.parts import Context
+
+        assert f.resolve(Context(frozenset({"a"}))).error(word) is None
+        assert f.resolve(Context()).error(word) == "NO_SUCH_REGISTER"
+
+    def test_constants_are_literals_where_the_syntax_names_them(self) -> None:
+        f = form(
+            syntax="{name} {dst} {src} {unused}", parts={"name": "add wide", "dst": reg(DST), "src": reg(SRC), "n": 3}
+        )
+        assert f.text(OP.put(1) | DST.put(2)) == "add wide $r2 $r0"
+        assert f.constants == {"name": "add wide", "n": 3}
+
+    def test_static_bits_leave_registers_and_control_parts_out(self) -> None:
+        parts = {"dst": reg(DST), "src": Imm(SRC), "mode": Enum(MODE, {0: "", 1: "m"}), "tail": Flag(bits(12), "exit")}
+        f = form(syntax="add {mode} {tail} {dst} {src}", parts=parts, control=["tail"])
+        assert f.static_mask == MODE.mask
+        assert f.static_word((1 << 20) - 1) == MODE.mask
+
+
+class TestBits:
+    def test_join(self) -> None:
+        assert Bits(3, 1).join(Bits(6, 2)) is None
+        assert Bits(3, 1).join(Bits(6, 0)) == Bits(7, 1)
+
+    def test_where_refuses_what_does_not_fit(self) -> None:
+        with pytest.raises(ValueError, match="0x8"):
+            where({OP: 8})
+
+    def test_split_fields(self) -> None:
+        f = bits(3, 5) + bits(20) + bits(0, 1)
+        assert f.width == 6
+        for value in range(64):
+            assert f.get(f.put(value)) == value
+            assert eval(f.expression(), {"w": f.put(value) | 1 << 9}) == value
+        assert f.put(0b10_1_011) == 0b011 << 3 | 1 << 20 | 0b10
