@@ -57,6 +57,11 @@ class Condition:
         return self.need.holds(word) and not any(a.holds(word) for a in self.avoid)
 
 
+def _covers(condition: Bits, have: Bits) -> bool:
+    """Whether every word with the bits `have` has the bits `condition`."""
+    return not condition.mask & ~have.mask and condition.holds(have.value)
+
+
 def _submasks(mask: int) -> Iterator[int]:
     """Every value of the bits of a mask."""
     value = 0
@@ -93,11 +98,7 @@ def _part_items(
         return
     for value in _submasks(mask):
         both = need.join(Bits(mask, value))
-        if (
-            both is None
-            or (isinstance(part, Enum) and part.error(value))
-            or any(not a.mask & ~both.mask and a.holds(both.value) for a in avoid)
-        ):
+        if both is None or (isinstance(part, Enum) and part.error(value)) or any(_covers(a, both) for a in avoid):
             continue
         yield "value", path, part.text(value) or "(not printed)", Condition(both, avoid)
 
@@ -108,21 +109,19 @@ def _surely_illegal(part: Part, have: Bits) -> bool:
         return any(_surely_illegal(p, have) for p in part.parts)
     if not isinstance(part, Choice):
         return isinstance(part, Illegal)
-    for a in part.alternatives:
+    for k, a in enumerate(part.alternatives):
         both = have.join(a.when)
-        if both is None:
+        if both is None or any(e.unless is None and _covers(e.when, both) for e in part.alternatives[:k]):
             continue
         if not _surely_illegal(a.part, both):
             return False
-        if a.unless is None and not a.when.mask & ~have.mask:
-            return True
     return True
 
 
 def only_errors(form: Form) -> bool:
     """Whether a form only exists to give a decode error its name: no word of it can be executed."""
     fixed = form.fixed
-    refused = any(not r.when.mask & ~fixed.mask and r.when.holds(fixed.value) for r in form.refusals)
+    refused = any(_covers(r.when, fixed) for r in form.refusals)
     return refused or any(_surely_illegal(p, fixed) for p in form.parts.values())
 
 
