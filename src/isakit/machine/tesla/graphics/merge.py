@@ -194,7 +194,9 @@ class Merger:
                 old = target.decoded(target.pixels[rows, columns])
                 if target.format == "rgba8":
                     color = np.clip(np.where(np.isnan(color), np.float32(0), color), np.float32(0), np.float32(1))
-                color = blended(self.state.blend, color, old, np.array(self.state.blend_constant, np.float32))
+                kind: Any = np.float32 if self.choices.blend == "f32" else np.float64
+                constant = np.array(self.state.blend_constant, kind)
+                color = blended(self.state.blend, color.astype(kind), old.astype(kind), constant).astype(np.float32)
             new = target.encoded(color, self.choices)
         mask = self.state.color_mask[:n]
         if all(mask):
@@ -205,8 +207,8 @@ class Merger:
 
 
 def blended(blend: Blend, src: Array, dst: Array, constant: Array) -> Array:
-    """Blending of f32 colours [n, 4], in f32."""
-    one = np.float32(1)
+    """Blending of colours [n, 4] in their own precision."""
+    one = src.dtype.type(1)
     alpha, dst_alpha = src[:, 3:], dst[:, 3:]
 
     def factor(name: str) -> Array:

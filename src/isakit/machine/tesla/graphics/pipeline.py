@@ -239,7 +239,7 @@ class Pipeline:
         for start in range(0, lanes, LANES):
             stop = min(lanes, start + LANES)
             part = {k: v[:, start:stop] for k, v in inputs.items()}
-            machine = shader.program.machine(Stage(stop - start, **part), *self._units(bound))
+            machine = shader.program.machine(Stage(stop - start, choices=self.choices, **part), *self._units(bound))
             machine.run()
             stats.instructions += machine.stats.instructions
             out[:, start:stop] = machine.state.files["o"][:, : stop - start]
@@ -269,6 +269,7 @@ class Pipeline:
                 attributes=a[:, start:stop],
                 primitive=p[:, start:stop],
                 max_vertices=shader.max_vertices,
+                choices=self.choices,
             )
             machine = shader.program.machine(stage, *self._units(bound))
             machine.run()
@@ -394,7 +395,7 @@ class Pipeline:
                 stop - start,
                 varyings=varyings.part(start, stop),
                 visible=covered[start:stop],
-                discarded=self.choices.discarded,
+                choices=self.choices,
             )
             machine = fragment.program.machine(part, *units)
             machine.run()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,7 +26,10 @@ from isakit.machine.tesla.texture.sampler import Sampler
 from isakit.machine.tesla.texture.texture import Texture
 
 _COMPONENTS = "xyzw"
-_DTYPES = {"f32": np.float32, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "i8": np.int8, "i32": np.int32}
+_DTYPES = {
+    "f32": np.float32, "f16": np.float16, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32,
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "s8": np.int8, "s16": np.int16, "s32": np.int32,
+}  # fmt: skip
 _CHIPS: Mapping[str, str] = {"50": "g80", "84": "g84", "a0": "gt200", "a3": "gt215", "aa": "mcp77"}
 _TARGETS = {"2darray": "2d_array", "1darray": "1d_array", "cubearray": "cube_array"}
 
@@ -196,9 +200,18 @@ class Scene:
         return out
 
     def draw(self, pipeline: Pipeline, number: int, chip: str) -> DrawStats:
-        """One draw of the scene."""
+        """One draw of the scene. A state `seamless` filters cubes over their edges, in this draw."""
         chip = tesla.variant(chip).name
         d = self.draws[number]
+        usual = pipeline.texturing
+        if d.get("state", {}).get("seamless"):
+            pipeline.texturing = replace(usual, seamless=True)
+        try:
+            return self._draw(pipeline, d, chip)
+        finally:
+            pipeline.texturing = usual
+
+    def _draw(self, pipeline: Pipeline, d: dict[str, Any], chip: str) -> DrawStats:
         attributes = [
             Attribute(self.array(a), bool(a.get("normalized")), divisor=int(a.get("divisor", 0))) for a in d["attribs"]
         ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,12 +18,13 @@ from isakit.machine.tesla.block import Block, Warp
 from isakit.machine.tesla.code import Op
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.graphics.spaces import RowSpace
+from isakit.machine.tesla.graphics.state import DEFAULT_CHOICES, GraphicsChoices
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.machine import Machine
 from isakit.machine.tesla.memory import Array, DeviceMemory, Memory
 from isakit.machine.tesla.spaces import OwnSpace
 from isakit.machine.tesla.stack import Stack
-from isakit.machine.tesla.state import State
+from isakit.machine.tesla.state import State, Trap
 
 OUTPUT_WORDS = 128
 FACE_WORD = 0xFF
@@ -86,7 +87,7 @@ class Stage:
         varyings: v[] (fragment programs).
         visible: lanes that are no helpers, bool [lanes]; None for all.
         max_vertices: vertices a lane of a geometry program may emit.
-        discarded: whether discarded lanes keep running (derivatives stay valid) or end.
+        choices: answers to open questions.
     """
 
     lanes: int
@@ -96,7 +97,7 @@ class Stage:
     varyings: Varyings | None = None
     visible: Array | None = None
     max_vertices: int = 0
-    discarded: Literal["run", "end"] = "run"
+    choices: GraphicsChoices = DEFAULT_CHOICES
 
     @property
     def warps(self) -> int:
@@ -125,7 +126,12 @@ class StageState(State):
                 space = self.spaces[name] = RowSpace(name, len(rows), n, launch.choices)
                 space.rows[:, : rows.shape[1]] = rows
 
+    def _sr(self, lanes: Lanes, n: int) -> Any:
+        return self.stage.choices.vstride if n == 3 else super()._sr(lanes, n)
+
     def _visible(self, lanes: Lanes) -> Array:
+        if self.stage.choices.live_helpers == "fetch":
+            return np.ones(lanes.count, bool)
         return self.visible[lanes.sel].copy()
 
     def _interp(self, lanes: Lanes, address: Any, flat: bool, centroid: bool) -> Array:
@@ -150,7 +156,10 @@ class StageState(State):
         """The contents of o[] become the next vertex of the executing lanes; o[] is cleared."""
         out, e = self.files["o"], self.emitted
         chosen = lanes.numbers[lanes.mask]
-        room = chosen[e.count[chosen] < e.limit]
+        fits = e.count[chosen] < e.limit
+        if self.stage.choices.excess == "fault" and not fits.all():
+            raise Trap("EMIT_LIMIT", int(chosen[~fits][0]))
+        room = chosen[fits]
         e.words[e.count[room], :, room] = out[:, room].T
         e.count[room] += 1
         out[:, chosen] = 0
@@ -175,7 +184,7 @@ def _goes_on(gang: Gang, op: Op) -> list[Gang]:
 def _discard(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
     assert isinstance(machine, StageMachine)
     machine.state.discard(lanes)
-    if machine.stage.discarded == "end":
+    if machine.stage.choices.discarded == "end":
         killed = gang.masks_of(lanes.mask).tolist()
         return control.each(machine, gang, lambda w, mask: w.control.kill(mask, op.following), killed)
     return _goes_on(gang, op)

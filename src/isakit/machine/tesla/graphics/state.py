@@ -98,12 +98,24 @@ class GraphicsChoices:
         discarded: whether discarded lanes keep `run`ning, so that derivatives stay valid, or `end`.
         store: how ties are rounded when a colour becomes 8 bits: to `even`, or `up`.
         fill: inclusive horizontal edge of a triangle: the one with the `lower` row number or the `upper`.
+        blend: precision of blending.
+        live_helpers: what texture instructions marked `live` do in lanes that are not visible: `keep` their registers,
+            or `fetch` as everywhere.
+        excess: vertices a geometry program emits beyond its limit: `drop` them, or `fault`.
+        vstride: what $vstride reads.
     """
 
     planes: Literal["exact", "snapped"] = "exact"
     discarded: Literal["run", "end"] = "run"
     store: Literal["even", "up"] = "even"
     fill: Literal["lower", "upper"] = "lower"
+    blend: Literal["f32", "f64"] = "f32"
+    live_helpers: Literal["keep", "fetch"] = "keep"
+    excess: Literal["drop", "fault"] = "drop"
+    vstride: int = 0x20
+
+
+DEFAULT_CHOICES = GraphicsChoices()
 
 
 @dataclass

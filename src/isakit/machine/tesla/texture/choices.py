@@ -18,9 +18,15 @@ class TextureChoices:
         lod_vectors: derivatives that count: `header` (two or four, as the texture says), 2 or 4 of a quad.
         nan: what a NaN coordinate is taken for: `zero`. Infinite ones go to the end when clamping, else to 0.
         unbound: a texture or sampler number nothing is bound to: `fault`, or `zero` results.
+        fetch_outside: what texfetch gives for a texel that is not there: `zero` (with the format's ones), or the
+            nearest one by `clamp`.
+        size_of_cubes: what texsize says about cube arrays: `layers` (whole cubes), or `faces`.
+        srgb_bits: fraction bits of values decoded from sRGB; None for all of f32.
         query_lod_bits: fraction bits of what texquerylod returns.
         seamless: whether linear filtering crosses the edges of cube faces; off, each face clamps.
         linked: whether sampler numbers are ignored and texture n uses sampler n.
+
+    Anisotropic filtering is not modelled: textures are sampled as if it were off.
     """
 
     weights: Literal["nearest", "truncate"] = "nearest"
@@ -28,6 +34,9 @@ class TextureChoices:
     lod_vectors: Literal["header", 2, 4] = "header"
     nan: Literal["zero"] = "zero"
     unbound: Literal["fault", "zero"] = "fault"
+    fetch_outside: Literal["zero", "clamp"] = "zero"
+    size_of_cubes: Literal["layers", "faces"] = "layers"
+    srgb_bits: int | None = None
     query_lod_bits: int = 8
     seamless: bool = False
     linked: bool = False

@@ -226,20 +226,23 @@ def _number(raw: Array, n: int, kind: int) -> Array:
     raise NotModelled(f"component type {kind}", "types are 1 to 7")
 
 
-def linear_from_srgb(bits: Array) -> Array:
-    """sRGB decoding of f32 values (as u32), rounded to f32; the hardware's tables may hold fewer bits."""
+def linear_from_srgb(bits: Array, fraction: int | None = None) -> Array:
+    """sRGB decoding of f32 values (as u32), rounded to f32, or first to `fraction` bits behind the point."""
     c = bits.view(np.float32).astype(np.float64)
     value = np.where(c <= 0.04045, c / 12.92, ((np.maximum(c, 0) + 0.055) / 1.055) ** 2.4)
+    if fraction is not None:
+        value = np.rint(np.ldexp(value, fraction)) / (1 << fraction)
     return value.astype(np.float32).view(np.uint32)
 
 
-def decode(form: Format, texels: Array, srgb: bool = False) -> list[Array]:
+def decode(form: Format, texels: Array, srgb: bool = False, srgb_bits: int | None = None) -> list[Array]:
     """Components R, G, B, A of texels as register bits.
 
     Args:
         form: the format.
         texels: uint8 [texels, bytes per texel]; for compressed formats what `decompressed` gives.
         srgb: decode R, G and B from sRGB.
+        srgb_bits: fraction bits of decoded values; None for all of f32.
 
     Returns:
         One u32 array per component the layout has.
@@ -257,5 +260,5 @@ def decode(form: Format, texels: Array, srgb: bool = False) -> list[Array]:
         scale = (quarters[:, 0] >> np.uint64(27)).astype(np.int64) - 15 - 9
         out = [np.ldexp(m.astype(np.float64), scale).astype(np.float32).view(np.uint32) for m in out]
     if srgb:
-        out[:3] = [linear_from_srgb(c) for c in out[:3]]
+        out[:3] = [linear_from_srgb(c, srgb_bits) for c in out[:3]]
     return out

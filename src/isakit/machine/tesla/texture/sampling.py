@@ -14,11 +14,13 @@ import numpy as np
 
 from isakit.machine.tesla.memory import Array
 from isakit.machine.tesla.texture.choices import TextureChoices
+from isakit.machine.tesla.texture.cube import across_edges
 from isakit.machine.tesla.texture.filtering import weighted
 from isakit.machine.tesla.texture.formats import FLOAT, ONE_FLOAT, ONE_INTEGER, RED, ZERO
 from isakit.machine.tesla.texture.sampler import Sampler
 from isakit.machine.tesla.texture.texture import Texture
-from isakit.machine.tesla.texture.wrap import EDGE, Tap, linear, nearest
+from isakit.machine.tesla.texture.wrap import EDGE, Tap, linear, nearest, steps
+from isakit.machine.tesla.texture.wrap import ONE as ONE_WEIGHT
 
 ONE = 0x3F80_0000
 
@@ -44,7 +46,7 @@ class Image:
 
     def __init__(self, texture: Texture, sampler: Sampler, choices: TextureChoices) -> None:
         self.texture, self.sampler, self.choices = texture, sampler, choices
-        self.planes = texture.planes(sampler.srgb)
+        self.planes = texture.planes(sampler.srgb, choices.srgb_bits)
         self.integer = texture.format.integer
         modes = sampler.modes
         if texture.target in ("cube", "cube_array"):
@@ -128,6 +130,8 @@ class Image:
         """(raw component -> values of the taps as f64 or u32, weights, fraction bits) of one level."""
         u, sizes = self.scaled(request.coords, level)
         smooth = filters == "linear" and not self.integer
+        if smooth and self.choices.seamless and self.texture.target == "cube" and request.layer is not None:
+            return self._seamless(request, request.layer, u, np.asarray(sizes[0]), level)
         axes: list[list[Tap]] = []
         for k, x in enumerate(u):
             if smooth:
@@ -149,6 +153,25 @@ class Image:
             if smooth:
                 weights.append(reduce(np.multiply, (t.weight for t in taps if t.weight is not None)).astype(np.float64))
         return values, weights, 8 * len(axes) if smooth else 0
+
+    def _seamless(self, request: Request, face: Array, u: Sequence[Array], n: Any,
+                  level: Array) -> tuple[dict[int, list[Array]], list[Array], int]:  # fmt: skip
+        """`sums` of a linear filter that reads over the edges of cube faces."""
+        truncate = self.choices.weights == "truncate"
+        (i, a), (j, b) = (steps(np.where(np.isfinite(x), x, 0.0), truncate) for x in u[:2])
+        sources = [RED] if request.reference is not None else self.needed(request.wanted)
+        values: dict[int, list[Array]] = {s: [] for s in sources}
+        weights: list[Array] = []
+        for dj, di in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            layer, column, row = across_edges(face, i + di, j + dj, n)
+            at = self.place([column, row], layer, level)
+            for s in sources:
+                got = self._component(s, at, None)
+                if request.reference is not None:
+                    got = self._compared(request.reference, got)
+                values[s].append(got.view(np.float32).astype(np.float64))
+            weights.append(((a if di else ONE_WEIGHT - a) * (b if dj else ONE_WEIGHT - b)).astype(np.float64))
+        return values, weights, 16
 
     def _compared(self, reference: Array, texel: Array) -> Array:
         """1.0 where the comparison of the reference with the texel holds, else 0.0."""

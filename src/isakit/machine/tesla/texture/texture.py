@@ -102,7 +102,7 @@ class Texture:
         counts = [len(r) for r in self._raw]
         self.bases: Array = np.cumsum([0, *counts])[:-1]
         self.widths, self.heights, self.depths = (np.array(s, np.int64) for s in zip(*self.sizes, strict=True))
-        self._planes: dict[bool, list[Array]] = {}
+        self._planes: dict[tuple[bool, int | None], list[Array]] = {}
 
     @classmethod
     def from_memory(
@@ -208,12 +208,12 @@ class Texture:
                 self._raw = [now]
                 self._planes = {}
 
-    def planes(self, srgb: bool) -> list[Array]:
+    def planes(self, srgb: bool, srgb_bits: int | None = None) -> list[Array]:
         """R, G, B, A of all texels as u32 register bits, levels one after another; `bases` says where each starts."""
-        srgb = srgb and self.format.srgb
-        found = self._planes.get(srgb)
+        key = srgb and self.format.srgb, srgb_bits
+        found = self._planes.get(key)
         if found is None:
-            found = self._planes[srgb] = decode(self.format, np.concatenate(self._raw), srgb)
+            found = self._planes[key] = decode(self.format, np.concatenate(self._raw), *key)
         return found
 
     @property

@@ -201,6 +201,9 @@ class TextureUnit:
             rest = rest[1:]
         level = _signed(rest[0]) if rest and t.target != "buffer" else np.zeros(n, np.int64)
         level = level + t.view[0]
+        if self.choices.fetch_outside == "clamp":
+            level = np.clip(level, t.view[0], t.last_level)
+            index = [np.clip(i, 0, s[level] - 1) for i, s in zip(index, (t.widths, t.heights, t.depths), strict=False)]
         inside = (level >= 0) & (level <= t.last_level)
         level = np.where(inside, level, 0)
         for i, sizes in zip(index, (t.widths, t.heights, t.depths), strict=False):
@@ -217,6 +220,8 @@ class TextureUnit:
         n = len(sources[0])
         level = np.clip(_signed(sources[0]), 0, 31)
         w, h, d = t.sizes[0]
+        if t.target in ("cube", "cube_array") and self.choices.size_of_cubes == "layers":
+            d //= 6
         depth = np.maximum(1, d >> level) if t.target == "3d" else np.full(n, d)
         height = np.maximum(1, h >> level) if t.axes > 1 else np.full(n, h)
         values = [np.maximum(1, w >> level), height, depth, np.full(n, t.last_level - t.view[0] + 1)]

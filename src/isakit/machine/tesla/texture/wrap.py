@@ -62,8 +62,14 @@ def nearest(u: Array, n: Array | int, mode: int, offset: int = 0) -> list[Tap]:
     return [Tap(index, inside, None)]
 
 
+def steps(u: Array, truncate: bool = False) -> tuple[Array, Array]:
+    """(first texel, weight of the next one) of a linear filter, before wrapping."""
+    q = np.floor(u * ONE - (128.0 if truncate else 127.5)).astype(np.int64)
+    return q >> 8, q & 255
+
+
 def linear(u: Array, n: Array | int, mode: int, offset: int = 0, truncate: bool = False) -> list[Tap]:
     """The two taps of a linear filter; their weights add up to 256."""
-    q = np.floor(tamed(u, n, mode) * ONE - (128.0 if truncate else 127.5)).astype(np.int64)
-    i, a = (q >> 8) + offset, q & 255
+    i, a = steps(tamed(u, n, mode), truncate)
+    i = i + offset
     return [Tap(*wrapped(i, n, mode), ONE - a), Tap(*wrapped(i + 1, n, mode), a)]
