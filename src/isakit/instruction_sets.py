@@ -79,6 +79,8 @@ class Isa:
         """
         from isakit.asm import Program
 
+        if isinstance(data, str):
+            raise IsakitError("disassemble takes bytes or ints, this is a text: assemble it, or read it as hex first")
         decoder = self.decoder(program_type)
         if address < 0 or address % self._variant.unit_bytes:
             raise IsakitError(f"address {address:#x} is no multiple of {self._variant.unit_bytes}")
