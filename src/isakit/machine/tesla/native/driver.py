@@ -181,7 +181,7 @@ entry:
 {_slot("masks", "ptr")}{_slot("first_registers", "ptr")}{_slot("barriers", "ptr")}
   %physid_slot = getelementptr i8, ptr %ctx, i64 {SLOT["physid"]}
   %remaining_slot = getelementptr i8, ptr %ctx, i64 {SLOT["remaining"]}
-{_slot("physid_all", "ptr")}{_slot("physid_period")}{_slot("reserve")}{_slot("register_bytes")}
+{_slot("physid_all", "ptr")}{_slot("physid_period")}{_slot("reserve")}{_slot("register_bytes")}{_slot("cleared_bytes")}
   %warps64 = zext i32 %warps to i64
   %threads = mul i64 %warps64, 32
   %local_bytes = mul i64 %threads, %local_limit
@@ -214,7 +214,7 @@ prepare_warp:
   %i64 = zext i32 %i to i64
   %io = mul i64 %i64, %state_bytes
   %is = getelementptr i8, ptr %state, i64 %io
-  call void @llvm.memset.p0.i64(ptr %is, i8 0, i64 {layout.STACK}, i1 false)
+  call void @llvm.memset.p0.i64(ptr %is, i8 0, i64 %cleared_bytes, i1 false)
   %registers = getelementptr i8, ptr %is, i64 {layout.REGISTERS}
   call void @llvm.memset.p0.i64(ptr %registers, i8 0, i64 %register_bytes, i1 false)
   %mo = mul i64 %i64, 4

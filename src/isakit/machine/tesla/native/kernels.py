@@ -30,10 +30,11 @@ COMPILE_SECONDS = 0.003
 
 @dataclass(frozen=True)
 class Executable:
-    """One way to run the blocks of a kernel."""
+    """One way to run the blocks of a kernel; `clears` tells whether it counts on cleared registers in memory."""
 
     run: Run
     sites: int
+    clears: bool
     keep: object
 
 
@@ -72,7 +73,7 @@ class Kernel:
             self.compiled = self._from_disk()
         if self.compiled is None:
             self.program = Program(code, self.flow, target)
-            self._interpreted = Executable(_entry(self.program.library.main), self.program.sites, self.program)
+            self._interpreted = Executable(_entry(self.program.library.main), self.program.sites, True, self.program)
 
     @property
     def sites(self) -> int:
@@ -127,7 +128,7 @@ class Kernel:
 
     def _load(self, data: bytes) -> Executable:
         loaded = Loaded(data[8:], self.target)
-        return Executable(_entry(loaded), int.from_bytes(data[:8], "little"), loaded)
+        return Executable(_entry(loaded), int.from_bytes(data[:8], "little"), False, loaded)
 
     def _compile(self) -> Executable:
         found = self._from_disk()

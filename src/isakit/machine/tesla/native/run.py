@@ -37,6 +37,7 @@ class Worker:
     def __init__(self, run: NativeRun) -> None:
         launch, kernel = run.launch, run.kernel
         n = launch.warps
+        self.register_bytes = 128 * launch.code.registers
         self.state = _aligned(kernel.state_bytes * n)
         self.shared = _aligned(launch.shared_limit + 64)
         self.local = _aligned(max(64, 32 * n * launch.local_limit + 64))
@@ -73,7 +74,6 @@ class Worker:
         put("entry", launch.entry)
         put("remaining", run.budget)
         put("reserve", run.reserve)
-        put("register_bytes", 128 * launch.code.registers)
         put("allowed_barriers", launch.barriers)
         put("flags", sum(1 << k for k, name in enumerate(MP_FLAGS) if name in launch.flags))
         for k, window in launch.windows.items():
@@ -88,6 +88,11 @@ class Worker:
 
     def _put(self, name: str, value: Any) -> None:
         self.context[SLOT[name] // 8] = value.ctypes.data if isinstance(value, np.ndarray) else int(value)
+
+    def clearing(self, everything: bool) -> None:
+        """What of a warp's state is cleared before it starts: all registers, or its head alone."""
+        self._put("cleared_bytes", layout.STACK if everything else layout.CONDITIONS)
+        self._put("register_bytes", self.register_bytes if everything else 0)
 
     def get(self, name: str) -> int:
         """A slot of the context."""
@@ -176,6 +181,7 @@ class NativeRun:
         """Run some blocks, on the reference machine where compiled code stops; returns (block, what it raised)."""
         while first < last and not self.stop[0]:
             how, started = self.kernel.choose(), time.perf_counter()
+            worker.clearing(how.clears)
             code = how.run(worker.context.ctypes.data, first, last, 1)
             self.kernel.spent(how, time.perf_counter() - started)
             if code & 0xFF == driver.DONE:
@@ -236,6 +242,9 @@ class NativeRun:
         machine.blocks[0].targets[:] = [int(t) for t in counters[:, 1]]
         for w in machine.warps:
             words = worker.words(w.index, size)
+            self._adopt_control(machine, w, words)
+            if not machine.state.issued[w.number]:
+                continue  # it has not begun: its registers are as the machine made them
             for n in range(registers):
                 start = layout.register(n) // 4
                 files["r"][n, w.lanes] = words[start : start + 32]
@@ -248,7 +257,6 @@ class NativeRun:
                     m = int(words[layout.flag(n, bit) // 4])
                     value |= (np.uint32(m) >> np.arange(32, dtype=np.uint32) & 1) << bit
                 files["c"][n, w.lanes] = value
-            self._adopt_control(machine, w, words)
         machine.requeue()
         return machine
 

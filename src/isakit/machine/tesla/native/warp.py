@@ -209,14 +209,28 @@ class WarpCode:
             b.do(f"store i32 {b(f'load i32, ptr {self.state_pointer(offset)}')}, ptr %{name}")
         for name, offset in (("issued", layout.ISSUED), ("threads", layout.THREADS)):
             b.do(f"store i64 {b(f'load i64, ptr {self.state_pointer(offset)}')}, ptr %{name}")
-        for place in self._places:
-            self._restore(place)
         pc = b(f"load i32, ptr {self.state_pointer(layout.PC)}")
-        used = b(f"icmp sge i64 {b('load i64, ptr %issued')}, {self.slot('remaining')}")
+        issued = b("load i64, ptr %issued")
+        used = b(f"icmp sge i64 {issued}, {self.slot('remaining')}")
         b.do(f"br i1 {used}, label %spent, label %start, !prof !0")
         b.label("spent")
         self.finish(layout.INTERRUPTED)
         b.label("start")
+        b.do(f"br i1 {b(f'icmp eq i64 {issued}, 0')}, label %fresh, label %again")
+        b.label("fresh")  # nothing but $r0 is set: the state need not be read
+        for place in self._places:
+            if place == ("r", 0):
+                self._restore(place)
+                continue
+            ty = V1 if place[0] == "c" else V32
+            for part in range(4 if place[0] == "c" else 1):
+                b.do(f"store {ty} zeroinitializer, ptr {self.variable(place, part)}")
+            if place[0] == "a":
+                self.tag(place[1], None)
+        b.do(f"br label %R{self.flow.entry}")
+        b.label("again")
+        for place in self._places:
+            self._restore(place)
         starts = sorted(self.flow.resumable & set(self.flow.steps))
         b.do(f"switch i32 {pc}, label %unknown [ " + " ".join(f"i32 {p}, label %R{p}" for p in starts) + " ]")
         for p in starts:
