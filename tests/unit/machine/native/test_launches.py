@@ -189,6 +189,15 @@ def test_a_hot_kernel_gets_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert kernel.launch(8, 64).instructions == expected
 
 
+@pytest.mark.parametrize("way", ["interp", "jit"])
+def test_a_watcher_hears_of_all_blocks(way: str) -> None:
+    heard: list[tuple[int, int]] = []
+    with select.watching(lambda done, total: heard.append((done, total))):
+        load(device(way, threads=2), LOOP + "exit nop\n").launch(300, 32)
+    assert heard[-1] == (300, 300)
+    assert heard == sorted(heard)
+
+
 def test_portable_code_asks_for_no_special_instructions() -> None:
     target = host(portable=True)
     assert not target.embedded

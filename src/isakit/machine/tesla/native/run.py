@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 from typing import Any, cast
 
@@ -18,11 +18,14 @@ from isakit.machine.tesla.memory import Array, DeviceMemory
 from isakit.machine.tesla.native import driver, layout
 from isakit.machine.tesla.native.kernels import Kernel, kernel_of
 from isakit.machine.tesla.native.layout import CONTEXT_BYTES, SLOT
+from isakit.machine.tesla.native.select import Watcher, watcher
 from isakit.machine.tesla.spaces import LinearWindow, OwnSpace
 from isakit.machine.tesla.stack import Entry, Kind
 
 UNLIMITED = 1 << 62
 CHUNKS_PER_THREAD = 8
+WATCHED_CHUNKS = 200
+PROGRESS_SECONDS = 0.2
 
 
 def _aligned(nbytes: int) -> Array:
@@ -131,6 +134,7 @@ class NativeRun:
             self.constant_sizes[k] = len(data)
         self.physid = _physid(launch)
         self.stats = Stats()
+        self.blocks_done = 0
 
     def execute(self, threads: int) -> Stats:
         """Run all blocks. Raises MachineFault, BudgetExceeded, KeyboardInterrupt."""
@@ -149,6 +153,9 @@ class NativeRun:
         """Hand out the blocks in chunks. The first fault in block order counts, as if blocks ran one by one."""
         blocks = self.launch.blocks
         chunks = min(blocks, threads * CHUNKS_PER_THREAD) if threads > 1 or self.kernel.compiled is None else 1
+        told = watcher()
+        if told is not None:
+            chunks = min(blocks, max(chunks, WATCHED_CHUNKS))
         edges = [blocks * k // chunks for k in range(chunks + 1)]
         todo = iter(range(chunks))
         lock = threading.Lock()
@@ -163,6 +170,7 @@ class NativeRun:
                     if k is None:
                         return
                     failure = self._chunk(worker, edges[k], edges[k + 1])
+                    self.blocks_done += edges[k + 1] - edges[k]
                     if failure is not None:
                         failed.append(failure)
             finally:
@@ -173,7 +181,7 @@ class NativeRun:
         if threads == 1 and threading.current_thread() is not threading.main_thread():
             work()
         else:
-            self._wait([_pool(threads).submit(work) for _ in range(threads)])
+            self._wait([_pool(threads).submit(work) for _ in range(threads)], told)
         if failed:
             raise min(failed, key=lambda f: f[0])[1]
 
@@ -194,16 +202,19 @@ class NativeRun:
             first = block + 1
         return None
 
-    def _wait(self, futures: Sequence[Future[None]]) -> None:
+    def _wait(self, futures: Sequence[Future[None]], told: Watcher | None) -> None:
         """Wait for the workers; an interrupt stops them at the next jump back."""
         try:
+            while told is not None and wait(futures, PROGRESS_SECONDS).not_done:
+                told(self.blocks_done, self.launch.blocks)
             for f in futures:
                 f.result()
-        except KeyboardInterrupt:
+        except BaseException:
             self.stop[0] = 1
-            for f in futures:
-                f.exception()
+            wait(futures)
             raise
+        if told is not None:
+            told(self.blocks_done, self.launch.blocks)
 
     # --- what compiled code does not do ---------------------------------------------------------------------
     def _hand_over(self, block: int, why: int, worker: Worker) -> None:
