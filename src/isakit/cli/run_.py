@@ -124,6 +124,23 @@ def _busy(what: str) -> Generator[None]:
         yield
 
 
+@contextmanager
+def _progress(what: str) -> Generator[None]:
+    """Show on a terminal how many blocks of a launch are done, where the engine can tell, once it takes a while."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from isakit.machine.tesla.native.select import watching
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        with watching(lambda done, total: bar.update(task, completed=done, total=total)):
+            yield
+
+
 Result = tuple[dict[str, Any], list[str]]
 
 
@@ -145,13 +162,14 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
     kernel = kernels[name if name is not None else next(iter(kernels))]
     for spec in options["textures"]:
         kernel.bind(*_texture(spec))
-    with _busy(f"running {kernel.name}"):
+    with _progress(f"running {kernel.name}"):
         stats = kernel.launch(
             options["grid"], options["block"], *(a.value for a in arguments), max_instructions=options["limit"]
         )
     outputs, texts = _outputs(list(enumerate(arguments)))
     took = {
         "instructions": stats.instructions, "warp_instructions": stats.warp_instructions, "seconds": stats.seconds,
+        "instructions_per_second": round(stats.instructions / stats.seconds) if stats.seconds else 0,
         "engine": device.engine,
     }  # fmt: skip
     return {"kernel": kernel.name, "stats": took, "arguments": outputs}, texts
