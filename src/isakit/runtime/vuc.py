@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from isakit.asm import Program, assemble
 from isakit.codec import decoder
 from isakit.errors import LaunchError
 from isakit.machine.vuc.core import Core as Machine
+from isakit.machine.vuc.native.select import accelerator
 from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.special import UnknownRegisterError
 from isakit.machine.vuc.watch import Cycle, Watch
@@ -41,14 +42,25 @@ class Core(Machine):
     Args:
         variant: `vp2`, `vp3` or `vp4`, or a chip's name.
         options: settings for what is not documented.
+        engine: `reference` (Python, one function per instruction word), `llvm` (compiled code; the reference core does
+            what touches the units around the core), or `auto`: compiled code once a program has run for a while, if
+            llvmlite is installed. The results are the same. Cycles that somebody watches are the reference core's.
 
     State: `r` and `p` (lists), `sr` (by number or name, without side effects), `data` (D[], 0x800 cells), `pc`,
     `cycle`, `icnt`, `host` (host registers by name and address), `memory` (host memory for rings and surfaces).
     `on_cycle`, if set, is called with a `Cycle` for every cycle; runs are slower then.
     """
 
-    def __init__(self, variant: str = "vp3", options: Options | None = None) -> None:
+    def __init__(
+        self,
+        variant: str = "vp3",
+        options: Options | None = None,
+        *,
+        engine: Literal["auto", "reference", "llvm"] = "auto",
+    ) -> None:
         super().__init__(variant, options)
+        self.engine = engine
+        self.accelerator = accelerator(self, engine)
         self.on_cycle: Callable[[Cycle], None] | None = None
 
     # --- programs and data --------------------------------------------------------------------------------------------

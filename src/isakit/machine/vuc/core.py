@@ -64,9 +64,11 @@ class Core:
         self.code: list[int | None] = [None] * CODE_SIZE
         self._ops: list[Op | None] = [None] * CODE_SIZE
         self.memory = HostMemory()
-        self._shows_predicates = False
+        self.shows_predicates = False
         self.io_writes: list[tuple[int, str, int, int]] = []
         self.listener: Callable[[Entry], None] | None = None
+        self.accelerator: Callable[[int, Container[int]], str] | None = None
+        self.code_version = 0
         self.reset()
 
     # --- state --------------------------------------------------------------------------------------------------------
@@ -85,14 +87,15 @@ class Core:
         self.stat_bits = 0
         self.pulses = 0
         self.cycle = self.issued = 0
-        self.pc, self.npc = 0, 1
+        self.pc: int = 0
+        self.npc: int = 1
         self.halted = True
         self._icnt_base = 0
         self.wdcnt = NO_WATCHDOG
-        self._watch_at: int = -1
-        self._heap: list[Entry] = []
-        self._serial = 0
-        self._long: tuple[Entry, Entry] | None = None
+        self.watch_at: int = -1
+        self.queue: list[Entry] = []
+        self.serial = 0
+        self.long_operation: tuple[Entry, Entry] | None = None
         self.wait: tuple[int, int, bool] | None = None
         self.target = -1
         self._predicates_before: tuple[int, list[int]] = (-2, self.p)
@@ -118,8 +121,9 @@ class Core:
     def set_code(self, address: int, word: int) -> None:
         """Write one instruction word."""
         self.code[address] = word
+        self.code_version += 1
         if word >> 26 & 5 == 1 and SR_SRC1.get(word) == SR["pred"]:
-            self._shows_predicates = True  # somebody reads $pred, which lags behind
+            self.shows_predicates = True  # somebody reads $pred, which lags behind
         self._ops[address] = None
 
     def load_words(self, words: Sequence[int], address: int = 0) -> None:
@@ -152,7 +156,7 @@ class Core:
     @property
     def pending(self) -> list[Entry]:
         """Writes and events that have not landed yet, in the order they will."""
-        return sorted(e for e in self._heap if e[3] != DEAD)
+        return sorted(e for e in self.queue if e[3] != DEAD)
 
     def op(self, address: int) -> Op:
         """The decoded instruction at an address; raises MachineFault where there is none."""
@@ -183,16 +187,16 @@ class Core:
     def _rearm(self) -> None:
         self.stat_bits &= ~(1 << WATCHDOG_BIT)
         if self.wdcnt == NO_WATCHDOG:
-            self._watch_at = -1
+            self.watch_at = -1
         else:
             ahead = (self.wdcnt - self.icnt) & 0xFFFF
-            self._watch_at = self.issued + (ahead or 0x10000)
+            self.watch_at = self.issued + (ahead or 0x10000)
 
     def _count(self) -> None:
         """A stalled cycle counts."""
         self.issued += 1
-        if self.issued == self._watch_at:
-            self._watch_at += 0x10000
+        if self.issued == self.watch_at:
+            self.watch_at += 0x10000
             self.later(2, self._bark, "watchdog")
 
     def _bark(self) -> None:
@@ -214,6 +218,16 @@ class Core:
         """All predicates, one bit each, as forwarded readers see them."""
         return _packed(self.p)
 
+    @property
+    def predicates_before(self) -> tuple[int, int]:
+        """Cycle of the last instruction that wrote predicates, and all predicates before it, one bit each."""
+        cycle, before = self._predicates_before
+        return cycle, _packed(before)
+
+    @predicates_before.setter
+    def predicates_before(self, value: tuple[int, int]) -> None:
+        self._predicates_before = value[0], [value[1] >> n & 1 for n in range(16)]
+
     def predicates_seen(self) -> int:
         """$pred: without what the previous instruction wrote."""
         cycle, before = self._predicates_before
@@ -234,19 +248,19 @@ class Core:
             self._start_long(lands, value)
 
     def _start_long(self, lands: int, value: int) -> None:
-        if self._long is not None and self._long[0][1] > self.cycle:
-            for e in self._long:
+        if self.long_operation is not None and self.long_operation[0][1] > self.cycle:
+            for e in self.long_operation:
                 e[3] = DEAD
-            self.note("LONG_ABORTED", f"the long operation of {self._long[0][6]:#x} never lands")
-        self._long = (
+            self.note("LONG_ABORTED", f"the long operation of {self.long_operation[0][6]:#x} never lands")
+        self.long_operation = (
             self._push(lands, lands, ACCUMULATOR, 0, value),
             self._push(lands + 1, lands, LONG_VIEW, 0, value),
         )
 
     def _push(self, visible: int, lands: int, kind: int, index: int | str, value: Any) -> Entry:
-        self._serial += 1
-        entry = [visible, lands, self._serial, kind, index, value, self.pc]
-        heapq.heappush(self._heap, entry)
+        self.serial += 1
+        entry = [visible, lands, self.serial, kind, index, value, self.pc]
+        heapq.heappush(self.queue, entry)
         return entry
 
     def later(self, cycles: int, action: Callable[[], None], name: str = "") -> Entry:
@@ -266,7 +280,13 @@ class Core:
 
         Returns why: `limit`, `stop`, `halted` or `asleep` (nothing inside the unit will end the wait).
         """
-        ops, p, heap, view = self._ops, self.p, self._heap, self._view
+        if self.accelerator is not None and self.listener is None:
+            return self.accelerator(limit, stops)
+        return self.advance_reference(limit, stops)
+
+    def advance_reference(self, limit: int, stops: Container[int] = ()) -> str:
+        """`advance` without compiled code."""
+        ops, p, heap, view = self._ops, self.p, self.queue, self._view
         none = ()
         while self.cycle < limit:
             if self.halted:
@@ -291,7 +311,7 @@ class Core:
             guard = op.guard
             executes = guard < 0 or p[guard]
             if executes:
-                before = p[:] if op.predicates and self._shows_predicates else None
+                before = p[:] if op.predicates and self.shows_predicates else None
                 for name, args, attrs in op.run(view, None, none):
                     getattr(self.units, f"do_{name}")(args, attrs)
                 if before is not None:
@@ -300,8 +320,8 @@ class Core:
                 self.target = self._relative_target(pc, relative) if taken else (npc + 1) & MASK
             self.cycle += 1
             self.issued += 1
-            if self.issued == self._watch_at:
-                self._watch_at += 0x10000
+            if self.issued == self.watch_at:
+                self.watch_at += 0x10000
                 self.later(1, self._bark, "watchdog")
             if heap and heap[0][0] <= self.cycle:
                 self._land(op if executes else None)
@@ -310,14 +330,14 @@ class Core:
 
     def _hurry(self, limit: int, stops: Container[int]) -> None:
         """Issue plain instructions and branches in a row, as long as nothing lands and nobody counts to a limit."""
-        heap, start = self._heap, self.cycle
+        heap, start = self.queue, self.cycle
         if heap and heap[0][0] - 1 < limit:
             limit = heap[0][0] - 1
-        if 0 <= self._watch_at - self.issued <= limit - start:
-            limit = start + self._watch_at - self.issued - 1
+        if 0 <= self.watch_at - self.issued <= limit - start:
+            limit = start + self.watch_at - self.issued - 1
         ops, p, view = self._ops, self.p, self._view
         pc, npc, cycle = self.pc, self.npc, start
-        least = 1 if self._shows_predicates else 0
+        least = 1 if self.shows_predicates else 0
         none = ()
         while cycle < limit and pc not in stops:
             op = ops[pc]
@@ -352,7 +372,7 @@ class Core:
     def _stall(self, limit: int) -> bool:
         """Let stalled cycles pass, up to the next one in which something lands; False when nothing ever will."""
         assert self.wait is not None
-        heap = self._heap
+        heap = self.queue
         counting = self.options.count_waits and not self.wait[2]
         if not heap and not counting:
             return False
@@ -367,7 +387,7 @@ class Core:
 
     def _land(self, op: Op | None) -> None:
         """Apply what is visible from the cycle that begins now; `op` has just written its own registers."""
-        heap = self._heap
+        heap = self.queue
         kept = op.registers if op is not None else ()
         while heap and heap[0][0] <= self.cycle:
             entry = heapq.heappop(heap)
@@ -381,7 +401,7 @@ class Core:
                 if index == 14:
                     own = op.predicates if op is not None else 0
                     self.set_predicates(value, 0xFFFF & ~own)
-                    if own and self._shows_predicates:
+                    if own and self.shows_predicates:
                         _unpack(value, self._predicates_before[1])
                 else:
                     self.sr.write(index, value)
