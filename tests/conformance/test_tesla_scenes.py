@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 from conftest import shared_dir
+from isakit.engine import native
+from isakit.machine.tesla import code
+from isakit.machine.tesla.graphics import pipeline as module
 from isakit.machine.tesla.graphics.pipeline import Pipeline
 from isakit.machine.tesla.graphics.scene import Scene
 
@@ -171,3 +174,15 @@ def outputs(draw: dict[str, Any], chip: str) -> list[int]:
     words = draw["code"][code]["VERT"]["o_words"]
     total = sum(n for _, n in draw["vs_outputs"]["varyings"])
     return [w["o_word"] for w in words][:total]
+
+
+@pytest.mark.parametrize(("name", "chip"), cases())
+def test_integer_definitions_give_the_same_bits(name: str, chip: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs computed by the integer definitions of their operations, no host floats, in other groups of warps."""
+    expected = [t.pixels.tobytes() for t in rendered(name, chip, floating=True).targets]
+    monkeypatch.setattr(native, "lowering", lambda *what: None)
+    monkeypatch.setattr(code, "_compiled", {})
+    monkeypatch.setattr(code, "_guards", {})
+    monkeypatch.setattr(module, "LANES", 1 << 12)
+    again = scene(name).render(chip, targets=["rgba32f"] * len(expected))
+    assert [t.pixels.tobytes() for t in again.targets] == expected

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from isakit.errors import LaunchError
 from isakit.machine.tesla.graphics.assembly import Attribute, assemble, fetch, packed_inputs
+from isakit.machine.tesla.graphics.bindings import Bound, by_stage
 from isakit.machine.tesla.graphics.clip import Triangles, clipped
 from isakit.machine.tesla.graphics.merge import DepthBuffer, Merger, Target
 from isakit.machine.tesla.graphics.planes import Corners, Fragments, Planes
@@ -26,6 +27,7 @@ from isakit.machine.tesla.graphics.raster import (
 from isakit.machine.tesla.graphics.shader import FragmentShader, GeometryShader, VertexShader
 from isakit.machine.tesla.graphics.stage import OUTPUT_WORDS, Emitted, Stage
 from isakit.machine.tesla.graphics.state import DrawState, DrawStats, GraphicsChoices, Viewport
+from isakit.machine.tesla.graphics.vertices import Vertices, emitted_vertices
 from isakit.machine.tesla.memory import Array
 from isakit.machine.tesla.texture.choices import DEFAULT_TEXTURING, TextureChoices
 from isakit.machine.tesla.texture.sampler import Sampler
@@ -33,28 +35,8 @@ from isakit.machine.tesla.texture.texture import Texture
 
 LANES = 1 << 15
 """Lanes that run side by side; small enough for the registers to stay in the cache."""
-Bound = Texture | tuple[Texture, Sampler]
 _Shaded = tuple[Array, list[Array], Array | None, int]
 """Positions of the fragments that are left, their colours and depth, instructions."""
-
-
-class Vertices:
-    """Outputs of the last vertex stage, one column per vertex.
-
-    Attributes: `words` u32 [OUTPUT_WORDS, vertices]; `primitives` [n, 1 or 3] columns, provoking vertex in
-    `provoking` [n]; `ids`, `instances` [vertices]: number and instance of each (None behind a geometry program).
-    """
-
-    def __init__(
-        self,
-        words: Array,
-        primitives: Array,
-        provoking: Array,
-        ids: Array | None = None,
-        instances: Array | None = None,
-    ) -> None:
-        self.words, self.primitives, self.provoking = words, primitives, provoking
-        self.ids, self.instances = ids, instances
 
 
 class Pipeline:
@@ -178,7 +160,7 @@ class Pipeline:
         state = state or DrawState()
         stats = DrawStats()
         arrays = [a if isinstance(a, Attribute) else Attribute(a) for a in attributes]
-        bound = _bound(textures)
+        bound = by_stage(textures)
         if indices is None:
             n = count if count is not None else max((len(a.data) for a in arrays if not a.divisor), default=0)
             order = np.arange(first, first + n)
@@ -275,7 +257,7 @@ class Pipeline:
             machine.run()
             stats.instructions += machine.stats.instructions
             found.append(machine.state.emitted)
-        return _emitted(found, shader.output, n)
+        return emitted_vertices(found, shader.output)
 
     # --- fragments ----------------------------------------------------------------------------------------------------
     def _viewport(self, state: DrawState) -> Viewport:
@@ -436,43 +418,6 @@ def _registers(file: Array, numbers: Sequence[int], lanes: Array) -> Array:
         if n < len(file):
             out[:, k] = file[n, lanes]
     return out
-
-
-def _bound(textures: Any) -> dict[str, Mapping[int, Bound]]:
-    """Textures for every kind of program."""
-    stages = ("vertex", "geometry", "fragment")
-    given: Mapping[Any, Any] = textures or {}
-    if any(isinstance(k, str) for k in given):
-        unknown = [k for k in given if k not in stages]
-        if unknown:
-            raise LaunchError(f"textures are for {', '.join(stages)}, not {unknown[0]!r}")
-        return {s: given.get(s, {}) for s in stages}
-    return dict.fromkeys(stages, given)
-
-
-def _emitted(found: Sequence[Emitted], output: str, lanes: int) -> Vertices:
-    """Vertices in the order of input primitives; strips as triangles."""
-    limit = found[0].limit if found else 0
-    count = np.concatenate([e.count for e in found]) if found else np.zeros(0, np.int64)
-    words = np.concatenate([e.words for e in found], axis=2) if found else np.zeros((0, OUTPUT_WORDS, 0), np.uint32)
-    starts = np.concatenate([e.starts for e in found], axis=1) if found else np.zeros((0, 0), bool)
-    table = words.transpose(1, 2, 0).reshape(OUTPUT_WORDS, -1)  # vertex k of lane n is column n * limit + k
-    primitives: list[list[int]] = []
-    for lane in np.flatnonzero(count).tolist():
-        run: list[int] = []
-        odd = 0
-        for k in range(int(count[lane])):
-            if starts[k, lane]:
-                run, odd = [], 0
-            run.append(lane * limit + k)
-            if output == "points":
-                primitives.append([run[-1]])
-            elif len(run) >= 3:
-                a, b, c = run[-3:]
-                primitives.append([b, a, c] if odd else [a, b, c])
-                odd ^= 1
-    made = np.array(primitives, np.int64).reshape(-1, 1 if output == "points" else 3)
-    return Vertices(table, made, made[:, -1])
 
 
 __all__ = ["Pipeline"]

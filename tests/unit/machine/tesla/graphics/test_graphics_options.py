@@ -109,3 +109,34 @@ def test_geometry_options() -> None:
     assert (state.emitted.words[0, 0] == 77).all()  # type: ignore[attr-defined]
     with pytest.raises(isakit.MachineFault, match="EMIT_LIMIT"):
         run("geometry", code, GraphicsChoices(excess="fault"), **stage)
+
+
+def test_a_texture_over_memory_shows_what_a_kernel_wrote() -> None:
+    device = isakit.Device("gt200")
+    code = """
+        .kernel write
+        .param out ptr
+            cvt u32 $r1 u16 $r0l
+            shl b32 $r2 $r1 0x2
+            mov b32 $r3 b32 s[out]
+            add b32 $r2 $r2 $r3
+            add b32 $r1 $r1 0x64
+            exit st b32 g14[$r2] $r1
+        .kernel read
+        .param out ptr
+            cvt u32 $r1 u16 $r0l
+            shl b32 $r2 $r1 0x2
+            mov b32 $r3 b32 s[out]
+            add b32 $r2 $r2 $r3
+            texfetch live $r1:#:#:# $t0 $s0 $r1 0x0 0x0 0x0
+            exit st b32 g14[$r2] $r1
+    """
+    kernels = device.load(isakit.isa("tesla", "gt200").assemble(code))
+    buffer = device.alloc(128)
+    kernels["read"].bind(0, Texture.from_memory(lambda: device.read(buffer, np.uint8, 128), "r32ui", 32))
+    out = np.ones(32, np.uint32)
+    kernels["read"][1, 32](out)
+    assert not out.any()
+    kernels["write"][1, 32](buffer)
+    kernels["read"][1, 32](out)
+    assert out.tolist() == list(range(100, 132))
