@@ -63,7 +63,8 @@ def command(
 ) -> None:
     """Disassemble a file: cubin, GXP, host program with kernels in it, microcode, raw words.
 
-    The kind of file is told by its content. The listing assembles back to the same bytes.
+    The kind of file is told by its content. The listing assembles back to the same bytes; of a shader file that holds
+    for each of its programs (--kernel primary, --kernel secondary).
     """
     if as_hex and not isa_name:
         raise click.UsageError("--hex needs -m ISA: words do not say what they are for")

@@ -118,8 +118,11 @@ class Predicate(Part):
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         name, register = s.text(k + 1), s.text(k + 2)
-        if s.text(k) != "(" or name not in CONDITION_NAMES:
+        if s.text(k) != "(":
             s.fail(k, "a predicate like `(e $c0)`")
+        elif name not in CONDITION_NAMES:
+            # `(mul ...)` is no predicate: only what names a condition register tells that one was meant.
+            s.fail(k + 1 if register[:2] == "$c" else k, " | ".join(f"`{c}`" for c in dict.fromkeys(CONDITION_NAMES)))
         elif register not in ("$c0", "$c1", "$c2", "$c3") or s.text(k + 3) != ")":
             s.fail(k + 2, "$c0 .. $c3 and `)`")
         else:
