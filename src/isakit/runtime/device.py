@@ -27,6 +27,7 @@ from isakit.machine.tesla import (
     needed_registers,
 )
 from isakit.machine.tesla.native.select import Tier, executor
+from isakit.machine.tesla.texture.choices import TextureChoices
 from isakit.machine.tesla.texture.sampler import Sampler
 from isakit.machine.tesla.texture.texture import Texture
 from isakit.runtime.buffer import Buffer
@@ -46,6 +47,7 @@ class Device:
         threads: threads of the llvm engine; None uses all cores.
         mul_zero_wins, sat_nan, nonfp_deriv_inf: multiprocessor flags that change arithmetic.
         choices: answers to what the documents leave open.
+        texturing: the same for the texture units.
         limits: enforce the chip's launch limits (threads per block, registers, ...).
 
     Attributes: `memory`, `windows` (g[] space number -> window of the memory; g14 covers all of it at first),
@@ -63,6 +65,7 @@ class Device:
         sat_nan: bool = False,
         nonfp_deriv_inf: bool = False,
         choices: Choices | None = None,
+        texturing: TextureChoices | None = None,
         limits: bool = True,
     ) -> None:
         self.chip = tesla.variant(chip).name
@@ -70,6 +73,7 @@ class Device:
         given = {"mul_zero_wins": mul_zero_wins, "sat_nan": sat_nan, "nonfp_deriv_inf": nonfp_deriv_inf}
         self.flags = frozenset(name for name, on in given.items() if on)
         self.choices = choices or Choices()
+        self.texturing = texturing or TextureChoices()
         self.limits = limits
         self.tier, self.threads = tier, threads
         self.memory = DeviceMemory()

@@ -172,6 +172,7 @@ class Kernel:
             windows={**d.windows, **(windows or {})},
             textures={**d.textures, **self._textures},
             samplers={**d.samplers, **self._samplers},
+            texturing=d.texturing,
             flags=d.flags,
             choices=d.choices,
             limits=d.limits if limits is None else limits,
