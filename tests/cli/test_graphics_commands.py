@@ -81,6 +81,29 @@ def test_draw_tells_what_it_did(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mode": None}, "no primitive 'None'"),
+        ({"attribs": 3}, "another form"),
+        ({"attribs": [{"data": [[1, 2]], "dtype": "f80"}]}, "f80"),
+        ({"attribs": [{"file": "missing.bin", "shape": [1]}]}, "missing.bin"),
+        ({"state": {"depth": "deeper"}}, "depth is one of never"),
+        ({"state": {"blend": ["one", "two"]}}, "dst is one of zero"),
+        ({"textures": [{"unit": 0}]}, "it lacks 'format'"),
+        ({"code": {"any": {"VERT": {}, "FRAG": {}}}}, "it lacks 'asm'"),
+    ],
+)
+def test_scenes_with_something_wrong_inside(change: dict[str, object], message: str, tmp_path: Path) -> None:
+    source = ROOT / "examples/tesla-graphics/triangle"
+    for name in ("vertex.s", "fragment.s"):
+        (tmp_path / name).write_text((source / name).read_text())
+    scene = json.loads((source / "scene.json").read_text())
+    scene["draws"][0].update(change)
+    (tmp_path / "scene.json").write_text(json.dumps(scene))
+    assert message in run("draw", str(tmp_path), "-o", str(tmp_path / "out.png"), code=1).stderr
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("nonsense", "is no JSON"),

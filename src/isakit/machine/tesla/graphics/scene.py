@@ -52,9 +52,12 @@ class Scene:
         for key in ("width", "height", "draws"):
             if key not in self.data:
                 raise self._wrong(f"is no scene: it lacks {key!r}")
-        self.width, self.height = int(self.data["width"]), int(self.data["height"])
-        self.draws: list[dict[str, Any]] = self.data["draws"]
-        self.chips = [_chip(c) for c in self.draws[0]["code"]] if self.draws else []
+        try:
+            self.width, self.height = int(self.data["width"]), int(self.data["height"])
+            self.draws: list[dict[str, Any]] = list(self.data["draws"])
+            self.chips = [_chip(c) for c in self.draws[0]["code"]] if self.draws else []
+        except _MALFORMED as e:
+            raise self._wrong(f"is no scene: {_lacking(e)}") from None
 
     def _wrong(self, reason: str) -> FormatError:
         return FormatError(str(self.path), 0, reason)
@@ -202,32 +205,35 @@ class Scene:
     def draw(self, pipeline: Pipeline, number: int, chip: str) -> DrawStats:
         """One draw of the scene. A state `seamless` filters cubes over their edges, in this draw."""
         chip = tesla.variant(chip).name
-        d = self.draws[number]
         usual = pipeline.texturing
-        if d.get("state", {}).get("seamless"):
+        if dict(self.draws[number].get("state", {})).get("seamless"):
             pipeline.texturing = replace(usual, seamless=True)
         try:
-            return self._draw(pipeline, d, chip)
+            return self._draw(pipeline, number, chip)
         finally:
             pipeline.texturing = usual
 
-    def _draw(self, pipeline: Pipeline, d: dict[str, Any], chip: str) -> DrawStats:
-        attributes = [
-            Attribute(self.array(a), bool(a.get("normalized")), divisor=int(a.get("divisor", 0))) for a in d["attribs"]
-        ]
-        return pipeline.draw(
-            d["mode"],
-            self._vertex(d, chip),
-            self._fragment(d, chip),
-            attributes,
-            geometry=self._geometry(d, chip),
-            count=d.get("count"),
-            indices=self.array(d["indices"]) if "indices" in d else None,
-            restart=d.get("restart_index") if d.get("state", {}).get("restart") else None,
-            instances=int(d.get("instances", 1)),
-            state=self.state(d.get("state", {})),
-            textures={int(t["unit"]): self.texture(t) for t in d.get("textures", [])},
-        )
+    def _draw(self, pipeline: Pipeline, number: int, chip: str) -> DrawStats:
+        d = self.draws[number]
+        try:
+            vertex, fragment, geometry = self._vertex(d, chip), self._fragment(d, chip), self._geometry(d, chip)
+            state = d.get("state", {})
+            options: dict[str, Any] = {
+                "attributes": [
+                    Attribute(self.array(a), bool(a.get("normalized")), divisor=int(a.get("divisor", 0)))
+                    for a in d["attribs"]
+                ],
+                "count": d.get("count"),
+                "indices": self.array(d["indices"]) if "indices" in d else None,
+                "restart": d.get("restart_index") if state.get("restart") else None,
+                "instances": int(d.get("instances", 1)),
+                "state": self.state(state),
+                "textures": {int(t["unit"]): self.texture(t) for t in d.get("textures", [])},
+            }
+            mode = str(d["mode"])
+        except _MALFORMED as e:
+            raise self._wrong(f"draw {number}: {_lacking(e)}") from None
+        return pipeline.draw(mode, vertex, fragment, geometry=geometry, **options)
 
     @property
     def default_chip(self) -> str:
@@ -241,6 +247,13 @@ class Scene:
         for n in range(len(self.draws)):
             self.draw(pipeline, n, chip or self.default_chip)
         return pipeline
+
+
+_MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError)
+
+
+def _lacking(e: Exception) -> str:
+    return f"it lacks {e}" if isinstance(e, KeyError) else f"something in it has another form: {e}"
 
 
 def _chip(name: str) -> str:

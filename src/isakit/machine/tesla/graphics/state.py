@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
+
+from isakit.errors import LaunchError
 
 Compare = Literal["never", "less", "equal", "lequal", "greater", "notequal", "gequal", "always"]
 Factor = Literal[
@@ -13,6 +15,13 @@ Factor = Literal[
 ]  # fmt: skip
 Equation = Literal["add", "subtract", "reverse_subtract", "min", "max"]
 StencilOp = Literal["keep", "zero", "replace", "incr", "decr", "invert", "incr_wrap", "decr_wrap"]
+
+
+def _check(kind: object, **given: object) -> None:
+    """Raise LaunchError for a name that is none of a Literal's."""
+    for what, name in given.items():
+        if name is not None and name not in get_args(kind):
+            raise LaunchError(f"{what} is one of {', '.join(get_args(kind))}, not {name!r}")
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,10 @@ class Blend:
     dst_alpha: Factor | None = None
     equation_alpha: Equation | None = None
 
+    def __post_init__(self) -> None:
+        _check(Factor, src=self.src, dst=self.dst, src_alpha=self.src_alpha, dst_alpha=self.dst_alpha)
+        _check(Equation, equation=self.equation, equation_alpha=self.equation_alpha)
+
 
 @dataclass(frozen=True)
 class Stencil:
@@ -41,6 +54,12 @@ class Stencil:
     fail: StencilOp = "keep"
     depth_fail: StencilOp = "keep"
     passed: StencilOp = "keep"
+
+    def __post_init__(self) -> None:
+        _check(Compare, func=self.func)
+        _check(StencilOp, fail=self.fail, depth_fail=self.depth_fail, passed=self.passed)
+        if any(not 0 <= n <= 0xFF for n in (self.ref, self.read_mask, self.write_mask)):
+            raise LaunchError("reference and masks of a stencil test have 8 bits")
 
 
 @dataclass(frozen=True)
@@ -87,6 +106,12 @@ class DrawState:
     viewport: Viewport | None = None
     point_size: float = 1.0
     provoking: Literal["first", "last"] = "last"
+
+    def __post_init__(self) -> None:
+        _check(Compare, depth=self.depth)
+        _check(Literal["front", "back"], cull=self.cull)
+        _check(Literal["ccw", "cw"], front=self.front)
+        _check(Literal["first", "last"], provoking=self.provoking)
 
 
 @dataclass(frozen=True)
