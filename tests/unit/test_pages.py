@@ -65,6 +65,19 @@ def test_commands_work(page, tmp_path) -> None:
         assert (tmp_path / "edited.cubin").read_bytes() == (tmp_path / "saxpy.cubin").read_bytes()
 
 
+def test_the_readme(tmp_path) -> None:
+    """Commands and Python of the front page, in one folder as a reader would run them."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    for language, content in BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")):
+        command = [sys.executable, "-c", content] if language == "python" else ["bash", "-e", "-c", content]
+        if language == "python" or content.startswith("isakit "):
+            done = subprocess.run(
+                command, cwd=tmp_path, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stderr
+
+
 def test_every_open_question_is_on_the_page_of_unknowns() -> None:
     page = (DOCS / "explanation" / "unknowns.md").read_text(encoding="utf-8")
     for settings in (Choices, TextureChoices, GraphicsChoices):
