@@ -3,6 +3,7 @@
 from isakit.engine.llvm.emit import Body, Module, Ref, signed_text
 from isakit.engine.llvm.native import EMBEDDED, PORTABLE
 from isakit.engine.llvm.target import (
+    OLDEST_LLVM,
     CompileError,
     Host,
     Loaded,
@@ -10,6 +11,7 @@ from isakit.engine.llvm.target import (
     cache_folder,
     flushing_wrapper,
     host,
+    llvm_version,
     object_code,
     write_atomically,
 )
@@ -17,6 +19,7 @@ from isakit.engine.llvm.values import ValueLowering
 
 __all__ = [
     "EMBEDDED",
+    "OLDEST_LLVM",
     "PORTABLE",
     "Body",
     "CompileError",
@@ -29,6 +32,7 @@ __all__ = [
     "cache_folder",
     "flushing_wrapper",
     "host",
+    "llvm_version",
     "object_code",
     "signed_text",
     "write_atomically",

@@ -25,12 +25,19 @@ import llvmlite.binding as llvm
 from isakit.errors import IsakitError
 
 ENGINE_VERSION = "1"
+OLDEST_LLVM = 19
+"""The first version that knows `splat` constants."""
 FLUSH_BOTH = 0x9FC0
 """MXCSR with exceptions masked, flush-to-zero and denormals-are-zero, round to nearest."""
 
 
 class CompileError(IsakitError):
     """LLVM refused generated code: a bug in isakit, with LLVM's message."""
+
+
+def llvm_version() -> int:
+    """Major version of the LLVM inside llvmlite."""
+    return int(llvm.llvm_version_info[0])
 
 
 @dataclass(frozen=True)

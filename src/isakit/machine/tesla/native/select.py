@@ -83,8 +83,10 @@ def executor(
 def _unusable() -> str | None:
     """Why compiled code cannot run here, or None."""
     try:
-        from isakit.engine.llvm import host
+        from isakit.engine.llvm import OLDEST_LLVM, host, llvm_version
 
+        if llvm_version() < OLDEST_LLVM:
+            return f"LLVM {llvm_version()} is too old, it must be {OLDEST_LLVM}"
         host()
     except (ImportError, OSError, RuntimeError) as e:
         return f"{type(e).__name__}: {e}"
