@@ -18,6 +18,7 @@ from isakit.machine.tesla.code import Op
 from isakit.machine.tesla.machine import Machine
 from isakit.spec import Bits, Choice, Enum, Form, HasFeature, Illegal, Imm, Part, Seq
 from isakit.spec.isa import View
+from isakit.spec.parts import needs_set
 
 Kind = Literal["form", "alternative", "value", "feature"]
 KINDS: tuple[Kind, ...] = ("form", "alternative", "value", "feature")
@@ -80,8 +81,7 @@ def _part_items(
         earlier: list[Bits] = []
         for a in part.alternatives:
             both = need.join(a.when)
-            shadow = [e for e in earlier if both is None or (not (e.mask & ~both.mask) and e.holds(both.value))]
-            if both is not None and not shadow and not isinstance(a.part, Illegal):
+            if both is not None and not isinstance(a.part, Illegal) and not any(_covers(e, both) for e in earlier):
                 rest = (*avoid, *earlier, *([a.unless] if a.unless else []))
                 what = f"{a.part.accepts() or 'nothing'} where {a.when.mask:#x} is {a.when.value:#x}"
                 yield "alternative", path, what, Condition(both, rest)
@@ -135,8 +135,9 @@ def items_of(view: View) -> dict[Form, dict[Item, Condition]]:
             continue
         items = out[form] = {Item(name, i, "form"): Condition(form.fixed, form.unless)}
         for n, p in form.parts.items():
-            if isinstance(original.parts[n], HasFeature):
-                what = f"{original.parts[n].name} is {view.context.has(frozenset({original.parts[n].name}))}"  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+            asked = original.parts[n]
+            if isinstance(asked, HasFeature):
+                what = f"{asked.name} is {view.context.has(needs_set(asked.name))}"
                 items[Item(name, i, "feature", n, what)] = Condition(form.fixed)
             for kind, path, what, condition in _part_items(p, n, form.fixed, form.unless):
                 more = condition.need.mask & ~form.fixed.mask
@@ -160,9 +161,7 @@ def word_for(view: View, form: Form, item: Item, random: Random, wanted: Collect
         for other in others if attempt < _ATTEMPTS // 2 else ():
             c = items[other]
             both = have.join(c.need)
-            if both is not None and not any(
-                not a.mask & ~both.mask and a.holds(both.value) for a in (*avoid, *c.avoid)
-            ):
+            if both is not None and not any(_covers(a, both) for a in (*avoid, *c.avoid)):
                 have = both
                 avoid += c.avoid
         word = have.value | random.getrandbits(form.possible.bit_length()) & form.possible & ~have.mask
