@@ -37,7 +37,11 @@ SHORT, PATIENCE = 40, 1 << 12
 
 
 def _addresses(stops: Container[int]) -> frozenset[int]:
-    return frozenset(a for a in range(CODE_SIZE) if a in stops) if stops else NOWHERE
+    if not stops:
+        return NOWHERE
+    if isinstance(stops, frozenset):
+        return cast("frozenset[int]", stops)
+    return frozenset(a for a in range(CODE_SIZE) if a in stops)
 
 
 class Driver:
@@ -65,7 +69,7 @@ class Driver:
         core = self.core
         if not self.eager and limit - core.cycle < SHORT:
             return core.advance_reference(limit, stops)
-        places = cast("frozenset[int]", stops) if isinstance(stops, frozenset) else _addresses(stops)
+        places = _addresses(stops)
         self._cells_known = False  # somebody may have written D[] since
         try:
             while core.cycle < limit:
