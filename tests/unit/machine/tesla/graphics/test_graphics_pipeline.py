@@ -22,6 +22,7 @@ from isakit.tesla import (
     Stencil,
     Texture,
     VertexShader,
+    Viewport,
 )
 
 PASS = "\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(8)) + "\nexit (never) nop"
@@ -411,3 +412,63 @@ def test_wrong_things_are_refused() -> None:
         FragmentShader(COLOR, inputs=["colour"])
     with pytest.raises(LaunchError, match="wants attribute 1"):
         p.draw("triangles", VertexShader(PASS, inputs=[(1, 0)] * 8), fragment, [np.zeros((3, 4), np.float32)])
+
+
+def test_viewport_depth_range_and_half_z() -> None:
+    """A clip-space square fills the viewport; depth runs over the range."""
+    view = Viewport((2.0, 1.0, 0.25), (5.0, 3.0, 0.5), (0.25, 0.75))
+    p = Pipeline(8, 8)
+    square = np.array([[-1, -1, -1, 1], [1, -1, -1, 1], [-1, 1, 1, 1], [1, 1, 1, 1]], np.float32)
+    colors = np.ones((4, 4), np.float32)
+    p.draw("triangle_strip", *shaders(), [square, colors], state=DrawState(viewport=view, depth="always"))
+    rows, columns = np.nonzero(p.image()[..., 0])
+    assert (rows.min(), rows.max(), columns.min(), columns.max()) == (2, 3, 3, 6)
+    assert np.allclose(p.depth[2:4, 4], [0.375, 0.625], atol=1e-6)
+    half = Pipeline(4, 4)
+    square[:, 2] = -0.5
+    half.draw("triangle_strip", *shaders(), [square, colors], state=DrawState(half_z=True))
+    assert half.image().max() == 0
+    square[:, 2] = 0.5
+    half.draw("triangle_strip", *shaders(), [square, colors], state=DrawState(half_z=True, depth="always"))
+    assert np.allclose(half.depth, 0.5, atol=1e-6)
+
+
+def test_the_provoking_vertex_gives_the_flat_values() -> None:
+    """Strip triangles take their first or their last vertex, whatever the winding swaps."""
+    colors = np.zeros((4, 4), np.float32)
+    colors[:, 0] = [0.1, 0.2, 0.3, 0.4]
+    for mode, provoking, expected in (
+        ("triangle_strip", "last", {0.3, 0.4}),
+        ("triangle_strip", "first", {0.1, 0.2}),
+        ("triangle_fan", "first", {0.2, 0.3}),
+    ):
+        p = Pipeline(8, 8, targets=["rgba32f"])
+        points = FULL if mode == "triangle_strip" else [FULL[k] for k in (0, 1, 3, 2)]
+        state = DrawState(provoking=provoking)  # type: ignore[arg-type]
+        p.draw(mode, *shaders(), [clip(points, 8), colors], state=state)
+        assert {round(float(v), 3) for v in np.unique(p.image()[..., 0])} == expected
+
+
+def test_face_and_window_position() -> None:
+    """v[0x3fc] tells the side; x, y, z and w of the fragment."""
+    code = "long interp $r0 flat v[0x3fc]\nlong interp $r1 v[0x0]\nlong interp $r2 v[0x4]\nexit interp $r3 v[0xc]"
+    fragment = FragmentShader(code, inputs=["x", "y", "z", "w"])
+    for points, face in ((FULL, 0xFFFFFFFF), ([FULL[k] for k in (1, 0, 3, 2)], 0)):
+        p = Pipeline(8, 8, targets=["rgba32ui"])
+        position = clip(points, 8)
+        position *= 2  # the same place with w = 2
+        p.draw("triangle_strip", VertexShader(PASS), fragment, [position, position])
+        got = p.image()
+        assert (got[..., 0] == face).all()
+        assert (got[..., 1].copy().view(np.float32) == np.arange(8) + 0.5).all()
+        assert (got[..., 2].copy().view(np.float32) == np.arange(8)[:, None] + 0.5).all()
+        assert (got[..., 3].copy().view(np.float32) == 0.5).all()
+
+
+def test_depth_from_the_program() -> None:
+    code = COLOR.replace("exit ", "") + "\nmov b32 $r4 0x3e800000\nexit (never) nop"
+    fragment = FragmentShader(code, inputs=FLAT, depth=4)
+    p = Pipeline(8, 8, depth="d32f")
+    p.draw("triangle_strip", VertexShader(PASS), fragment, [clip(FULL, 8), np.ones((4, 4), np.float32)],
+           state=DrawState(depth="less"))  # fmt: skip
+    assert (p.depth == 0.25).all()
