@@ -168,6 +168,11 @@ class Core:
             op = self._ops[address] = decode(self.variant, word, address)
         return op
 
+    def words(self, *, issued: bool) -> list[int]:
+        """The different words of code memory in ascending order; with `issued` only those that have been executed."""
+        pairs = zip(self.code, self._ops, strict=True)
+        return sorted({w for w, op in pairs if w is not None and (op is not None or not issued)})
+
     # --- counters -----------------------------------------------------------------------------------------------------
     @property
     def icnt(self) -> int:

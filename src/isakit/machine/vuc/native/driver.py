@@ -30,6 +30,9 @@ ROOM = at.CAPACITY // 2
 """Entries a queue may have for compiled code to take it; it adds fewer than ten."""
 
 CELLS = Struct(f"={D_CELLS}H")
+MANY, MISSES = 256, 1 << 12
+"""Of more different words only those are compiled that have been executed; others join them after so many misses."""
+
 NOWHERE: frozenset[int] = frozenset()
 
 SHORT, PATIENCE = 40, 1 << 12
@@ -61,6 +64,7 @@ class Driver:
         self._cells_known = self._cells_newer = False
         self.rest = 0
         self._penalty = 0
+        self._missed = 0
         self.native_cycles = 0
 
     # --- running ------------------------------------------------------------------------------------------------------
@@ -107,12 +111,22 @@ class Driver:
         ahead = core.cycle + 1
         if core.wait is not None and not core.would_wake() and core.queue:
             ahead = max(ahead, core.queue[0][0])
-        elif core.code[core.pc] in self._image.uses_cells:
+        elif self._misses(core.code[core.pc]) or core.code[core.pc] in self._image.uses_cells:
             self._export_cells()
             self._cells_known = False
         if any(e[3] == EVENT and e[0] <= ahead for e in core.queue):
             self._export_cells()  # mbiread looks into D[]
         return core.advance_reference(min(limit, ahead), stops)
+
+    def _misses(self, word: int | None) -> bool:
+        """Whether the image knows nothing of a word; too many of them, and it is made anew."""
+        assert self._image is not None
+        if word is None or word in self._image.words:
+            return False
+        self._missed += 1
+        if self._missed >= MISSES:
+            self._made_for = -1, False
+        return True
 
     def _excursion(self, limit: int) -> None:
         """Run compiled code as far as it goes."""
@@ -162,8 +176,11 @@ class Driver:
             traits = Traits(
                 core.variant, core.features, o.signed_relative, o.return_offset, read_only, core.shows_predicates
             )
-            words = tuple(dict.fromkeys(w for w in core.code if w is not None))
-            self._image = image = image_of(words, traits)
+            words = core.words(issued=not self.eager)
+            if len(words) > MANY:
+                words = core.words(issued=True)
+            self._image = image = image_of(tuple(words), traits)
+            self._missed = 0
             self._landable = frozenset(n for n in range(64) if landable(n, core.features, read_only))
             self._table[:] = [image.number(word) for word in core.code]
             self._made_for, self._stops = made_for, NOWHERE

@@ -25,10 +25,11 @@ class Image:
     """Compiled words of a code memory; words that are for the reference core only have the number 0.
 
     `run(state, data, table, limit)` lets cycles pass until `limit`, or until an instruction or write is not for it.
-    `uses_cells`: words that load from or store to D[].
+    `words`: all it was made of; `uses_cells`: those that load from or store to D[].
     """
 
     def __init__(self, words: tuple[int, ...], traits: Traits) -> None:
+        self.words = frozenset(words)
         chosen: dict[int, Op] = {}
         cells: set[int] = set()
         for word in words:

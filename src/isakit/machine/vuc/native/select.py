@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from isakit.machine.vuc.core import Core
 
 ENGINES = ("auto", "reference", "llvm")
-WARM_UP = 30_000
-"""Cycles on the reference core before `auto` compiles: compiling takes about as long as some ten thousand of them."""
+WARM_UP = 200_000
+"""Cycles on the reference core before `auto` compiles: a hundred instructions compile in as much time."""
 
 Advance = Callable[[int, Container[int]], str]
 
@@ -21,7 +21,7 @@ Advance = Callable[[int, Container[int]], str]
 def accelerator(core: Core, engine: str) -> Advance | None:
     """What `core` is to advance with; None for the reference core itself.
 
-    `auto` compiles after some ten thousand cycles, and never without llvmlite. Raises LaunchError for an unknown name,
+    `auto` compiles after 200,000 cycles, and never without llvmlite. Raises LaunchError for an unknown name,
     NotModelled for `llvm` without llvmlite.
     """
     if engine not in ENGINES:
