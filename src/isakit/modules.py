@@ -169,6 +169,8 @@ def module(image: ModuleImage) -> Module:
 
 _NAME = re.compile(r"[A-Za-z_][\w.$]*")
 _GENERATED = re.compile(r"L[0-9a-f]{4,}")
+_UNWRITABLE = re.compile(r"^[0-9]|[^A-Za-z0-9_.$@?]")
+"""What cannot stand in the name of a kernel in a source text; names in files may hold anything."""
 
 
 def program_of(image: KernelImage, instruction_set: Isa, program_type: str | None = None) -> Program:
@@ -183,7 +185,8 @@ def program_of(image: KernelImage, instruction_set: Isa, program_type: str | Non
 def _kernel_data(image: KernelImage) -> KernelData:
     from isakit.asm import ConstantData, KernelData, Parameter
 
-    data = KernelData(image.name, image.registers, image.shared_bytes, image.local_bytes, image.barriers)
+    name = _UNWRITABLE.sub(lambda m: f"${ord(m[0]):x}$", image.name) or "$"
+    data = KernelData(name, image.registers, image.shared_bytes, image.local_bytes, image.barriers)
     used: set[str] = set()
     for p in sorted(image.params, key=lambda p: p.index):
         name = p.name if _NAME.fullmatch(p.name) and p.name not in used else f"p{p.index}"

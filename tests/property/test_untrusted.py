@@ -17,7 +17,7 @@ import isakit
 from isakit import Isa, IsakitError
 from isakit.cli.app import app
 from isakit.formats import load_images
-from isakit.modules import module, write
+from isakit.modules import image_of, module, write
 
 SOURCE = """\
 .kernel first
@@ -233,3 +233,17 @@ def test_odd_signs_behind_names_are_diagnosed(text: str) -> None:
 def test_wrong_kinds_of_arguments_are_refused(value: Any) -> None:
     with contextlib.suppress(IsakitError, TypeError):
         isakit.isa("tesla").disassemble(value)
+
+
+@pytest.mark.parametrize("name", ["a b", "a;b", "a\nb", "é", 'a"b', "1a", "//", "", "_Z3fooPf", "a.b$c"])
+def test_listings_assemble_whatever_a_kernel_is_called(name: str) -> None:
+    program = isakit.isa("tesla", "g80").assemble(".kernel k\nmov b32 $r0 0x1\nexit nop")
+    image = image_of(program)
+    kernel = image.kernels.pop("k")
+    kernel.name = name
+    image.kernels[name] = kernel
+    read = module(image).kernels[name].program
+    again = isakit.isa("tesla", "g80").assemble(str(read))
+    assert again.to_bytes() == program.to_bytes()
+    assert again.kernel is not None
+    assert name not in ("_Z3fooPf", "a.b$c") or again.kernel.name == name
