@@ -95,7 +95,7 @@ def _load(path: str) -> NDArray[Any]:
         loaded: Any = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as e:
         # NumPy's own message recommends to load what it does not know as a pickle, which runs code.
-        raise IsakitError(f"{path} is not a file of a NumPy array of numbers (.npy)") from e
+        raise IsakitError(f"{path} is not a NumPy array file (.npy) of numbers") from e
     if not isinstance(loaded, np.ndarray):
         raise IsakitError(f"{path} holds several arrays; save one with numpy.save")
     return np.ascontiguousarray(cast("NDArray[Any]", loaded))
