@@ -103,6 +103,13 @@ def _part_items(
         yield "value", path, part.text(value) or "(not printed)", Condition(both, avoid)
 
 
+def _has_illegal(part: Part) -> bool:
+    """Whether some alternative of an operand is a decode error."""
+    if isinstance(part, Choice):
+        return any(_has_illegal(a.part) for a in part.alternatives)
+    return any(_has_illegal(p) for p in part.parts) if isinstance(part, Seq) else isinstance(part, Illegal)
+
+
 def _surely_illegal(part: Part, have: Bits) -> bool:
     """Whether an operand is a decode error in every word with the given bits."""
     if isinstance(part, Seq):
@@ -133,6 +140,7 @@ def items_of(view: View) -> dict[Form, dict[Item, Condition]]:
     for (name, i, original), form in zip(positions, view.forms, strict=True):
         if not view.available(form) or only_errors(form):
             continue
+        risky = [(p.possible() & ~form.fixed.mask, p) for p in form.parts.values() if _has_illegal(p)]
         items = out[form] = {Item(name, i, "form"): Condition(form.fixed, form.unless)}
         for n, p in form.parts.items():
             asked = original.parts[n]
@@ -140,8 +148,8 @@ def items_of(view: View) -> dict[Form, dict[Item, Condition]]:
                 what = f"{asked.name} is {view.context.has(needs_set(asked.name))}"
                 items[Item(name, i, "feature", n, what)] = Condition(form.fixed)
             for kind, path, what, condition in _part_items(p, n, form.fixed, form.unless):
-                more = condition.need.mask & ~form.fixed.mask
-                if not any(o.possible() & more and _surely_illegal(o, condition.need) for o in form.parts.values()):
+                need = condition.need
+                if not any(bits & need.mask and _surely_illegal(other, need) for bits, other in risky):
                     items[Item(name, i, kind, path, what)] = condition
     return out
 
