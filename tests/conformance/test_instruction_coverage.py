@@ -22,8 +22,8 @@ from isakit.spec import Choice, Form, Imm, Part, Seq
 from support import lane_oracle
 from support.lane_oracle import compare, tuned
 
-# Coordinates of texture instructions are random bits, NaN included.
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+# Coordinates of texture instructions are random bits, NaN included: nobody wants to be warned of that.
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 VARIANTS = ("gt200", "gt215", "g84", "g80", "mcp77")
 """In the order in which they are asked for an item: the first one that has it executes it."""

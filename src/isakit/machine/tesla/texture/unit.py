@@ -6,6 +6,7 @@ Order of the sources: coordinates, array layer (an integer), reference, bias or 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,11 @@ from isakit.machine.tesla.texture.wrap import linear
 
 class UnboundTexture(IsakitError):
     """A program uses a texture or sampler number nothing is bound to."""
+
+
+def _quiet() -> Any:
+    """Coordinates are whatever is in the registers, NaN and infinity included: no warnings about them."""
+    return np.errstate(all="ignore")
 
 
 def _signed(words: Array) -> Array:
@@ -86,7 +92,8 @@ class TextureUnit:
         """
         n = len(sources[0])
         if op == "texprep":
-            return self._prepare(sources, n)
+            with _quiet():
+                return self._prepare(sources, n)
         try:
             image = self._image(texture, 0 if op == "texfetch" and not self.choices.linked else sampler)
         except UnboundTexture:
@@ -96,7 +103,8 @@ class TextureUnit:
         method: Callable[..., list[Array]] | None = getattr(self, f"_{op}", None)
         if method is None:
             raise NotModelled(f"`{op}`", "what it returns is not known")
-        return method(image, list(sources), offsets, quads, wanted, op)
+        with _quiet():
+            return method(image, list(sources), offsets, quads, wanted, op)
 
     # --- sampling -----------------------------------------------------------------------------------------------------
     def _request(self, image: Image, sources: list[Array], offsets: Sequence[int],
