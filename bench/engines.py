@@ -173,9 +173,7 @@ def compile_times() -> None:
     """Compilation per instruction, and the time until a kernel found in the cache can run."""
     from isakit.machine.tesla.native import kernels
 
-    print(
-        "\n| kernel | instructions | cold JIT ms | per instruction | cached JIT ms | cached interpreter ms |"
-    )
+    print("\n| kernel | instructions | cold JIT ms | per instruction | cached JIT ms | cached interpreter ms |")
     print("|---|---|---|---|---|---|")
     for case in cases(True, None):
         with tempfile.TemporaryDirectory() as folder:

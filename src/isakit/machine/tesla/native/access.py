@@ -29,7 +29,6 @@ class Access:
 
     def __init__(self, code: WarpCode) -> None:
         self.code = code
-        self.halves: dict[int, tuple[Ref, Ref]] = {}
 
     # --- where a space is -----------------------------------------------------------------------------------
     def _own(self, space: str) -> tuple[str, str]:
@@ -156,7 +155,7 @@ class Access:
             return  # nobody uses the result
         if size == 16:
             pairs = [self._pair(low, got[0], got[1]), self._pair(low, got[2], got[3])]
-            self.halves[id(node)] = pairs[0], pairs[1]
+            self.code.halves[id(node)] = pairs[0], pairs[1]
             low.define(node, low.constant(0, 128))
         elif size == 8:
             low.define(node, self._pair(low, got[0], got[1]))

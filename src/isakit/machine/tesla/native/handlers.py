@@ -15,8 +15,9 @@ from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
 from isakit.machine.tesla.launch import MP_FLAGS
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.flow import NotCompiled, Step
+from isakit.machine.tesla.native.lanes import TRUE, V1, V32
 from isakit.machine.tesla.native.transfer import Transfers
-from isakit.machine.tesla.native.warp import TRUE, V1, V32, WarpCode
+from isakit.machine.tesla.native.warp import WarpCode
 from isakit.machine.tesla.stack import Kind
 from isakit.sem.trace import Effect
 from isakit.sem.value import INTEGER_MEANING, Value

@@ -18,7 +18,8 @@ from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.native import driver, layout
 from isakit.machine.tesla.native.flow import Flow, NotCompiled
 from isakit.machine.tesla.native.interp import METADATA, Program, fingerprint
-from isakit.machine.tesla.native.warp import Facts, WarpCode
+from isakit.machine.tesla.native.lanes import Facts
+from isakit.machine.tesla.native.warp import WarpCode
 from isakit.machine.tesla.spaces import LinearWindow
 
 Run = Callable[[int, int, int, int], int]

@@ -6,51 +6,21 @@ is in memory and works as `machine.tesla.stack` says.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Iterable
 
 from isakit.engine.graph import Plan
-from isakit.engine.llvm import EMBEDDED, PORTABLE, Body, Host, Module, Ref, ValueLowering
-from isakit.machine.tesla.choices import DEFAULT
+from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
 from isakit.machine.tesla.code import uniform_number
-from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.access import Access
-from isakit.machine.tesla.native.flow import Flow, NotCompiled, Place, Step
-from isakit.machine.tesla.native.layout import SLOT
+from isakit.machine.tesla.native.flow import Flow, Place, Step
+from isakit.machine.tesla.native.lanes import TRUE, V1, V32, Facts, LaneCode
 from isakit.machine.tesla.native.transfer import Transfers
-from isakit.machine.tesla.spaces import LinearWindow
 from isakit.sem.trace import Effect
 from isakit.sem.value import Value
 
-V32, V1 = "<32 x i32>", "<32 x i1>"
-TRUE = "splat (i1 true)"
 
-
-@dataclass(frozen=True)
-class Facts:
-    """What of a launch is built into the code; everything else is looked up in the context."""
-
-    registers: int
-    flags: frozenset[str]
-    windows: tuple[tuple[int, object], ...]
-    banks: frozenset[int]
-    has_local: bool
-
-    @classmethod
-    def of(cls, launch: Launch) -> Facts:
-        """The facts of a launch."""
-        return cls(
-            launch.code.registers,
-            launch.flags,
-            tuple(sorted(launch.windows.items())),
-            frozenset(launch.constants),
-            launch.local_limit > 0,
-        )
-
-
-class WarpCode:
+class WarpCode(LaneCode):
     """Generates `i32 @run_warp(ptr %ctx, ptr %ws)`, which returns a status of `layout`."""
 
     def __init__(self, flow: Flow, facts: Facts, host: Host) -> None:
@@ -58,99 +28,18 @@ class WarpCode:
         self.flow, self.facts, self.quads = flow, facts, flow.has_quadon
         self.transfer = Transfers(self)
         self._places = sorted(p for p in flow.places if p[0] != "r" or p[1] < facts.registers)
-        self._parked = flow.parked if not flow.has_quads else set(self._places)
+        self._parked = set(self._places) if flow.has_quads or flow.has_quadon else flow.parked
         self._tagged = sorted(n for file, n in flow.places if file == "a" and n)
 
-    flow: Flow
-    facts: Facts
     transfer: Transfers
-    quads = True
-    _tagged: Sequence[int] = ()
 
     def _begin(self, module: Module, host: Host) -> None:
-        self.host, self.module = host, module
-        self.body = Body(self.module)
-        self.natives = EMBEDDED if host.embedded else PORTABLE
-        self.full = False
-        self.mask32 = "-1"
-        self.mask = TRUE
-        self._slots: dict[str, str] = {}
-        self._scratch: list[str] = []
-        self.block_sizes: dict[int, int] = {}
-        self.executed = 0
-        self.sites = 0
+        super()._begin(module, host)
         self.access = Access(self)
         self._stops: list[tuple[str, Step, int]] = []
         self._stop_labels: dict[tuple[int, bool, int], str] = {}
 
-    # --- small pieces ---------------------------------------------------------------------------------------
-    def state_pointer(self, offset: int) -> str:
-        """Pointer into the warp's state."""
-        return self.body(f"getelementptr i8, ptr %ws, i64 {offset}")
-
-    def slot(self, name: str, ty: str = "i64") -> str:
-        """A value of the context, loaded at the start of the function."""
-        key = f"%ctx_{name}_{ty}"
-        self._slots.setdefault(
-            key,
-            f"  {key}_p = getelementptr i8, ptr %ctx, i64 {SLOT[name]}\n"
-            f"  {key} = load {ty}, ptr {key}_p, !invariant.load !1",
-        )
-        return key
-
-    # --- memory spaces --------------------------------------------------------------------------------------
-    def bound(self, space: str) -> bool:
-        """Whether the launch has the space at all."""
-        if space == "l":
-            return self.facts.has_local
-        if space[0] == "c":
-            return int(space[1:]) in self.facts.banks
-        return space == "s" or int(space[1:]) in dict(self.facts.windows)
-
-    def window(self, space: str, address: Ref, low: ValueLowering) -> tuple[Ref | None, Ref | None]:
-        """(where a g[] space begins, lanes outside of it), None where there is nothing to add or to check."""
-        window = dict(self.facts.windows)[int(space[1:])]
-        if not isinstance(window, LinearWindow):
-            raise NotCompiled("a 2D window")
-        outside = None
-        if window.size < 1 << 32:
-            outside = low.op("icmp uge", address, low.constant(window.size, 32), 1)
-        return (low.constant(window.base, 32) if window.base else None), outside
-
-    def site(self) -> str:
-        """Where a global access remembers the address range it last hit."""
-        self.sites += 1
-        return self.body(f"getelementptr i8, ptr {self.slot('sites', 'ptr')}, i64 {8 * (self.sites - 1)}")
-
-    def scratch(self, name: str, ty: str) -> None:
-        """A variable for one use."""
-        self._scratch.append(f"  {name} = alloca {ty}, align 64")
-
-    def variable(self, place: Place, part: int = 0) -> str:
-        """The alloca of a register, or of one flag of a $c register."""
-        file, n = place
-        return f"%{file}{n}f{part}" if file == "c" else f"%{file}{n}"
-
-    def load32(self, name: str) -> str:
-        """The value of an i32 variable."""
-        return self.body(f"load i32, ptr %{name}")
-
-    def store32(self, value: str, name: str) -> None:
-        """Set an i32 variable."""
-        self.body.do(f"store i32 {value}, ptr %{name}")
-
-    def as_mask(self, m32: str) -> str:
-        """An i32 mask as lane bools."""
-        return TRUE if m32 == "-1" else self.body(f"bitcast i32 {m32} to {V1}")
-
-    def as_bits(self, mask: str) -> str:
-        """Lane bools as an i32."""
-        return "-1" if mask == TRUE else self.body(f"bitcast {V1} {mask} to i32")
-
-    def both(self, a: str, b: str) -> str:
-        """a and b, of lane bools."""
-        return b if a == TRUE else a if b == TRUE else self.body(f"and {V1} {a}, {b}")
-
+    # --- where to go ----------------------------------------------------------------------------------------
     def goto(self, pc: int) -> None:
         """Continue at a block, in the version for the present mask."""
         if pc not in self.flow.leaders:
@@ -250,41 +139,6 @@ class WarpCode:
             ("exited", layout.EXITED),
             ("depth", layout.DEPTH),
         )
-
-    # --- tags of $a registers -------------------------------------------------------------------------------
-    def tag(self, n: int, value: str | None) -> None:
-        """Note what the lanes of $aN have in common, for accesses relative to it; None: nothing is known.
-
-        `%aNtag` is 1 where the lanes of each half warp are neighbouring words, 2 where they are equal, else 0; `%aNlow`
-        and `%aNhigh` are those of lanes 0 and 16.
-        """
-        b = self.body
-        if n not in self._tagged:
-            return
-        if value is None:
-            self.store32("0", f"a{n}tag")
-            return
-        half = "<" + ", ".join(f"i32 {0 if j < 16 else 16}" for j in range(32)) + ">"
-        firsts = b(f"shufflevector {V32} {value}, {V32} poison, {V32} {half}")
-        steps = "<" + ", ".join(f"i32 {4 * (j % 16)}" for j in range(32)) + ">"
-        row = b(f"icmp eq {V32} {value}, {b(f'add {V32} {firsts}, {steps}')}")
-        same = b(f"icmp eq {V32} {value}, {firsts}")
-        is_row, is_same = (b(f"icmp eq i32 {b(f'bitcast {V1} {m} to i32')}, -1") for m in (row, same))
-        self.store32(b(f"select i1 {is_row}, i32 1, i32 {b(f'select i1 {is_same}, i32 2, i32 0')}"), f"a{n}tag")
-        for name, lane in (("low", 0), ("high", 16)):
-            self.store32(b(f"extractelement {V32} {value}, i64 {lane}"), f"a{n}{name}")
-
-    def tagged(self, step: Step, address: Value) -> tuple[int, Value] | None:
-        """(N, uniform offset) of an address that is $aN plus an offset, if all 32 lanes are active."""
-        if not self.full or address.op != "zext" or address.args[0].op != "add":
-            return None
-        a, offset = address.args[0].args
-        if a.op != "read":
-            a, offset = offset, a
-        if a.op != "read" or a.attr != "a" or a.width != 16 or not offset.uniform:
-            return None
-        n = uniform_number(a.args[0], step.word)
-        return (n, offset) if n in self._tagged else None
 
     # --- state in memory ------------------------------------------------------------------------------------
     def _restore(self, place: Place) -> None:
@@ -485,88 +339,6 @@ class WarpCode:
         if some:
             value = b(f"select {V1} {lanes}, {ty} {value}, {ty} {b(f'load {ty}, ptr {variable}')}")
         b.do(f"store {ty} {value}, ptr {variable}")
-
-    # --- leaves ---------------------------------------------------------------------------------------------
-    def _leaf(self, step: Step, low: ValueLowering, v: Value) -> Ref:
-        if v.op == "param":
-            return low.constant(v.attr.get(step.word), v.width)
-        if v.op == "read":
-            return self._read(step, low, v)
-        if v.op == "half":
-            first, second = self.access.halves[id(v.args[0])]
-            return second if v.attr else first
-        if v.op == "machine":
-            name, attrs = v.attr
-            return cast(Ref, getattr(self, f"_machine_{name}")(step, low, v, **dict(attrs)))
-        raise AssertionError(f"no lowering for {v.op}")
-
-    def _read(self, step: Step, low: ValueLowering, v: Value) -> Ref:
-        b, n = self.body, uniform_number(v.args[0], step.word)
-        place = v.attr, n
-        if (place[0] == "r" and n >= self.facts.registers) or (place[0] == "a" and n == 0):
-            return low.constant(0, v.width)
-        if place[0] == "c":
-            total: Ref | None = None
-            for bit in range(4):
-                one = low.resize(Ref(b(f"load {V1}, ptr {self.variable(place, bit)}"), 1), 4)
-                one = low.op("shl", one, low.constant(bit, 4)) if bit else one
-                total = one if total is None else low.op("or", total, one)
-            assert total is not None
-            return low.resize(total, v.width)
-        return low.resize(Ref(b(f"load {V32}, ptr {self.variable(place)}"), 32), v.width)
-
-    def _machine_lane(self, step: Step, low: ValueLowering, v: Value) -> Ref:
-        return Ref("<" + ", ".join(f"i32 {j}" for j in range(32)) + ">", 32)
-
-    def _machine_mp_flag(self, step: Step, low: ValueLowering, v: Value, name: str) -> Ref:
-        return low.constant(int(name in self.facts.flags), v.width)
-
-    def _machine_vote(self, step: Step, low: ValueLowering, v: Value, kind: str) -> Ref:
-        b = self.body
-        holds = self.as_bits(low.splat(low.value(v.args[0])).text)
-        if kind == "any":
-            some = b(f"and i32 {holds}, {self.mask32}")
-            return Ref(b(f"icmp ne i32 {some}, 0"), 1, True)
-        missing = b(f"and i32 {b(f'xor i32 {holds}, -1')}, {self.mask32}")
-        return Ref(b(f"icmp eq i32 {missing}, 0"), 1, True)
-
-    def _machine_quad(self, step: Step, low: ValueLowering, v: Value) -> Ref:
-        value, selector = low.splat(low.value(v.args[0])), v.args[1]
-        b, vector = self.body, self.module.vector(v.width)
-        if selector.uniform:
-            n = uniform_number(selector, step.word) & 3
-            index = f"{V32} <" + ", ".join(f"i32 {(j & ~3) | n}" for j in range(32)) + ">"
-            return Ref(b(f"shufflevector {vector} {value.text}, {vector} poison, {index}"), v.width)
-        return self._quad_of(low, v, low.splat(low.resize(low.value(selector), 32)))
-
-    def _quad_of(self, low: ValueLowering, v: Value, selector: Ref) -> Ref:
-        """The value of the lane of the quad that each lane selects."""
-        value, b, vector = low.splat(low.value(v.args[0])), self.body, self.module.vector(v.width)
-        wanted = low.op("and", selector, low.constant(3, 32))
-        out: Ref | None = None
-        for n in range(4):
-            index = f"{V32} <" + ", ".join(f"i32 {(j & ~3) | n}" for j in range(32)) + ">"
-            of_n = Ref(b(f"shufflevector {vector} {value.text}, {vector} poison, {index}"), v.width)
-            hit = low.op("icmp eq", wanted, low.constant(n, 32), 1)
-            out = of_n if out is None else low.select(hit, of_n, out)
-        assert out is not None
-        return out
-
-    def _machine_sr(self, step: Step, low: ValueLowering, v: Value, n: int) -> Ref:
-        b = self.body
-        if n == 0:
-            number = b(f"zext i32 {b(f'load i32, ptr {self.state_pointer(layout.NUMBER)}')} to i64")
-            p = b(f"getelementptr {V32}, ptr {self.slot('physid', 'ptr')}, i64 {number}")
-            return Ref(b(f"load {V32}, ptr {p}, align 4"), 32)
-        if n == 1:
-            return Ref(b(f"trunc i64 {b(f'mul i64 {self._issued(step)}, {DEFAULT.clock_step}')} to i32"), 32, True)
-        return low.constant(0x20 if n == 3 else 0, 32)
-
-    def _issued(self, step: Step) -> str:
-        """Instructions the warp has executed, as i64."""
-        before = self.block_sizes[step.pc] - self.executed
-        counted = self.body("load i64, ptr %issued")
-        return self.body(f"sub i64 {counted}, {before}")
 
 
 def _pieces(v: Value) -> list[Value]:
