@@ -1,8 +1,8 @@
 """Instructions per second of the vµc core on both engines: a copy loop with loads and stores, and an empty loop.
 
 Run it: `python bench/vuc_core.py`. Processor time; median and quartiles of nine runs each, the engines in turn. The
-first run, which decodes and compiles (or fetches compiled code from the cache), is a number of its own; `ISAKIT_CACHE=off`
-shows it without the cache.
+first run, which decodes and compiles (or fetches compiled code from the cache), is a number of its own;
+`ISAKIT_CACHE=off` shows it without the cache.
 """
 
 from __future__ import annotations

@@ -135,6 +135,34 @@ def test_long_programs_compile_what_they_execute() -> None:
     assert states[0] == states[1]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lmulu $r1 $r2\nnop\nmov $lhi $r3\nnop\nnop\nor $r4 $lhi 0x0\nor $r5 $llo 0x0",
+        "lmulu $r1 $r2\nmov $lhi $r3\nnop\nnop\nor $r4 $lhi 0x0\nladd $r1\nnop\nor $r5 $llo 0x0",
+        "mov $pred $r3\nsetgt $p0 $r1 $r2\nor $r4 $pred 0x0\nor $r5 $pred 0x0",
+        "mov $pred $r3\nsetgt $p3 $r1 $r2\nor $r4 $pred 0x0\nor $r5 $pred 0x0",
+        "setgt $p3 $r1 $r2\nor $r4 $pred 0x0\nsetlt $p3 $r1 $r2\nor $r5 $pred 0x0",
+        "ld $r4 D[0x0]\nnop\nmov $r4 0x9\nmov $r5 $r4",
+        "ld $r4 D[0x0]\nmov $r4 0x9\nmov $r5 $r4\nmov $r6 $r4",
+    ],
+    ids=["view and write tie", "write under a product", "pred over p0", "pred over p3", "pred lags", "tie", "late"],
+)
+def test_writes_that_meet(text: str) -> None:
+    for r1, r2, r3 in ((0x1234, 0x321, 0xFFF6), (0x10, 0x7F0, 0x5559), (3, 3, 0)):
+        states = []
+        for engine in ("reference", "llvm"):
+            core = Core("vp3", engine=engine)
+            core.load(text + "\nend: bra #end\nnop")
+            core.r[1:4] = [r1, r2, r3]
+            core.data[0] = 0x77
+            core.run(12)
+            states.append(core.state())
+            if engine == "llvm":
+                assert native_cycles(core) == 12
+        assert states[0] == states[1]
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 @pytest.mark.parametrize("variant", ["vp2", "vp3", "vp4"])
 def test_example_programs_end_alike(path, variant: str) -> None:
