@@ -51,8 +51,9 @@ class Host:
 
     @property
     def key(self) -> str:
-        """Identifies the target in the cache."""
-        return f"{self.cpu}|{self.features}|{self.embedded}|{self.vector_bits}"
+        """Identifies target and compiler in the cache."""
+        made_by = f"{ENGINE_VERSION}|{llvmlite.__version__}|{'.'.join(map(str, llvm.llvm_version_info))}"
+        return f"{made_by}|{self.cpu}|{self.features}|{self.embedded}|{self.vector_bits}"
 
 
 @cache
@@ -96,7 +97,7 @@ def object_code(ir: str, target: Host, level: int = 2, keep: bool = True) -> byt
     if not keep:
         return _compile(text, target, level)
     key = hashlib.sha256(
-        "\0".join([ENGINE_VERSION, llvmlite.__version__, target.key, str(level), text]).encode()
+        "\0".join([target.key, str(level), text]).encode()
     ).hexdigest()
     folder = cache_folder()
     path = folder / f"{key}.o" if folder is not None else None
