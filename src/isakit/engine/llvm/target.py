@@ -96,9 +96,7 @@ def object_code(ir: str, target: Host, level: int = 2, keep: bool = True) -> byt
     text = with_attributes(ir, target)
     if not keep:
         return _compile(text, target, level)
-    key = hashlib.sha256(
-        "\0".join([target.key, str(level), text]).encode()
-    ).hexdigest()
+    key = hashlib.sha256("\0".join([target.key, str(level), text]).encode()).hexdigest()
     folder = cache_folder()
     path = folder / f"{key}.o" if folder is not None else None
     if path is not None:
