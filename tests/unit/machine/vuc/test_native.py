@@ -110,6 +110,20 @@ def test_faults_leave_the_state_of_their_cycle() -> None:
     assert (core.pc, core.cycle, core.data[3]) == (2, 2, 7)
 
 
+def test_interrupt_handlers_see_and_change_cells() -> None:
+    core = compiled("mov $r1 0x7\nst D[0x3] $r1\nmov $v2h $r1\nnop\nnop\nld $r2 D[0x3]\nnop\nend: bra #end\nnop")
+    core.host["INTR_EN"] = 0xFFFFFFFF
+    seen: list[int] = []
+
+    def handler(*what: object) -> None:
+        seen.append(core.data[3])
+        core.data[3] = 0x55
+
+    core.host.on_interrupt = handler
+    core.run(100)
+    assert (seen, core.r[2], core.data[3]) == ([7], 0x55, 0x55)
+
+
 def test_the_watchdog_barks_in_its_cycle() -> None:
     states = []
     for engine in ("reference", "llvm"):

@@ -114,7 +114,10 @@ class Driver:
         elif self._misses(core.code[core.pc]) or core.code[core.pc] in self._image.uses_cells:
             self._export_cells()
             self._cells_known = False
-        if any(e[3] == EVENT and e[0] <= ahead for e in core.queue):
+        if core.host.on_interrupt is not None:  # it may look at everything, and change it
+            self._export_cells()
+            self._cells_known = False
+        elif any(e[3] == EVENT and e[0] <= ahead for e in core.queue):
             self._export_cells()  # mbiread looks into D[]
         return core.advance_reference(min(limit, ahead), stops)
 
