@@ -1,6 +1,6 @@
 """Random programs on compiled code and on the reference core: the same state after every slice of cycles.
 
-Every slice is handed over with different lengths on the two sides' engines, so both cross it at every kind of place.
+Slices have random lengths, so the state is handed over at every kind of place.
 """
 
 from __future__ import annotations

@@ -30,8 +30,9 @@ ROOM = at.CAPACITY // 2
 """Entries a queue may have for compiled code to take it; it adds fewer than ten."""
 
 CELLS = Struct(f"={D_CELLS}H")
-MANY, MISSES = 256, 1 << 12
-"""Of more different words only those are compiled that have been executed; others join them after so many misses."""
+MANY, MISSES = 256, 64
+"""Of more different words only those are compiled that have been executed; others join them after so many misses,
+twice as many the next time."""
 
 NOWHERE: frozenset[int] = frozenset()
 
@@ -64,7 +65,7 @@ class Driver:
         self._cells_known = self._cells_newer = False
         self.rest = 0
         self._penalty = 0
-        self._missed = 0
+        self._missed, self._allowed = 0, MISSES
         self.native_cycles = 0
 
     # --- running ------------------------------------------------------------------------------------------------------
@@ -127,7 +128,8 @@ class Driver:
         if word is None or word in self._image.words:
             return False
         self._missed += 1
-        if self._missed >= MISSES:
+        if self._missed >= self._allowed:
+            self._allowed *= 2
             self._made_for = -1, False
         return True
 
@@ -179,7 +181,7 @@ class Driver:
             traits = Traits(
                 core.variant, core.features, o.signed_relative, o.return_offset, read_only, core.shows_predicates
             )
-            words = core.words(issued=not self.eager)
+            words = core.words(issued=False)
             if len(words) > MANY:
                 words = core.words(issued=True)
             self._image = image = image_of(tuple(words), traits)
