@@ -46,10 +46,10 @@ tesla = InstructionSet(
     prefixes=frozenset({"exit", "join", "long"}),
     param_base=0x10,
     documents={
-        "000": "early text about the Tesla CUDA ISA (seed 000)",
-        "001": "Tesla CUDA ISA manual page (seed 001)",
-        "003": "Tesla data movement page (seed 003)",
-        "tesla": "implementer reference that corrects and completes the seeds",
+        "000": "early notes on the Tesla CUDA ISA from reverse engineering, text 000",
+        "001": "Tesla CUDA ISA manual page of a later generation of the notes, text 001",
+        "003": "Tesla CUDA ISA page on data movement, text 003",
+        "tesla": "corrections and additions to the texts above, from compiled code, hardware tests and public tools",
     },
 )
 

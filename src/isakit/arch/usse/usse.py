@@ -41,8 +41,8 @@ usse = InstructionSet(
     default_variant="sgx543",
     outputs=frozenset({"dst", "pdst"}),
     documents={
-        "004": "early page about the USSE instruction set (seed 004)",
-        "usse": "implementer reference for the SGX543: the whole instruction set and the GXP container",
+        "004": "early page on the USSE instruction set from reverse engineering, text 004",
+        "usse": "the whole SGX543 instruction set and the GXP container, from compiled shaders and public tools",
     },
 )
 

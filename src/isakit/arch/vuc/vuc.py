@@ -45,8 +45,8 @@ vuc = InstructionSet(
     word_addressed=True,
     outputs=frozenset({"dst", "pdst"}),
     documents={
-        "002": "early text about the vµc ISA (seed 002)",
-        "vuc": "implementer reference that corrects and completes the seed",
+        "002": "early notes on the vµc ISA from reverse engineering, text 002",
+        "vuc": "corrections and additions to the text above, from later notes and public tools",
         "h264": "Rec. ITU-T H.264",
     },
 )
