@@ -161,6 +161,15 @@ def test_f16_digests(shared: Path) -> None:
         assert _digest(table["_definitions"], "f16_to_f32", int(block)) == wanted, block
 
 
+@pytest.mark.parametrize("name", ["rcp", "f32_to_s32_rz"])
+def test_a_whole_block(shared: Path, name: str) -> None:
+    """One block of 2**24 consecutive inputs through the compiled engine; the slow test has one of every function."""
+    pytest.importorskip("llvmlite")
+    table = json.loads((shared / "vectors" / "tesla" / "digests.json").read_text())
+    block = list(table[name])[31]
+    assert _digest(table["_definitions"], name, int(block)) == table[name][block]
+
+
 def _blocks(table: dict[str, dict[str, str]], name: str, position: int) -> list[str]:
     """The blocks of a function to check: one that depends on the function, or what ISAKIT_BLOCKS says (`all`, or how
     many, evenly spread).
