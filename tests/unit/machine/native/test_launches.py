@@ -108,11 +108,16 @@ def test_an_interrupt_ends_an_endless_kernel(way: str) -> None:
         kernel.launch(1, 32, max_instructions=1000)  # compiled now, so that the interrupt meets the running kernel
     main = threading.main_thread().ident
     assert main is not None
+    # A test run in the background of a shell inherits an ignored SIGINT, and the kernel would never end.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, lambda: signal.pthread_kill(main, signal.SIGINT))
     timer.start()
     started = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        kernel.launch(4, 64)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            kernel.launch(4, 64)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert time.monotonic() - started < 20
     timer.join()
 
