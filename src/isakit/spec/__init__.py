@@ -5,6 +5,7 @@ from isakit.spec.isa import InstructionSet, RegisterFile, Space, SpecialRegister
 from isakit.spec.parts import (
     Alternative,
     Binder,
+    Bitless,
     Choice,
     Context,
     Enum,
@@ -29,6 +30,7 @@ from isakit.spec.record import Form, Layout, Record, Ref, Refusal, Status, make_
 __all__ = [
     "Alternative",
     "Binder",
+    "Bitless",
     "Bits",
     "Choice",
     "Context",

@@ -13,6 +13,7 @@ from isakit.arch.usse.places import DEST, DEST_NO_EXT, SRC, SRC0, SRC0_NO_EXT, S
 from isakit.arch.usse.swizzles import Mask, Swizzle
 from isakit.arch.usse.usse import SEED, SGX543
 from isakit.spec import (
+    Bitless,
     Bits,
     Enum,
     Field,
@@ -21,7 +22,6 @@ from isakit.spec import (
     Match,
     Part,
     Refusal,
-    Row,
     TokenStream,
     bits,
     make_form,
@@ -65,7 +65,7 @@ class PredicatePart(Enum):
 
 
 @dataclass(frozen=True)
-class Mnemonic(Part):
+class Mnemonic(Bitless):
     """A mnemonic that may also be written as the early page has it."""
 
     name: str
@@ -79,12 +79,6 @@ class Mnemonic(Part):
     def text(self, word: int) -> str:
         return self.name
 
-    def claimed(self, word: int) -> int:
-        return 0
-
-    def possible(self) -> int:
-        return 0
-
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         if s.text(k) in (self.name, *self.aliases):
             yield k + 1, Bits()
@@ -93,9 +87,6 @@ class Mnemonic(Part):
 
     def bind(self, word: int, b: Binder) -> str:
         return self.name
-
-    def rows(self, word: int) -> list[Row]:
-        return []
 
     def accepts(self) -> str:
         return f"`{self.name}`"

@@ -14,7 +14,7 @@ from isakit.arch.usse.registers import Destination, Location, Source, alias_inde
 from isakit.arch.usse.swizzles import Mask, Swizzle
 from isakit.arch.usse.usse import SECONDARY
 from isakit.sem import const
-from isakit.spec import Bits, Context, Field, Match, Part, Row, TokenStream
+from isakit.spec import Bitless, Bits, Context, Field, Match, Part, Row, TokenStream
 from isakit.spec.parts import Binder
 
 
@@ -273,7 +273,7 @@ class InternalPart(Part):
 
 
 @dataclass(frozen=True)
-class Hidden(Part):
+class Hidden(Bitless):
     """A part that a view of the instruction set does not print: its bits show up as unexplained."""
 
     part: Part
@@ -283,15 +283,6 @@ class Hidden(Part):
 
     def text(self, word: int) -> str:
         return ""
-
-    def error(self, word: int) -> str | None:
-        return None
-
-    def claimed(self, word: int) -> int:
-        return 0
-
-    def possible(self) -> int:
-        return 0
 
     def static_mask(self) -> int:
         return self.part.static_mask()
@@ -304,9 +295,6 @@ class Hidden(Part):
 
     def bind(self, word: int, b: Binder) -> Any:
         return self.part.bind(word, b)
-
-    def rows(self, word: int) -> list[Row]:
-        return []
 
     def accepts(self) -> str:
         return ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from isakit.arch.vuc.registers import NOT_P0, P_NAMES, R_NAMES, TRUE
-from isakit.spec import Bits, Field, Match, Part, Row, TokenStream
+from isakit.spec import Bitless, Bits, Field, Match, Part, TokenStream
 from isakit.spec.parts import Binder, Keep
 
 R_NUMBERS = {f"$r{i}": i for i in range(16)}
@@ -81,7 +81,7 @@ class Spelled(Part):
 
 
 @dataclass(frozen=True)
-class Name(Part):
+class Name(Bitless):
     """The mnemonic with its older spellings; an older spelling may also fix bits (`setl` is `and` with a negation)."""
 
     name: str
@@ -97,12 +97,6 @@ class Name(Part):
     def text(self, word: int) -> str:
         return self.name
 
-    def claimed(self, word: int) -> int:
-        return 0
-
-    def possible(self) -> int:
-        return 0
-
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         t = s.text(k)
         if t == self.name or t in self.aliases:
@@ -117,15 +111,6 @@ class Name(Part):
 
     def bind(self, word: int, b: Binder) -> str:
         return self.name
-
-    def rows(self, word: int) -> list[Row]:
-        return []
-
-    def text_source(self, keep: Keep) -> str:
-        return repr(" " + self.name)
-
-    def claimed_source(self, keep: Keep) -> str:
-        return "0"
 
     def accepts(self) -> str:
         return f"`{self.name}`"

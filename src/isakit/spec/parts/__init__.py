@@ -7,6 +7,7 @@ subclasses for operands with behaviour of their own (banks with swizzles, memory
 from isakit.spec.parts.base import (
     ILLEGAL,
     Binder,
+    Bitless,
     Context,
     Keep,
     Match,
@@ -28,6 +29,7 @@ __all__ = [
     "ILLEGAL",
     "Alternative",
     "Binder",
+    "Bitless",
     "Choice",
     "Context",
     "Enum",

@@ -192,6 +192,25 @@ class Part:
         return f"{keep(_Memo(function))}[w&{bits}]"
 
 
+class Bitless(Part):
+    """Base of parts that have no bits: the same text, or none, whatever the word is."""
+
+    def claimed(self, word: int) -> int:
+        return 0
+
+    def possible(self) -> int:
+        return 0
+
+    def rows(self, word: int) -> list[Row]:
+        return []
+
+    def text_source(self, keep: Keep) -> str:
+        return repr(padded(self.text(0)))
+
+    def claimed_source(self, keep: Keep) -> str:
+        return "0"
+
+
 class _Memo(dict[int, Any]):
     """Results of a function of the word, computed when they are first asked for."""
 

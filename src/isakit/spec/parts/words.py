@@ -12,6 +12,7 @@ from isakit.spec.fields import Bits, Field
 from isakit.spec.parts.base import (
     ILLEGAL,
     Binder,
+    Bitless,
     Context,
     Keep,
     Match,
@@ -21,13 +22,12 @@ from isakit.spec.parts.base import (
     fit_tokens,
     needs_set,
     pad_all,
-    padded,
 )
 from isakit.spec.patterns import one_of
 
 
 @dataclass(frozen=True)
-class Nothing(Part):
+class Nothing(Bitless):
     """An absent operand: no bits, no text; bound to `value`."""
 
     value: Any = None
@@ -35,26 +35,11 @@ class Nothing(Part):
     def text(self, word: int) -> str:
         return ""
 
-    def claimed(self, word: int) -> int:
-        return 0
-
-    def possible(self) -> int:
-        return 0
-
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         yield k, Bits()
 
     def bind(self, word: int, b: Binder) -> Any:
         return self.value
-
-    def rows(self, word: int) -> list[Row]:
-        return []
-
-    def text_source(self, keep: Keep) -> str:
-        return "''"
-
-    def claimed_source(self, keep: Keep) -> str:
-        return "0"
 
     def pattern(self) -> str:
         return ""
@@ -64,7 +49,7 @@ class Nothing(Part):
 
 
 @dataclass(frozen=True)
-class HasFeature(Part):
+class HasFeature(Bitless):
     """No bits and no text: tells the semantics whether the context has a feature, where chips differ in meaning."""
 
     name: str
@@ -76,24 +61,15 @@ class HasFeature(Part):
     def text(self, word: int) -> str:
         return ""
 
-    def claimed(self, word: int) -> int:
-        return 0
-
-    def possible(self) -> int:
-        return 0
-
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         yield k, Bits()
-
-    def rows(self, word: int) -> list[Row]:
-        return []
 
     def accepts(self) -> str:
         return "nothing"
 
 
 @dataclass(frozen=True)
-class Literal(Part):
+class Literal(Bitless):
     """Fixed words, with other spellings that are accepted; bound to `value` (default: the text)."""
 
     words: str
@@ -102,12 +78,6 @@ class Literal(Part):
 
     def text(self, word: int) -> str:
         return self.words
-
-    def claimed(self, word: int) -> int:
-        return 0
-
-    def possible(self) -> int:
-        return 0
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         for words in (self.words, *self.aliases):
@@ -119,15 +89,6 @@ class Literal(Part):
 
     def bind(self, word: int, b: Binder) -> Any:
         return self.words if self.value is None else self.value
-
-    def rows(self, word: int) -> list[Row]:
-        return []
-
-    def text_source(self, keep: Keep) -> str:
-        return repr(padded(self.words))
-
-    def claimed_source(self, keep: Keep) -> str:
-        return "0"
 
     def needed_words(self) -> frozenset[str] | None:
         spellings = [w.split() for w in (self.words, *self.aliases)]
@@ -141,7 +102,7 @@ class Literal(Part):
 
 
 @dataclass(frozen=True)
-class Illegal(Part):
+class Illegal(Bitless):
     """An encoding that is a decode error."""
 
     name: str = ILLEGAL
@@ -152,26 +113,11 @@ class Illegal(Part):
     def error(self, word: int) -> str | None:
         return self.name
 
-    def claimed(self, word: int) -> int:
-        return 0
-
-    def possible(self) -> int:
-        return 0
-
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         yield from ()
 
-    def rows(self, word: int) -> list[Row]:
-        return []
-
-    def text_source(self, keep: Keep) -> str:
-        return "' ???'"
-
     def error_source(self, keep: Keep) -> str:
         return repr(self.name)
-
-    def claimed_source(self, keep: Keep) -> str:
-        return "0"
 
     def accepts(self) -> str:
         return ""

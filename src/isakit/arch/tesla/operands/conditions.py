@@ -11,6 +11,7 @@ from isakit.arch.tesla.fields import Control, Long
 from isakit.sem import Value, concat, const, machine, read, write
 from isakit.spec import (
     Binder,
+    Bitless,
     Bits,
     Choice,
     Enum,
@@ -174,17 +175,11 @@ class _Never:
 
 
 @dataclass(frozen=True)
-class NeverGuard(Part):
+class NeverGuard(Bitless):
     """`(never)`: no lane executes; the $c field plays no role."""
 
     def text(self, word: int) -> str:
         return "(never)"
-
-    def claimed(self, word: int) -> int:
-        return 0
-
-    def possible(self) -> int:
-        return 0
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         if (s.text(k), s.text(k + 1), s.text(k + 2)) == ("(", "never", ")"):
@@ -194,9 +189,6 @@ class NeverGuard(Part):
 
     def bind(self, word: int, b: Binder) -> Any:
         return _Never()
-
-    def rows(self, word: int) -> list[Row]:
-        return []
 
     def accepts(self) -> str:
         return "(never)"
@@ -220,19 +212,13 @@ COND = creg(Long.csrc)
 
 
 @dataclass(frozen=True)
-class FixedCondition(Part):
+class FixedCondition(Bitless):
     """A $c register that is fixed by the form: short and immediate `addc` read $c0."""
 
     number: int = 0
 
     def text(self, word: int) -> str:
         return f"$c{self.number}"
-
-    def claimed(self, word: int) -> int:
-        return 0
-
-    def possible(self) -> int:
-        return 0
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         if s.text(k) == self.text(0):
@@ -242,9 +228,6 @@ class FixedCondition(Part):
 
     def bind(self, word: int, b: Binder) -> Any:
         return ConditionCode(b.const(self.number, 32))
-
-    def rows(self, word: int) -> list[Row]:
-        return []
 
     def accepts(self) -> str:
         return self.text(0)

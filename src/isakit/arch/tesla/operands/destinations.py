@@ -12,6 +12,7 @@ from isakit.arch.tesla.operands.registers import gpr, half, word
 from isakit.sem import Value, concat, write
 from isakit.spec import (
     Binder,
+    Bitless,
     Bits,
     Choice,
     Field,
@@ -97,19 +98,13 @@ class OutputPart(Part):
 
 
 @dataclass(frozen=True)
-class Discard(Part):
+class Discard(Bitless):
     """`#`: the result is thrown away; `#h` where nothing else in the text tells a half result from a word."""
 
     name: str = "#"
 
     def text(self, word: int) -> str:
         return self.name
-
-    def claimed(self, word: int) -> int:
-        return 0
-
-    def possible(self) -> int:
-        return 0
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         if s.text(k) == self.name:
@@ -120,17 +115,8 @@ class Discard(Part):
     def bind(self, word: int, b: Binder) -> Any:
         return Discarded()
 
-    def rows(self, word: int) -> list[Row]:
-        return []
-
     def accepts(self) -> str:
         return self.name
-
-    def text_source(self, keep: Keep) -> str:
-        return repr(" " + self.name)
-
-    def claimed_source(self, keep: Keep) -> str:
-        return "0"
 
 
 NO_OUTPUT = "LD_A_ST_O_NON_VP_GP"
