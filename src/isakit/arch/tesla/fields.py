@@ -14,8 +14,8 @@ def w1(low: int, high: int | None = None) -> Field:
     return bits(low + 32, None if high is None else high + 32)
 
 
-class Short:
-    """Short normal instruction: one word."""
+class _ShortWord:
+    """Word 0 as short normal and long immediate instructions have it."""
 
     kind = bits(0, 1)
     dst = bits(2, 7)
@@ -24,38 +24,29 @@ class Short:
     soff = bits(9, 12)
     smode = bits(13, 14)
     mod2 = bits(15)
+    mod3 = bits(22)
+    src1_s = bits(24)
+    postinc = bits(25)
+    areg = bits(26, 27)
+    op = bits(28, 31)
+    o2 = bits(28)
+    prim = bits(29, 31)
+
+
+class Short(_ShortWord):
+    """Short normal instruction: one word."""
+
     src2 = bits(16, 21)
     coff = bits(16, 20)
     cspace = bits(21)
-    mod3 = bits(22)
     src2_c = bits(23)
-    src1_s = bits(24)
-    postinc = bits(25)
-    areg = bits(26, 27)
-    op = bits(28, 31)
-    o2 = bits(28)
-    prim = bits(29, 31)
 
 
-class Imm:
+class Imm(_ShortWord):
     """Long immediate instruction: word 0 as a short one, 32 immediate bits over both words."""
 
-    kind = bits(0, 1)
-    dst = bits(2, 7)
     dst7 = bits(2, 8)
-    mod1 = bits(8)
-    src1 = bits(9, 14)
-    soff = bits(9, 12)
-    smode = bits(13, 14)
-    mod2 = bits(15)
     imm = bits(16, 21) + w1(2, 27)
-    mod3 = bits(22)
-    src1_s = bits(24)
-    postinc = bits(25)
-    areg = bits(26, 27)
-    op = bits(28, 31)
-    o2 = bits(28)
-    prim = bits(29, 31)
     kind1 = w1(0, 1)
     sub = w1(29, 31)
 
