@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from isakit.arch.vuc.access import GeneralRegister, SpecialRegister
 from isakit.arch.vuc.fields import DST, EXT, IMM6, IMM12, IMM14, IMMF, OT0, OT1, SR_DST, SR_SRC1, SRC1, SRC2, named
@@ -44,23 +44,40 @@ def _renamed(part: _WithSpecials, features: frozenset[str]) -> Part:
 
 
 @dataclass(frozen=True)
-class Destination(_WithSpecials):
-    """$rN, or a special register when OT1 = 1 and OT0 = 0."""
+class _GeneralOrSpecial(_WithSpecials):
+    """$rN, or a special register when one of OT1 and OT0 is 1 and the other one 0."""
 
-    relevant = named("DST,EXT,OT0,OT1", DST, EXT, OT0, OT1)
+    field: ClassVar[Field]
+    """The number of a general register."""
+    special_field: ClassVar[Field]
+    """The number of a special register: the same bits and EXT."""
+    selector: ClassVar[Field]
+    """1 for a special register."""
+    other: ClassVar[Field]
+    """0 for a special register."""
 
-    @staticmethod
-    def is_special(word: int) -> bool:
+    def is_special(self, word: int) -> bool:
         """Whether the word names a special register."""
-        return bool(OT1.get(word)) and not OT0.get(word)
+        return bool(self.selector.get(word)) and not self.other.get(word)
+
+    def number(self, word: int) -> Field:
+        """The field of the register number."""
+        return self.special_field if self.is_special(word) else self.field
+
+    def general(self, n: int) -> Bits:
+        """The bits the assembler makes of $rN."""
+        return where({self.field: n, self.selector: 0})
+
+    def _special(self, n: int) -> Bits:
+        return where({self.special_field: n, self.selector: 1, self.other: 0})
 
     def text(self, word: int) -> str:
-        return self.names[SR_DST.get(word)] if self.is_special(word) else register_text(DST.get(word))
+        n = self.number(word).get(word)
+        return self.names[n] if self.is_special(word) else register_text(n)
 
     def spelled(self, word: int) -> Bits:
-        if self.is_special(word):
-            return where({SR_DST: SR_DST.get(word), OT1: 1, OT0: 0})
-        return where({DST: DST.get(word), OT1: 0})
+        n = self.number(word).get(word)
+        return self._special(n) if self.is_special(word) else self.general(n)
 
     def static_mask(self) -> int:
         return OT0.mask | OT1.mask
@@ -68,98 +85,39 @@ class Destination(_WithSpecials):
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         got = parse_register(s, k)
         if got is not None:
-            yield got[0], where({DST: got[1], OT1: 0})
+            yield got[0], self.general(got[1])
             return
         n = self.special(s, k)
         if n is not None:
-            yield k + 1, where({SR_DST: n, OT1: 1, OT0: 0})
+            yield k + 1, self._special(n)
         else:
             s.fail(k, self.accepts())
 
     def bind(self, word: int, b: Binder) -> Any:
-        return SpecialRegister(b.param(SR_DST)) if self.is_special(word) else GeneralRegister(b.param(DST))
+        n = b.param(self.number(word))
+        return SpecialRegister(n) if self.is_special(word) else GeneralRegister(n)
 
     def rows(self, word: int) -> list[Row]:
-        f = SR_DST if self.is_special(word) else DST
+        f = self.number(word)
         return [Row(f, f.get(word), self.registers(word)[0])]
 
     def accepts(self) -> str:
         return "$r0 .. $r15 | a special register"
 
     def registers(self, word: int) -> list[str]:
-        return [self.names[SR_DST.get(word)] if self.is_special(word) else R_NAMES[DST.get(word)]]
+        return [(self.names if self.is_special(word) else R_NAMES)[self.number(word).get(word)]]
 
 
 @dataclass(frozen=True)
-class GeneralDst(Spelled):
-    """$rN as a destination of a load."""
+class Destination(_GeneralOrSpecial):
+    """$rN, or a special register when OT1 = 1 and OT0 = 0."""
 
-    relevant = DST
-
-    def text(self, word: int) -> str:
-        return register_text(DST.get(word))
-
-    def spelled(self, word: int) -> Bits:
-        return where({DST: DST.get(word)})
-
-    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        got = parse_register(s, k)
-        if got is None:
-            s.fail(k, self.accepts())
-        else:
-            yield got[0], where({DST: got[1]})
-
-    def bind(self, word: int, b: Binder) -> Any:
-        return GeneralRegister(b.param(DST))
-
-    def rows(self, word: int) -> list[Row]:
-        return [Row(DST, DST.get(word), R_NAMES[DST.get(word)])]
-
-    def accepts(self) -> str:
-        return "$r0 .. $r15"
-
-    def registers(self, word: int) -> list[str]:
-        return [R_NAMES[DST.get(word)]]
+    relevant = named("DST,EXT,OT0,OT1", DST, EXT, OT0, OT1)
+    field, special_field, selector, other = DST, SR_DST, OT1, OT0
 
 
 @dataclass(frozen=True)
-class GeneralSrc(Spelled):
-    """$rN as a source in a field of its own."""
-
-    source: Field
-
-    @property
-    def relevant(self) -> Field:  # type: ignore[override]
-        return self.source
-
-    def text(self, word: int) -> str:
-        return register_text(self.source.get(word))
-
-    def spelled(self, word: int) -> Bits:
-        return where({self.source: self.source.get(word)})
-
-    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        got = parse_register(s, k)
-        if got is None:
-            s.fail(k, self.accepts())
-        else:
-            yield got[0], where({self.source: got[1]})
-
-    def bind(self, word: int, b: Binder) -> Any:
-        return GeneralRegister(b.param(self.source))
-
-    def rows(self, word: int) -> list[Row]:
-        return [Row(self.source, self.source.get(word), R_NAMES[self.source.get(word)])]
-
-    def accepts(self) -> str:
-        return "$r0 .. $r15"
-
-    def registers(self, word: int) -> list[str]:
-        return [R_NAMES[self.source.get(word)]]
-
-
-@dataclass(frozen=True)
-class Source1(_WithSpecials):
+class Source1(_GeneralOrSpecial):
     """$rN, or a special register when OT0 = 1 and OT1 = 0.
 
     `settled`: the instruction has no destination that fixes OT1, so a plain register also claims OT1 = 0.
@@ -167,49 +125,46 @@ class Source1(_WithSpecials):
 
     settled: bool = False
     relevant = named("SRC1,EXT,OT0,OT1", SRC1, EXT, OT0, OT1)
+    field, special_field, selector, other = SRC1, SR_SRC1, OT0, OT1
 
-    @staticmethod
-    def is_special(word: int) -> bool:
-        """Whether the word names a special register."""
-        return bool(OT0.get(word)) and not OT1.get(word)
+    def general(self, n: int) -> Bits:
+        return where({SRC1: n, OT0: 0, OT1: 0}) if self.settled else super().general(n)
+
+
+@dataclass(frozen=True)
+class General(Spelled):
+    """$rN in a field of its own."""
+
+    field: Field
+
+    @property
+    def relevant(self) -> Field:  # type: ignore[override]
+        return self.field
 
     def text(self, word: int) -> str:
-        return self.names[SR_SRC1.get(word)] if self.is_special(word) else register_text(SRC1.get(word))
+        return register_text(self.field.get(word))
 
     def spelled(self, word: int) -> Bits:
-        if self.is_special(word):
-            return where({SR_SRC1: SR_SRC1.get(word), OT0: 1, OT1: 0})
-        return self._general(SRC1.get(word))
-
-    def _general(self, n: int) -> Bits:
-        return where({SRC1: n, OT0: 0, OT1: 0} if self.settled else {SRC1: n, OT0: 0})
-
-    def static_mask(self) -> int:
-        return OT0.mask | OT1.mask
+        return where({self.field: self.field.get(word)})
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         got = parse_register(s, k)
-        if got is not None:
-            yield got[0], self._general(got[1])
-            return
-        n = self.special(s, k)
-        if n is not None:
-            yield k + 1, where({SR_SRC1: n, OT0: 1, OT1: 0})
-        else:
+        if got is None:
             s.fail(k, self.accepts())
+        else:
+            yield got[0], where({self.field: got[1]})
 
     def bind(self, word: int, b: Binder) -> Any:
-        return SpecialRegister(b.param(SR_SRC1)) if self.is_special(word) else GeneralRegister(b.param(SRC1))
+        return GeneralRegister(b.param(self.field))
 
     def rows(self, word: int) -> list[Row]:
-        f = SR_SRC1 if self.is_special(word) else SRC1
-        return [Row(f, f.get(word), self.registers(word)[0])]
+        return [Row(self.field, self.field.get(word), R_NAMES[self.field.get(word)])]
 
     def accepts(self) -> str:
-        return "$r0 .. $r15 | a special register"
+        return "$r0 .. $r15"
 
     def registers(self, word: int) -> list[str]:
-        return [self.names[SR_SRC1.get(word)] if self.is_special(word) else R_NAMES[SRC1.get(word)]]
+        return [R_NAMES[self.field.get(word)]]
 
 
 @dataclass(frozen=True)

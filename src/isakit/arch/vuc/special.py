@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.arch.vuc.fields import OC, OP, SRC1, SRC2
+from isakit.arch.vuc.fields import DST, OC, OP, SRC1, SRC2
 from isakit.arch.vuc.forms import ONLY_VP4, SHARED_LOAD, VP3_UP, simple, special
 from isakit.arch.vuc.memory_operands import LoadAddress, StoreAddress, Target
-from isakit.arch.vuc.operands import GeneralDst, GeneralSrc, Small, Source2
+from isakit.arch.vuc.operands import General, Small, Source2
 from isakit.arch.vuc.predicates import PredicateDst, PredicateSrc
 from isakit.arch.vuc.vuc import vuc
 from isakit.sem import const, control, load, read, store, write
@@ -221,7 +221,7 @@ def _load_form(space: str):
         "{dst} {address}",
         aliases=aliases,
         space=space,
-        dst=GeneralDst(),
+        dst=General(DST),
         address=LoadAddress(names),
         sharing={"address": SHARED_LOAD},
     )
@@ -237,7 +237,7 @@ def _store_form(space: str):
         aliases=aliases,
         space=space,
         address=StoreAddress(names),
-        src=GeneralSrc(SRC2),
+        src=General(SRC2),
         sharing={"address": SHARED_LOAD},
     )
 
@@ -285,7 +285,7 @@ def _accumulate(value, latency: int = 1) -> None:
 
 def _long_form(name: str, op: int, aliases: tuple[str, ...], *, first: bool = False, needs: tuple[str, ...] = ()):
     operands = "{src1} {src2}" if first else "{src2}"
-    sources: dict[str, Any] = {"src1": GeneralSrc(SRC1)} if first else {}
+    sources: dict[str, Any] = {"src1": General(SRC1)} if first else {}
     return special(
         name, {OC: LONG_CLASS, OP: op}, operands, aliases=aliases, needs=needs, named=True, **sources, src2=Source2()
     )
