@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 from isakit.arch.vuc.fields import (
     BTARG,
@@ -35,149 +36,181 @@ from isakit.spec.parts import Binder, Keep, fit_tokens
 CODE_SIZE = 1 << BTARG.width
 
 
+class _Terms(NamedTuple):
+    """What stands between the brackets: `first + second * scale`, `first + number`, or less."""
+
+    first: int | None = None
+    second: int | None = None
+    number: int | None = None
+    scale: int = 1
+
+
 @dataclass(frozen=True)
 class _Address(Spelled):
-    """`SPACE[base + offset]`; `names` are the spellings of the space, the canonical one first."""
+    """`SPACE[base + offset]`, bound to the address; `names` are the spellings of the space, the canonical one first.
+
+    The immediate form has its base in SRC1 and an offset; the register form has SRC1 and `second`.
+    """
 
     names: tuple[str, ...]
 
-    def text(self, word: int) -> str:
-        return f"{self.names[0]}[{self.inside(word)}]"
+    second: ClassVar[Field]
+    wide: ClassVar[Field]
+    """The offset of an instruction without a guard."""
+    narrow: ClassVar[Field]
+    """The offset of an instruction with a guard."""
 
     # the relevant bits are too many for tables
     text_source = Part.text_source
     claimed_source = Part.claimed_source
 
-    def inside(self, word: int) -> str:
-        """The text between the brackets."""
-        raise NotImplementedError
-
-    def offset(self, word: int) -> Field:
-        """The field of the immediate offset."""
-        raise NotImplementedError
+    def possible(self) -> int:
+        return SRC1.mask | self.second.mask | IMMF.mask | PE.mask | self.wide.mask
 
     def static_mask(self) -> int:
         return IMMF.mask | PE.mask
 
-    def _immediate(self, word: int) -> str:
+    def offset(self, word: int) -> Field:
+        """The field of the immediate offset."""
+        return self.narrow if PE.get(word) else self.wide
+
+    def text(self, word: int) -> str:
+        return f"{self.names[0]}[{self.immediate_text(word) if IMMF.get(word) else self.sum_text(word)}]"
+
+    def immediate_text(self, word: int) -> str:
+        """Base and offset."""
         base, offset = SRC1.get(word), self.offset(word).get(word)
         if not base:
             return f"{offset:#x}"
         return f"{R_NAMES[base]}+{offset:#x}"
 
-    def _opened(self, s: TokenStream, k: int) -> int | None:
-        if s.text(k) not in self.names or s.text(k + 1) != "[":
-            s.fail(k, self.accepts())
-            return None
-        return k + 2
-
-    @staticmethod
-    def _closed(s: TokenStream, k: int) -> bool:
-        if s.text(k) == "]":
-            return True
-        s.fail(k, "`]`")
-        return False
-
-    def _terms(self, s: TokenStream, k: int) -> tuple[int, int | None, int | None, int | None, int] | None:
-        """(next, first register, second register, number, scale of the second) between the brackets."""
-        first = R_NUMBERS.get(s.text(k))
-        second: int | None = None
-        number: int | None = None
-        scale = 1
-        if first is not None:
-            k += 1
-            if s.text(k) == "*":
-                got = s.number(k + 1)
-                if got is None or got[1] not in (1, 2):
-                    s.fail(k + 1, "the scale 0x2")
-                    return None
-                return got[0], None, first, None, got[1]
-            if s.text(k) == "]":
-                return k, first, None, None, 1
-            if s.text(k) not in ("+", "-"):
-                s.fail(k, "`+` or `]`")
-                return None
-            second = R_NUMBERS.get(s.text(k + 1)) if s.text(k) == "+" else None
-            if second is not None:
-                k += 2
-                if s.text(k) == "*":
-                    got = s.number(k + 1)
-                    if got is None or got[1] not in (1, 2):
-                        s.fail(k + 1, "the scale 0x2")
-                        return None
-                    k, scale = got[0], got[1]
-                return k, first, second, None, scale
-            got = parse_number(s, k + 1 if s.text(k) == "+" else k)
-        else:
-            got = parse_number(s, k)
-        if got is None:
-            s.fail(k, "an address: $rN, $rN+number, $rN+$rM or a number")
-            return None
-        k, number = got
-        return k, first, None, number, 1
-
-    def _fits(self, s: TokenStream, k: int, number: int, wide: Field, narrow: Field, base: int) -> Iterator[Bits]:
-        if not 0 <= number < 1 << wide.width:
-            s.fail(k, "an offset 0x0 .. 0x3ff (0x0 .. 0x3f under a guard)")
-            return
-        yield where({IMMF: 1, PE: 0, SRC1: base, wide: number})
-        if number < 1 << narrow.width:
-            yield where({IMMF: 1, PE: 1, SRC1: base, narrow: number})
-
-    def registers(self, word: int) -> list[str]:
-        used = [SRC1] if IMMF.get(word) else [SRC1, self.second]
-        return [R_NAMES[f.get(word)] for f in used if f.get(word)]
-
-    second: Field = SRC2
-
-
-@dataclass(frozen=True)
-class LoadAddress(_Address):
-    """`[$a+$b]` or `[$a+imm]`; `[$a]` is the register form, `[imm]` the immediate one. Bound to the address."""
-
-    def possible(self) -> int:
-        return SRC1.mask | SRC2.mask | IMMF.mask | PE.mask | LOAD10.mask
-
-    def offset(self, word: int) -> Field:
-        return LOAD6 if PE.get(word) else LOAD10
-
-    def inside(self, word: int) -> str:
-        if IMMF.get(word):
-            return self._immediate(word)
-        a, b = SRC1.get(word), SRC2.get(word)
-        return R_NAMES[a] if a and not b else f"{R_NAMES[a]}+{R_NAMES[b]}"
+    def sum_text(self, word: int) -> str:
+        """The two registers."""
+        raise NotImplementedError
 
     def spelled(self, word: int) -> Bits:
         if IMMF.get(word):
             f = self.offset(word)
             return where({IMMF: 1, PE: PE.get(word), SRC1: SRC1.get(word), f: f.get(word)})
-        return where({IMMF: 0, SRC1: SRC1.get(word), SRC2: SRC2.get(word)})
+        return where({IMMF: 0, SRC1: SRC1.get(word), self.second: self.second.get(word)})
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        at = self._opened(s, k)
-        got = self._terms(s, at) if at is not None else None
-        if got is None or not self._closed(s, got[0]):
+        if s.text(k) not in self.names or s.text(k + 1) != "[":
+            s.fail(k, self.accepts())
             return
-        end, a, b, number, scale = got
-        if scale != 1:
-            s.fail(k, "an address without a scale: only stores scale a register")
-        elif number is None:
-            yield end + 1, where({IMMF: 0, SRC1: a or 0, SRC2: b or 0})
-        else:
-            for bits in self._fits(s, k, number, LOAD10, LOAD6, a or 0):
-                yield end + 1, bits
+        got = _terms(s, k + 2)
+        if got is None:
+            return
+        end, terms = got
+        if s.text(end) != "]":
+            s.fail(end, "`]`")
+            return
+        for found in self.encodings(s, k, terms):
+            yield end + 1, found
+
+    def encodings(self, s: TokenStream, k: int, terms: _Terms) -> Iterator[Bits]:
+        """The bits that can stand for what the address at `k` consists of."""
+        raise NotImplementedError
+
+    def immediate(self, s: TokenStream, k: int, base: int, number: int) -> Iterator[Bits]:
+        """The immediate form, without and with a guard."""
+        if not 0 <= number < 1 << self.wide.width:
+            s.fail(k, "an offset 0x0 .. 0x3ff (0x0 .. 0x3f under a guard)")
+            return
+        yield where({IMMF: 1, PE: 0, SRC1: base, self.wide: number})
+        if number < 1 << self.narrow.width:
+            yield where({IMMF: 1, PE: 1, SRC1: base, self.narrow: number})
 
     def bind(self, word: int, b: Binder) -> Value:
-        base = read("r", b.param(SRC1), 16)
-        return base + (b.param(self.offset(word)).zext(16) if IMMF.get(word) else read("r", b.param(SRC2), 16))
+        if IMMF.get(word):
+            return read("r", b.param(SRC1), 16) + b.param(self.offset(word)).zext(16)
+        return self.sum(b)
+
+    def sum(self, b: Binder) -> Value:
+        """The address of the register form."""
+        raise NotImplementedError
 
     def rows(self, word: int) -> list[Row]:
-        f = self.offset(word) if IMMF.get(word) else SRC2
-        second = f"offset {f.get(word):#x}" if IMMF.get(word) else f"plus {R_NAMES[f.get(word)]}"
+        if not IMMF.get(word):
+            return [*self.sum_rows(word), Row(IMMF, 0, "two registers")]
+        f = self.offset(word)
         return [
             Row(SRC1, SRC1.get(word), f"address {R_NAMES[SRC1.get(word)]}"),
-            Row(f, f.get(word), second),
-            Row(IMMF, IMMF.get(word), "an immediate offset" if IMMF.get(word) else "two registers"),
+            Row(f, f.get(word), f"offset {f.get(word):#x}"),
+            Row(IMMF, 1, "an immediate offset"),
+        ]
+
+    def sum_rows(self, word: int) -> list[Row]:
+        """What the two register fields mean."""
+        raise NotImplementedError
+
+    def registers(self, word: int) -> list[str]:
+        used = [SRC1] if IMMF.get(word) else [SRC1, self.second]
+        return [R_NAMES[f.get(word)] for f in used if f.get(word)]
+
+
+def _terms(s: TokenStream, k: int) -> tuple[int, _Terms] | None:
+    """(next token, what was read up to it); None, with the expectation noted, where no address stands."""
+    first = R_NUMBERS.get(s.text(k))
+    at = k
+    if first is not None:
+        k += 1
+        if s.text(k) == "*":
+            got = _scale(s, k + 1)
+            return got and (got[0], _Terms(second=first, scale=got[1]))
+        if s.text(k) == "]":
+            return k, _Terms(first)
+        if s.text(k) not in ("+", "-"):
+            s.fail(k, "`+` or `]`")
+            return None
+        at = k + 1 if s.text(k) == "+" else k
+        second = R_NUMBERS.get(s.text(at)) if at > k else None
+        if second is not None:
+            if s.text(at + 1) != "*":
+                return at + 1, _Terms(first, second)
+            got = _scale(s, at + 2)
+            return got and (got[0], _Terms(first, second, scale=got[1]))
+    number = parse_number(s, at)
+    if number is None:
+        s.fail(k, "an address: $rN, $rN+number, $rN+$rM or a number")
+        return None
+    return number[0], _Terms(first, number=number[1])
+
+
+def _scale(s: TokenStream, k: int) -> tuple[int, int] | None:
+    """(next token, factor) of the number that multiplies a register."""
+    got = s.number(k)
+    if got is not None and got[1] in (1, 2):
+        return got
+    s.fail(k, "the scale 0x2")
+    return None
+
+
+@dataclass(frozen=True)
+class LoadAddress(_Address):
+    """`[$a+$b]` or `[$a+imm]`; `[$a]` is the register form, `[imm]` the immediate one."""
+
+    second, wide, narrow = SRC2, LOAD10, LOAD6
+
+    def sum_text(self, word: int) -> str:
+        a, b = SRC1.get(word), SRC2.get(word)
+        return R_NAMES[a] if a and not b else f"{R_NAMES[a]}+{R_NAMES[b]}"
+
+    def encodings(self, s: TokenStream, k: int, terms: _Terms) -> Iterator[Bits]:
+        if terms.scale != 1:
+            s.fail(k, "an address without a scale: only stores scale a register")
+        elif terms.number is None:
+            yield where({IMMF: 0, SRC1: terms.first or 0, SRC2: terms.second or 0})
+        else:
+            yield from self.immediate(s, k, terms.first or 0, terms.number)
+
+    def sum(self, b: Binder) -> Value:
+        return read("r", b.param(SRC1), 16) + read("r", b.param(SRC2), 16)
+
+    def sum_rows(self, word: int) -> list[Row]:
+        return [
+            Row(SRC1, SRC1.get(word), f"address {R_NAMES[SRC1.get(word)]}"),
+            Row(SRC2, SRC2.get(word), f"plus {R_NAMES[SRC2.get(word)]}"),
         ]
 
     def accepts(self) -> str:
@@ -186,64 +219,33 @@ class LoadAddress(_Address):
 
 @dataclass(frozen=True)
 class StoreAddress(_Address):
-    """`[$a+$b*2]` (a in DST, b in SRC1) or `[$a+imm]` (a in SRC1); `[$a]` is the immediate form.
+    """`[$a+$b*2]` (a in DST, b in SRC1) or `[$a+imm]` (a in SRC1); `[$a]` is the immediate form."""
 
-    Bound to the address.
-    """
+    second, wide, narrow = DST, STORE10, STORE6
 
-    second: Field = DST
+    def immediate_text(self, word: int) -> str:
+        plain = SRC1.get(word) and not self.offset(word).get(word)
+        return R_NAMES[SRC1.get(word)] if plain else super().immediate_text(word)
 
-    def possible(self) -> int:
-        return SRC1.mask | DST.mask | IMMF.mask | PE.mask | STORE10.mask
-
-    def offset(self, word: int) -> Field:
-        return STORE6 if PE.get(word) else STORE10
-
-    def inside(self, word: int) -> str:
-        if IMMF.get(word):
-            plain = SRC1.get(word) and not self.offset(word).get(word)
-            return R_NAMES[SRC1.get(word)] if plain else self._immediate(word)
+    def sum_text(self, word: int) -> str:
         a, b = DST.get(word), SRC1.get(word)
         return f"{R_NAMES[a]}+{R_NAMES[b]}*0x2" if a or not b else f"{R_NAMES[b]}*0x2"
 
-    def spelled(self, word: int) -> Bits:
-        if IMMF.get(word):
-            f = self.offset(word)
-            return where({IMMF: 1, PE: PE.get(word), SRC1: SRC1.get(word), f: f.get(word)})
-        return where({IMMF: 0, DST: DST.get(word), SRC1: SRC1.get(word)})
+    def encodings(self, s: TokenStream, k: int, terms: _Terms) -> Iterator[Bits]:
+        if terms.second is None:
+            yield from self.immediate(s, k, terms.first or 0, terms.number or 0)
+        elif terms.scale == 2:
+            yield where({IMMF: 0, DST: terms.first or 0, SRC1: terms.second})
+        else:
+            s.fail(k, "a second register of a store address scaled by two: $rN+$rM*0x2")
 
-    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        at = self._opened(s, k)
-        got = self._terms(s, at) if at is not None else None
-        if got is None or not self._closed(s, got[0]):
-            return
-        end, a, b, number, scale = got
-        if b is not None:
-            if scale == 2:
-                yield end + 1, where({IMMF: 0, DST: a or 0, SRC1: b})
-            else:
-                s.fail(k, "a second register of a store address scaled by two: $rN+$rM*0x2")
-            return
-        for bits in self._fits(s, k, number or 0, STORE10, STORE6, a or 0):
-            yield end + 1, bits
-
-    def bind(self, word: int, b: Binder) -> Value:
-        if IMMF.get(word):
-            return read("r", b.param(SRC1), 16) + b.param(self.offset(word)).zext(16)
+    def sum(self, b: Binder) -> Value:
         return read("r", b.param(DST), 16) + (read("r", b.param(SRC1), 16) << 1)
 
-    def rows(self, word: int) -> list[Row]:
-        if IMMF.get(word):
-            f = self.offset(word)
-            return [
-                Row(SRC1, SRC1.get(word), f"address {R_NAMES[SRC1.get(word)]}"),
-                Row(f, f.get(word), f"offset {f.get(word):#x}"),
-                Row(IMMF, 1, "an immediate offset"),
-            ]
+    def sum_rows(self, word: int) -> list[Row]:
         return [
             Row(DST, DST.get(word), f"address {R_NAMES[DST.get(word)]}"),
             Row(SRC1, SRC1.get(word), f"plus twice {R_NAMES[SRC1.get(word)]}"),
-            Row(IMMF, 0, "two registers"),
         ]
 
     def accepts(self) -> str:
