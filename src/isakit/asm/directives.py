@@ -6,7 +6,7 @@ import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from isakit.asm.program import KernelData, Parameter
 from isakit.asm.sections import Bank, Data, Fill, Late
@@ -15,6 +15,8 @@ from isakit.codec import Stream, Token
 
 if TYPE_CHECKING:
     from isakit.asm.reader import Reader
+
+T = TypeVar("T")
 
 MAX_BANK = 1 << 20
 """More than any constant bank holds; keeps a wrong size from asking for memory."""
@@ -67,10 +69,39 @@ def _number(r: Reader, s: Statement, args: list[Token], low: int, high: int, wha
     return got[1]
 
 
+def _numbers(
+    r: Reader, s: Statement, args: list[Token], read: Callable[[int], tuple[int, T] | None], what: str = "a number"
+) -> list[tuple[int, T]]:
+    """(token it starts with, value) of every argument; nothing after a complaint about one of them.
+
+    `read` gives the token behind a value that starts at a token, and the value.
+    """
+    if not args:
+        _usage(r, s, None, "at least one number was expected")
+    out: list[tuple[int, T]] = []
+    k = 0
+    while k < len(args):
+        got = read(k)
+        if got is None:
+            _usage(r, s, args[k], f"{what} was expected")
+            return []
+        out.append((k, got[1]))
+        k = got[0]
+    return out
+
+
 def _kernel_data(r: Reader, s: Statement) -> KernelData | None:
     if r.section.kernel is None:
         _usage(r, s, None, "this belongs behind a `.kernel`")
     return r.section.kernel
+
+
+def _kernel_number(r: Reader, s: Statement, args: list[Token], attribute: str, high: int, what: str) -> None:
+    """Keep the only argument as an attribute of the kernel."""
+    kernel = _kernel_data(r, s)
+    value = _number(r, s, args, 0, high, what)
+    if kernel and value is not None:
+        setattr(kernel, attribute, value)
 
 
 # --- what is assembled -----------------------------------------------------------------------------------------------
@@ -151,37 +182,25 @@ def _equ(r: Reader, s: Statement, args: list[Token]) -> None:
 @_directive(".regs", "COUNT")
 def _regs(r: Reader, s: Statement, args: list[Token]) -> None:
     """32-bit registers per thread. Left out, the highest register used decides."""
-    kernel = _kernel_data(r, s)
-    value = _number(r, s, args, 0, 1 << 8, "a number of registers")
-    if kernel and value is not None:
-        kernel.registers = value
+    _kernel_number(r, s, args, "registers", 1 << 8, "a number of registers")
 
 
 @_directive(".shared", "BYTES")
 def _shared(r: Reader, s: Statement, args: list[Token]) -> None:
     """Shared memory per block, with the launch header and the parameters. Left out, just those two."""
-    kernel = _kernel_data(r, s)
-    value = _number(r, s, args, 0, MAX_SPACE - 1, "a number of bytes")
-    if kernel and value is not None:
-        kernel.shared_bytes = value
+    _kernel_number(r, s, args, "shared_bytes", MAX_SPACE - 1, "a number of bytes")
 
 
 @_directive(".local", "BYTES")
 def _local(r: Reader, s: Statement, args: list[Token]) -> None:
     """Local memory per thread."""
-    kernel = _kernel_data(r, s)
-    value = _number(r, s, args, 0, MAX_SPACE - 1, "a number of bytes")
-    if kernel and value is not None:
-        kernel.local_bytes = value
+    _kernel_number(r, s, args, "local_bytes", MAX_SPACE - 1, "a number of bytes")
 
 
 @_directive(".bars", "COUNT")
 def _bars(r: Reader, s: Statement, args: list[Token]) -> None:
     """Barriers the kernel uses. Left out, the highest barrier used decides."""
-    kernel = _kernel_data(r, s)
-    value = _number(r, s, args, 0, 16, "a number of barriers")
-    if kernel and value is not None:
-        kernel.barriers = value
+    _kernel_number(r, s, args, "barriers", 16, "a number of barriers")
 
 
 @_directive(".param", "NAME TYPE[COUNT] [OFFSET]")
@@ -259,20 +278,11 @@ def _integers(r: Reader, s: Statement, args: list[Token], size: int) -> None:
     """Integers of `size` bytes into the constant bank."""
     bank = r.bank
     assert bank is not None
-    k = 0
-    stream = Stream(args, r.any_name)
-    if not args:
-        _usage(r, s, None, "at least one number was expected")
-    while k < len(args):
-        got = stream.number(k)
-        if got is None:
-            _usage(r, s, args[k], "a number was expected")
-            return
+    for k, _ in _numbers(r, s, args, Stream(args, r.any_name).number):
         at = len(bank.data)
         if not _grow(r, s, at + size):
             return
         bank.late.append(Late(s, k, args, at, size))
-        k = got[0]
 
 
 @_directive(".word", "VALUE, ...")
@@ -282,18 +292,8 @@ def _word(r: Reader, s: Statement, args: list[Token]) -> None:
         _integers(r, s, args, 4)
         return
     variant, isa = r.variant, r.decoder.isa
-    values: list[int] = []
     stream = Stream(args, r.any_name)
-    k = 0
-    if not args:
-        _usage(r, s, None, "at least one number was expected")
-    while k < len(args):
-        got = stream.number(k)
-        if got is None:
-            _usage(r, s, args[k], "a number was expected")
-            return
-        values.append(got[1])
-        k = got[0]
+    values = [value for _, value in _numbers(r, s, args, stream.number)]
     if not values:
         return
     if stream.symbols_used:
@@ -324,39 +324,28 @@ def _byte(r: Reader, s: Statement, args: list[Token]) -> None:
         _integers(r, s, args, 1)
         return
     stream = Stream(args, r.known)
-    k = 0
-    if not args:
-        _usage(r, s, None, "at least one number was expected")
-    while k < len(args):
+
+    def byte(k: int) -> tuple[int, int] | None:
         got = stream.number(k)
-        if got is None or not -128 <= got[1] < 256:
-            _usage(r, s, args[k], "a number from 0 to 0xff was expected")
-            return
-        r.add_byte(s, got[1] & 0xFF)
-        k = got[0]
+        return got if got is not None and -128 <= got[1] < 256 else None
+
+    for _, value in _numbers(r, s, args, byte, "a number from 0 to 0xff"):
+        r.add_byte(s, value & 0xFF)
 
 
 def _reals(r: Reader, s: Statement, args: list[Token], code: str, size: int) -> None:
     bank = r.bank
     assert bank is not None
     stream = Stream(args, r.known)
-    k = 0
-    if not args:
-        _usage(r, s, None, "at least one number was expected")
-    while k < len(args):
-        got = _real(stream, k)
-        if got is None:
-            _usage(r, s, args[k], "a number was expected")
-            return
+    for k, value in _numbers(r, s, args, lambda k: _real(stream, k)):
         try:
-            raw = struct.pack(code, got[1])
+            raw = struct.pack(code, value)
         except OverflowError:
             _usage(r, s, args[k], f"the number is too large for {size * 8} bits")
             return
         if not _grow(r, s, len(bank.data) + size):
             return
         bank.data[-size:] = raw
-        k = got[0]
 
 
 def _real(stream: Stream, k: int) -> tuple[int, float] | None:
