@@ -13,6 +13,7 @@ from pathlib import Path
 
 from isakit.arch.tesla import tesla
 from isakit.codec import Instruction, decoder
+from support.codec import encode
 
 PROGRAMS = {"cp": "compute", "vp": "vertex", "gp": "geometry", "fp": "fragment"}
 
@@ -174,8 +175,6 @@ def test_every_row(shared: Path) -> None:
 
 def test_every_decodable_row_survives(shared: Path) -> None:
     """word -> text -> word is the identity on every word that decodes."""
-    from isakit.codec.tokens import tokenize
-
     bad: list[str] = []
     checked = 0
     for n, r in enumerate(rows(shared / "corpus/tesla/envydis-pairs.tsv")):
@@ -186,15 +185,7 @@ def test_every_decodable_row_survives(shared: Path) -> None:
         if not i.valid:
             continue
         checked += 1
-        text, flip = i.text, 0
-        if text.endswith("}"):
-            text, _, last = text.rpartition(" {")
-            flip = int(last[:-1], 16)
-        forced = text.startswith("long ")
-        tokens = tokenize(text[5:] if forced else text)
-        forms = [f for f in d.encoder.forms(tokens) if not forced or f.units == 2]
-        first = next(iter(d.encoder.encodings(tokens, flip=flip, forms=forms)), None)
-        if first is None or first.word != r.word:
+        if encode(d, i.text) != r.word:
             bad.append(f"{r.variant} {r.program} {r.word:x} {i.text}")
     assert checked > 8_000
     assert not bad, "\n".join(bad[:30])

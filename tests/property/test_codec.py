@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from isakit.codec import Decoder, decoder, tokenize
+from isakit.codec import Decoder, decoder
 from isakit.spec import InstructionSet
+from support.codec import encode
 
 ISAS = ["tesla", "vuc", "usse"]
 LONG = os.environ.get("ISAKIT_PROFILE") == "long"
@@ -53,18 +54,6 @@ def random_words(d: Decoder, count: int, seed: int) -> Iterator[tuple[int, int]]
             if rng.random() < 0.5:
                 word = f.base ^ (noise & f.possible & ~f.fixed.mask)
         yield word, units
-
-
-def encode(d: Decoder, text: str) -> int | None:
-    flip = 0
-    if text.endswith("}"):
-        text, _, last = text.rpartition(" {")
-        flip = int(last[:-1], 16)
-    forced = text.startswith("long ")
-    tokens = tokenize(text[5:] if forced else text)
-    forms = [f for f in d.encoder.forms(tokens) if not forced or f.units == 2]
-    first = next(iter(d.encoder.encodings(tokens, flip=flip, forms=forms)), None)
-    return None if first is None else first.word
 
 
 @pytest.mark.parametrize(("name", "variant", "program"), CONTEXTS)
