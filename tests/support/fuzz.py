@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -25,6 +25,7 @@ from isakit.codec import decoder
 from isakit.errors import BudgetExceeded, IsakitError, MachineFault
 from isakit.machine.tesla.native.select import executor
 from isakit.sem.semantics import trace_of
+from support.assembly_lines import Lines
 
 CHIPS = ("g80", "g84", "gt200", "gt215", "mcp77")
 DATA = 8  # $r0-$r7 are data, $r8-$r11 counters, $r12 the warp's memory, $r13-$r14 scratch, $r15 the thread's results
@@ -106,7 +107,7 @@ def _plain(form: Any, word: int) -> bool:
             return False
         if e.kind == "write" and e.name not in ("r", "c", "a"):
             return False
-    return "machine" not in {*()} and all(n in _MACHINE for n in _machine_names(trace))
+    return all(n in _MACHINE for n in _machine_names(trace))
 
 
 def _machine_names(trace: Any) -> set[str]:
@@ -124,12 +125,10 @@ def _machine_names(trace: Any) -> set[str]:
 
 
 @dataclass
-class Generator:
+class Generator(Lines):
     """Writes one kernel."""
 
     seed: int
-    lines: list[str] = field(default_factory=list)
-    labels: int = 0
     depth: int = 0
     functions: int = 0
     wild: bool = False
@@ -143,17 +142,6 @@ class Generator:
         self.names, self.forms = _forms(self.chip)
         self.decoder = decoder(tesla, self.chip, "compute")
         self.assembler = isakit.isa("tesla", self.chip)
-
-    # --- lines ----------------------------------------------------------------------------------------------
-    def add(self, line: str) -> None:
-        self.lines.append("    " + line)
-
-    def label(self) -> str:
-        self.labels += 1
-        return f"L{self.labels}"
-
-    def place(self, label: str) -> None:
-        self.lines.append(f"{label}:")
 
     def data(self) -> str:
         return f"$r{self.random.randrange(DATA)}"

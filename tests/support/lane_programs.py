@@ -7,8 +7,10 @@ that executes the assembly must leave the same registers in every lane.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
+
+from support.assembly_lines import Lines
 
 REGISTERS = 8
 MASK = 0xFFFF_FFFF
@@ -46,23 +48,11 @@ class End(Exception):
 
 
 @dataclass
-class Text:
-    """Assembly lines, with fresh labels and counters for loops (registers above the visible ones)."""
+class Text(Lines):
+    """Assembly lines with counters for loops (registers above the visible ones)."""
 
-    lines: list[str] = field(default_factory=list)
-    labels: int = 0
     depth: int = 0
     deepest: int = 0
-
-    def add(self, line: str) -> None:
-        self.lines.append("    " + line)
-
-    def label(self) -> str:
-        self.labels += 1
-        return f"L{self.labels}"
-
-    def place(self, label: str) -> None:
-        self.lines.append(f"{label}:")
 
 
 @dataclass
