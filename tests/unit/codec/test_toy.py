@@ -19,7 +19,6 @@ from isakit.spec import (
     Ref,
     Refusal,
     Reg,
-    Variant,
     bits,
     choice,
     make_form,
@@ -27,6 +26,7 @@ from isakit.spec import (
     where,
 )
 from isakit.spec.record import Status
+from support.toy import empty_isa, toy_variant
 
 SIZE, OP, DST, SRC = bits(0), bits(1, 2), bits(3, 4), bits(5, 6)
 FULL, HAS, NUMBER = bits(7), bits(8), bits(9, 12)
@@ -41,15 +41,9 @@ def reg(f) -> Reg:
 
 
 def toy() -> InstructionSet:
-    isa = InstructionSet(
-        "toy",
-        {v.name: v for v in (
-            Variant("old", frozenset(), unit_bits=8, unit_bytes=1),
-            Variant("new", frozenset({"wide"}), unit_bits=8, unit_bytes=1, aliases=("newer",)),
-        )},
-        "a toy",
-        lambda unit: 1 + (unit & 1),
-        misaligned="CROOKED",
+    isa = empty_isa(
+        toy_variant("old"), toy_variant("new", "wide", aliases=("newer",)),
+        length=lambda unit: 1 + (unit & 1), misaligned="CROOKED",
     )  # fmt: skip
     operand = choice(when({HAS: 0}, Nothing()), when({HAS: 1}, Imm(NUMBER, label="a count")))
     both = {"dst": reg(DST), "src": reg(SRC)}

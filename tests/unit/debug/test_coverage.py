@@ -20,13 +20,13 @@ from isakit.spec import (
     Nothing,
     Ref,
     Refusal,
-    Variant,
     bits,
     choice,
     make_form,
     when,
     where,
 )
+from support.toy import empty_isa, toy_variant
 
 OP, MODE, KIND, NUMBER = bits(0, 1), bits(2, 3), bits(4), bits(5, 7)
 LAYOUT = Layout("short", 1, where({}))
@@ -34,15 +34,7 @@ LAYOUT = Layout("short", 1, where({}))
 
 @pytest.fixture(scope="module")
 def isa() -> InstructionSet:
-    isa = InstructionSet(
-        "toy",
-        {v.name: v for v in (
-            Variant("a", frozenset(), unit_bits=8, unit_bytes=1),
-            Variant("b", frozenset({"more"}), unit_bits=8, unit_bytes=1),
-        )},
-        "a toy",
-        lambda unit: 1,
-    )  # fmt: skip
+    isa = empty_isa(toy_variant("a"), toy_variant("b", "more"))
     operand = choice(
         when({KIND: 0, MODE: 0}, Illegal()),
         when({KIND: 0}, Imm(NUMBER, label="a number")),
