@@ -10,34 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from isakit.cli.app import COMMANDS, app
-
-SAXPY = """\
-// y[i] = a * x[i] + y[i]
-.kernel saxpy
-.param y ptr
-.param x ptr
-.param a f32
-    cvt u32 $r0 u16 $r0l
-    mov b32 $r1 b32 s[x]
-    shl b32 $r0 $r0 0x2
-    add b32 $r1 $r1 $r0
-    ld b32 $r1 g14[$r1]
-    mov b32 $r2 b32 s[y]
-    add b32 $r0 $r2 $r0
-    ld b32 $r2 g14[$r0]
-    mov b32 $r3 b32 s[a]
-    add f32 $r2 (mul $r1 $r3) $r2
-    exit st b32 g14[$r0] $r2
-"""
-
-
-def run(*args: str, stdin: str | bytes = "", code: int = 0) -> Result:
-    result = CliRunner().invoke(app, list(args), input=stdin)
-    assert result.exit_code == code, result.output
-    return result
+from support.command_line import run
+from support.tesla_kernels import SAXPY
 
 
 @pytest.fixture

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 from conftest import shared_dir
-from isakit.cli.app import app
 from isakit.tesla import Sampler, Texture
+from support.command_line import run
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENES = sorted(p.parent for p in (ROOT / "examples/tesla-graphics").glob("*/scene.json"))
@@ -29,12 +28,6 @@ FETCH = """\
     add b32 $r1 $r1 $r1
     exit st b32 g14[$r2] $r1
 """
-
-
-def run(*args: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, list(args))
-    assert result.exit_code == code, result.output
-    return result
 
 
 def pixels(data: bytes) -> np.ndarray:

@@ -6,19 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from conftest import ROOT
-from isakit.cli.app import app
+from support.command_line import run
 
 EXAMPLES = ROOT / "examples" / "vuc"
 FOR = {"p3": "vp4", "p4": "vp3", "p6": "vp2"}
-
-
-def run(*args: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, list(args))
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.s")), ids=lambda p: p.stem)

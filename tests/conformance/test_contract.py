@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 import isakit
 from isakit.cli.app import app
+from support.command_line import run
+from support.tesla_kernels import SAXPY
 
 VARIANTS = [
     *(("tesla", v) for v in ("g80", "g84", "gt200", "gt215", "mcp77")),
@@ -25,23 +27,6 @@ SAMPLES = {
     "usse": ("vadd.f32 sa22.xy -sa38.xxxx sa36.xyzw skipinv", None, {"sa36", "sa38"}, {"sa22"}),
 }
 
-SAXPY = """\
-.kernel saxpy
-.param y ptr
-.param x ptr
-.param a f32
-    cvt u32 $r0 u16 $r0l
-    mov b32 $r1 b32 s[x]
-    shl b32 $r0 $r0 0x2
-    add b32 $r1 $r1 $r0
-    ld b32 $r1 g14[$r1]
-    mov b32 $r2 b32 s[y]
-    add b32 $r0 $r2 $r0
-    ld b32 $r2 g14[$r0]
-    mov b32 $r3 b32 s[a]
-    add f32 $r2 (mul $r1 $r3) $r2
-    exit st b32 g14[$r0] $r2
-"""
 ENGINES = ["reference", "llvm", "auto"]
 
 
@@ -169,7 +154,7 @@ def test_a_module_has_kernels(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "file"
     source = tmp_path / "saxpy.s"
     source.write_text(SAXPY)
-    invoke("asm", "-m", "tesla", "-V", "gt200", str(source), "-o", str(path), "--format", kind)
+    run("asm", "-m", "tesla", "-V", "gt200", str(source), "-o", str(path), "--format", kind)
     module = isakit.load(path)
     assert module.isa == "tesla"
     assert module.variant == "gt200"
@@ -313,63 +298,55 @@ def test_shaders_run_over_arrays(shared: Path) -> None:
 # --- command line ---------------------------------------------------------------------------------------------------
 
 
-def invoke(*args: str, stdin: str | bytes = "", code: int = 0) -> Result:
-    result = CliRunner().invoke(app, list(args), input=stdin)
-    assert result.exit_code == code, result.output
-    if code:
-        assert result.stderr.startswith(("error: ", "fault: "))
-    return result
-
-
 @pytest.mark.parametrize(
     "text", ["10000001 0423c780 20008204", "0x10000001,0x0423C780, 0x20008204", "10000001\n0423c780\t20008204,"]
 )
 def test_hex_takes_words_in_any_dress(text: str) -> None:
-    listing = invoke("dis", "-m", "tesla", "-V", "g80", "--hex", "-", stdin=text).stdout
+    listing = run("dis", "-m", "tesla", "-V", "g80", "--hex", "-", stdin=text).stdout
     assert "add b32 $r1 $r1 $r0" in listing
     assert "mov b32 $r0 u8 s[0x0]" in listing
-    back = invoke("asm", "-m", "tesla", "-V", "g80", "-", "--format", "hex", stdin=listing).stdout
+    back = run("asm", "-m", "tesla", "-V", "g80", "-", "--format", "hex", stdin=listing).stdout
     assert back.split() == ["10000001", "0423c780", "20008204"]
 
 
 @pytest.mark.parametrize("kind", ["raw", "hex", "cubin", "elf"])
 def test_asm_writes_every_format_to_files_and_to_standard_output(tmp_path: Path, kind: str) -> None:
     out = tmp_path / "out"
-    invoke("asm", "-m", "tesla", "-V", "g80", "-", "-o", str(out), "--format", kind, stdin=SAXPY)
-    piped = invoke("asm", "-m", "tesla", "-V", "g80", "-", "-o", "-", "--format", kind, stdin=SAXPY)
+    run("asm", "-m", "tesla", "-V", "g80", "-", "-o", str(out), "--format", kind, stdin=SAXPY)
+    piped = run("asm", "-m", "tesla", "-V", "g80", "-", "-o", "-", "--format", kind, stdin=SAXPY)
     assert piped.stdout_bytes == out.read_bytes()
     named = [] if kind in ("cubin", "elf") else ["-m", "tesla", "-V", "g80"]
-    assert "add f32 $r2 (mul $r1 $r3) $r2" in invoke("dis", *named, "-", stdin=out.read_bytes()).stdout
+    assert "add f32 $r2 (mul $r1 $r3) $r2" in run("dis", *named, "-", stdin=out.read_bytes()).stdout
 
 
 def test_every_verb_and_its_json(tmp_path: Path) -> None:
     elf = tmp_path / "saxpy.cubin"
-    invoke("asm", "-m", "tesla", "-", "-o", str(elf), "--format", "elf", stdin=SAXPY)
-    assert "saxpy" in invoke("info", str(elf)).stdout
-    assert json.loads(invoke("dis", "--json", "--kernel", "saxpy", str(elf)).stdout)
-    assert json.loads(invoke("explain", "-m", "tesla", "--json", "20008204").stdout)["rows"]
-    assert "dst" in invoke("explain", "-m", "tesla", "-V", "g80", "add b32 $r1 $r1 $r0").stdout
+    run("asm", "-m", "tesla", "-", "-o", str(elf), "--format", "elf", stdin=SAXPY)
+    assert "saxpy" in run("info", str(elf)).stdout
+    assert json.loads(run("dis", "--json", "--kernel", "saxpy", str(elf)).stdout)
+    assert json.loads(run("explain", "-m", "tesla", "--json", "20008204").stdout)["rows"]
+    assert "dst" in run("explain", "-m", "tesla", "-V", "g80", "add b32 $r1 $r1 $r0").stdout
     for name in ("tesla", "vuc", "usse"):
-        assert invoke("doc", "-m", name).stdout
-    assert "add" in invoke("doc", "-m", "tesla", "add").stdout
+        assert run("doc", "-m", name).stdout
+    assert "add" in run("doc", "-m", "tesla", "add").stdout
     np.save(tmp_path / "x.npy", np.arange(32, dtype=np.float32))
     given = ["inout:{0}/x.npy:{0}/y.npy", "in:{0}/x.npy", "f32:2.5"]
     specs = [part for g in given for part in ("--arg", g.format(tmp_path))]
     shape = ["--kernel", "saxpy", "--grid", "1,1", "--block", "32,1,1", "--chip", "gt200", "--engine", "reference"]
-    ran = json.loads(invoke("run", str(elf), *shape, *specs, "--stats", "--json").stdout)
+    ran = json.loads(run("run", str(elf), *shape, *specs, "--stats", "--json").stdout)
     assert ran["stats"]["warp_instructions"] == 11
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), np.arange(32, dtype=np.float32) * np.float32(3.5))
-    invoke("run", str(elf), "--block", "32", "--arg", "out:f32:32", "--arg", "zeros:f32:32", "--arg", "f32:1")
+    run("run", str(elf), "--block", "32", "--arg", "out:f32:32", "--arg", "zeros:f32:32", "--arg", "f32:1")
 
 
 def test_exit_codes(tmp_path: Path) -> None:
-    invoke("dis", "-m", "tesla", "--hex", "-", stdin="20008204", code=0)
-    invoke("asm", "-m", "tesla", "-", stdin="nonsense", code=1)
-    invoke("info", str(tmp_path / "absent"), code=1)
-    invoke("dis", code=2)
-    invoke("dis", "--no-such-option", "-", code=2)
+    run("dis", "-m", "tesla", "--hex", "-", stdin="20008204", code=0)
+    run("asm", "-m", "tesla", "-", stdin="nonsense", code=1)
+    run("info", str(tmp_path / "absent"), code=1)
+    run("dis", code=2)
+    run("dis", "--no-such-option", "-", code=2)
     fault = ".kernel k\nmov b32 $r0 0x0\nexit st b32 g14[$r0] $r0"
-    result = invoke("run", "-", "--block", "1", stdin=fault, code=3)
+    result = run("run", "-", "--block", "1", stdin=fault, code=3)
     assert len(result.stderr.splitlines()) >= 1
 
 

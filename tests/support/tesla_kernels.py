@@ -8,6 +8,26 @@ import isakit
 from isakit.machine.tesla import Choices, Machine
 from isakit.runtime import Kernel
 
+SAXPY = """\
+// y[i] = a * x[i] + y[i]
+.kernel saxpy
+.param y ptr
+.param x ptr
+.param a f32
+    cvt u32 $r0 u16 $r0l
+    mov b32 $r1 b32 s[x]
+    shl b32 $r0 $r0 0x2
+    add b32 $r1 $r1 $r0
+    ld b32 $r1 g14[$r1]
+    mov b32 $r2 b32 s[y]
+    add b32 $r0 $r2 $r0
+    ld b32 $r2 g14[$r0]
+    mov b32 $r3 b32 s[a]
+    add f32 $r2 (mul $r1 $r3) $r2
+    exit st b32 g14[$r0] $r2
+"""
+"""y += a * x, one element per thread: launch as many threads as there are elements."""
+
 
 def kernel(text: str, *, chip: str = "gt200", choices: dict[str, Any] | None = None, **load: Any) -> Kernel:
     """A kernel from its instructions."""
