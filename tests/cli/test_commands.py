@@ -248,8 +248,28 @@ def test_wrong_arguments_are_explained(saxpy: Path, spec: str, message: str) -> 
     assert message in run("run", str(saxpy), "--arg", spec, code=2).stderr
 
 
-def test_a_file_that_is_no_array_is_wrong_input(saxpy: Path) -> None:
-    assert "not a NumPy array" in run("run", str(saxpy), "--arg", f"in:{saxpy}", code=1).stderr
+def no_array(path: Path, kind: str) -> str:
+    """Write a file of that kind; returns what is wrong with it."""
+    if kind == "several":
+        np.savez(path.with_suffix(".npz"), a=np.zeros(3))
+        path.with_suffix(".npz").rename(path)
+        return "several arrays"
+    if kind == "texts":
+        np.save(path, np.array(["a", "b"]))
+    else:
+        path.write_bytes({"empty": b"", "cut": b"\x93NUMPY\x01\x00", "other": b".kernel k"}[kind])
+    return "not a NumPy array"
+
+
+@pytest.mark.parametrize("kind", ["empty", "cut", "other", "several", "texts"])
+def test_a_file_that_is_no_array_is_wrong_input(saxpy: Path, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "x.npy"
+    wrong = no_array(path, kind)
+    assert wrong in run("run", str(saxpy), "--arg", f"in:{path}", code=1).stderr
+    assert wrong in run("run", str(saxpy), "--texture", f"0={path}", code=1).stderr
+    microcode = "end: bra end\nnop"
+    args = ["run", "-m", "vuc", "-", "--arg", f"data={path}"]
+    assert wrong in run(*args, stdin=".isa vuc\n" + microcode, code=1).stderr
 
 
 def test_microcode_runs() -> None:

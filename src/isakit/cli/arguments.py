@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
-
-from isakit.errors import IsakitError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +34,7 @@ class Argument:
 
 
 def parse(spec: str) -> Argument:
-    """An argument from its text. Raises click.BadParameter for a text, IsakitError for a file that is wrong."""
+    """An argument from its text. Raises click.BadParameter for a text, FormatError for a file that is wrong."""
     kind, _, rest = spec.partition(":")
     if kind in TYPES:
         return Argument(spec, kind, _number(spec, kind, rest))
@@ -89,16 +87,9 @@ def _zeros(spec: str, dtype: str, shape: str) -> NDArray[Any]:
 
 
 def _load(path: str) -> NDArray[Any]:
-    import numpy as np
+    from isakit.runtime.npy import load_array
 
-    try:
-        loaded: Any = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as e:
-        # NumPy's own message recommends to load what it does not know as a pickle, which runs code.
-        raise IsakitError(f"{path} is not a NumPy array file (.npy) of numbers") from e
-    if not isinstance(loaded, np.ndarray):
-        raise IsakitError(f"{path} holds several arrays; save one with numpy.save")
-    return np.ascontiguousarray(cast("NDArray[Any]", loaded))
+    return load_array(path)
 
 
 def plain(array: NDArray[Any]) -> Any:

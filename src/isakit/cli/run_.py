@@ -47,7 +47,7 @@ Examples:
   isakit run saxpy.s --grid 1 --block 32 --arg out:f32:32 --stats
 \b
 An argument is one of: {FORMS}
-A texture is NAME=FILE.npy, then any of ,linear ,normalized ,scaled ,repeat ,mirror ,border.
+A texture is NAME=FILE.npy, then any of ,linear ,normalized ,scaled ,repeat ,mirror ,border ,edge.
 A shader takes arrays by name: --arg position=in:p.npy.
 Microcode takes files: --arg data=FILE[@CELL] --arg ring=FILE --arg trace=- --arg save_data=FILE ...""",
 )
@@ -180,9 +180,8 @@ _WRAPS = ("repeat", "mirror", "border", "edge")
 
 def _texture(spec: str) -> tuple[str | int, Any, Any]:
     """(name or number, texture, sampler) of a --texture."""
-    import numpy as np
-
     from isakit.runtime import Sampler, Texture
+    from isakit.runtime.npy import load_array
 
     name, sep, rest = spec.partition("=")
     path, *words = rest.split(",")
@@ -190,10 +189,7 @@ def _texture(spec: str) -> tuple[str | int, Any, Any]:
     if not sep or not path or unknown:
         raise click.BadParameter(f"{spec!r}: give NAME=FILE.npy, then linear, normalized, scaled or "
                                  f"{', '.join(_WRAPS)}", param_hint="--texture")  # fmt: skip
-    try:
-        array = np.load(path, allow_pickle=False)
-    except ValueError as e:
-        raise FormatError(path, 0, f"is no .npy file: {e}") from None
+    array = load_array(path)
     target: Any = {1: "1d", 2: "2d", 3: "3d"}.get(array.ndim)
     if target is None:
         raise FormatError(path, 0, f"has {array.ndim} axes; a texture has one to three")

@@ -26,6 +26,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from isakit.errors import LaunchError
 from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.watch import Cycle
+from isakit.runtime.npy import load_array
 from isakit.runtime.vuc import DEFAULT_CYCLES, Core
 
 Report = tuple[dict[str, Any], list[str]]
@@ -113,9 +114,7 @@ def _save(core: Core, given: _Settings) -> None:
 
 def _cells(path: Path) -> Any:
     if path.suffix == ".npy":
-        import numpy as np
-
-        return [int(v) for v in np.load(path, allow_pickle=False).ravel()]
+        return [int(v) for v in load_array(path).ravel()]
     return path.read_bytes()
 
 

@@ -1,0 +1,26 @@
+"""NumPy array files as input."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isakit.errors import FormatError
+
+
+def load_array(path: str | PathLike[str]) -> NDArray[Any]:
+    """The array in a `.npy` file, in C order. Raises FormatError for another file, OSError for one not to be read."""
+    try:
+        loaded: Any = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError):
+        # NumPy's own message recommends to load what it does not know as a pickle, which runs code.
+        loaded = None
+    if isinstance(loaded, np.lib.npyio.NpzFile):
+        loaded.close()
+        raise FormatError(fspath(path), 0, "holds several arrays; save one with numpy.save")
+    if loaded is None or loaded.dtype.kind not in "biufc":
+        raise FormatError(fspath(path), 0, "not a NumPy array file (.npy) of numbers")
+    return np.asarray(loaded, order="C")
