@@ -31,6 +31,8 @@ from isakit.runtime.vuc import DEFAULT_CYCLES, Core
 
 Report = tuple[dict[str, Any], list[str]]
 
+_FLAGS = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false": False}
+
 
 def run_image(source: Any, settings: Sequence[str] = (), *, variant: str = "", max_cycles: int | None = None) -> Report:
     """Run a program and tell what became of it.
@@ -55,7 +57,7 @@ def run_image(source: Any, settings: Sequence[str] = (), *, variant: str = "", m
         core.host[name] = _number(value, f"host.{name}")
     texts: list[str] = []
     findings: list[str] = []
-    if given.one("lint"):
+    if _flag(given.one("lint") or "no", "lint"):
         from isakit.runtime.vuc_lint import lint
 
         findings = [str(f) for f in lint([w or 0 for w in core.code[: _length(core)]], core.variant)]
@@ -132,6 +134,12 @@ def _number(text: str, name: str) -> int:
         raise LaunchError(f"{name}: {text!r} is no number") from None
 
 
+def _flag(text: str, name: str) -> bool:
+    if text not in _FLAGS:
+        raise LaunchError(f"{name}: {text!r} is none of {', '.join(_FLAGS)}")
+    return _FLAGS[text]
+
+
 class _Settings:
     """`NAME=VALUE` texts, checked."""
 
@@ -174,7 +182,7 @@ class _Settings:
                 raise LaunchError(f"option.{name}: there are {', '.join(known)}")
             kind = known[name]
             if kind is bool:
-                values[name] = text in ("1", "yes", "true")
+                values[name] = _flag(text, f"option.{name}")
             elif kind is int:
                 values[name] = _number(text, f"option.{name}")
             elif get_origin(kind) is Literal:
