@@ -92,9 +92,10 @@ class _Run:
     ) -> None:
         self.shader, self.gxp, self.rules, self.limit = shader, shader.file, rules, limit
         gxp: GxpFile = self.gxp
+        layout.check(gxp, shader.image.path)
         self.memory = Memory()
         self.units = _textures(gxp, textures)
-        self.shared = np.zeros((256, 1), np.uint32)
+        self.shared = np.zeros((layout.SHARED_REGISTERS, 1), np.uint32)
         self._fill_shared(uniforms, buffers)
         self.samplers = self._samplers()
         self.notes: dict[str, str] = {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isakit.errors import LaunchError, NotModelled
+from isakit.errors import FormatError, LaunchError, NotModelled
 
 if TYPE_CHECKING:
     from isakit.formats.gxp import AttributeDescriptor, GxpFile, GxpParameter
@@ -29,6 +29,11 @@ HAS_INDEX, HAS_INSTANCE = 1 << 17, 1 << 18
 TYPES: tuple[str, ...] = ("f32", "f16", "c10", "u32", "s32", "u16", "s16", "u8", "s8", "aggregate")
 SCALES = {"u8": 255, "s8": 127, "u16": 65535, "s16": 32767}
 """What 1.0 is in the integer formats of results."""
+
+SHARED_REGISTERS = 256
+"""Registers sa0 and following."""
+MAX_WORDS = 1 << 22
+"""More than any uniform buffer holds; keeps a wrong size from asking for memory."""
 
 _PER_WORD = {"f32": 1, "u32": 1, "s32": 1, "f16": 2, "u16": 2, "s16": 2, "u8": 4, "s8": 4}
 _STORE = {"f32": np.float32, "f16": np.float16, "u32": np.uint32, "s32": np.int32, "u16": np.uint16, "s16": np.int16,
@@ -174,6 +179,40 @@ def vertex_outputs(outputs1: int, outputs2: int, packed: int) -> list[Output]:
     return out
 
 
+def check(gxp: GxpFile, path: str | None) -> None:
+    """Raise FormatError for tables that lead beyond the registers, NotModelled for types without a known layout.
+
+    Reading a file checks that its parts lie inside it, not what the numbers in them mean.
+    """
+    data = container_base(gxp, DATA) or 0
+    base = container_base(gxp, LITERALS)
+    ends = {
+        "a container": [c.base_sa_offset + c.size_in_words for c in gxp.containers],
+        "a literal": [(data if base is None else base) + literal.sa_offset + 1 for literal in gxp.literals],
+        "a buffer address": [data + b.ldst_base_offset + 1 for b in gxp.uniform_buffers],
+    }
+    for what, found in ends.items():
+        if max(found, default=0) > SHARED_REGISTERS:
+            raise FormatError(path, 0, f"{what} ends at sa{max(found)}; there are {SHARED_REGISTERS} such registers")
+    for p in gxp.parameters:
+        if p.category not in (ATTRIBUTE, UNIFORM):
+            continue
+        _check_type(p.type, f"the parameter {p.name!r}")
+        if not 0 <= p.resource_index < MAX_WORDS or max(1, p.array_size) * element_words(p) > MAX_WORDS:
+            raise FormatError(path, 0, f"parameter {p.name!r}: word {p.resource_index} and {p.array_size} elements")
+    if max(gxp.buffer_sizes) > MAX_WORDS:
+        raise FormatError(path, 0, f"a uniform buffer of {max(gxp.buffer_sizes)} words")
+    if gxp.varyings is None:
+        raise FormatError(path, 0, "the file does not say what the program's inputs and results are")
+    _check_type(getattr(gxp.varyings, "output_type", 0), "a result")
+
+
+def _check_type(number: int, what: str) -> None:
+    name = TYPES[number] if number < len(TYPES) else str(number)
+    if name not in _PER_WORD and name != "c10":
+        raise NotModelled(f"{what} of type {name}")
+
+
 def container_base(gxp: GxpFile, index: int) -> int | None:
     """First sa register of a container."""
     return next((c.base_sa_offset for c in gxp.containers if c.index == index), None)
@@ -187,7 +226,9 @@ def find(parameters: list[GxpParameter], name: str, what: str) -> GxpParameter:
         if p.name == name:
             return p
     for p in parameters:
-        if p.semantic and name.upper() in (SEMANTICS[p.semantic], f"{SEMANTICS[p.semantic]}{p.semantic_index & 15}"):
-            return p
+        if 0 < p.semantic < len(SEMANTICS):
+            semantic = SEMANTICS[p.semantic]
+            if name.upper() in (semantic, f"{semantic}{p.semantic_index & 15}"):
+                return p
     names = ", ".join(p.name for p in parameters) or "none"
     raise LaunchError(f"the shader has no {what} {name!r}; it has {names}")

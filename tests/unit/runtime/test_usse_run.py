@@ -7,6 +7,7 @@ import pytest
 
 import isakit
 from isakit import usse
+from isakit.errors import FormatError, LaunchError, NotModelled
 from isakit.formats import write_gxp
 from isakit.formats.gxp import (
     AttributeDescriptor,
@@ -208,3 +209,29 @@ def test_blending_with_the_colour_there_before():
     alpha = source[:, 3:]
     expected = np.c_[source[:, :3] * alpha + before[:, :3] * (1 - alpha), source[:, 3]]
     np.testing.assert_allclose(out.color, expected, atol=1.5 / 255)
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "message"),
+    [
+        ({"containers": [GxpContainer(14, 0, 250, 7)]}, FormatError, "sa257"),
+        ({"literals": [GxpLiteral(256, 1)]}, FormatError, "sa257"),
+        ({"uniform_buffers": [GxpUniformBuffer(0, 300, 0)]}, FormatError, "sa301"),
+        ({"parameters": [uniform("u", F32, 1, -1)]}, FormatError, "'u'"),
+        ({"parameters": [uniform("u", F32, 1, 0, 1 << 30)]}, FormatError, "'u'"),
+        ({"buffer_sizes": (1 << 31, 0, 0, 0, 0, 0)}, FormatError, "words"),
+        ({"varyings": None}, FormatError, "inputs and results"),
+        ({"parameters": [uniform("u", 9, 1, 0)]}, NotModelled, "aggregate"),
+        ({"parameters": [uniform("u", 12, 1, 0)]}, NotModelled, "type 12"),
+        ({"varyings": FragmentVaryings(output_type=200, output_components=4)}, NotModelled, "type 200"),
+    ],
+)
+def test_tables_that_lead_nowhere(fields, error, message):
+    with pytest.raises(error, match=message):
+        usse.run(fragment("or.u32 pa0 sa0 #0x0", **fields), count=1)
+
+
+def test_a_parameter_of_unknown_semantic_is_no_match():
+    odd = GxpParameter("odd", ATTRIBUTE, F32, 4, 0, 77, 0, 1, 0)
+    with pytest.raises(LaunchError, match="odd"):
+        usse.run(vertex("or.u32 o0 pa0 #0x0", parameters=[odd]), attributes={"POSITION": [[1, 2, 3, 4]]})
