@@ -259,13 +259,11 @@ def _const(r: Reader, s: Statement, args: list[Token]) -> None:
         return
     r.bank = r.section.banks.setdefault(bank[1], Bank())
     if offset:
-        _grow(r, s, offset[1])
+        _grow(r, s, r.bank, offset[1])
 
 
-def _grow(r: Reader, s: Statement, size: int) -> bool:
+def _grow(r: Reader, s: Statement, bank: Bank, size: int) -> bool:
     """Make the bank at least `size` bytes long."""
-    bank = r.bank
-    assert bank is not None
     if not 0 <= size <= MAX_BANK:
         r.source.error(s.place(), f"a constant bank has at most {MAX_BANK:#x} bytes, this needs {size:#x}")
         return False
@@ -274,13 +272,11 @@ def _grow(r: Reader, s: Statement, size: int) -> bool:
     return True
 
 
-def _integers(r: Reader, s: Statement, args: list[Token], size: int) -> None:
+def _integers(r: Reader, s: Statement, bank: Bank, args: list[Token], size: int) -> None:
     """Integers of `size` bytes into the constant bank."""
-    bank = r.bank
-    assert bank is not None
     for k, _ in _numbers(r, s, args, Stream(args, r.any_name).number):
         at = len(bank.data)
-        if not _grow(r, s, at + size):
+        if not _grow(r, s, bank, at + size):
             return
         bank.late.append(Late(s, k, args, at, size))
 
@@ -289,7 +285,7 @@ def _integers(r: Reader, s: Statement, args: list[Token], size: int) -> None:
 def _word(r: Reader, s: Statement, args: list[Token]) -> None:
     """In code: words as they are. In constant data: 32-bit numbers."""
     if r.bank is not None:
-        _integers(r, s, args, 4)
+        _integers(r, s, r.bank, args, 4)
         return
     variant, isa = r.variant, r.decoder.isa
     stream = Stream(args, r.any_name)
@@ -313,15 +309,16 @@ def _word(r: Reader, s: Statement, args: list[Token]) -> None:
 @_directive(".half", "VALUE, ...")
 def _half(r: Reader, s: Statement, args: list[Token]) -> None:
     """16-bit numbers in constant data."""
-    if r.in_data(s):
-        _integers(r, s, args, 2)
+    bank = r.data_bank(s)
+    if bank is not None:
+        _integers(r, s, bank, args, 2)
 
 
 @_directive(".byte", "VALUE, ...")
 def _byte(r: Reader, s: Statement, args: list[Token]) -> None:
     """8-bit numbers. In code they must fill whole words, except at the end."""
     if r.bank is not None:
-        _integers(r, s, args, 1)
+        _integers(r, s, r.bank, args, 1)
         return
     stream = Stream(args, r.known)
 
@@ -334,8 +331,10 @@ def _byte(r: Reader, s: Statement, args: list[Token]) -> None:
 
 
 def _reals(r: Reader, s: Statement, args: list[Token], code: str, size: int) -> None:
-    bank = r.bank
-    assert bank is not None
+    """Floating point numbers of `size` bytes into the constant bank, in a format of `struct`."""
+    bank = r.data_bank(s)
+    if bank is None:
+        return
     stream = Stream(args, r.known)
     for k, value in _numbers(r, s, args, lambda k: _real(stream, k)):
         try:
@@ -343,7 +342,7 @@ def _reals(r: Reader, s: Statement, args: list[Token], code: str, size: int) -> 
         except OverflowError:
             _usage(r, s, args[k], f"the number is too large for {size * 8} bits")
             return
-        if not _grow(r, s, len(bank.data) + size):
+        if not _grow(r, s, bank, len(bank.data) + size):
             return
         bank.data[-size:] = raw
 
@@ -366,15 +365,13 @@ def _real(stream: Stream, k: int) -> tuple[int, float] | None:
 @_directive(".float", "VALUE, ...")
 def _float(r: Reader, s: Statement, args: list[Token]) -> None:
     """f32 numbers in constant data, rounded to nearest even; `inf` and `nan` are understood."""
-    if r.in_data(s):
-        _reals(r, s, args, "<f", 4)
+    _reals(r, s, args, "<f", 4)
 
 
 @_directive(".double", "VALUE, ...")
 def _double(r: Reader, s: Statement, args: list[Token]) -> None:
     """f64 numbers in constant data."""
-    if r.in_data(s):
-        _reals(r, s, args, "<d", 8)
+    _reals(r, s, args, "<d", 8)
 
 
 @_directive(".space", "BYTES")
@@ -385,7 +382,7 @@ def _space(r: Reader, s: Statement, args: list[Token]) -> None:
     if value is None:
         return
     if r.bank is not None:
-        _grow(r, s, len(r.bank.data) + value)
+        _grow(r, s, r.bank, len(r.bank.data) + value)
     elif value % unit:
         r.source.error(s.place(args[0]), f"in code this must be a multiple of {unit}")
     elif value:
@@ -402,6 +399,6 @@ def _align(r: Reader, s: Statement, args: list[Token]) -> None:
     if value & value - 1:
         _usage(r, s, args[0], "the alignment must be a power of two")
     elif r.bank is not None:
-        _grow(r, s, len(r.bank.data) + -len(r.bank.data) % value)
+        _grow(r, s, r.bank, len(r.bank.data) + -len(r.bank.data) % value)
     elif value > unit:
         r.add(Fill(s, value // unit))

@@ -176,13 +176,13 @@ class Reader:
             section.items.append(Data(at, whole, False, values))
         section.tail = data[whole * unit :]
 
-    def in_data(self, s: Statement) -> bool:
-        """Whether constant data is being read; complains otherwise."""
+    def data_bank(self, s: Statement) -> Bank | None:
+        """The constant bank being filled; complains where there is none."""
         if self.bank is None:
             self.source.error(
                 s.place(), f"`{s.tokens()[0].text}` belongs into constant data", "start it with `.const BANK`"
             )
-        return self.bank is not None
+        return self.bank
 
     def set_program(self, program: str) -> None:
         """Continue with another program type."""
