@@ -69,7 +69,7 @@ def pass_arguments(
             param = params[i] if params is not None else None
             what = f"argument {i}" + (f" ({param.name})" if param is not None and param.name else "") + f" of {kernel}"
             piece = _piece(device, arg, param, what, pointer_bytes, passed, known)
-            at = param.offset if param is not None else _aligned(len(data), len(piece))
+            at = param.offset if param is not None else aligned(len(data), len(piece))
             if len(data) < at + len(piece):
                 data.extend(bytes(at + len(piece) - len(data)))
             data[at : at + len(piece)] = piece
@@ -91,7 +91,7 @@ def guess_pointer_bytes(args: Sequence[Any], area: int) -> int:
         at = 0
         for arg in args:
             size = pointer if isinstance(arg, np.ndarray | Buffer) else _size(arg)
-            at = _aligned(at, size) + size
+            at = aligned(at, size) + size
         sizes[pointer] = at
     return 8 if sizes[8] == area != sizes[4] else 4
 
@@ -100,7 +100,8 @@ def _size(arg: Any) -> int:
     return len(arg) if isinstance(arg, bytes | bytearray) else int(getattr(arg, "nbytes", 4))
 
 
-def _aligned(at: int, size: int) -> int:
+def aligned(at: int, size: int) -> int:
+    """The first place from `at` on with the natural alignment of `size` bytes, at most 8."""
     align = min(8, 1 << (size.bit_length() - 1)) if size else 1
     return -(-at // align) * align
 

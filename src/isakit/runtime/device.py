@@ -30,6 +30,7 @@ from isakit.machine.tesla.native.select import Tier, executor
 from isakit.machine.tesla.texture.choices import TextureChoices
 from isakit.machine.tesla.texture.sampler import Sampler
 from isakit.machine.tesla.texture.texture import Texture
+from isakit.runtime.arguments import aligned
 from isakit.runtime.buffer import Buffer
 from isakit.runtime.kernel import Kernel
 from isakit.runtime.module import KernelSpec, Module, Param, module_spec
@@ -88,12 +89,15 @@ class Device:
         return Buffer(self, self.memory.alloc(int(nbytes), address), int(nbytes))
 
     def write(self, buffer: Buffer, data: NDArray[Any] | bytes, offset: int = 0) -> None:
-        """Copy an array (in C order) or bytes into a buffer, from byte `offset` on."""
+        """Copy an array (in C order) or bytes into a buffer, from byte `offset` on.
+
+        Raises LaunchError where they do not fit, for a freed buffer and for one of another device.
+        """
         raw = np.frombuffer(data, np.uint8) if isinstance(data, bytes | bytearray) else _bytes_of(np.asarray(data))
         self._span(buffer, offset, len(raw))[:] = raw
 
     def read(self, buffer: Buffer, dtype: DTypeLike, shape: int | Sequence[int], offset: int = 0) -> NDArray[Any]:
-        """A copy of a buffer's content as an array."""
+        """A copy of a buffer's content from byte `offset` on as an array. Raises LaunchError as `write` does."""
         shape = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
         kind = np.dtype(dtype)
         count = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
@@ -246,8 +250,7 @@ def _parse_params(params: Sequence[Param | tuple[str, str] | str | int]) -> list
         size = kind if isinstance(kind, int) else TYPES.get(kind)
         if size is None or size < 1:
             raise LaunchError(f"no parameter type {kind!r}; there are: {', '.join(TYPES)}, or a number of bytes")
-        align = min(8, 1 << (size.bit_length() - 1))
-        at = -(-at // align) * align
+        at = aligned(at, size)
         out.append(Param(name, at, size, kind if isinstance(kind, str) else ""))
         at += size
     return out
