@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from isakit.errors import FormatError
 from isakit.formats.image import KernelImage, ModuleImage, words_of
 
-VARIANTS = ("vp2", "vp3", "vp4")
 _WORD_BITS = {"vp2": 40, "vp3": 30, "vp4": 30}
+VARIANTS = tuple(_WORD_BITS)
 _PADDING = 0x100
 
 
@@ -36,9 +36,7 @@ def parse_vuc(data: bytes, variant: str, path: str | None = None, *, data_size: 
     there is a tail, because zero is an instruction too.
     Raises FormatError for a partial word or for bits beyond the instruction.
     """
-    if variant not in VARIANTS:
-        raise FormatError(path, 0, f"variant {variant!r} is none of {', '.join(VARIANTS)}")
-    unit = 8 if variant == "vp2" else 4
+    unit = _unit(variant, path)
     if not 0 <= data_size <= len(data):
         raise FormatError(path, len(data), f"a data part of {data_size} bytes does not fit the file")
     padding = 0
@@ -54,10 +52,7 @@ def parse_vuc(data: bytes, variant: str, path: str | None = None, *, data_size: 
     words = words_of(code)
     if variant == "vp2":
         words = [low | high << 32 for low, high in zip(words[::2], words[1::2], strict=True)]
-    limit = 1 << _WORD_BITS[variant]
-    for index, word in enumerate(words):
-        if word >= limit:
-            raise FormatError(path, index * unit, f"word {word:#x} has more than {_WORD_BITS[variant]} bits")
+    _check_width(words, variant, path)
     return VucImage(variant, tuple(words), tail, padding)
 
 
@@ -67,14 +62,24 @@ def pack_vuc(image: VucImage) -> bytes:
 
 
 def pack_words(words: Sequence[int], variant: str) -> bytes:
-    """Bytes of instruction words in the file layout of a variant."""
-    if variant not in VARIANTS:
-        raise FormatError(None, 0, f"variant {variant!r} is none of {', '.join(VARIANTS)}")
-    unit = 8 if variant == "vp2" else 4
-    for index, word in enumerate(words):
-        if not 0 <= word < 1 << _WORD_BITS[variant]:
-            raise FormatError(None, index * unit, f"word {word:#x} has more than {_WORD_BITS[variant]} bits")
+    """Bytes of instruction words in the file layout of a variant. Raises FormatError for a word that is too wide."""
+    unit = _unit(variant, None)
+    _check_width(words, variant, None)
     return b"".join(w.to_bytes(unit, "little") for w in words)
+
+
+def _unit(variant: str, path: str | None) -> int:
+    """Bytes of an instruction in a file. Raises FormatError for an unknown variant."""
+    if variant not in VARIANTS:
+        raise FormatError(path, 0, f"variant {variant!r} is none of {', '.join(VARIANTS)}")
+    return 8 if variant == "vp2" else 4
+
+
+def _check_width(words: Sequence[int], variant: str, path: str | None) -> None:
+    bits = _WORD_BITS[variant]
+    for index, word in enumerate(words):
+        if not 0 <= word < 1 << bits:
+            raise FormatError(path, index * _unit(variant, path), f"word {word:#x} has more than {bits} bits")
 
 
 def read_vuc(data: bytes, variant: str, path: str | None = None, *, data_size: int = 0) -> ModuleImage:
