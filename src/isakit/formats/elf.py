@@ -17,6 +17,8 @@ ELF_MAGIC = b"\x7fELF"
 EM_CUDA = 190
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOBITS, SHT_REL = 1, 2, 3, 4, 8, 9
 
+_ENTRY_BYTES = {32: 40, 64: 64}
+"""Length of a section header by class."""
 _MAX_SECTIONS = 1 << 14
 _MAX_TABLE = 1 << 20
 _MAX_NAME = 1 << 14
@@ -125,16 +127,11 @@ def elf_extent(data: bytes, start: int = 0, path: str | None = None) -> int:
     room = len(data) - start
     end = h.ehsize
     if h.shnum:
-        want = 64 if h.elfclass == 64 else 40
+        want = _ENTRY_BYTES[h.elfclass]
         if h.shnum > _MAX_SECTIONS or h.shentsize != want or h.shoff + h.shnum * want > room:
             raise FormatError(path, start, "the section headers do not fit the file")
-        end = max(end, h.shoff + h.shnum * want)
-        at, layout = (24, "<QQ") if h.elfclass == 64 else (16, "<II")
-        for i in range(h.shnum):
-            header = start + h.shoff + i * want
-            offset, size = struct.unpack_from(layout, data, header + at)
-            if int.from_bytes(data[header + 4 : header + 8], "little") not in (0, SHT_NOBITS):
-                end = max(end, offset + size)
+        content = [at + size for kind, at, size in _raw_sections(data, h, start) if kind not in (0, SHT_NOBITS)]
+        end = max(end, h.shoff + h.shnum * want, *content)
     if h.phnum:
         end = max(end, h.phoff + h.phnum * h.phentsize)
     if end > room:
@@ -158,10 +155,10 @@ def read_elf(data: bytes, path: str | None = None, offset: int = 0) -> ElfImage:
         raise FormatError(path, offset, f"the ELF file cannot be read: {type(e).__name__}: {e}") from e
 
 
-def _raw_sections(data: bytes, header: _Header) -> list[tuple[int, int, int]]:
-    """(type, offset, size) of every section; `elf_extent` has checked that they lie inside the file."""
-    at, layout, want = (24, "<QQ", 64) if header.elfclass == 64 else (16, "<II", 40)
-    starts = (header.shoff + i * want for i in range(header.shnum))
+def _raw_sections(data: bytes, header: _Header, start: int = 0) -> list[tuple[int, int, int]]:
+    """(type, offset, size) of every section by its header; `elf_extent` checks that they lie inside the file."""
+    at, layout = (24, "<QQ") if header.elfclass == 64 else (16, "<II")
+    starts = (start + header.shoff + i * _ENTRY_BYTES[header.elfclass] for i in range(header.shnum))
     return [(int.from_bytes(data[s + 4 : s + 8], "little"), *struct.unpack_from(layout, data, s + at)) for s in starts]
 
 
