@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from isakit.instruction_sets import VARIANTS
+from isakit.instruction_sets import VARIANTS, isa
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,6 +35,14 @@ def type_option(function: F) -> F:
 def json_option(function: F) -> F:
     """`--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Write JSON.")(function)
+
+
+def named_code(isa_name: str | None, variant: str | None) -> dict[str, str]:
+    """What -m and -V say about code in files that do not say it, as `formats.load_images` takes it."""
+    if isa_name is None:
+        return {}
+    chosen = isa(isa_name, variant)
+    return {"isa": chosen.name, "variant": chosen.variant}
 
 
 def read_bytes(name: str) -> bytes:

@@ -15,6 +15,7 @@ from isakit.cli.common import (
     echo_json,
     isa_option,
     json_option,
+    named_code,
     read_bytes,
     shown,
     type_option,
@@ -99,11 +100,11 @@ def _programs(
     address: int,
 ) -> Iterator[tuple[str, Program]]:
     """(name, program) of everything in the input."""
-    from isakit.instruction_sets import isa
     from isakit.modules import module
 
     if as_hex:
         from isakit.formats import parse_hex
+        from isakit.instruction_sets import isa
 
         chosen = isa(isa_name or "", variant)
         unit = chosen.decoder().view.variant.unit_bytes
@@ -112,8 +113,7 @@ def _programs(
         return
     from isakit.formats import load_images
 
-    named = isa(isa_name, variant).variant if isa_name else ""
-    for image in load_images(data, isa=isa_name or "", variant=named, path=path):
+    for image in load_images(data, **named_code(isa_name, variant), path=path):
         yield from _of_module(module(image), isa_name, variant, program_type, address)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import console, echo_json, isa_option, json_option, read_bytes, shown, variant_option
+from isakit.cli.common import console, echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
 
 if TYPE_CHECKING:
     from isakit.modules import Kernel, Module
@@ -26,11 +26,9 @@ Example:
 def command(isa_name: str | None, variant: str | None, as_json: bool, file: str) -> None:
     """Show kernels, registers, memory and parameters of a program file."""
     from isakit.formats import load_images
-    from isakit.instruction_sets import isa
     from isakit.modules import module
 
-    named = isa(isa_name, variant).variant if isa_name else ""
-    images = load_images(read_bytes(file), isa=isa_name or "", variant=named, path=shown(file))
+    images = load_images(read_bytes(file), **named_code(isa_name, variant), path=shown(file))
     modules = [module(i) for i in images]
     if as_json:
         echo_json([_plain(m) for m in modules])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isakit.cli.arguments import FORMS, Argument, parse, plain
-from isakit.cli.common import echo_json, isa_option, json_option, read_bytes, shown, variant_option
+from isakit.cli.common import echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
 from isakit.errors import FormatError, IsakitError, MachineFault
 
 if TYPE_CHECKING:
@@ -108,8 +108,7 @@ def _load(data: bytes, path: str, isa_name: str | None, variant: str | None, chi
         name = isa_name or "tesla"
         chosen = isa(name, variant or (chip if name == "tesla" else None))
         return chosen.assemble(data.decode("utf-8-sig", "replace"), path=path)
-    named = isa(isa_name, variant).variant if isa_name else ""
-    return module(formats.load_image(data, isa=isa_name or "", variant=named, path=path))
+    return module(formats.load_image(data, **named_code(isa_name, variant), path=path))
 
 
 @contextmanager
