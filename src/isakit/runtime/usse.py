@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from isakit.errors import LaunchError
 from isakit.machine.usse import DEFAULT, Code, Machine, Memory, Rules, Texture, Volume
+from isakit.machine.usse.select import Engine, check_engine, runner, stretches_for
 from isakit.runtime import usse_layout as layout
 
 if TYPE_CHECKING:
     from isakit.formats.gxp import GxpFile, GxpParameter
+    from isakit.machine.usse.stretches import Stretches
     from isakit.modules import Shader
 
 Array = NDArray[Any]
@@ -53,6 +55,7 @@ def run(
     count: int | None = None,
     rules: Rules = DEFAULT,
     max_instructions: int = 1_000_000,
+    engine: Engine = "auto",
 ) -> Result:
     """Run a shader over many vertices or pixels.
 
@@ -69,13 +72,16 @@ def run(
         count: the number of invocations, where no input tells it.
         rules: what the arithmetic does where the hardware's behaviour is not known.
         max_instructions: limit for a program that does not end.
+        engine: `reference`, `llvm` (compiled code for the straight parts of the program), or `auto`: compiled code once
+            enough invocations have run for it to pay.
 
     Missing components of inputs are 0, a missing fourth one is 1. Raises LaunchError for names and shapes that do not
     fit, NotModelled for instructions of unknown meaning, MachineFault for bad addresses, BudgetExceeded.
     """
-    return _Run(shader, uniforms or {}, textures or {}, buffers or {}, rules, max_instructions).over(
-        attributes or {}, varyings or {}, count, target
-    )
+    check_engine(engine)
+    bound = _Run(shader, uniforms or {}, textures or {}, buffers or {}, rules, max_instructions)
+    grid, inputs = bound.grid(attributes or {}, varyings or {}, count, target)
+    return bound.over(grid, inputs, target, stretches_for(engine, bound.code, grid.lanes))
 
 
 class _Run:
@@ -169,10 +175,10 @@ class _Run:
         }
 
     # --- invocations -------------------------------------------------------------------------------------------------
-    def over(
-        self, attributes: Mapping[str, Any], varyings: Mapping[str, Any], count: int | None, target: Any = None
-    ) -> Result:
-        """Run over all invocations in chunks and put the results together."""
+    def grid(
+        self, attributes: Mapping[str, Any], varyings: Mapping[str, Any], count: int | None, target: Any
+    ) -> tuple[_Grid, list[tuple[int, Array]]]:
+        """The invocations, and what is in their registers before: (first register, words [invocations, registers])."""
         vertex = self.shader.stage == "vertex"
         if vertex and varyings:
             raise LaunchError("a vertex shader takes attributes, not varyings")
@@ -180,7 +186,13 @@ class _Run:
             raise LaunchError("a fragment shader takes varyings, not attributes")
         given = attributes if vertex else varyings
         grid = _Grid(given if target is None else {**given, "target": target}, count)
-        inputs = self._attribute_inputs(grid, given) if vertex else self._varying_inputs(grid, given)
+        return grid, self._attribute_inputs(grid, given) if vertex else self._varying_inputs(grid, given)
+
+    def over(
+        self, grid: _Grid, inputs: list[tuple[int, Array]], target: Any, compiled: tuple[Stretches, bool] | None
+    ) -> Result:
+        """Run over all invocations in chunks and put the results together."""
+        vertex = self.shader.stage == "vertex"
         before = None if target is None else self._target(grid, target)
         rows = self.code.extent
         rows["pa"] = max(rows["pa"], 4, *(register + words.shape[1] for register, words in inputs), 0)
@@ -193,7 +205,7 @@ class _Run:
                 m.files["pa"][register : register + words.shape[1]] = words[start : start + n].T
             if before is not None:
                 m.files["o"][: before.shape[1]] = before[start : start + n].T
-            m.run(self.code, self.limit)
+            m.run(self.code, self.limit, None if compiled is None else runner(m, *compiled))
             self.notes |= m.notes
             self.instructions += m.executed
             parts.append(self._vertex_results(m) if vertex else self._fragment_results(m))

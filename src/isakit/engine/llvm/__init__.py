@@ -1,7 +1,9 @@
 """LLVM building blocks: values to IR, native lowerings, compilation with a cache. Knows no instruction set."""
 
 from isakit.engine.llvm.emit import Body, Module, Ref, signed_text
+from isakit.engine.llvm.ieee import ieee_natives, rsqrt_f32
 from isakit.engine.llvm.native import EMBEDDED, PORTABLE
+from isakit.engine.llvm.straight import Bank, Piece, Straight, Write, bound
 from isakit.engine.llvm.target import (
     OLDEST_LLVM,
     CompileError,
@@ -21,19 +23,26 @@ __all__ = [
     "EMBEDDED",
     "OLDEST_LLVM",
     "PORTABLE",
+    "Bank",
     "Body",
     "CompileError",
     "Host",
     "Loaded",
     "Module",
+    "Piece",
     "Ref",
+    "Straight",
     "ValueLowering",
+    "Write",
+    "bound",
     "build",
     "cache_folder",
     "flushing_wrapper",
     "host",
+    "ieee_natives",
     "llvm_version",
     "object_code",
+    "rsqrt_f32",
     "signed_text",
     "write_atomically",
 ]

@@ -91,15 +91,22 @@ class Step:
         return found
 
     def _repetition(self, i: int, increments: Increments) -> tuple[Compiled, tuple[int, ...]]:
+        word, moved = self.binding(i, increments)
+        function = compiled(self.form, word, self.rules)
+        return function, tuple(moved[f] if f in moved else f.get(word) for f in function.fields)
+
+    def binding(self, i: int, increments: Increments) -> tuple[int, dict[Any, int]]:
+        """The word of repetition `i`, and the numbers of the fields that are not in the word: how operands move."""
         word = self.word
         if self.name == "vdp" and i:
             mask = VDP.mask.get(word)
             word = word & ~VDP.mask.mask | VDP.mask.put((mask << i % 4 | mask >> (4 - i % 4)) & 15)
-        function = compiled(self.form, word, self.rules)
         offsets, internal = self._offsets(i, increments)
-        values: dict[Any, int] = {OFFSETS[r]: offsets[k] for k, r in enumerate(ROLES)}
-        values |= {INTERNAL_OFFSETS[r]: internal[k] for k, r in enumerate(ROLES)}
-        return function, tuple(values[f] & 0xFFFFFFFF if f in values else f.get(word) for f in function.fields)
+        moved: dict[Any, int] = {}
+        for k, role in enumerate(ROLES):
+            moved[OFFSETS[role]] = offsets[k] & 0xFFFFFFFF
+            moved[INTERNAL_OFFSETS[role]] = internal[k] & 0xFFFFFFFF
+        return word, moved
 
     def _offsets(self, i: int, increments: Increments) -> tuple[list[int], list[int]]:
         """Offsets of repetition `i` per role: in 32-bit registers, and in internal registers."""

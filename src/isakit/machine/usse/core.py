@@ -7,7 +7,7 @@ again as early as possible. Source: [usse] 2.7, 3.4.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,14 @@ from isakit.machine.usse.memory import Memory
 from isakit.machine.usse.sampler import Texture, Volume, level_of_detail, packed
 from isakit.spec import Status
 
+if TYPE_CHECKING:
+    from isakit.machine.usse.stretches import Runner
+
 Array = NDArray[Any]
 REGISTERS = {"r": 256, "o": 256, "pa": 256, "sa": 256, "i": 16, "idx": 4, "g": 64}
 MAX_INSTRUCTIONS = 1_000_000
+ROUND = 16
+"""Lanes that compiled code works on at a time."""
 
 
 class Machine:
@@ -37,12 +42,13 @@ class Machine:
     def __init__(self, lanes: int = 1, *, memory: Memory | None = None, textures: Mapping[int, Texture] | None = None,
                  uniform: Array | None = None, rows: Mapping[str, int] | None = None) -> None:  # fmt: skip
         self.lanes = lanes
+        self.pitch = -(-lanes // ROUND) * ROUND + ROUND
         count = REGISTERS | dict(rows or {})
-        files: dict[str, Any] = {n: np.zeros((count[n], lanes), np.uint32) for n in REGISTERS if n != "sa"}
-        files["p"] = np.zeros((4, lanes), bool)
+        files: dict[str, Any] = {n: self._file(count[n], np.uint32) for n in REGISTERS if n != "sa"}
+        files["p"] = self._file(4, bool)
         shared = np.zeros((REGISTERS["sa"], 1), np.uint32) if uniform is None else uniform
         # One copy for all lanes until a program writes it.
-        files["sa"] = np.broadcast_to(shared, (REGISTERS["sa"], lanes)) if lanes > 1 else shared
+        files["sa"] = np.broadcast_to(shared, (REGISTERS["sa"], lanes))
         self._files = files
         self.files: Mapping[str, Any] = files
         self.memory = memory or Memory()
@@ -54,10 +60,19 @@ class Machine:
         self.executed = 0
         self._link = np.zeros(lanes, np.int64)
         self._samples: dict[Any, list[Array]] = {}
+        if lanes == 1:
+            self.own_shared()
+
+    def _file(self, rows: int, dtype: Any) -> Array:
+        """Registers of all lanes. Rows are a bit longer than needed and begin at multiples of 64 bytes."""
+        nbytes = rows * self.pitch * np.dtype(dtype).itemsize
+        raw = np.zeros(nbytes + 64, np.uint8)
+        start = -raw.ctypes.data % 64
+        return raw[start : start + nbytes].view(dtype).reshape(rows, self.pitch)[:, : self.lanes]
 
     # --- running ----------------------------------------------------------------------------------------------------
-    def run(self, code: Code, max_instructions: int = MAX_INSTRUCTIONS) -> None:
-        """Run a program from its first instruction to its end.
+    def run(self, code: Code, max_instructions: int = MAX_INSTRUCTIONS, runner: Runner | None = None) -> None:
+        """Run a program from its first instruction to its end; `runner` has compiled code for parts of it.
 
         Raises NotModelled for instructions of unknown meaning, MachineFault for words that are no instruction and for
         bad addresses, BudgetExceeded after `max_instructions` instructions of one group of invocations.
@@ -76,6 +91,10 @@ class Machine:
                     break
                 if not budget:
                     raise BudgetExceeded("BUDGET", 8 * pc)
+                done = runner.advance(pc, mask, join, budget) if runner is not None else 0
+                if done:
+                    pc, budget = pc + done, budget - done
+                    continue
                 budget -= 1
                 moved = self._step(code, pc, mask)
                 if moved is None:
@@ -98,12 +117,13 @@ class Machine:
             number, inverted = step.pred  # type: ignore[misc]
             p = self.files["p"][int(number)]
             p = ~p if inverted else p
-            active = p if mask is None else p & mask
+            # A copy: the instruction may write the predicate before its last repetition.
+            active = p.copy() if mask is None else p & mask
             if not active.any():
                 return None
         if step.status is not Status.KNOWN:
             check_modelled(step)
-            self._note(step)
+            self.note(step)
         self.executed += 1
         self._samples.clear()
         lanes = Lanes.span(0, self.lanes, active)
@@ -121,7 +141,8 @@ class Machine:
             raise MachineFault(e.kind, 8 * pc, space=e.space, address=e.address, detail=e.detail) from None
         return out
 
-    def _note(self, step: Step) -> None:
+    def note(self, step: Step) -> None:
+        """Remember that an instruction of inferred meaning was executed."""
         record = step.form.record
         if record and record.name not in self.notes:
             why = f": {record.notes[0]}" if record.notes else ""
@@ -130,7 +151,9 @@ class Machine:
     def own_shared(self) -> None:
         """Give every lane its own copy of sa, so that it can be written."""
         if not self._files["sa"].flags.writeable:
-            self._files["sa"] = np.array(self._files["sa"])
+            old = self._files["sa"]
+            self._files["sa"] = self._file(len(old), np.uint32)
+            self._files["sa"][:] = old
 
     # --- control ----------------------------------------------------------------------------------------------------
     def _control(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> dict[int, Array | None] | None:

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-import isakit
 from isakit.engine.llvm import Host, Loaded, Module, cache_folder, object_code, write_atomically
+from isakit.machine.compiled import fingerprint
 from isakit.machine.tesla.code import Code, Op
 from isakit.machine.tesla.memory import Array
 from isakit.machine.tesla.native import driver, handlers, layout
@@ -164,18 +164,6 @@ def _main_module(target: Host) -> str:
     return ir + driver.entry(target) + METADATA
 
 
-@cache
-def fingerprint() -> str:
-    """Changes with every file the generated code depends on."""
-    root = Path(isakit.__file__).parent
-    h = hashlib.sha256()
-    for folder in ("sem", "spec", "arch/tesla", "engine", "machine/tesla"):
-        for path in sorted((root / folder).rglob("*.py")):
-            s = path.stat()
-            h.update(f"{path.relative_to(root)} {s.st_size} {s.st_mtime_ns}\n".encode())
-    return h.hexdigest()[:16]
-
-
 @dataclass(frozen=True)
 class Handler:
     """Functions of one kind of instruction: addresses for all lanes and for some, and what the record holds."""
@@ -202,7 +190,7 @@ class Library:
         self.stop = self.main.address("stop_here")
         self.join = self.main.address("join")
         folder = cache_folder()
-        tag = hashlib.sha256(f"{fingerprint()} {self.target.key}".encode()).hexdigest()[:24]
+        tag = hashlib.sha256(f"{fingerprint('tesla')} {self.target.key}".encode()).hexdigest()[:24]
         self.folder = None if folder is None else folder / "handlers" / tag
 
     def handlers(self, wanted: dict[str, Step]) -> None:

@@ -12,12 +12,13 @@ from functools import lru_cache
 from typing import Any
 
 from isakit.engine.llvm import Host, Loaded, cache_folder, host, object_code, write_atomically
+from isakit.machine.compiled import fingerprint
 from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.native import driver, layout
 from isakit.machine.tesla.native.flow import Flow, NotCompiled
-from isakit.machine.tesla.native.interp import METADATA, Program, fingerprint
+from isakit.machine.tesla.native.interp import METADATA, Program
 from isakit.machine.tesla.native.lanes import Facts
 from isakit.machine.tesla.native.warp import WarpCode
 from isakit.machine.tesla.spaces import LinearWindow
@@ -111,7 +112,7 @@ class Kernel:
         f = self.facts
         key = "\0".join(
             [
-                fingerprint(),
+                fingerprint("tesla"),
                 self.target.key,
                 code.decoder.view.variant.name,
                 f"{code.address} {entry} {f.registers} {sorted(f.flags)} {f.windows} {sorted(f.banks)} {f.has_local}",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal
 from weakref import WeakKeyDictionary
 
-from isakit.errors import LaunchError, NotModelled
+from isakit.errors import LaunchError
+from isakit.machine.compiled import FallbackWarning, chosen
+from isakit.machine.compiled import unusable as _unusable
 from isakit.machine.tesla.code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.machine import Machine, Stats
@@ -17,7 +18,6 @@ from isakit.machine.tesla.memory import DeviceMemory
 
 Execute = Callable[[Launch, DeviceMemory, int | None], Stats]
 Tier = Literal["auto", "interp", "jit"]
-ENGINES = ("auto", "reference", "llvm")
 TIERS = ("auto", "interp", "jit")
 
 
@@ -41,10 +41,6 @@ def watcher() -> Watcher | None:
     return _watcher.get()
 
 
-class FallbackWarning(UserWarning):
-    """The fast engine cannot be used on this host; everything runs, slower, on the reference engine."""
-
-
 def reference(launch: Launch, memory: DeviceMemory, max_instructions: int | None = None) -> Stats:
     """Run a launch on the reference engine."""
     machine = Machine(launch, memory)
@@ -63,34 +59,13 @@ def executor(
     without llvmlite, with one warning. Raises LaunchError for an unknown name, NotModelled for `llvm` where it cannot
     be had.
     """
-    if engine not in ENGINES:
-        raise LaunchError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}")
     if tier not in TIERS:
         raise LaunchError(f"no tier {tier!r}; there are: {', '.join(TIERS)}")
     if threads is not None and threads < 1:
         raise LaunchError(f"{threads} threads; the engine needs at least one")
-    if engine == "reference":
+    if not chosen(engine, lambda: _unusable(), depth=4):
         return "reference", reference
-    reason = _unusable()
-    if reason is None:
-        return "llvm", _compiling(tier, threads, portable, eager=engine == "llvm")
-    if engine == "llvm":
-        raise NotModelled("the llvm engine on this host", f"{reason}; use engine='reference'")
-    warnings.warn(f"the llvm engine cannot be used ({reason}): running on the reference engine", FallbackWarning, 3)
-    return "reference", reference
-
-
-def _unusable() -> str | None:
-    """Why compiled code cannot run here, or None."""
-    try:
-        from isakit.engine.llvm import OLDEST_LLVM, host, llvm_version
-
-        if llvm_version() < OLDEST_LLVM:
-            return f"LLVM {llvm_version()} is too old, it must be {OLDEST_LLVM}"
-        host()
-    except (ImportError, OSError, RuntimeError) as e:
-        return f"{type(e).__name__}: {e}"
-    return None
+    return "llvm", _compiling(tier, threads, portable, eager=engine == "llvm")
 
 
 WORTH = 1 << 17
@@ -120,3 +95,6 @@ def _compiling(tier: str, threads: int | None, portable: bool, eager: bool) -> E
         return reference(launch, memory, max_instructions)
 
     return run
+
+
+__all__ = ["FallbackWarning", "Tier", "Watcher", "executor", "reference", "watcher", "watching"]
