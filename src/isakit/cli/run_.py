@@ -250,11 +250,13 @@ def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: 
             raise click.BadParameter(f"{spec!r}: a shader takes its arguments by name: NAME=SPEC", param_hint="--arg")
         group = categories.get(name) or inputs
         given.setdefault(inputs if group == "attributes" else group, {})[name] = parse(text).value
+    limit = {} if options["limit"] is None else {"max_instructions": options["limit"]}
     with _busy("running"):
-        out = isakit.usse.run(source, **given)
+        out = isakit.usse.run(source, engine=options["engine"], **given, **limit)
     arrays = {name: np.asarray(value) for name, value in dict(out).items()}
     texts = [f"{n}:\n{np.array2string(v, threshold=64, max_line_width=110)}" for n, v in arrays.items()]
-    return {"stats": {}, "outputs": {n: plain(v) for n, v in arrays.items()}}, texts
+    stats = {"instructions": out.instructions}
+    return {"stats": stats, "outputs": {n: plain(v) for n, v in arrays.items()}}, texts
 
 
 __all__ = ["command"]

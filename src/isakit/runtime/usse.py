@@ -196,7 +196,7 @@ class _Run:
         before = None if target is None else self._target(grid, target)
         rows = self.code.extent
         rows["pa"] = max(rows["pa"], 4, *(register + words.shape[1] for register, words in inputs), 0)
-        rows["o"] = max(rows["o"], 64)
+        rows["o"] = max(rows["o"], 64 if vertex else 4, 0 if before is None else before.shape[1])
         parts: list[dict[str, Array]] = []
         for start in range(0, grid.lanes, CHUNK):
             n = min(CHUNK, grid.lanes - start)

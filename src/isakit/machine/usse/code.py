@@ -139,6 +139,7 @@ def _doubled(part: Any, word: int) -> bool:
 
 
 _REGISTER = re.compile(r"(r|o|pa)(?:(\d+)|\[)")
+_GLOBAL = re.compile(r"\bg\d")
 
 
 class Code:
@@ -167,11 +168,12 @@ class Code:
                 if m and m[1] in out:
                     out[m[1]] = 256 if m[2] is None else min(256, max(out[m[1]], int(m[2]) + more))
         moved = any(step is not None and step.name in ("smlsi", "smbo") for step in self.steps)
-        return dict.fromkeys(out, 256) if moved else out
+        out = dict.fromkeys(out, 256) if moved else out
+        return out | {"g": 64 if any(s is not None and _GLOBAL.search(s.instruction.text) for s in self.steps) else 0}
 
     @property
     def extent(self) -> dict[str, int]:
-        """How many registers of the banks r, o and pa the program can reach."""
+        """How many registers of the files r, o, pa and g the program can reach."""
         return dict(self._highest)
 
     def __len__(self) -> int:

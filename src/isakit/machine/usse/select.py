@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Engine = Literal["auto", "reference", "llvm"]
 FEW = 1 << 12
 """Invocations that `auto` leaves to the reference engine, even where compiled code is on disk."""
-WORTH = 1 << 18
+WORTH = 1 << 19
 """Invocations, over all runs of a program, from which on `auto` compiles it."""
 
 

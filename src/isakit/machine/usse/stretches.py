@@ -60,7 +60,7 @@ _traces: dict[tuple[Form, int, Rules], Trace] = {}
 class Facts:
     """What is built into compiled code besides the instructions.
 
-    `rows`: registers of every file; `shared`: all lanes have one sa; `quads`: there are only whole quads of lanes.
+    `rows`: registers of every file; `shared`: all lanes have one sa; `quads`: a neighbour in a quad is always there.
     """
 
     rows: tuple[tuple[str, int], ...]
@@ -185,6 +185,11 @@ class Stretches:
         return Stretch(steps, pc, increments, facts, pieces, self.target)
 
     @cached_property
+    def quads(self) -> bool:
+        """Whether an instruction looks at its neighbours in a quad."""
+        return any(step is not None and _looks_around(step) for step in self.code.steps)
+
+    @cached_property
     def _targets(self) -> set[int]:
         """Instructions that branches lead to, as far as the words say."""
         out: set[int] = set()
@@ -203,6 +208,15 @@ def _number(value: Value, word: int) -> int | None:
     numbers = {n.attr: n.attr.get(word) for n in postorder(value, set()) if n.op == "param"}
     got = bound(value, numbers, {})
     return got.attr if got.op == "const" else None
+
+
+def _looks_around(step: Step) -> bool:
+    try:
+        effects = _trace(step, step.word).effects
+    except (NotModelled, KeyError):
+        return False
+    nodes = (n for e in effects for v in e.args for n in postorder(v, set()))
+    return any(n.op == "machine" and n.attr[0] == "quad" for n in nodes)
 
 
 def _trace(step: Step, word: int) -> Trace:
@@ -303,7 +317,8 @@ class Runner:
         stretch = self.stretches.at(pc, machine.increments, self._facts[shared])
         if stretch is None or stretch.end > join or len(stretch.steps) > budget:
             return 0
-        masked = mask is not None or self._partial
+        # What is computed behind the last lane does no harm, but it must not count as executed.
+        masked = mask is not None or (self._partial and bool(stretch.guarded))
         function = stretch.function(masked, self.compile)
         if function is None:
             return 0
@@ -322,7 +337,7 @@ class Runner:
         m = self.machine
         files = {name: m.files[name] for name in FILES}
         rows = tuple((name, len(a)) for name, a in files.items())
-        self._facts[shared] = Facts(rows, shared, m.lanes % 4 == 0)
+        self._facts[shared] = Facts(rows, shared, m.lanes % 4 == 0 or not self.stretches.quads)
         numbers = [-(-m.lanes // LANES) * LANES, self._mask.ctypes.data, self._flags.ctypes.data]
         for a in files.values():
             numbers += [a.ctypes.data, a.strides[0]]
