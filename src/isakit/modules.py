@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from copy import copy
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -212,6 +213,7 @@ def _type_of_size(size: int) -> str:
 # --- programs to files -----------------------------------------------------------------------------------------------
 
 _REGISTER = re.compile(r"\$r(\d+)([dq]?)")
+_TEMPORARY = re.compile(r"r(\d+)")
 
 
 def image_of(program: Program, name: str = "main") -> ModuleImage:
@@ -221,7 +223,8 @@ def image_of(program: Program, name: str = "main") -> ModuleImage:
     image = ModuleImage("raw", program.isa, program.variant)
     for part in program.parts or (program,):
         data = part.kernel
-        kernel = KernelImage(data.name if data else name, part.to_bytes(), part.address)
+        own = part.program_type if len(program.parts) > 1 else name
+        kernel = KernelImage(data.name if data else own, part.to_bytes(), part.address)
         kernel.registers = data.registers if data and data.registers is not None else _registers(part)
         end = max((p.offset + p.size for p in data.params), default=0) if data else 0
         base = program.decoder.isa.param_base
@@ -292,6 +295,41 @@ def write(program: Program, kind: str) -> bytes:
         raise FormatError(None, 0, f"a cubin holds Tesla code, not {program.isa} code")
     image = image_of(program)
     return formats.write_elf_cubin(image) if kind == "elf" else formats.write_text_cubin(image).encode()
+
+
+def write_like(program: Program, original: Module) -> bytes:
+    """A file like `original`, a GXP file, with the programs of a text in place of those it has.
+
+    A program the text does not have stays as it is. The header's number of phases follows the program, and its number
+    of temporaries grows with it; everything else is the original's. Raises FormatError for files of other kinds.
+    """
+    from isakit.formats import write_gxp
+
+    if not isinstance(original, Shader):
+        raise FormatError(original.image.path, 0, f"programs can be put into GXP files, this is {original.kind}")
+    if program.isa != original.isa:
+        raise FormatError(original.image.path, 0, f"this file holds {original.isa} code, not {program.isa} code")
+    if program.kernels:
+        raise FormatError(original.image.path, 0, "a GXP file has programs, no kernels")
+    gxp = copy(original.file)
+    for kind, part in program.by_type.items():
+        if part.tail:
+            raise FormatError(None, len(part.units), f"{len(part.tail)} bytes at the end fill no word")
+        setattr(gxp, kind, part.words)
+        gxp.temp_registers = max(gxp.temp_registers, _temporaries(part))
+        if kind == "primary":
+            gxp.phase_count += _phases(part) - _phases(original.primary)
+    return write_gxp(gxp)
+
+
+def _phases(program: Program) -> int:
+    return sum(i.mnemonic == "phas" for i in program)
+
+
+def _temporaries(program: Program) -> int:
+    """One more than the highest temporary the code names."""
+    names = (name for i in program for name in (*i.reads, *i.writes))
+    return max((int(m[1]) + 1 for name in names if (m := _TEMPORARY.fullmatch(name))), default=0)
 
 
 def _hex_lines(program: Program) -> Iterator[str]:

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import isakit
+from isakit import formats
 from isakit.cli.app import COMMANDS, app
 from support.command_line import run
 from support.tesla_kernels import SAXPY
@@ -318,3 +320,22 @@ def test_help_needs_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env={**os.environ, "NO_COLOR": "1"})
     assert done.returncode == 0, done.stderr
+
+
+def test_a_shader_listing_becomes_a_file_again(tmp_path: Path) -> None:
+    usse = isakit.isa("usse")
+    data = formats.write_gxp(formats.GxpFile(
+        flags=1, primary=usse.assemble("br +1\nvadd.f32 pa0.xy pa0.xyzw sa0.xyzw").words,
+        secondary=usse.assemble("br +1\nor.u32 sa1 sa0 #0x1", "secondary").words,
+    ))  # fmt: skip
+    original, text, new = tmp_path / "a.gxp", tmp_path / "a.s", tmp_path / "b.gxp"
+    original.write_bytes(data)
+    text.write_text(run("dis", str(original)).output)
+    run("asm", str(text), "--like", str(original), "-o", str(new))
+    assert new.read_bytes() == data
+    text.write_text(text.read_text().replace("vadd", "vmul"))
+    run("asm", "-m", "usse", str(text), "--like", str(original), "-o", str(new))
+    assert "vmul" in run("dis", "--kernel", "primary", str(new)).output
+    plain = json.loads(run("asm", "-m", "usse", str(text), "--json").output)
+    assert [k["name"] for k in plain["kernels"]] == ["primary", "secondary"]
+    assert "--format" in run("asm", str(text), "--like", str(original), "--format", "raw", code=2).stderr

@@ -16,6 +16,7 @@ import isakit
 from isakit import usse
 from isakit.formats.gxp import parse_gxp
 from isakit.formats.gxp_write import write_gxp
+from isakit.modules import write_like
 
 LANES = 512
 
@@ -60,6 +61,14 @@ def attributes_of(sh, r) -> dict[str, np.ndarray]:
             for p in sh.parameters if p.category == 0}  # fmt: skip
 
 
+def inputs_of(sh) -> dict[str, dict]:
+    r = rng()
+    out = {"uniforms": uniforms_of(sh, r)}
+    if sh.stage == "vertex":
+        return out | {"attributes": attributes_of(sh, r)}
+    return out | {"varyings": varyings_of(sh, r), "textures": textures_of(sh, r)}
+
+
 def test_every_file_loads_comes_back_and_runs(folder):
     rows = index(folder)
     assert len(rows) == 55
@@ -71,15 +80,37 @@ def test_every_file_loads_comes_back_and_runs(folder):
         assert len(sh.primary) == int(row["primary_instr"])
         assert len(sh.secondary) == int(row["secondary_instr"])
         assert sum(i.mnemonic == "phas" for i in sh.primary) == sh.file.phase_count
-        r = rng()
-        inputs = {"uniforms": uniforms_of(sh, r)}
-        if sh.stage == "vertex":
-            inputs["attributes"] = attributes_of(sh, r)
-        else:
-            inputs |= {"varyings": varyings_of(sh, r), "textures": textures_of(sh, r)}
-        out = usse.run(sh, **inputs)
+        out = usse.run(sh, **inputs_of(sh))
         assert out
         assert out.instructions >= len(sh.secondary)
+
+
+def test_listings_assemble_to_the_same_files(folder):
+    isa = isakit.isa("usse")
+    for row in index(folder):
+        sh = isakit.load(folder / row["file"])
+        whole = "\n".join(str(k.program) for k in sh.kernels.values())
+        program = isa.assemble(whole)
+        assert [p.words for p in program.by_type.values()] == [sh.primary.words, sh.secondary.words]
+        assert write_like(program, sh) == (folder / row["file"]).read_bytes(), row["file"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("portable", [False, True])
+def test_compiled_code_gives_the_same_bits(folder, portable, monkeypatch):
+    pytest.importorskip("llvmlite")
+    from isakit.engine import llvm
+
+    best = llvm.host
+    monkeypatch.setattr(llvm, "host", lambda: best(portable))
+    for row in index(folder):
+        sh = isakit.load(folder / row["file"])
+        inputs = inputs_of(sh)
+        one, other = (usse.run(sh, **inputs, engine=e) for e in ("reference", "llvm"))
+        assert list(one) == list(other)
+        for name, values in one.items():
+            assert values.tobytes() == other[name].tobytes(), (row["file"], name)
+        assert (one.notes, one.instructions) == (other.notes, other.instructions)
 
 
 def named(folder, word: str, stage: str) -> list[tuple[str, isakit.Module]]:

@@ -9,7 +9,7 @@ import pytest
 
 import isakit
 from isakit import formats
-from isakit.modules import image_of, write
+from isakit.modules import image_of, write, write_like
 
 TESLA = isakit.isa("tesla", "gt200")
 SOURCE = """
@@ -95,6 +95,48 @@ def test_shaders_have_their_programs_and_parameters() -> None:
     assert len(shader.primary) == 2  # type: ignore[attr-defined]
     assert len(shader.secondary) == 0  # type: ignore[attr-defined]
     assert shader.kernels["secondary"].program.program_type == "secondary"
+
+
+def shader_file() -> formats.GxpFile:
+    usse = isakit.isa("usse")
+    return formats.GxpFile(
+        flags=1, primary=usse.assemble("phas wait7 temps 0 addr 0\nvmul.f32 pa0.xy r4.xyzw r4.xyzw").words,
+        secondary=usse.assemble("or.u32 sa4 sa0 #0x1", "secondary").words, temp_registers=6,
+    )  # fmt: skip
+
+
+def test_programs_can_be_put_into_a_file() -> None:
+    usse = isakit.isa("usse")
+    data = formats.write_gxp(shader_file())
+    shader = isakit.load(data)
+    whole = f"{shader['primary'].program}\n{shader['secondary'].program}"
+    program = usse.assemble(whole)
+    assert list(program.by_type) == ["primary", "secondary"]
+    assert write_like(program, shader) == data
+    assert write_like(usse.assemble(str(program)), shader) == data
+
+    phases = whole.replace("phas wait7", "phas wait0 temps 0 addr 0\nphas wait7")
+    changed = usse.assemble(phases.replace("r4", "r8").replace("#0x1", "#0x2"))
+    out = isakit.load(write_like(changed, shader)).file  # type: ignore[attr-defined]
+    assert (out.primary, out.secondary) == tuple(p.words for p in changed.by_type.values())
+    assert (out.phase_count, out.temp_registers) == (2, 9)
+    assert shader.file.primary == shader_file().primary  # type: ignore[attr-defined]
+
+    only = isakit.load(write_like(usse.assemble("nop", "secondary"), shader)).file  # type: ignore[attr-defined]
+    assert (only.primary, len(only.secondary)) == (shader_file().primary, 1)
+
+
+def test_what_cannot_be_put_into_a_file() -> None:
+    usse = isakit.isa("usse")
+    shader = isakit.load(formats.write_gxp(shader_file()))
+    for program, original, why in (
+        (usse.assemble("nop"), isakit.load(write(TESLA.assemble(SOURCE), "elf")), "GXP"),
+        (TESLA.assemble("nop"), shader, "not tesla code"),
+        (usse.assemble(".kernel k\nnop"), shader, "no kernels"),
+        (usse.assemble("nop\n.byte 1"), shader, "fill no word"),
+    ):
+        with pytest.raises(isakit.FormatError, match=why):
+            write_like(program, original)
 
 
 def test_programs_of_files_run_like_their_kernels() -> None:

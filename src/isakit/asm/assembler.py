@@ -40,11 +40,13 @@ class Assembler:
         source = Source(text, path)
         reader = Reader(source, self.decoder)
         reader.read()
-        encoder = self.statements if reader.decoder is self.decoder else assembler(reader.decoder).statements
+        has_kernels = any(section.kernel is not None for section in reader.sections)
         programs: list[Program] = []
         for section in reader.sections:
+            own = section.decoder
+            encoder = self.statements if own is self.decoder else assembler(own).statements
             program = _Resolver(reader, section, encoder).program()
-            if section.kernel is not None or len(reader.sections) == 1:
+            if section.kernel is not None or not has_kernels:
                 programs.append(program)
         if source.diagnostics:
             raise AsmError(sorted(source.diagnostics, key=lambda d: (d.line, d.column)))
@@ -53,7 +55,7 @@ class Assembler:
             programs[0].constants = shared
             return programs[0]
         units = [u for p in programs for u in p.units]
-        return Program(reader.decoder, units, parts=programs, constants=shared)
+        return Program(programs[0].decoder, units, parts=programs, constants=shared)
 
 
 class _Resolver:
@@ -61,7 +63,7 @@ class _Resolver:
 
     def __init__(self, reader: Reader, section: Section, encoder: StatementEncoder) -> None:
         self.source, self.section, self.encoder = reader.source, section, encoder
-        self.decoder = reader.decoder
+        self.decoder = section.decoder
         self.variant = reader.decoder.view.variant
         self.scale = 1 if self.decoder.isa.word_addressed else self.variant.unit_bytes
         self.start = section.address // self.variant.unit_bytes

@@ -123,15 +123,18 @@ def _isa(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".program", "TYPE")
 def _program(r: Reader, s: Statement, args: list[Token]) -> None:
-    """The program type, which decides what instructions there are; stands before the first instruction."""
+    """The program type, which decides what instructions there are; stands before the first instruction.
+
+    Behind instructions that belong to no kernel it begins another program, with its own addresses and labels.
+    """
     programs = r.decoder.isa.programs
     if len(args) != 1 or args[0].text not in programs:
         names = ", ".join(f"`{p}`" for p in programs if p)
         _usage(r, s, args[0] if args else None, f"program types are {names}" if names else "there is only one type")
-    elif r.started:
-        r.source.error(s.place(), "the program type must be given before the first instruction")
+    elif r.section.kernel is not None:
+        r.source.error(s.place(), "the program type must be given before the first kernel")
     else:
-        r.set_program(args[0].text)
+        r.set_program(args[0].text, s)
 
 
 @_directive(".kernel", "NAME")

@@ -22,13 +22,16 @@ def lines(program: Program, *, words: bool = True, labels: bool = True) -> Itera
     """The lines of `listing`, made as they are asked for."""
     isa = program.decoder.isa
     yield f"// {isa.name} {program.variant}"
-    if program.program_type != isa.default_program:
+    several = any(p.kernel is None for p in program.parts)
+    if program.program_type != isa.default_program and not several:
         yield f".program {program.program_type}"
     for bank, data in program.constants.items():
         yield from _constants(bank, data)
     if program.constants and not program.parts and program.kernel is None:
         yield ".code"
     for part in program.parts or (program,):
+        if several:
+            yield f".program {part.program_type}"
         yield from _body(part, words, labels)
 
 

@@ -51,8 +51,9 @@ class Program(Sequence[Instruction]):
     """Code of one instruction set in one variant and program type: a sequence of instructions in address order.
 
     `address` is the byte address of the first unit, `tail` holds bytes at the end that fill no unit. `kernel` says what
-    the source text said about the kernel, `parts` are the programs of the kernels where a text has several; then this
-    program is their code one after the other. `constants` are the constant banks of the whole text.
+    the source text said about the kernel, `parts` are the programs of the kernels where a text has several, or programs
+    of several types; then this program is their code one after the other. `constants` are the constant banks of the
+    whole text.
     """
 
     def __init__(
@@ -97,6 +98,11 @@ class Program(Sequence[Instruction]):
     def kernels(self) -> dict[str, Program]:
         """Programs of the kernels the text names, by name, in the order of the text."""
         return {p.kernel.name: p for p in (self.parts or (self,)) if p.kernel is not None}
+
+    @property
+    def by_type(self) -> dict[str, Program]:
+        """Programs of a text without kernels, by program type, in the order of the text."""
+        return {p.program_type: p for p in (self.parts or (self,)) if p.kernel is None}
 
     @cached_property
     def instructions(self) -> list[Instruction]:

@@ -15,16 +15,20 @@ from isakit.spec import Variant
 
 
 class Reader:
-    """Collects the sections of a source text; `sections[0]` holds what stands before the first kernel."""
+    """Collects the sections of a source text; `sections[0]` holds what stands before the first kernel.
+
+    In a text without kernels every program has a section, the first one `sections[0]`.
+    """
 
     def __init__(self, source: Source, first: Decoder) -> None:
         self.source, self.decoder = source, first
         self.globals = Scope()
-        self.section = Section(self.globals)
+        self.section = Section(self.globals, first)
         self.sections = [self.section]
         self.bank: Bank | None = None
         self.started = False
         self._kernels: dict[str, Place] = {}
+        self._programs: dict[str, Place] = {}
         self._statement_names: set[str] = set()
 
     @property
@@ -184,10 +188,31 @@ class Reader:
             )
         return self.bank
 
-    def set_program(self, program: str) -> None:
-        """Continue with another program type."""
+    def set_program(self, program: str, s: Statement) -> None:
+        """Say the type of the program; behind a program, begin another one."""
         view = self.decoder.view
-        self.decoder = decoder(view.isa, view.variant.name, program)
+        if self.started or self._programs:
+            self._start_program(program, s)
+        self._programs[program] = s.place()
+        self.decoder = self.section.decoder = decoder(view.isa, view.variant.name, program)
+
+    def _start_program(self, program: str, s: Statement) -> None:
+        """End the current section and start a program's."""
+        self._flush()
+        self.bank = None
+        earlier = self._programs.get(program)
+        if earlier is not None:
+            self.source.error(s.place(), f"second {program} program", f"the first stands in line {earlier.line}")
+        elif program == self.section.decoder.view.program:
+            self.source.error(s.place(), f"second {program} program", "the first is what stands before")
+        if self.section is self.sections[0]:  # its labels are its own, other names are for all programs
+            own = Scope(self.globals)
+            for name in self.section.labels:
+                own.places[name] = self.globals.places.pop(name)
+            self.section.scope = own
+        self.section = Section(Scope(self.globals), self.decoder, place=s.place())
+        self.sections.append(self.section)
+        self.started = False
 
     def start_kernel(self, name: str, s: Statement) -> None:
         """End the current section and start a kernel's."""
@@ -196,11 +221,11 @@ class Reader:
         earlier = self._kernels.get(name)
         if earlier is not None:
             self.source.error(s.place(), f"second kernel `{name}`", f"the first stands in line {earlier.line}")
-        elif len(self.sections) == 1 and self.section.items:
+        elif self.section.kernel is None and self.section.items:
             self.source.error(
                 self.section.items[0].statement.place(), "this code belongs to no kernel",
                 f"the first `.kernel` stands in line {s.line}",
             )  # fmt: skip
         self._kernels[name] = s.place()
-        self.section = Section(Scope(self.globals), KernelData(name), s.place())
+        self.section = Section(Scope(self.globals), self.decoder, KernelData(name), s.place())
         self.sections.append(self.section)

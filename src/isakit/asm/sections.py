@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from isakit.asm.program import KernelData
 from isakit.asm.source import Place, Statement
-from isakit.codec import Encoded, Token
+from isakit.codec import Decoder, Encoded, Token
 
 
 @dataclass(slots=True)
@@ -91,9 +91,10 @@ class Scope:
 
 @dataclass
 class Section:
-    """The code of one kernel, or of a text without kernels."""
+    """The code of one kernel, or one program of a text without kernels. `decoder` is that of its program type."""
 
     scope: Scope
+    decoder: Decoder
     kernel: KernelData | None = None
     place: Place | None = None
     items: list[Item] = field(default_factory=list[Item])

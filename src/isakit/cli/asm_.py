@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,7 @@ from isakit.cli.common import (
     echo_json,
     isa_option,
     json_option,
+    read_bytes,
     read_text,
     shown,
     type_option,
@@ -18,15 +20,19 @@ from isakit.cli.common import (
 )
 from isakit.errors import AsmError
 
+if TYPE_CHECKING:
+    from isakit.modules import Module
+
 
 @click.command(
     "asm",
     epilog="""\b
 Examples:
   isakit asm -m tesla -V gt200 saxpy.s -o saxpy.cubin --format cubin
-  echo 'exit nop' | isakit asm -m tesla - --format hex""",
+  echo 'exit nop' | isakit asm -m tesla - --format hex
+  isakit dis shader.gxp > shader.s; isakit asm shader.s --like shader.gxp -o new.gxp""",
 )
-@isa_option(required=True)
+@isa_option()
 @variant_option
 @type_option
 @click.option("-o", "--output", metavar="OUT", default="-", help="The file to write.  [default: -]")
@@ -34,14 +40,16 @@ Examples:
     "--format", "kind", type=click.Choice(["raw", "hex", "cubin", "elf"]),
     help="raw words, a text of words, a text cubin, an ELF cubin.  [default: raw; hex on a terminal]",
 )  # fmt: skip
+@click.option("--like", metavar="FILE", help="Write a GXP file like this one, with the programs of the source.")
 @json_option
 @click.argument("source", metavar="SRC|-")
 def command(
-    isa_name: str,
+    isa_name: str | None,
     variant: str | None,
     program_type: str | None,
     output: str,
     kind: str | None,
+    like: str | None,
     as_json: bool,
     source: str,
 ) -> None:
@@ -50,9 +58,14 @@ def command(
     All errors of the text are reported. `--json` writes words, kernels and errors instead of a file.
     """
     from isakit.instruction_sets import isa
-    from isakit.modules import image_of, write
+    from isakit.modules import image_of, write, write_like
 
-    chosen = isa(isa_name, variant)
+    original = None if like is None else _original(like)
+    if original is not None and kind is not None:
+        raise click.UsageError("--like says the format of the file; leave --format out")
+    if original is None and isa_name is None:
+        raise click.UsageError("name the instruction set with -m ISA, or --isa ISA")
+    chosen = isa(isa_name or "usse", variant)
     text = read_text(source)
     try:
         program = chosen.assemble(text, program_type, shown(source))
@@ -75,6 +88,17 @@ def command(
             ],
         })  # fmt: skip
         return
+    if original is not None:
+        write_bytes(output, write_like(program, original))
+        return
     if kind is None:
         kind = "hex" if output == "-" and sys.stdout.isatty() else "raw"
     write_bytes(output, write(program, kind))
+
+
+def _original(path: str) -> Module:
+    """The file that another one shall be like."""
+    from isakit import formats
+    from isakit.modules import module
+
+    return module(formats.load_image(read_bytes(path), path=shown(path)))

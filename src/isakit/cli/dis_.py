@@ -64,8 +64,8 @@ def command(
 ) -> None:
     """Disassemble a file: cubin, GXP, host program with kernels in it, microcode, raw words.
 
-    The kind of file is told by its content. The listing assembles back to the same bytes; of a shader file that holds
-    for each of its programs (--kernel primary, --kernel secondary).
+    The kind of file is told by its content. The listing assembles back to the same bytes; of a shader file to
+    the same programs, which `isakit asm --like` puts back into a file.
     """
     if as_hex and not isa_name:
         raise click.UsageError("--hex needs -m ISA: words do not say what they are for")

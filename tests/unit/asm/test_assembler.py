@@ -162,6 +162,39 @@ def test_program_types_decide_what_instructions_there_are() -> None:
     assert TESLA.assemble("discard", "fragment").words == TESLA.assemble(".program fragment\ndiscard").words
 
 
+def test_several_programs_in_one_text() -> None:
+    text = """
+        two = 2
+        l: mov b32 $r1 two
+        bra l
+        .program vertex
+        .org 0x80
+        nop
+        l: mov b32 $r2 two
+        bra l
+        .byte 1, 2
+        .program fragment
+    """
+    program = TESLA.assemble(text)
+    assert list(program.by_type) == ["compute", "vertex", "fragment"]
+    first, second, third = program.parts
+    assert first[0].text == "mov b32 $r1 0x2"
+    assert (first[1].text, second[2].text) == ("bra 0x0", f"bra {second[1].address:#x}")
+    assert second.address == 0x80
+    assert second.tail == b"\1\2"
+    assert len(third) == 0
+    assert program.words == first.words + second.words
+    assert not program.kernels
+    again = TESLA.assemble(str(program))
+    assert {k: (p.to_bytes(), p.address) for k, p in again.by_type.items()} == {
+        k: (p.to_bytes(), p.address) for k, p in program.by_type.items()
+    }
+
+
+def test_labels_of_another_program_are_not_known() -> None:
+    assert message("l: nop\n.program vertex\nbra l") == ["`l` is not defined"]
+
+
 def test_addresses_start_where_org_says() -> None:
     program = TESLA.assemble(".org 0x100\nl: bra l")
     assert program.address == 0x100
