@@ -16,7 +16,7 @@ from typing import Any
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import VDUAL
 from isakit.arch.usse.forms import form, seed_view
-from isakit.arch.usse.operands import DestPart, InternalPart, SourcePart
+from isakit.arch.usse.operands import NO_BITS, DestPart, SourcePart, internal_source
 from isakit.arch.usse.places import DEST_NO_EXT, SRC_NO_EXT, Place
 from isakit.arch.usse.registers import Destination, Source
 from isakit.arch.usse.swizzles import DUAL3EXT, DUAL3STD, DUAL4EXT, DUAL4STD, Mask, Swizzle, extended
@@ -89,9 +89,6 @@ class Half:
     sources: tuple[Any, ...]
 
 
-_NOTHING = Field(())
-
-
 @cache
 def _halves(
     op1: int, op2: int, cfg: int, prim_u: int, vec4: bool, ty: str, secondary: bool
@@ -123,17 +120,17 @@ def _destination(name: str, unified: bool, vec4: bool, ty: str, secondary: bool)
     vector = name in VECTOR_RESULT
     narrow = {(True, "f32"): "xy", (True, "f16"): "xyzw", (False, "f32"): "x", (False, "f16"): "xy"}[vector, ty]
     place = Place(VDUAL.udn, VDUAL.udbank, DEST_NO_EXT, vector, 8 if vector else 7, "dst", secondary, tag=True)
-    return DestPart(place, ImpliedMask(_NOTHING, "raw", "xyzw" if vec4 else "xyz", narrow), ty)
+    return DestPart(place, ImpliedMask(NO_BITS, "raw", "xyzw" if vec4 else "xyz", narrow), ty)
 
 
-def _source(kind: str, name: str, n1: int, vec4: bool, ty: str, secondary: bool) -> SourcePart | InternalPart:
+def _source(kind: str, name: str, n1: int, vec4: bool, ty: str, secondary: bool) -> SourcePart:
     std, ext = (DUAL4STD, DUAL4EXT) if vec4 else (DUAL3STD, DUAL3EXT)
     if kind == I0:
-        return InternalPart(VDUAL.g0n, Swizzle(VDUAL.g0swz, std))
+        return internal_source(VDUAL.g0n, Swizzle(VDUAL.g0swz, std))
     if kind == I1:
-        return InternalPart(VDUAL.g1n, Swizzle(VDUAL.g1swz, extended(std, ext)), VDUAL.g1neg, None, "src1")
+        return internal_source(VDUAL.g1n, Swizzle(VDUAL.g1swz, extended(std, ext)), VDUAL.g1neg, None, "src1")
     if kind == I2:
-        return InternalPart(VDUAL.g2n if n1 >= 2 else 2, None, None, None, "src2")
+        return internal_source(VDUAL.g2n if n1 >= 2 else 2, None, None, None, "src2")
     vector = name in VECTOR
     place = Place(VDUAL.usn, VDUAL.usbank, SRC_NO_EXT, vector, 8 if vector else 7, "src1", secondary)
     if n1 >= 2:

@@ -10,7 +10,7 @@ from typing import Any
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import NMAD, VCOMP, VDP, VMAD, VMAD2
 from isakit.arch.usse.forms import destination, form, seed_view, source
-from isakit.arch.usse.operands import InternalPart
+from isakit.arch.usse.operands import internal_source
 from isakit.arch.usse.swizzles import (
     CHANNEL,
     CODES3,
@@ -158,9 +158,9 @@ def _vmad() -> list[Form]:
             name=f"vmad{3 + vec4}.f32",
             control=("rptmode",),
             dst=destination(VMAD, double=True, mask="raw"),
-            src0=InternalPart(VMAD.g0n, Swizzle(VMAD.g0swz, tables), VMAD.g0neg, VMAD.g0abs, "src0"),
+            src0=internal_source(VMAD.g0n, Swizzle(VMAD.g0swz, tables), VMAD.g0neg, VMAD.g0abs, "src0"),
             src1=source(VMAD, 1, double=True, swizzle=Swizzle(VMAD.s1swz, tables)),
-            src2=InternalPart(VMAD.g1n, Swizzle(VMAD.g1swz, tables), VMAD.g1neg, VMAD.g1abs, "src2"),
+            src2=internal_source(VMAD.g1n, Swizzle(VMAD.g1swz, tables), VMAD.g1neg, VMAD.g1abs, "src2"),
             rptmode=_mode(VMAD.rptmode),
         )
         out += [f, seed_view(f, "mad.f32", base=0)]
@@ -195,7 +195,7 @@ def _vdp(clip: int) -> list[Form]:
             control=("rptmode", "plane"),
             dst=destination(VDP, double=True, mask="raw"),
             src1=source(VDP, 1, double=True, swizzle=Swizzle(swz, codes)),
-            src2=InternalPart(VDP.g0n, Swizzle(VDP.g0swz, std), None, VDP.g0abs, "src2"),
+            src2=internal_source(VDP.g0n, Swizzle(VDP.g0swz, std), None, VDP.g0abs, "src2"),
             plane=Enum(Field(((34, 3),), "clipplane"), names, label="no clip plane"),
             rptmode=_mode(VDP.rptmode),
             count=3 + vec4,

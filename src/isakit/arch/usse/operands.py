@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from isakit.arch.usse.places import UNIFIED, Place, attach, take_register
-from isakit.arch.usse.registers import Destination, Location, Source, alias_index
+from isakit.arch.usse.registers import Destination, Source
 from isakit.arch.usse.swizzles import Mask, Swizzle
 from isakit.arch.usse.usse import SECONDARY
-from isakit.sem import const
 from isakit.spec import Bitless, Bits, Context, Field, Match, Part, Row, TokenStream
 from isakit.spec.parts import Binder
+
+NO_BITS = Field(())
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class _Placed(Part):
 
     def accepts(self) -> str:
         banks = [b for b in self.place.banks if b in UNIFIED]
+        if not banks:
+            return "an internal register i0 .. i3 with swizzle"
         return f"a register ({', '.join(f'{b}N' for b in banks)}, i0..i3 ...)"
 
 
@@ -114,20 +117,13 @@ class SourcePart(_Placed):
         return Source(self.place.location(word, b), letters, neg, absolute, self.ty)
 
     def rows(self, word: int) -> list[Row]:
-        out = [Row(self.place.field, self.place.field.get(word), f"register {self.place.text(word)}")]
+        described: list[tuple[Field | None, str]] = [(self.place.field, f"register {self.place.text(word)}")]
         if self.swizzle:
-            out.append(
-                Row(
-                    self.swizzle.field,
-                    self.swizzle.field.get(word),
-                    f"swizzle {self.swizzle.letters(word) or 'undefined'}",
-                )
-            )
-        if self.neg:
-            out.append(Row(self.neg, self.neg.get(word), "negated" if self.neg.get(word) else "not negated"))
-        if self.abs:
-            out.append(Row(self.abs, self.abs.get(word), "absolute value" if self.abs.get(word) else "signed value"))
-        return out
+            described.append((self.swizzle.field, f"swizzle {self.swizzle.letters(word) or 'undefined'}"))
+        neg, absolute = self._modifiers(word)
+        described.append((self.neg, "negated" if neg else "not negated"))
+        described.append((self.abs, "absolute value" if absolute else "signed value"))
+        return [Row(f, f.get(word), text) for f, text in described if f and f.width]
 
 
 @dataclass(frozen=True)
@@ -179,97 +175,17 @@ class DestPart(_Placed):
         return out
 
 
-@dataclass(frozen=True)
-class InternalPart(Part):
-    """A source that can only be an internal register, with swizzle and modifiers."""
-
-    number: Field | int
-    swizzle: Swizzle | None
-    neg: Field | None = None
-    abs: Field | None = None
-    role: str = "src0"
-
-    def text(self, word: int) -> str:
-        neg = self.neg is not None and self.neg.get(word)
-        absolute = self.abs is not None and self.abs.get(word)
-        n = self.number if isinstance(self.number, int) else self.number.get(word)
-        text = attach(f"i{n}", self.swizzle.letters(word) or "???" if self.swizzle else "xyzw")
-        text = f"|{text}|" if absolute else text
-        return f"-{text}" if neg else text
-
-    def error(self, word: int) -> str | None:
-        return "UNDEFINED_SWIZZLE" if self.swizzle and self.swizzle.letters(word) is None else None
-
-    def claimed(self, word: int) -> int:
-        out = self.number.mask if isinstance(self.number, Field) else 0
-        for f in (self.neg, self.abs, self.swizzle.field if self.swizzle else None):
-            out |= f.mask if f else 0
-        return out
-
-    def possible(self) -> int:
-        return self.claimed(0)
-
-    def static_mask(self) -> int:
-        return self.claimed(0)
-
-    def static_word(self, word: int) -> int:
-        return word & self.claimed(0) & ~(self.number.mask if isinstance(self.number, Field) else 0)
-
-    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        start, bits = k, Bits()
-        for sign, field in (("-", self.neg), ("|", self.abs)):
-            there = s.text(k) == sign
-            if there and field is None:
-                s.fail(start, self.accepts())
-                return
-            k += there
-            if field is not None:
-                bits = Bits(bits.mask | field.mask, bits.value | field.put(int(there)))
-        closing = self.abs is not None and bool(self.abs.get(bits.value))
-        k, name, letters = take_register(s, k)
-        swizzle = self.swizzle.encode(letters) if self.swizzle else Bits() if letters == "xyzw" else None
-        if len(name) == 2 and name[0] == "i" and name[1] in "0123" and swizzle and (not closing or s.text(k) == "|"):
-            n = int(name[1])
-            if isinstance(self.number, Field):
-                at = Bits(self.number.mask, self.number.put(n))
-            else:
-                at = Bits() if n == self.number else None
-            both = bits.join(swizzle)
-            both = both.join(at) if both and at else None
-            if both is not None:
-                yield k + closing, both
-                return
-        s.fail(start, self.accepts())
-
-    def bind(self, word: int, b: Binder) -> Source:
-        number = const(self.number, 32) if isinstance(self.number, int) else b.param(self.number)
-        neg = self.neg is not None and bool(self.neg.get(word))
-        absolute = self.abs is not None and bool(self.abs.get(word))
-        letters = self.swizzle.letters(word) if self.swizzle else "xyzw"
-        return Source(Location("internal", "i", alias_index(number, self.role)), letters, neg, absolute, "f32")
-
-    def rows(self, word: int) -> list[Row]:
-        out: list[Row] = []
-        if isinstance(self.number, Field):
-            out.append(Row(self.number, self.number.get(word), f"register i{self.number.get(word)}"))
-        if self.swizzle:
-            out.append(
-                Row(
-                    self.swizzle.field,
-                    self.swizzle.field.get(word),
-                    f"swizzle {self.swizzle.letters(word) or 'undefined'}",
-                )
-            )
-        for f, name in ((self.neg, "negated"), (self.abs, "absolute value")):
-            if f:
-                out.append(Row(f, f.get(word), name if f.get(word) else f"not {name}"))
-        return out
-
-    def accepts(self) -> str:
-        return "an internal register i0 .. i3 with swizzle"
-
-    def registers(self, word: int) -> list[str]:
-        return [f"i{self.number if isinstance(self.number, int) else self.number.get(word)}"]
+def internal_source(
+    number: Field | int,
+    swizzle: Swizzle | None,
+    neg: Field | None = None,
+    abs: Field | None = None,
+    role: str = "src0",
+) -> SourcePart:
+    """A source that can only be an internal register, whose number may be fixed; without a swizzle it is `.xyzw`."""
+    fixed = isinstance(number, int)
+    place = Place(NO_BITS if fixed else number, None, (f"i{number if fixed else 0}",), False, 0, role)
+    return SourcePart(place, swizzle or Swizzle(NO_BITS, ("xyzw",)), neg, abs)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ SRC0 = ("r", "pa", "o", "sa")
 SRC0_NO_EXT = SRC0[:2]
 INDEXED_BANKS = ("r", "o", "pa", "sa")
 UNIFIED = {"r", "o", "pa", "sa"}
+INTERNAL_BANKS = {"i0": 0, "i2": 2}
+"""Where there are only internal registers: the one that number 0 means."""
 
 
 def unified_name(bank: str, secondary: bool) -> tuple[str, str]:
@@ -61,6 +63,8 @@ def _name(bank: str, n: int, number: int, width: int, double: bool, alias: int, 
         return f"#{n:#x}"
     if bank == "index":
         return f"idx{n}"
+    if bank in INTERNAL_BANKS:
+        return f"i{INTERNAL_BANKS[bank] + n}"
     low = width - 2
     name, suffix = unified_name(INDEXED_BANKS[n >> low], secondary)
     off = n & (1 << low) - 1
@@ -136,8 +140,11 @@ class Place:
 
     def location(self, word: int, b: Binder) -> Location:
         """What the semantics gets."""
-        number: Value = b.param(self.number)
         bank = self.bank(word)
+        if bank in INTERNAL_BANKS:
+            named = b.param(self.number) if self.number.width else b.const(INTERNAL_BANKS[bank], 32)
+            return Location("internal", "i", alias_index(named, self.role))
+        number: Value = b.param(self.number)
         if self.internal(word):
             return Location("internal", "i", alias_index(number, self.role))
         if bank == "special":
