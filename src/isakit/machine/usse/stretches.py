@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -50,7 +51,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 LONGEST = 64
-"""Instructions of a stretch at most: the time LLVM takes grows faster than the number of instructions."""
+"""Instructions of a stretch at most, repetitions included, unless one alone has more: the time LLVM takes grows faster
+than their number."""
 FILES = ("r", "o", "pa", "sa", "i", "idx", "g", "p")
 Function = Callable[[int], None]
 _traces: dict[tuple[Form, int, Rules], Trace] = {}
@@ -168,7 +170,8 @@ class Stretches:
     def _find(self, pc: int, increments: Increments, facts: Facts) -> Stretch | None:
         steps: list[Step] = []
         pieces: list[Piece] = []
-        for k in range(pc, min(pc + LONGEST, len(self.code))):
+        rounds = 0
+        for k in range(pc, len(self.code)):
             step = self.code.steps[k]
             if step is None or (k > pc and k in self._targets):
                 break
@@ -176,7 +179,8 @@ class Stretches:
             if key not in self._pieces:
                 self._pieces[key] = _piece(step, increments, facts)
             piece = self._pieces[key]
-            if piece is None:
+            rounds += 0 if piece is None else max(1, len(piece.rounds))
+            if piece is None or (pieces and rounds > LONGEST):
                 break
             steps.append(step)
             pieces.append(piece)
@@ -280,6 +284,7 @@ def _lane_by_lane(n: Value, facts: Facts) -> bool:
 
 
 _known: dict[object, Stretches] = {}
+_lock = threading.Lock()
 KEPT = 64
 """Programs whose stretches are remembered."""
 
@@ -287,10 +292,11 @@ KEPT = 64
 def stretches_of(code: Code, target: Host) -> Stretches:
     """The stretches of a program; equal programs share them."""
     key = tuple(None if s is None else (s.form, s.word) for s in code.steps), code.rules, target
-    found = _known.pop(key, None) or Stretches(code, target)
-    _known[key] = found  # the latest is the last to go
-    while len(_known) > KEPT:
-        del _known[next(iter(_known))]
+    with _lock:
+        found = _known.pop(key, None) or Stretches(code, target)
+        _known[key] = found  # the latest is the last to go
+        while len(_known) > KEPT:
+            del _known[next(iter(_known))]
     return found
 
 
