@@ -83,10 +83,11 @@ def _div(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
     return _quiet(div)
 
 
-def _extreme(pick: Any, zero_rule: Any) -> Lowered:
+def _extreme(wins: Any, zero_rule: Any) -> Lowered:
     def extreme(a: Array, b: Array) -> Array:
         x, y = a.view(f32), b.view(f32)
-        result: Array = pick(x, y).view(u32)
+        # Not fmin or fmax: what they do with a signalling NaN depends on its place in the array.
+        result: Array = np.where(wins(x, y) | (y != y), a, b)
         # Zeros of both signs compare equal: the bits decide.
         ties = (x == y) & (a != b)
         if np.count_nonzero(ties):
@@ -99,12 +100,12 @@ def _extreme(pick: Any, zero_rule: Any) -> Lowered:
 
 @native("ieee_min")
 def _min(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
-    return _extreme(np.fmin, np.bitwise_or) if statics.get("format", "f32") == "f32" else None
+    return _extreme(np.less, np.bitwise_or) if statics.get("format", "f32") == "f32" else None
 
 
 @native("ieee_max")
 def _max(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
-    return _extreme(np.fmax, np.bitwise_and) if statics.get("format", "f32") == "f32" else None
+    return _extreme(np.greater, np.bitwise_and) if statics.get("format", "f32") == "f32" else None
 
 
 @native("ieee_round")

@@ -28,6 +28,18 @@ def test_equal_to_the_definition(operation, statics, count):
         np.testing.assert_array_equal(fast(*values), slow(*values))
 
 
+@pytest.mark.parametrize(("operation", "statics", "count"), CASES, ids=lambda v: str(v))
+def test_results_do_not_depend_on_the_place_in_an_array(operation, statics, count):
+    """The last numbers of an array go another way through NumPy than the ones before."""
+    fast, slow = both(operation, statics, (32,) * count)
+    grid = [g.ravel() for g in np.meshgrid(*[SPECIAL] * count)]
+    with np.errstate(all="ignore"):
+        expected = slow(*grid)
+        for k in range(len(grid[0])):
+            got = fast(*[g[k : k + 1] for g in grid])
+            assert int(got[0]) == int(expected[k]), [hex(g[k]) for g in grid]
+
+
 def test_halves_widen_exactly():
     fast, slow = both(ieee_convert, {"source": "f16", "to": "f32"}, (16,))
     every = np.arange(1 << 16, dtype=np.uint32)
