@@ -339,3 +339,24 @@ def test_a_shader_listing_becomes_a_file_again(tmp_path: Path) -> None:
     plain = json.loads(run("asm", "-m", "usse", str(text), "--json").output)
     assert [k["name"] for k in plain["kernels"]] == ["primary", "secondary"]
     assert "--format" in run("asm", str(text), "--like", str(original), "--format", "raw", code=2).stderr
+
+
+@pytest.mark.parametrize("engine", ["reference", "llvm"])
+def test_a_shader_runs_on_either_engine(tmp_path: Path, engine: str) -> None:
+    if engine == "llvm":
+        pytest.importorskip("llvmlite")
+    usse = isakit.isa("usse")
+    data = formats.write_gxp(formats.GxpFile(
+        flags=1, primary=usse.assemble("vadd.f32 pa0.xy sa0.xyzw sa0.xyzw\nvadd.f32 pa2.xy pa0.xyzw sa0.xyzw").words,
+        parameters=[formats.GxpParameter("colour", 1, 0, 2, 14, 0, 0, 1, 0)], buffer_sizes=(0, 0, 0, 0, 0, 4),
+        containers=[formats.gxp.GxpContainer(14, 0, 0, 4)],
+        varyings=formats.gxp.FragmentVaryings(output_type=0, output_components=4),
+    ))  # fmt: skip
+    file, colour = tmp_path / "a.gxp", tmp_path / "c.npy"
+    file.write_bytes(data)
+    np.save(colour, np.array([[1, 2]], np.float32))
+    args = ("run", str(file), "--arg", f"colour=in:{colour}", "--engine", engine)
+    out = json.loads(run(*args, "--json").output)
+    assert out["outputs"]["color"] == [[2, 4, 3, 6]]
+    assert "instructions: 2" in run(*args, "--stats").output
+    assert "BUDGET" in run(*args, "--max", "1", code=3).stderr
