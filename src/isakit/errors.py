@@ -5,8 +5,21 @@ Bad input, an unknown fact or a faulting program always surfaces as one of these
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+_LONGEST_NAME = 40
+
+
+def did_you_mean(name: str, words: Iterable[str]) -> tuple[str, ...]:
+    """The note to a message about an unknown name that asks for the closest of `words`; no note if none is close.
+
+    Names of more than 40 characters are not compared: that takes quadratic time.
+    """
+    import difflib  # here: only messages need it
+
+    close = difflib.get_close_matches(name, words, 3) if len(name) <= _LONGEST_NAME else []
+    return (f"did you mean {' or '.join(f'`{c}`' for c in close)}?",) if close else ()
 
 
 class IsakitError(Exception):

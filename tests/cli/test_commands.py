@@ -48,7 +48,7 @@ def test_the_overview_lists_the_commands() -> None:
     ("args", "message"),
     [
         (["disassemble"], "no command 'disassemble'"),
-        (["dsi"], "did you mean dis?"),
+        (["dsi"], "did you mean `dis`?"),
         (["dis"], "Missing argument"),
         (["asm", "-"], "--isa"),
         (["dis", "--hex", "-"], "-m ISA"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import re
 from functools import lru_cache
@@ -15,7 +14,7 @@ from isakit.asm.sections import Bank, Code, Data, Fill, Section
 from isakit.asm.source import Place, Source, Statement, stray
 from isakit.asm.statements import Parsed, StatementEncoder, Symbol
 from isakit.codec import Decoder, Miss, Stream
-from isakit.errors import AsmError
+from isakit.errors import AsmError, did_you_mean
 
 _REFERENCE = re.compile(r"#([A-Za-z_.][\w.$]*)")
 _NAME = re.compile(r"[A-Za-z_.][\w.$]*")
@@ -209,10 +208,8 @@ class _Resolver:
 
                 if self.encoder.encode(parsed, guess, at):
                     names = self.section.scope.all_names()
-                    cheap = len(name) <= 40 and len(self.source.diagnostics) * len(names) < _MOST_COMPARED
-                    close = difflib.get_close_matches(name, names, 3) if cheap else []
-                    hint = (f"did you mean {' or '.join(f'`{c}`' for c in close)}?",) if close else ()
-                    return Miss(k, f"`{name}` is not defined", hint)
+                    cheap = len(self.source.diagnostics) * len(names) < _MOST_COMPARED
+                    return Miss(k, f"`{name}` is not defined", did_you_mean(name, names) if cheap else ())
         return None
 
     def _values(self, item: Data, symbol: Symbol) -> list[int]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-
 from isakit.asm.directives import DIRECTIVES
 from isakit.asm.names import Names
 from isakit.asm.program import KernelData
 from isakit.asm.sections import Bank, Code, Data, Item, Scope, Section
 from isakit.asm.source import Place, Source, Statement, stray
 from isakit.codec import Decoder, Token, decoder
-from isakit.errors import AsmError
+from isakit.errors import AsmError, did_you_mean
 from isakit.spec import Variant
 
 
@@ -129,12 +127,7 @@ class Reader:
         directive = DIRECTIVES.get(tokens[0].text)
         if directive is None:
             name = tokens[0].text
-            close = difflib.get_close_matches(name[:40], DIRECTIVES, 3)
-            hint = (
-                f"did you mean {' or '.join(f'`{c}`' for c in close)}?"
-                if close
-                else f"there are {' '.join(DIRECTIVES)}"
-            )
+            (hint,) = did_you_mean(name, DIRECTIVES) or (f"there are {' '.join(DIRECTIVES)}",)
             self.source.error(s.place(tokens[0]), f"unknown directive `{name[:40]}`", hint)
             return
         directive.run(self, s, tokens[1:])

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from isakit.errors import AsmError, IsakitError, MachineFault
+from isakit.errors import AsmError, IsakitError, MachineFault, did_you_mean
 
 BAD_INPUT, FAULT, INTERRUPTED = 1, 3, 130
 
@@ -44,11 +44,8 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            import difflib
-
-            close = difflib.get_close_matches(args[0], COMMANDS, 1)
-            hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(COMMANDS)}"
-            raise click.UsageError(f"no command {args[0]!r}{hint}", ctx)
+            (hint,) = did_you_mean(args[0], COMMANDS) or (f"there are {', '.join(COMMANDS)}",)
+            raise click.UsageError(f"no command {args[0]!r}; {hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from isakit.cli.common import coloured, console, echo_json, isa_option, json_option
-from isakit.errors import IsakitError
+from isakit.errors import IsakitError, did_you_mean
 
 if TYPE_CHECKING:
     from isakit.spec import InstructionSet, Record
@@ -51,8 +50,7 @@ def command(isa_name: str | None, as_json: bool, name: str | None) -> None:
 
 
 def _unknown(name: str, names: list[str]) -> IsakitError:
-    close = difflib.get_close_matches(name[:40], names, 3)
-    return IsakitError(f"there is no page about {name!r}" + (f"; did you mean {' or '.join(close)}?" if close else ""))
+    return IsakitError("; ".join([f"there is no page about {name!r}", *did_you_mean(name, names)]))
 
 
 def _plain(isa: InstructionSet, r: Record) -> dict[str, Any]:

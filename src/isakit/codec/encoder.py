@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from isakit.codec.syntax import syntax_line
 from isakit.codec.tokens import Stream, Token
+from isakit.errors import did_you_mean
 from isakit.spec.fields import Bits
 from isakit.spec.isa import View
 from isakit.spec.parts import Choice, Illegal, Part, needed_words
@@ -15,8 +15,6 @@ from isakit.spec.record import Form
 
 _MOST = 8
 """Accepted alternatives that are listed in a diagnostic."""
-_LONGEST = 40
-"""Longer words are not compared with known ones: that takes quadratic time."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +154,7 @@ class Encoder:
         else:
             message = f"`{tokens[at].text}` does not fit here"
             words = [e[1:-1] for e in expected if e[0] == e[-1] == "`"]
-            notes += _did_you_mean(tokens[at].text, words)
+            notes += did_you_mean(tokens[at].text, words)
         if expected:
             notes.append(f"accepted here: {' | '.join(expected[:_MOST])}" + (" | ..." if len(expected) > _MOST else ""))
         lines = list(dict.fromkeys(syntax_line(n[2], name) for n in nearest))
@@ -172,7 +170,7 @@ class Encoder:
                 if t.text in self._lacking:
                     form = self._lacking[t.text][0]
                     return Miss(k, f"{self._where()} does not have `{t.text}`", (f"it needs {_needs(form)}",))
-                return Miss(k, f"unknown instruction `{t.text}`", tuple(_did_you_mean(t.text, self._by_name)))
+                return Miss(k, f"unknown instruction `{t.text}`", did_you_mean(t.text, self._by_name))
         return Miss(0, "no instruction name")
 
     def _where(self) -> str:
@@ -183,11 +181,6 @@ def _needs(form: Form) -> str:
     """The features a form needs, in words."""
     texts = [" or ".join(n.split("|")) for n in sorted(form.needs)]
     return ", ".join(t if t[0] != "!" else f"the absence of {t[1:]}" for t in texts)
-
-
-def _did_you_mean(text: str, words: Iterable[str]) -> list[str]:
-    close = difflib.get_close_matches(text, words, 3) if len(text) <= _LONGEST else []
-    return [f"did you mean {' or '.join(f'`{c}`' for c in close)}?"] if close else []
 
 
 def wanted(form: Form) -> list[frozenset[str]]:
