@@ -236,14 +236,14 @@ def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: 
     import numpy as np
 
     import isakit
+    from isakit.formats.gxp import ATTRIBUTE, SAMPLER, UNIFORM
     from isakit.modules import Shader
 
     if not isinstance(source, Shader):
         raise FormatError(None, 0, "only shader files can be run; give a GXP file")
     inputs = "varyings" if source.stage == "fragment" else "attributes"
-    categories = {
-        p.name: {0: "attributes", 1: "uniforms", 2: "textures"}.get(p.category, "") for p in source.parameters
-    }
+    groups = {ATTRIBUTE: "attributes", UNIFORM: "uniforms", SAMPLER: "textures"}
+    categories = {p.name: groups.get(p.category, "") for p in source.parameters}
     given: dict[str, dict[str, Any]] = {}
     for spec, name, text in specs:
         if not name:

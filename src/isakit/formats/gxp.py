@@ -15,7 +15,11 @@ from isakit.formats.image import KernelImage, ModuleImage, bytes_of, words_of
 
 MAGIC = b"GXP\0"
 FRAGMENT, DISCARD, DEPTH_REPLACE, NATIVE_COLOR = 1 << 0, 1 << 3, 1 << 4, 1 << 6
+HAS_INDEX, HAS_INSTANCE = 1 << 17, 1 << 18
 """Bits of `GxpFile.flags`."""
+
+ATTRIBUTE, UNIFORM, SAMPLER, AUXILIARY_SURFACE, UNIFORM_BUFFER = range(5)
+"""Numbers of the categories of parameters."""
 
 CATEGORIES = ("attribute", "uniform", "sampler", "auxiliary surface", "uniform buffer")
 TYPES = ("f32", "f16", "c10", "u32", "s32", "u16", "s16", "u8", "s8", "aggregate")

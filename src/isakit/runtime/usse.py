@@ -9,13 +9,24 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from isakit.errors import LaunchError
+from isakit.errors import LaunchError, NotModelled
+from isakit.formats.gxp import (
+    ATTRIBUTE,
+    DISCARD,
+    HAS_INDEX,
+    NATIVE_COLOR,
+    SAMPLER,
+    TYPES,
+    UNIFORM,
+    UNIFORM_BUFFER,
+    GxpFile,
+    GxpParameter,
+)
 from isakit.machine.usse import DEFAULT, Code, Machine, Memory, Rules, Texture, Volume
 from isakit.machine.usse.select import Engine, check_engine, runner, stretches_for
 from isakit.runtime import usse_layout as layout
 
 if TYPE_CHECKING:
-    from isakit.formats.gxp import GxpFile, GxpParameter
     from isakit.machine.usse.stretches import Stretches
     from isakit.modules import Shader
 
@@ -139,7 +150,7 @@ class _Run:
     def _uniform_buffers(self, uniforms: Mapping[str, Any], buffers: Mapping[str | int, Any]) -> dict[int, Array]:
         """Bytes of every uniform buffer by its number."""
         gxp: GxpFile = self.gxp
-        known = [p for p in gxp.parameters if p.category == layout.UNIFORM]
+        known = [p for p in gxp.parameters if p.category == UNIFORM]
         sizes: dict[int, int] = {layout.DEFAULT_BUFFER: gxp.buffer_sizes[5]}
         for p in known:
             end = p.resource_index + layout.element_words(p) * max(1, p.array_size)
@@ -150,14 +161,14 @@ class _Run:
                 key
                 if isinstance(key, int)
                 else layout.find(
-                    [p for p in gxp.parameters if p.category == layout.BUFFER], key, "uniform buffer"
+                    [p for p in gxp.parameters if p.category == UNIFORM_BUFFER], key, "uniform buffer"
                 ).resource_index
             )
             out[number] = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
         for name, value in uniforms.items():
             p = layout.find(known, name, "uniform")
             stride = layout.element_words(p)
-            words = layout.to_words(_uniform_rows(p, value), layout.TYPES[p.type])
+            words = layout.to_words(_uniform_rows(p, value), TYPES[p.type])
             target = out[p.container_index].view(np.uint32)
             for k, row in enumerate(words):
                 at = p.resource_index + k * stride
@@ -220,13 +231,13 @@ class _Run:
         """The registers of the colours there before, in the shader's output format."""
         v: Any = self.gxp.varyings
         rows = grid.rows(target, max(1, int(v.output_components)))
-        ty: str = layout.TYPES[int(v.output_type)]
+        ty: str = TYPES[int(v.output_type)]
         scale = layout.SCALES.get(ty)
         return layout.to_words(np.rint(np.clip(rows, 0, 1) * scale) if scale else rows, ty)
 
     def _attribute_inputs(self, grid: _Grid, given: Mapping[str, Any]) -> list[tuple[int, Array]]:
         gxp: GxpFile = self.gxp
-        known = [p for p in gxp.parameters if p.category == layout.ATTRIBUTE]
+        known = [p for p in gxp.parameters if p.category == ATTRIBUTE]
         out: list[tuple[int, Array]] = []
         v: Any = gxp.varyings
         for name, value in given.items():
@@ -237,8 +248,8 @@ class _Run:
             p = layout.find(known, name, "attribute")
             rows = grid.rows(value, p.component_count * max(1, p.array_size))
             raw = v is not None and v.untyped_registers >> p.resource_index & 1
-            out.append((p.resource_index, layout.to_words(rows, "u32" if raw else layout.TYPES[p.type])))
-        if v is not None and gxp.flags & layout.HAS_INDEX and "index" not in given:
+            out.append((p.resource_index, layout.to_words(rows, "u32" if raw else TYPES[p.type])))
+        if v is not None and gxp.flags & HAS_INDEX and "index" not in given:
             out.append((v.index_pa, np.arange(grid.lanes, dtype=np.uint32)[:, None]))
         return out
 
@@ -282,12 +293,10 @@ class _Run:
         return out
 
     def _fragment_results(self, m: Machine) -> dict[str, Array]:
-        from isakit.formats.gxp import DISCARD, NATIVE_COLOR
-
         gxp: GxpFile = self.gxp
         v = cast("Any", gxp.varyings)
         native = bool(gxp.flags & NATIVE_COLOR)
-        ty: str = layout.TYPES[int(v.output_type)]
+        ty: str = TYPES[int(v.output_type)]
         start = 0 if native else v.output_start
         registers = np.ascontiguousarray(m.files["o" if native else "pa"][start : start + 4].T)
         out = {"color": layout.from_words(registers, ty, max(1, v.output_components)).copy()}
@@ -322,13 +331,11 @@ def _uniform_rows(p: GxpParameter, value: Any) -> Array:
 
 def _textures(gxp: GxpFile, given: Mapping[str, Any]) -> dict[int, Texture]:
     """Textures by unit."""
-    known = [p for p in gxp.parameters if p.category == layout.SAMPLER]
+    known = [p for p in gxp.parameters if p.category == SAMPLER]
     out: dict[int, Texture] = {}
     for name, value in given.items():
         p = layout.find(known, name, "sampler")
         if p.semantic_index & 16:
-            from isakit.errors import NotModelled
-
             raise NotModelled(f"the cube map {name!r}", "cube maps are not implemented")
         if not isinstance(value, Texture):
             value = Volume(value) if np.ndim(value) == 4 else Texture(value)

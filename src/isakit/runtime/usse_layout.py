@@ -6,27 +6,19 @@ Source: [usse] 3.1 to 3.3.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isakit.errors import FormatError, LaunchError, NotModelled
-
-if TYPE_CHECKING:
-    from isakit.formats.gxp import AttributeDescriptor, GxpFile, GxpParameter
+from isakit.formats.gxp import ATTRIBUTE, SEMANTICS, TYPES, UNIFORM, AttributeDescriptor, GxpFile, GxpParameter
 
 Array = NDArray[Any]
-ATTRIBUTE, UNIFORM, SAMPLER, BUFFER = 0, 1, 2, 4
-"""Categories of parameters."""
 
 DEFAULT_BUFFER, LITERALS, DATA = 14, 16, 19
 """Containers with a meaning of their own."""
 
-HAS_INDEX, HAS_INSTANCE = 1 << 17, 1 << 18
-"""Flags of the file."""
-
-TYPES: tuple[str, ...] = ("f32", "f16", "c10", "u32", "s32", "u16", "s16", "u8", "s8", "aggregate")
 SCALES = {"u8": 255, "s8": 127, "u16": 65535, "s16": 32767}
 """What 1.0 is in the integer formats of results."""
 
@@ -220,8 +212,6 @@ def container_base(gxp: GxpFile, index: int) -> int | None:
 
 def find(parameters: list[GxpParameter], name: str, what: str) -> GxpParameter:
     """A parameter by its name, or by its semantic (`POSITION`, `TEXCOORD0`)."""
-    from isakit.formats.gxp import SEMANTICS
-
     for p in parameters:
         if p.name == name:
             return p

@@ -10,6 +10,10 @@ from isakit import usse
 from isakit.errors import FormatError, LaunchError, NotModelled
 from isakit.formats import write_gxp
 from isakit.formats.gxp import (
+    ATTRIBUTE,
+    SAMPLER,
+    UNIFORM,
+    UNIFORM_BUFFER,
     AttributeDescriptor,
     FragmentVaryings,
     GxpContainer,
@@ -21,7 +25,6 @@ from isakit.formats.gxp import (
 )
 
 F32, F16, C10, U32, S32, U16, S16, U8, S8 = range(9)
-ATTRIBUTE, UNIFORM, SAMPLER, BUFFER = 0, 1, 2, 4
 
 
 def words(text: str, program: str = "primary") -> list[int]:
@@ -147,7 +150,7 @@ def test_prefetched_texels():
 
 def test_buffers_in_memory():
     sh = fragment("ldr.32 pa0 sa0 #0x2 #0x0 x2 drc0\nwdf drc0", containers=[GxpContainer(19, 0, 0, 1)],
-                  parameters=[GxpParameter("data", BUFFER, 9, 0, 0, 0, 0, 4, 0)],
+                  parameters=[GxpParameter("data", UNIFORM_BUFFER, 9, 0, 0, 0, 0, 4, 0)],
                   uniform_buffers=[GxpUniformBuffer(0, 0, -4)])  # fmt: skip
     out = usse.run(sh, buffers={"data": np.float32([1, 2, 3, 4])})
     assert out.color[0, :2].tolist() == [3, 4]
