@@ -13,7 +13,19 @@ from dataclasses import dataclass
 from isakit.errors import FormatError
 from isakit.formats import nvinfo
 from isakit.formats.cubin_elf import R_32, STO_ENTRY, STT_FUNC, STT_OBJECT, STT_SECTION, STT_TEXTURE
-from isakit.formats.elf import EM_CUDA, SHT_NOBITS, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB
+from isakit.formats.elf import (
+    ELF_MAGIC,
+    EM_CUDA,
+    HEADERS,
+    IDENT_BYTES,
+    SECTIONS,
+    SHT_NOBITS,
+    SHT_PROGBITS,
+    SHT_REL,
+    SHT_RELA,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+)
 from isakit.formats.image import (
     VARIANT_TO_ARCH,
     ExtraSection,
@@ -71,7 +83,7 @@ def _extra(module: ModuleImage, key: str, default: int) -> int:
 
 class _Writer:
     def __init__(self, module: ModuleImage, elfclass: int) -> None:
-        self.module, self.wide = module, elfclass == 64
+        self.module, self.elfclass, self.wide = module, elfclass, elfclass == 64
         if elfclass not in (32, 64):
             raise self.error(f"there is no ELF class {elfclass}")
         self.sections = [_Section("", 0), _Section(".shstrtab", SHT_STRTAB), _Section(".strtab", SHT_STRTAB),
@@ -245,36 +257,36 @@ class _Writer:
     def assemble(self) -> bytes:
         strings, offsets = _string_table(s.name for s in self.sections)
         self.sections[1] = _Section(".shstrtab", SHT_STRTAB, strings, len(strings))
-        head, entry = (64, 64) if self.wide else (52, 40)
-        layout = "<IIQQQQIIQQ" if self.wide else "<IIIIIIIIII"
+        layout = SECTIONS[self.elfclass]
         body, table = bytearray(), bytearray()
-        start = head + entry * len(self.sections)
+        start = IDENT_BYTES + HEADERS[self.elfclass].size + layout.size * len(self.sections)
         for s in self.sections:
             if s.type not in (0, SHT_NOBITS) and 1 < s.align <= 4096:
                 body += bytes(-(start + len(body)) % s.align)
             # The first entry of the table is all zero.
             place, align = (start + len(body), s.align) if s.type else (0, 0)
             try:
-                table += struct.pack(layout, offsets[s.name], s.type, s.flags, s.address, place, s.size, s.link,
-                                     s.info, align, s.entsize)  # fmt: skip
+                table += layout.pack(offsets[s.name], s.type, s.flags, s.address, place, s.size, s.link, s.info, align,
+                                     s.entsize)  # fmt: skip
             except struct.error as e:
                 raise self.error(f"section {s.name}: {e}") from None
             body += s.data
-        return self.header(head, entry) + bytes(table) + bytes(body)
+        return self.header() + bytes(table) + bytes(body)
 
-    def header(self, head: int, entry: int) -> bytes:
+    def header(self) -> bytes:
         module = self.module
         arch = VARIANT_TO_ARCH.get(module.variant)
         if arch is None:
             raise self.error(f"an ELF cubin cannot be for variant {module.variant!r}")
         sm = int(arch.removeprefix("sm_"))
-        ident = b"\x7fELF" + bytes([2 if self.wide else 1, 1, 1])
+        ident = ELF_MAGIC + bytes([2 if self.wide else 1, 1, 1])
         ident += bytes([_extra(module, "osabi", 0x33), _extra(module, "abiversion", 2)]) + bytes(7)
         flags = _extra(module, "e_flags", sm << 16 | 0x100) & ~0xFF | sm
-        layout = "<HHIQQQIHHHHHH" if self.wide else "<HHIIIIIHHHHHH"
-        return ident + struct.pack(
-            layout, _extra(module, "e_type", 2), EM_CUDA, _extra(module, "e_version", 1), 0, 0, head, flags, head, 0, 0,
-            entry, len(self.sections), 1,
+        layout = HEADERS[self.elfclass]
+        head = IDENT_BYTES + layout.size
+        return ident + layout.pack(
+            _extra(module, "e_type", 2), EM_CUDA, _extra(module, "e_version", 1), 0, 0, head, flags, head, 0, 0,
+            SECTIONS[self.elfclass].size, len(self.sections), 1,
         )  # fmt: skip
 
 

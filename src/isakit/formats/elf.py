@@ -17,8 +17,13 @@ ELF_MAGIC = b"\x7fELF"
 EM_CUDA = 190
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOBITS, SHT_REL = 1, 2, 3, 4, 8, 9
 
-_ENTRY_BYTES = {32: 40, 64: 64}
-"""Length of a section header by class."""
+IDENT_BYTES = 16
+"""Length of e_ident, with which the header begins."""
+HEADERS = {32: struct.Struct("<HHIIIIIHHHHHH"), 64: struct.Struct("<HHIQQQIHHHHHH")}
+"""The header behind e_ident by class, from e_type to e_shstrndx."""
+SECTIONS = {32: struct.Struct("<10I"), 64: struct.Struct("<IIQQQQIIQQ")}
+"""A section header by class, from sh_name to sh_entsize."""
+
 _MAX_SECTIONS = 1 << 14
 _MAX_TABLE = 1 << 20
 _MAX_NAME = 1 << 14
@@ -103,13 +108,13 @@ class _Header:
         if len(ident) < 5 or ident[0] not in (1, 2) or ident[1] != 1:
             raise FormatError(path, start + 4, "only little-endian ELF32 and ELF64 files can be read")
         self.elfclass = 64 if ident[0] == 2 else 32
-        layout = "<HHIQQQIHHHHHH" if self.elfclass == 64 else "<HHIIIIIHHHHHH"
-        if len(data) < start + 16 + struct.calcsize(layout):
+        layout = HEADERS[self.elfclass]
+        if len(data) < start + IDENT_BYTES + layout.size:
             raise FormatError(path, len(data), "the file ends inside the ELF header")
         (
             self.type, self.machine, self.version, _, self.phoff, self.shoff, self.flags, self.ehsize, self.phentsize,
             self.phnum, self.shentsize, self.shnum, self.shstrndx,
-        ) = struct.unpack_from(layout, data, start + 16)  # fmt: skip
+        ) = layout.unpack_from(data, start + IDENT_BYTES)  # fmt: skip
         self.osabi, self.abiversion = data[start + 7], data[start + 8]
 
 
@@ -127,7 +132,7 @@ def elf_extent(data: bytes, start: int = 0, path: str | None = None) -> int:
     room = len(data) - start
     end = h.ehsize
     if h.shnum:
-        want = _ENTRY_BYTES[h.elfclass]
+        want = SECTIONS[h.elfclass].size
         if h.shnum > _MAX_SECTIONS or h.shentsize != want or h.shoff + h.shnum * want > room:
             raise FormatError(path, start, "the section headers do not fit the file")
         content = [at + size for kind, at, size in _raw_sections(data, h, start) if kind not in (0, SHT_NOBITS)]
@@ -157,9 +162,9 @@ def read_elf(data: bytes, path: str | None = None, offset: int = 0) -> ElfImage:
 
 def _raw_sections(data: bytes, header: _Header, start: int = 0) -> list[tuple[int, int, int]]:
     """(type, offset, size) of every section by its header; `elf_extent` checks that they lie inside the file."""
-    at, layout = (24, "<QQ") if header.elfclass == 64 else (16, "<II")
-    starts = (start + header.shoff + i * _ENTRY_BYTES[header.elfclass] for i in range(header.shnum))
-    return [(int.from_bytes(data[s + 4 : s + 8], "little"), *struct.unpack_from(layout, data, s + at)) for s in starts]
+    layout = SECTIONS[header.elfclass]
+    rows = (layout.unpack_from(data, start + header.shoff + i * layout.size) for i in range(header.shnum))
+    return [(kind, at, size) for _, kind, _, _, at, size, *_ in rows]
 
 
 def _check_tables(data: bytes, header: _Header) -> None:
