@@ -226,7 +226,7 @@ def _outputs(arguments: list[tuple[Any, Argument]]) -> tuple[list[dict[str, Any]
 
 
 def _vuc(source: Module | Program, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Result:
-    from isakit.runtime.vuc_cli import run_image
+    from isakit.cli.microcode import run_image
 
     with _busy("running"):
         return run_image(source, [spec for spec, _, _ in specs], max_cycles=options["limit"])

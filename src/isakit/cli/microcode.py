@@ -1,4 +1,4 @@
-"""Running a vµc program from files: what `isakit run` does for microcode.
+"""What `isakit run` does for microcode: a vµc program, its data and its results from and to files.
 
 Settings are `NAME=VALUE` texts:
 
@@ -34,20 +34,19 @@ Report = tuple[dict[str, Any], list[str]]
 _FLAGS = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false": False}
 
 
-def run_image(source: Any, settings: Sequence[str] = (), *, variant: str = "", max_cycles: int | None = None) -> Report:
+def run_image(source: Any, settings: Sequence[str] = (), *, max_cycles: int | None = None) -> Report:
     """Run a program and tell what became of it.
 
     Args:
         source: a `Program`, or a module from `isakit.load`.
         settings: see the module's table.
-        variant: `vp2`, `vp3` or `vp4`, where the source does not say.
         max_cycles: cycle limit, default 1,000,000.
 
     Returns plain data (`stats`, `state`, `findings`) and the lines to print. Raises LaunchError for a wrong setting,
     MachineFault for a faulting program, OSError for files.
     """
     given = _Settings(settings)
-    core = Core(variant or source.variant or "vp3", given.options())
+    core = Core(source.variant or "vp3", given.options())
     core.load(source, start=False)
     for path, cell in given.all("data"):
         core.write_data(_cells(path), _number(cell, "data") if cell else 0)
