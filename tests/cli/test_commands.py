@@ -15,6 +15,10 @@ from click.testing import CliRunner
 import isakit
 from isakit import formats
 from isakit.cli.app import COMMANDS, app
+from isakit.formats.cubin_elf_write import write_elf_cubin
+from isakit.formats.image import InfoRecord
+from isakit.formats.nvinfo import FORM_HALF, FORM_SIZED
+from isakit.modules import image_of
 from support.command_line import run
 from support.tesla_kernels import SAXPY
 
@@ -186,6 +190,21 @@ def test_info_tells_what_a_kernel_needs(saxpy: Path, tmp_path: Path) -> None:
     assert (kernel["name"], kernel["registers"], kernel["shared_bytes"]) == ("saxpy", 4, 0x1C)
     assert [(p["offset"], p["size"]) for p in kernel["params"]] == [(0, 4), (4, 4), (8, 4)]
     assert "saxpy" in run("info", str(cubin)).stdout
+
+
+def test_info_names_what_the_compiler_noted(tmp_path: Path) -> None:
+    image = image_of(isakit.isa("tesla", "gt200").assemble(SAXPY))
+    image.info.append(InfoRecord(FORM_SIZED, 0x70, b"\x07"))
+    image.kernels["saxpy"].info += [InfoRecord(FORM_HALF, 0x1B, b"\x10\0"), InfoRecord(FORM_SIZED, 0x0D)]
+    cubin = tmp_path / "saxpy.cubin"
+    cubin.write_bytes(write_elf_cubin(image))
+    lines = run("info", str(cubin)).stdout.splitlines()
+    assert [line for line in lines if line.startswith("attribute")] == [
+        "attribute 0x70 of the file: 07", "attribute MAXREG_COUNT of saxpy: 1000", "attribute SYNC_STACK of saxpy",
+    ]  # fmt: skip
+    (module,) = json.loads(run("info", "--json", str(cubin)).stdout)
+    assert module["attributes"] == [{"number": 0x70, "name": "0x70", "data": "07"}]
+    assert [a["name"] for a in module["kernels"][0]["attributes"]] == ["MAXREG_COUNT", "SYNC_STACK"]
 
 
 @pytest.mark.parametrize("name", ["tesla", "vuc", "usse"])

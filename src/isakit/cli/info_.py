@@ -10,6 +10,7 @@ import click
 from isakit.cli.common import console, echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
 
 if TYPE_CHECKING:
+    from isakit.formats.image import InfoRecord
     from isakit.modules import Kernel, Module
 
 
@@ -47,6 +48,7 @@ def _plain(m: Module) -> dict[str, Any]:
         "constants": {str(bank): len(image.constant_bytes(bank)) for bank in image.constants},
         "globals": [{"name": g.name, "size": g.size, "initialised": g.data is not None} for g in image.globals],
         "samplers": [{"name": s.name, "unit": s.unit} for s in image.samplers],
+        "attributes": _attributes(image.info),
     }  # fmt: skip
     if isinstance(m, Shader):
         out["stage"] = m.stage
@@ -63,7 +65,18 @@ def _kernel(k: Kernel) -> dict[str, Any]:
         ],
         "constants": {str(bank): len(k.image.constant_bytes(bank)) for bank in k.image.constants},
         "samplers": [{"name": s.name, "unit": s.unit} for s in k.image.samplers],
+        "attributes": _attributes(k.image.info),
     }  # fmt: skip
+
+
+def _attributes(records: list[InfoRecord]) -> list[dict[str, Any]]:
+    """What the compiler noted besides registers, memory, parameters and textures."""
+    from isakit.formats.nvinfo import ATTRIBUTES
+
+    return [
+        {"number": r.attribute, "name": ATTRIBUTES.get(r.attribute, f"{r.attribute:#x}"), "data": r.data.hex()}
+        for r in records
+    ]
 
 
 def _show(m: Module) -> None:
@@ -95,6 +108,10 @@ def _show(m: Module) -> None:
         for k in m.kernels.values():
             for used in (u for u in k.image.samplers if u.name == s.name):
                 out.print(f"  at unit {used.unit} in {escape(k.name)}")
+    noted = [("the file", a) for a in _attributes(m.image.info)]
+    noted += [(k.name, a) for k in m.kernels.values() for a in _attributes(k.image.info)]
+    for what, a in noted:
+        out.print(escape(f"attribute {a['name']} of {what}: {a['data']}".rstrip(": ")))
     if isinstance(m, Shader):
         out.print(f"stage: {m.stage}")
         for p in m.parameters:
