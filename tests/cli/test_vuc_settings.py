@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import isakit
 from isakit.cli.microcode import run_image
+from isakit.errors import FormatError, LaunchError
 from isakit.vuc import header_packet
 
 ADD = "ld $r1 D[0x0]\nnop\nnop\nadd $r2 $r1 0x1\nst D[0x1] $r2\nend: bra #end\nnop"
@@ -67,8 +69,45 @@ def test_memory_settings_and_stops(tmp_path: Path) -> None:
         ("option.out_of_range=no", "none of wrap, fault"),
         ("option.b6=1", "cannot be set"),
         ("host.NOTHING=1", "no host register"),
+        ("until=-1", "negative"),
+        ("data=/dev/null@-1", "negative"),
+        ("data=/dev/null@0x801", "do not fit D"),
+        ("memory=/dev/null", "give memory=FILE@ADDRESS"),
+        ("memory=/dev/null@x", "no number"),
+        ("memory=/dev/null@-1", "negative"),
+        ("save_memory=/dev/null", "give save_memory=FILE@ADDRESS:BYTES"),
+        ("save_memory=/dev/null@0", "give save_memory=FILE@ADDRESS:BYTES"),
+        ("save_memory=/dev/null@-1:5", "negative"),
+        ("save_memory=/dev/null@0:-5", "negative"),
     ],
 )
 def test_wrong_settings(setting: str, message: str) -> None:
     with pytest.raises(isakit.IsakitError, match=message):
         run_image(program(), [setting])
+
+
+def test_wrong_places_are_told_before_the_run(tmp_path: Path) -> None:
+    with pytest.raises(LaunchError):
+        run_image(program(), [f"save_data={tmp_path}/out", f"save_memory={tmp_path}/m@0"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_only_settings_with_a_place_take_one(tmp_path: Path) -> None:
+    run_image(program(), [f"save_data={tmp_path}/a@0"])
+    assert (tmp_path / "a@0").stat().st_size == 2 * 0x800
+    with pytest.raises(FileNotFoundError):
+        run_image(program(), [f"ring={tmp_path}/ring@0"])
+
+
+@pytest.mark.parametrize("values", [[1, 2, 65535], [1.0, 2.0, 65535.0], [True, False]])
+def test_cells_from_arrays(tmp_path: Path, values: list[float]) -> None:
+    np.save(tmp_path / "d.npy", values)
+    result, _ = run_image(program("end: bra #end\nnop"), [f"data={tmp_path}/d.npy@2"])
+    assert result["state"]["data"][2 : 2 + len(values)] == [int(v) for v in values]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 0.5, 1j])
+def test_cells_are_whole_numbers(tmp_path: Path, value: complex) -> None:
+    np.save(tmp_path / "d.npy", [1, value])
+    with pytest.raises(FormatError, match="whole numbers"):
+        run_image(program(), [f"data={tmp_path}/d.npy"])

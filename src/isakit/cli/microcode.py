@@ -23,7 +23,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from isakit.errors import LaunchError
+import numpy as np
+
+from isakit.errors import FormatError, LaunchError
 from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.watch import Cycle
 from isakit.runtime.npy import load_array
@@ -43,15 +45,16 @@ def run_image(source: Any, settings: Sequence[str] = (), *, max_cycles: int | No
         max_cycles: cycle limit, default 1,000,000.
 
     Returns plain data (`stats`, `state`, `findings`) and the lines to print. Raises LaunchError for a wrong setting,
-    MachineFault for a faulting program, OSError for files.
+    FormatError for a file of another content, MachineFault for a faulting program, OSError for files.
     """
     given = _Settings(settings)
+    _extents(given)  # what is wrong with them is said before the run
     core = Core(source.variant or "vp3", given.options())
     core.load(source, start=False)
-    for path, cell in given.all("data"):
-        core.write_data(_cells(path), _number(cell, "data") if cell else 0)
-    for path, address in given.all("memory"):
-        core.memory.write(_number(address, "memory"), path.read_bytes())
+    for path, cell in given.placed("data"):
+        core.write_data(_cells(path), _place(cell, "data") if cell else 0)
+    for path, address in given.placed("memory"):
+        core.memory.write(_place(address, "memory", "FILE@ADDRESS"), path.read_bytes())
     for name, value in given.prefixed("host."):
         core.host[name] = _number(value, f"host.{name}")
     texts: list[str] = []
@@ -69,12 +72,12 @@ def run_image(source: Any, settings: Sequence[str] = (), *, max_cycles: int | No
 
         core.on_cycle = keep
     core.start()
-    for path, _ in given.all("ring"):
-        core.feed(_words(path))
+    for path in given.all("ring"):
+        core.feed(_words(Path(path)))
     until = given.one("until")
     try:
         stop = core.run(
-            max_cycles or DEFAULT_CYCLES, until=_number(until, "until") if until else None, stop_spinning=True
+            max_cycles or DEFAULT_CYCLES, until=_place(until, "until") if until else None, stop_spinning=True
         )
     finally:
         where = given.one("trace")
@@ -104,19 +107,32 @@ def _summary(core: Core, reason: str, cycles: int) -> list[str]:
 
 
 def _save(core: Core, given: _Settings) -> None:
-    for path, _ in given.all("save_data"):
-        path.write_bytes(core.read_data())
-    for path, _ in given.all("save_state"):
-        path.write_text(core.to_json(), encoding="utf-8")
-    for path, extent in given.all("save_memory"):
+    for path in given.all("save_data"):
+        Path(path).write_bytes(core.read_data())
+    for path in given.all("save_state"):
+        Path(path).write_text(core.to_json(), encoding="utf-8")
+    for path, address, count in _extents(given):
+        path.write_bytes(core.memory.read(address, count))
+
+
+def _extents(given: _Settings) -> list[tuple[Path, int, int]]:
+    """What to keep of host memory: file, address and number of bytes."""
+    form = "FILE@ADDRESS:BYTES"
+    out: list[tuple[Path, int, int]] = []
+    for path, extent in given.placed("save_memory"):
         address, _, count = extent.partition(":")
-        path.write_bytes(core.memory.read(_number(address, "save_memory"), _number(count, "save_memory")))
+        out.append((path, _place(address, "save_memory", form), _place(count, "save_memory", form)))
+    return out
 
 
-def _cells(path: Path) -> Any:
-    if path.suffix == ".npy":
-        return [int(v) for v in load_array(path).ravel()]
-    return path.read_bytes()
+def _cells(path: Path) -> bytes | list[int]:
+    if path.suffix != ".npy":
+        return path.read_bytes()
+    values = load_array(path).ravel()
+    kind = values.dtype.kind
+    if kind == "c" or (kind == "f" and not np.all(np.isfinite(values) & (values == np.trunc(values)))):
+        raise FormatError(str(path), 0, "cells of D[] are whole numbers")
+    return [int(v) for v in values]
 
 
 def _words(path: Path) -> list[int]:
@@ -131,6 +147,16 @@ def _number(text: str, name: str) -> int:
         return int(text, 0)
     except ValueError:
         raise LaunchError(f"{name}: {text!r} is no number") from None
+
+
+def _place(text: str, name: str, form: str = "") -> int:
+    """An address or a size; `form` is how the setting is to be written, where it cannot go without."""
+    if form and not text:
+        raise LaunchError(f"{name}: give {name}={form}")
+    number = _number(text, name)
+    if number < 0:
+        raise LaunchError(f"{name}: {text} is negative")
+    return number
 
 
 def _flag(text: str, name: str) -> bool:
@@ -155,18 +181,18 @@ class _Settings:
                 raise LaunchError(f"{text!r}: microcode takes settings NAME=VALUE with the names {names}")
             self.pairs.append((name, value))
 
-    def all(self, name: str) -> list[tuple[Path, str]]:
+    def all(self, name: str) -> list[str]:
+        """The values of a name."""
+        return [value for n, value in self.pairs if n == name]
+
+    def placed(self, name: str) -> list[tuple[Path, str]]:
         """Files of a name, each with what stands behind `@`."""
-        out: list[tuple[Path, str]] = []
-        for n, value in self.pairs:
-            if n == name:
-                path, _, place = value.rpartition("@") if "@" in value else (value, "", "")
-                out.append((Path(path), place))
-        return out
+        parts = (value.rpartition("@") if "@" in value else (value, "", "") for value in self.all(name))
+        return [(Path(path), place) for path, _, place in parts]
 
     def one(self, name: str) -> str:
         """The last value of a name, or an empty text."""
-        return next((v for n, v in reversed(self.pairs) if n == name), "")
+        return (self.all(name) or [""])[-1]
 
     def prefixed(self, prefix: str) -> list[tuple[str, str]]:
         """Settings whose name starts with a prefix, without it."""

@@ -69,7 +69,8 @@ class Core(Machine):
 
         `program` is a `Program`, a sequence of instruction words, assembly text, or a module from `isakit.load`, whose
         data part goes to D[0]. `address` (in instructions) is added to a program's own.
-        Raises LaunchError for a program of another variant that does not fit this one.
+        Raises LaunchError for a program of another variant that does not fit this one, and for words or places outside
+        of code memory.
         """
         if isinstance(program, str):
             program = assemble(program, decoder_of(self.variant))
@@ -93,7 +94,7 @@ class Core(Machine):
         for w in words:
             if not 0 <= w < limit:
                 raise LaunchError(f"word {w:#x} does not fit the {limit.bit_length() - 1} bits of {self.variant}")
-        if address + len(words) > len(self.code):
+        if address < 0 or address + len(words) > len(self.code):
             raise LaunchError(f"{len(words)} instructions from {address:#x} on do not fit code memory of 0x800")
         self.load_words(words, address)
         if start:

@@ -66,6 +66,8 @@ def test_loading_errors() -> None:
         core.load([1 << 30])
     with pytest.raises(LaunchError, match="0x800"):
         core.load([0x14000043] * 0x801)
+    with pytest.raises(LaunchError, match="from -0x1 on"):
+        core.load([0x14000043], address=-1)
     with pytest.raises(LaunchError, match="vuc"):
         core.load(isakit.isa("tesla").assemble("nop"))
     with pytest.raises(LaunchError, match="D"):
