@@ -111,3 +111,10 @@ def test_cells_are_whole_numbers(tmp_path: Path, value: complex) -> None:
     np.save(tmp_path / "d.npy", [1, value])
     with pytest.raises(FormatError, match="whole numbers"):
         run_image(program(), [f"data={tmp_path}/d.npy"])
+
+
+@pytest.mark.parametrize(("setting", "found"), [(["lint=yes"], True), (["lint=no"], False), ([], False)])
+def test_the_linter_speaks_when_asked(setting: list[str], found: bool) -> None:
+    result, texts = run_image(program("ld $r1 D[0x0]\nadd $r2 $r1 0x1\nend: bra #end\nnop"), setting)
+    assert bool(result["findings"]) == found
+    assert (texts[0] in result["findings"]) == found
