@@ -59,6 +59,8 @@ def test_the_overview_lists_the_commands() -> None:
         (["dis", "--address", "x", "-m", "tesla", "-"], "--address"),
         (["run", "-", "--grid", "0"], "--grid"),
         (["run", "-", "--block", "1,2,3,4"], "--block"),
+        (["info", "-V", "gt200", "-"], "-V gt200 needs -m ISA"),
+        (["run", "-V", "gt200", "-"], "-V gt200 needs -m ISA"),
     ],
 )
 def test_wrong_usage_is_code_2_with_one_clear_line_first(args: list[str], message: str) -> None:

@@ -38,8 +38,13 @@ def json_option(function: F) -> F:
 
 
 def named_code(isa_name: str | None, variant: str | None) -> dict[str, str]:
-    """What -m and -V say about code in files that do not say it, as `formats.load_images` takes it."""
+    """What -m and -V say about code in files that do not say it, as `formats.load_images` takes it.
+
+    Raises click.UsageError for a variant of no instruction set.
+    """
     if isa_name is None:
+        if variant is not None:
+            raise click.UsageError(f"-V {variant} needs -m ISA, the instruction set it is a variant of")
         return {}
     chosen = isa(isa_name, variant)
     return {"isa": chosen.name, "variant": chosen.variant}

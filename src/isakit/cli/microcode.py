@@ -36,20 +36,27 @@ Report = tuple[dict[str, Any], list[str]]
 _FLAGS = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false": False}
 
 
-def run_image(source: Any, settings: Sequence[str] = (), *, max_cycles: int | None = None) -> Report:
+def run_image(
+    source: Any,
+    settings: Sequence[str] = (),
+    *,
+    max_cycles: int | None = None,
+    engine: Literal["auto", "reference", "llvm"] = "auto",
+) -> Report:
     """Run a program and tell what became of it.
 
     Args:
         source: a `Program`, or a module from `isakit.load`.
         settings: see the module's table.
         max_cycles: cycle limit, default 1,000,000.
+        engine: as `isakit.vuc.Core` takes it.
 
     Returns plain data (`stats`, `state`, `findings`) and the lines to print. Raises LaunchError for a wrong setting,
     FormatError for a file of another content, MachineFault for a faulting program, OSError for files.
     """
     given = _Settings(settings)
     _extents(given)  # what is wrong with them is said before the run
-    core = Core(source.variant or "vp3", given.options())
+    core = Core(source.variant or "vp3", given.options(), engine=engine)
     core.load(source, start=False)
     for path, cell in given.placed("data"):
         core.write_data(_cells(path), _place(cell, "data") if cell else 0)

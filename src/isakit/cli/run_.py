@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from isakit.cli.arguments import FORMS, Argument, parse, plain
 from isakit.cli.common import echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.modules import Module
 
+_FOR_KERNELS = ("kernel", "grid", "block", "chip", "tier", "threads", "textures", "registers", "shared", "local")
 _SOURCE = re.compile(rb"^[ \t]*\.(kernel|isa|program|regs|param)\b", re.MULTILINE)
 
 
@@ -77,6 +79,8 @@ def command(file: str, isa_name: str | None, variant: str | None, as_json: bool,
     source = _load(read_bytes(file), shown(file), isa_name, variant, options["chip"])
     arguments = [(spec, *_split(spec)) for spec in options["specs"]]
     run = {"tesla": _tesla, "vuc": _vuc, "usse": _usse}[source.isa or "tesla"]
+    if run is not _tesla:
+        _refuse_kernel_options("microcode" if run is _vuc else "a shader")
     try:
         result, texts = run(source, arguments, options)
     except MachineFault as e:
@@ -91,6 +95,15 @@ def command(file: str, isa_name: str | None, variant: str | None, as_json: bool,
     if options["stats"]:
         for name, value in result["stats"].items():
             click.echo(f"{name}: {value}")
+
+
+def _refuse_kernel_options(what: str) -> None:
+    """Raise click.UsageError where an option was given that only kernels have."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = option.name or ""
+        if name in _FOR_KERNELS and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"{what} takes no {option.opts[0]}; that is for Tesla kernels", context)
 
 
 def _split(spec: str) -> tuple[str, str]:
@@ -229,7 +242,7 @@ def _vuc(source: Module | Program, specs: list[tuple[str, str, str]], options: d
     from isakit.cli.microcode import run_image
 
     with _busy("running"):
-        return run_image(source, [spec for spec, _, _ in specs], max_cycles=options["limit"])
+        return run_image(source, [spec for spec, _, _ in specs], max_cycles=options["limit"], engine=options["engine"])
 
 
 def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Result:

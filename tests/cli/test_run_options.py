@@ -1,0 +1,56 @@
+"""Which options of `isakit run` go with which instruction set."""
+
+from __future__ import annotations
+
+import json
+from unittest.mock import patch
+
+import pytest
+
+import isakit
+from isakit.formats.gxp import FragmentVaryings, GxpFile
+from isakit.formats.gxp_write import write_gxp
+from isakit.vuc import Core
+from support.command_line import run
+
+SHADER = write_gxp(
+    GxpFile(
+        flags=1,
+        primary=isakit.isa("usse").assemble("or.u32 pa0 pa0 #0x0", "primary").words,
+        varyings=FragmentVaryings(output_components=1),
+    )
+)
+SPIN = isakit.isa("vuc", "vp3").assemble("mov $r1 0x7\nend: bra end\nnop").to_bytes()
+MICROCODE = ("-m", "vuc", "-V", "vp3")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--kernel", "k"), ("--grid", "1"), ("--block", "32"), ("--chip", "g80"), ("--tier", "jit"), ("--threads", "1"),
+        ("--texture", "0=t.npy"), ("--registers", "4"), ("--shared", "16"), ("--local", "16"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("isa", "stdin", "what"), [(MICROCODE, SPIN, "microcode"), ((), SHADER, "a shader")], ids=["vuc", "usse"]
+)
+def test_options_of_kernels_are_refused_elsewhere(
+    option: tuple[str, str], isa: tuple[str, ...], stdin: bytes, what: str
+) -> None:
+    stderr = run("run", *isa, *option, "-", stdin=stdin, code=2).stderr
+    assert stderr.startswith(f"error: {what} takes no {option[0]};")
+
+
+def test_a_shader_runs() -> None:
+    result = json.loads(run("run", "-", "--json", stdin=SHADER).stdout)
+    assert list(result["outputs"]) == ["color"]
+
+
+@pytest.mark.parametrize("engine", ["auto", "reference", "llvm"])
+def test_microcode_runs_on_the_engine_asked_for(engine: str) -> None:
+    if engine == "llvm":
+        pytest.importorskip("llvmlite")
+    with patch("isakit.cli.microcode.Core", wraps=Core) as made:
+        result = json.loads(run("run", *MICROCODE, "--engine", engine, "-", "--json", stdin=SPIN).stdout)
+    assert made.call_args.kwargs == {"engine": engine}
+    assert result["state"]["r"][1] == 7
