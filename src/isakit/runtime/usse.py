@@ -164,12 +164,17 @@ class _Run:
                     [p for p in gxp.parameters if p.category == UNIFORM_BUFFER], key, "uniform buffer"
                 ).resource_index
             )
-            out[number] = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+            content = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+            if len(content) % 4:
+                raise LaunchError(f"buffer {key!r}: {len(content)} bytes are not whole 32-bit words")
+            out[number] = content
         for name, value in uniforms.items():
             p = layout.find(known, name, "uniform")
             stride = layout.element_words(p)
-            words = layout.to_words(_uniform_rows(p, value), TYPES[p.type])
+            words = layout.to_words(_uniform_rows(p, value), TYPES[p.type])[:, :stride]
             target = out[p.container_index].view(np.uint32)
+            if p.resource_index + stride * (len(words) - 1) + words.shape[1] > len(target):
+                raise LaunchError(f"uniform {name!r} ends behind the {len(target)} words of the buffer it lies in")
             for k, row in enumerate(words):
                 at = p.resource_index + k * stride
                 target[at : at + len(row)] = row

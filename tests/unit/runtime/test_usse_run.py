@@ -156,6 +156,23 @@ def test_buffers_in_memory():
     assert out.color[0, :2].tolist() == [3, 4]
 
 
+def test_buffers_too_short_for_their_uniforms():
+    sh = fragment("or.u32 pa0 sa0 #0x0", parameters=[uniform("u", F32, 1, 2, container=3)],
+                  containers=[GxpContainer(3, 0, 0, 4)])  # fmt: skip
+    with pytest.raises(LaunchError, match="'u' ends behind the 2 words"):
+        usse.run(sh, buffers={3: np.float32([1, 2])}, uniforms={"u": 1})
+    with pytest.raises(LaunchError, match="6 bytes"):
+        usse.run(sh, buffers={3: np.float16([1, 2, 3])})
+
+
+def test_short_c10_uniforms_take_one_register():
+    sh = fragment("or.u32 pa0 sa0 #0x0", parameters=[uniform("u", C10, 2, 0)],
+                  containers=[GxpContainer(14, 0, 0, 1)], buffer_sizes=(0, 0, 0, 0, 0, 1),
+                  varyings=FragmentVaryings(output_type=U32, output_components=1))  # fmt: skip
+    out = usse.run(sh, uniforms={"u": [1, 2]}, count=1)
+    assert out.color.tolist() == [[255 | 510 << 10]]
+
+
 def test_discard_and_depth():
     sh = fragment("vtst.sub.f32 ge p1.x pa0 c12.xxxx\nkill !p1\ndepthf pa0 #0x0 #0x0", flags=1 | 8 | 16,
                   varyings=FragmentVaryings(output_type=F32, output_components=2, inputs=(texcoord(2),)))  # fmt: skip
