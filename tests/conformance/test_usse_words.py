@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,26 @@ def picked(swizzle: str, channels: list[int]) -> str:
     return "".join(swizzle[min(k, len(swizzle) - 1)] for k in channels)
 
 
+def difference(ours: list[str], theirs: str, same_swizzle: Callable[[str, str, list[int]], bool]) -> str | None:
+    """What is different in the operands of one operation; `same_swizzle` also takes the channels that are written."""
+    a, b = our_operands(ours), their_operands(theirs)
+    if len(a) != len(b):
+        return f"operand count {a} {b}"
+    channels = ["xyzw".index(c) for c in a[0][3] if c in "xyzw"] or [0]
+    for k, (x, y) in enumerate(zip(a, b, strict=True)):
+        if not same_register(x[0], y[0]):
+            return f"register {x} {y}"
+        if k and (x[1], x[2]) != (y[1], y[2]):
+            return f"modifiers {x} {y}"
+        if not x[3] or not y[3]:
+            continue
+        if k == 0 and x[3] != y[3]:
+            return f"mask {x} {y}"
+        if k and not same_swizzle(x[3], y[3], channels):
+            return f"swizzle {x} {y} {channels}"
+    return None
+
+
 FAMILIES = {"vmad2", "vector", "derivative", "vmad", "vdp", "vcomp", "vmov", "vmovc", "bitwise", "bitwise_inferred"}
 MNEMONICS = re.compile(r"^(vmad|vdp)[34]\.")
 
@@ -158,28 +179,14 @@ def agreement(word: int, program: str, text: str) -> str | None:
         return f"operation {operation} {name}"
     flags = {"skipinv", "nosched", "sync", "end", "rpt_internal", "rpt_both", "rpt_slmsi", "repeat", "inv"}
     ours = [t for t in ours if t not in flags and not re.match(r"^(\d+|rol\d+|plane\d)$", t)]
-    a, b = our_operands(ours), their_operands(" ".join(theirs))
-    if len(a) != len(b):
-        return f"operand count {a} {b}"
-    channels = ["xyzw".index(c) for c in a[0][3] if c in "xyzw"] or [0]
-    for k, (x, y) in enumerate(zip(a, b, strict=True)):
-        if not same_register(x[0], y[0]):
-            return f"register {x} {y}"
-        if k and (x[1], x[2]) != (y[1], y[2]):
-            return f"modifiers {x} {y}"
-        if not x[3] or not y[3]:
-            continue
-        if k == 0:
-            if x[3] != y[3]:
-                return f"mask {x} {y}"
-            continue
+
+    def same_swizzle(x: str, y: str, channels: list[int]) -> bool:
         dot = name in ("VDP", "VF16DP")
-        mine_ = x[3] if dot else picked(x[3], channels if len(x[3]) > 1 else [0] * len(channels))
-        if dot and len(y[3]) > len(mine_):
-            y = (*y[:3], y[3][: len(mine_)])
-        if mine_ != y[3] and not (len(set(mine_)) == 1 and mine_[: len(y[3])] == y[3]):
-            return f"swizzle {x} {y} {channels}"
-    return None
+        x = x if dot else picked(x, channels if len(x) > 1 else [0] * len(channels))
+        y = y[: len(x)] if dot else y
+        return x == y or (len(set(x)) == 1 and x[: len(y)] == y)
+
+    return difference(ours, " ".join(theirs), same_swizzle)
 
 
 def test_operation_and_operands_agree(rows):
@@ -200,26 +207,14 @@ def test_operation_and_operands_agree(rows):
 # --- dual issue, packs and tests -------------------------------------------------------------------------------------
 def compared(ours: list[str], theirs: str, scalar: bool = False, dot: bool = False) -> str | None:
     """Operands of one operation, both as texts."""
-    a, b = our_operands(ours), their_operands(theirs)
-    if len(a) != len(b):
-        return f"operand count {a} {b}"
-    channels = ["xyzw".index(c) for c in a[0][3] if c in "xyzw"] or [0]
-    for k, (x, y) in enumerate(zip(a, b, strict=True)):
-        if not same_register(x[0], y[0]):
-            return f"register {x} {y}"
-        if k and (x[1], x[2]) != (y[1], y[2]):
-            return f"modifiers {x} {y}"
-        if k == 0:
-            if x[3] and y[3] and x[3] != y[3]:
-                return f"mask {x} {y}"
-        elif x[3] and y[3]:
-            # Channel w of a swizzle with three letters reads x, as the other decoder has it.
-            full = x[3] if len(x[3]) != 3 or dot else x[3] + "x"
-            mine = full if dot else picked(full, [0] if scalar else channels)
-            theirs_ = y[3]
-            if mine[: len(theirs_)] != theirs_[: len(mine)]:
-                return f"swizzle {x} {y}"
-    return None
+
+    def same_swizzle(x: str, y: str, channels: list[int]) -> bool:
+        # Channel w of a swizzle with three letters reads x, as the other decoder has it.
+        full = x if len(x) != 3 or dot else x + "x"
+        mine = full if dot else picked(full, [0] if scalar else channels)
+        return mine[: len(y)] == y[: len(mine)]
+
+    return difference(ours, theirs, same_swizzle)
 
 
 def test_dual_issue_agrees(rows):

@@ -141,55 +141,19 @@ def explain(i: Instruction) -> Explanation:
     for row in rows:
         covered |= row.mask
     selectors = form.claimed(i.word) & ~covered
-    if selectors:
-        rows.append(
-            ExplainRow(
-                bit_names(selectors, unit_bits),
-                "selectors",
-                _gather(i.word, selectors),
-                "choose the kinds of the operands",
-                reference,
-                selectors,
-            )
-        )
-        covered |= selectors
     every = (1 << unit_bits * i.units) - 1
+    covered |= selectors
     ignored = form.ignored & every & ~covered
-    if ignored:
-        rows.append(
-            ExplainRow(
-                bit_names(ignored, unit_bits),
-                "ignored",
-                _gather(i.word, ignored),
-                "known to have no effect",
-                reference,
-                ignored,
-            )
-        )
     rest = every & ~covered & ~ignored
     odd = (i.word ^ form.base) & rest
-    if rest & ~odd:
-        rows.append(
-            ExplainRow(
-                bit_names(rest & ~odd, unit_bits),
-                "unused",
-                _gather(i.word, rest & ~odd),
-                "no field, as the assembler writes it",
-                reference,
-                rest & ~odd,
-            )
-        )
-    if odd:
-        rows.append(
-            ExplainRow(
-                bit_names(odd, unit_bits),
-                "unknown",
-                _gather(i.word, odd),
-                "nobody knows what these bits do",
-                reference,
-                odd,
-            )
-        )
+    for mask, name, meaning in (
+        (selectors, "selectors", "choose the kinds of the operands"),
+        (ignored, "ignored", "known to have no effect"),
+        (rest & ~odd, "unused", "no field, as the assembler writes it"),
+        (odd, "unknown", "nobody knows what these bits do"),
+    ):
+        if mask:
+            rows.append(ExplainRow(bit_names(mask, unit_bits), name, _gather(i.word, mask), meaning, reference, mask))
     rows.sort(key=lambda r: r.mask & -r.mask)
     return Explanation(
         i.text,

@@ -73,6 +73,13 @@ def saturated(result: Value, rule: int, *inputs: Value) -> Value:
     return select(machine("mp_flag", 1, name="sat_nan"), special, plain)
 
 
+def _finish(result: Value, dst: Any, cdst: Any) -> None:
+    """Write a result and, where there is a condition register to set, its flags."""
+    dst.write(result)
+    if cdst:
+        cdst.write(f32.f32_flags(result))
+
+
 def winning_zeros(a: Value, b: Value) -> tuple[Value, Value]:
     """The factors of a product under the MUL_ZERO_WINS flag: where one is zero, both become +0."""
     wins = machine("mp_flag", 1, name="mul_zero_wins") & (is_flushed_zero(a, F32) | is_flushed_zero(b, F32))
@@ -128,9 +135,7 @@ def add_f32(sat, dst, neg1, src1, neg2, src2, rule, rounding="rn", cdst=None):
     result = f32.f32_add(a, b, rounding=rounding)
     if sat:
         result = saturated(result, rule, a, b)
-    dst.write(result)
-    if cdst:
-        cdst.write(f32.f32_flags(result))
+    _finish(result, dst, cdst)
 
 
 def _mul_forms() -> list[Any]:
@@ -166,9 +171,7 @@ def mul_f32(sat, dst, neg1, src1, neg2, src2, rule, rounding="rn", cdst=None):
     result = f32.f32_mul(*winning_zeros(a, b), rounding=rounding)
     if sat:
         result = saturated(result, rule, a, b)
-    dst.write(result)
-    if cdst:
-        cdst.write(f32.f32_flags(result))
+    _finish(result, dst, cdst)
 
 
 def _mad_forms() -> list[Any]:
@@ -204,9 +207,7 @@ def mad_f32(sat, dst, neg1, src1, src2, neg2, src3, rule, cdst=None):
     result = f32.f32_mad(*winning_zeros(a, b), c)
     if sat:
         result = saturated(result, rule, a, b, c)
-    dst.write(result)
-    if cdst:
-        cdst.write(f32.f32_flags(result))
+    _finish(result, dst, cdst)
 
 
 # --- comparison and selection -----------------------------------------------------------------------------------------
@@ -273,9 +274,7 @@ def min_max_f32(minimum, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
     """
     a, b = modified(src1, neg1, abs1), modified(src2, neg2, abs2)
     result = f32.f32_min(a, b) if minimum else f32.f32_max(a, b)
-    dst.write(result)
-    if cdst:
-        cdst.write(f32.f32_flags(result))
+    _finish(result, dst, cdst)
 
 
 @tesla.insn(
@@ -363,9 +362,7 @@ def quadop(op0, op1, op2, op3, dst, lane, src1, src2, fragment, cdst=None):
         op = select(position.bit(1), select(position.bit(0), op3, op2), select(position.bit(0), op1, op0))
         total = f32.f32_add(select(op == _SUBR, negated(x), x), select(op == _SUB, negated(s), s))
         result = select(op == _MOV2, f32.f32_mov2(s), total)
-    dst.write(result)
-    if cdst:
-        cdst.write(f32.f32_flags(result))
+    _finish(result, dst, cdst)
 
 
 __all__ = ["ABS1", "NEG1", "SAT_NAN_RULE", "UniformEnum", "modified", "saturated"]

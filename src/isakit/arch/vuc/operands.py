@@ -167,6 +167,13 @@ class General(Spelled):
         return [R_NAMES[self.field.get(word)]]
 
 
+def _register_or_immediate(word: int, immediate: Field) -> list[Row]:
+    """The rows of a source that is a register, or the immediate of that field where IMMF is set."""
+    if not IMMF.get(word):
+        return [Row(IMMF, 0, "a register"), Row(SRC2, SRC2.get(word), R_NAMES[SRC2.get(word)])]
+    return [Row(IMMF, 1, "an immediate"), Row(immediate, immediate.get(word), f"{immediate.get(word):#x}")]
+
+
 @dataclass(frozen=True)
 class Source2(Spelled):
     """$rN or a zero-extended immediate: 6 bits, or 4 where EXT belongs to a special register.
@@ -230,10 +237,7 @@ class Source2(Spelled):
         return b.param(IMM6 if self.wide(word) else SRC2).zext(16)
 
     def rows(self, word: int) -> list[Row]:
-        if not IMMF.get(word):
-            return [Row(IMMF, 0, "a register"), Row(SRC2, SRC2.get(word), R_NAMES[SRC2.get(word)])]
-        f = IMM6 if self.wide(word) else SRC2
-        return [Row(IMMF, 1, "an immediate"), Row(f, f.get(word), f"{f.get(word):#x}")]
+        return _register_or_immediate(word, IMM6 if self.wide(word) else SRC2)
 
     def accepts(self) -> str:
         return "$r0 .. $r15 | an immediate 0x0 .. 0x3f (0x0 .. 0xf beside a special register)"
@@ -289,10 +293,7 @@ class LongSource(Part):
         return b.param(self._field(word)).zext(16) if IMMF.get(word) else GeneralRegister(b.param(SRC2))
 
     def rows(self, word: int) -> list[Row]:
-        if not IMMF.get(word):
-            return [Row(IMMF, 0, "a register"), Row(SRC2, SRC2.get(word), R_NAMES[SRC2.get(word)])]
-        f = self._field(word)
-        return [Row(IMMF, 1, "an immediate"), Row(f, f.get(word), f"{f.get(word):#x}")]
+        return _register_or_immediate(word, self._field(word))
 
     def accepts(self) -> str:
         return "$r0 .. $r15 | an immediate 0x0 .. 0x3fff (0x0 .. 0xfff into a special register)"
