@@ -70,7 +70,6 @@ OPERATIONS = {
     "VRCP": "vrcp", "VRSQ": "vrsq", "VLOG": "vlog", "VEXP": "vexp", "AND": "and.u32", "OR": "or.u32", "XOR": "xor.u32",
     "SHL": "shl.u32", "SHR": "shr.u32", "ASR": "asr.u32", "ROL": "rol.u32",
 }  # fmt: skip
-CONSTANTS = "012h"
 REGISTER = re.compile(r"^(?P<neg>-?)(?P<abs>abs\()?(?P<neg2>-?)(?P<reg>[a-z]+\d+|[a-z]+\[.*?\]|\d+|0x[0-9A-Fa-f]+)\)?"
                       r"(?:\.(?P<chan>[-xyzw0-9hH]+))?$")  # fmt: skip
 

@@ -229,9 +229,9 @@ def test_odd_signs_behind_names_are_diagnosed(text: str) -> None:
     assert e.value.diagnostics[0].line == 1
 
 
-@pytest.mark.parametrize("value", [b"\xff" * 3, b"", "nonsense" * 1000, [1 << 70], [-1], object(), None])
+@pytest.mark.parametrize("value", ["nonsense" * 1000, [1 << 70], [-1], object(), None])
 def test_wrong_kinds_of_arguments_are_refused(value: Any) -> None:
-    with contextlib.suppress(IsakitError, TypeError):
+    with pytest.raises((IsakitError, TypeError)):
         isakit.isa("tesla").disassemble(value)
 
 

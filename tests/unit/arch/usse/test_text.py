@@ -75,4 +75,3 @@ def test_records_say_how_certain_they_are():
     for r in records.values():
         assert r.doc
         assert r.ref.place
-        assert r.status == "known" or r.notes or r.doc

@@ -7,8 +7,6 @@ import pytest
 from isakit.errors import MachineFault
 from isakit.vuc import Core, Hazard, Options
 
-START = 0x1111
-
 
 def run(text: str, variant: str = "vp4", cycles: int = 200, options: Options | None = None, **data: int) -> Core:
     core = Core(variant, options)
