@@ -10,31 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isakit.machine.tesla.native.select import executor
 from isakit.runtime import Device
 from support import tesla_vectors as vectors
+from support.compiled import WAYS, compiled_device
 
 programs = importlib.import_module("conformance.test_tesla_programs")
 mesa = importlib.import_module("conformance.test_tesla_mesa_compute")
-WAYS = {
-    "interp": {"tier": "interp"},
-    "jit": {"tier": "jit"},
-    "portable-interp": {"tier": "interp", "portable": True},
-    "portable-jit": {"tier": "jit", "portable": True},
-}
 
 
 @pytest.fixture(params=list(WAYS))
 def way(request: pytest.FixtureRequest) -> dict[str, Any]:
     """A tier on a kind of host."""
     return WAYS[request.param]
-
-
-def compiled_device(way: dict[str, Any], *args: Any, **options: Any) -> Device:
-    """A device on the compiled engine, whatever engine the caller asks for."""
-    device = Device(*args, **{**options, "engine": "reference"})
-    device.engine, device._execute = executor("llvm", threads=1, **way)  # type: ignore[reportPrivateUsage]
-    return device
 
 
 @pytest.mark.parametrize("name", programs.PROGRAMS)

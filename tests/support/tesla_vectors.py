@@ -251,11 +251,17 @@ _INDEX = """
 """
 
 
-def function_of_one_input(chip: str, words: tuple[int, ...], first: int, count: int) -> Array:
-    """$r7 after the instruction for $r4 = first .. first + count - 1, as uint32."""
-    code = [*words_of(_INDEX), *words, *words_of("st b32 g14[$r1] $r7"), 0xF0000001, 0xE0000001]
-    kernel = isakit.Device(chip).load(code, registers=16, params=["u32", "ptr"])["main"]
-    block = min(count, 512)
-    out = np.zeros(count, np.uint32)
-    kernel[count // block, block](np.uint32(first), out)
-    return out
+class OneInput:
+    """A function of one input: $r7 after the instruction, for consecutive values of $r4."""
+
+    def __init__(self, device: Any, words: tuple[int, ...], count: int) -> None:
+        code = [*words_of(_INDEX), *words, *words_of("st b32 g14[$r1] $r7"), 0xF0000001, 0xE0000001]
+        self.device, self.count = device, count
+        self.kernel = device.load(code, registers=16, params=["u32", "ptr"])["main"]
+        self.results = device.alloc(4 * count)
+
+    def __call__(self, first: int) -> Array:
+        """The results for first .. first + count - 1, as uint32."""
+        block = min(self.count, 512)
+        self.kernel[self.count // block, block](np.uint32(first), self.results)
+        return self.device.read(self.results, np.uint32, self.count)

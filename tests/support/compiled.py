@@ -1,0 +1,23 @@
+"""Devices on the compiled engine whose tier and kind of host are chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isakit.machine.tesla.native.select import executor
+from isakit.runtime import Device
+
+WAYS: dict[str, dict[str, Any]] = {
+    "interp": {"tier": "interp"},
+    "jit": {"tier": "jit"},
+    "portable-interp": {"tier": "interp", "portable": True},
+    "portable-jit": {"tier": "jit", "portable": True},
+}
+"""The tiers with the instructions of this host and without the special ones."""
+
+
+def compiled_device(way: dict[str, Any], *args: Any, **options: Any) -> Device:
+    """A device on the compiled engine, whatever engine the caller asks for. `way`: tier, threads, portable."""
+    device = Device(*args, **{**options, "engine": "reference"})
+    device.engine, device._execute = executor("llvm", **{"threads": 1, **way})  # type: ignore[reportPrivateUsage]
+    return device
