@@ -1,7 +1,7 @@
 """Random kernels leave the same on every engine, tier and number of threads.
 
 Kernels are compiled in a worker process: LLVM can abort on bad input, which must fail one test, not end the run. The
-`long` profile runs 10,000 kernels.
+`long` profile runs 10,000 kernels, which come past every item of the instruction coverage; about a second each.
 """
 
 from __future__ import annotations
@@ -12,11 +12,15 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from isakit.debug.coverage import items_of
 from support import fuzz
+from support.fuzz_instructions import Instructions, walk
+from support.fuzz_kernels import CHIPS, WALKED
 
 KEPT = sorted((Path(__file__).parent.parent / "vectors" / "tesla" / "engines").glob("*.s"))
 """Kernels that once showed a difference; as text, because the generator changes."""
@@ -34,13 +38,16 @@ PORTABLE: list[tuple[str, dict[str, Any]]] = [
     ("llvm", {"tier": "jit", "threads": 1, "portable": True}),
 ]
 SECONDS = 300
+KERNELS_PER_WORKER = 150
+"""Compiled code stays in memory: now and then a new process starts."""
 
 
 @pytest.fixture(scope="module")
 def worker() -> Iterator[ProcessPoolExecutor]:
     """A process that compiles and runs."""
     pytest.importorskip("llvmlite")
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, context, initializer=fuzz.keep_nothing, max_tasks_per_child=KERNELS_PER_WORKER) as pool:
         yield pool
 
 
@@ -78,10 +85,32 @@ def test_the_comparison_sees_a_wrong_word() -> None:
 
 def test_kernels_use_what_they_claim() -> None:
     """Over some seeds every kind of statement occurs and most kernels run to their end."""
-    kernels = [fuzz.kernel(seed) for seed in range(40)]
+    kernels = [fuzz.kernel(seed) for seed in range(60)]
     text = "\n".join(k.text for k in kernels)
-    for what in ("joinat", "breakaddr", "call", "ret", "bar inc wait", "quadon", "g14[", "l[$a2]", "join ", "red "):
+    for what in (
+        *("joinat", "breakaddr", "break", "call #", "call lim", "preret", "ret", "bra c15[", "bar inc wait", "quadon"),
+        *("exit st", "join nop", "red ", "cas ", " g3[", " l[$a", " s[$a", "++", "vote", "quadop", "cvt"),
+    ):
         assert what in text, what
     outcomes = [fuzz.run(k, "reference").fault for k in kernels]
-    assert sum(f is None for f in outcomes) > 25
+    assert sum(f is None for f in outcomes) > 45
     assert any(f is not None for f in outcomes)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_the_long_profile_comes_past_everything(chip: str) -> None:
+    """Every item can be written, and the seeds of the long profile write all of them."""
+    items = walk(chip)
+    assert len(items) <= COUNTS["long"] // len(CHIPS) * WALKED
+    assert len({item.record for _, item in items}) >= 39
+    writer = Instructions(chip, Random(1), alone=True, wild=False)
+    sample = [(f, i) for f, i in items if i.part.split("/")[0] != "tail"][::50]
+    hit = 0
+    for form, item in sample:
+        lines = writer.having(form, item)
+        assert lines is not None, item
+        written = [i for i in map(writer.assembled, lines) if i.form in items_of(writer.view)]
+        hit += any(
+            item in items_of(writer.view)[i.form] and items_of(writer.view)[i.form][item].holds(i.word) for i in written
+        )
+    assert hit > 0.95 * len(sample)  # the assembler prefers short forms, which leaves some long ones out

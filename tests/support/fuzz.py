@@ -7,6 +7,7 @@ process.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -43,6 +44,8 @@ class Fuzzed:
     budget: int | None
     inputs: Any
     constants: dict[int, bytes]
+    code: Any = None
+    """The decoded program, once it was launched: engines that compile do so once for all launches."""
 
     @property
     def one_warp(self) -> bool:
@@ -128,6 +131,7 @@ def run(k: Fuzzed, engine: str, **how: Any) -> Outcome:
     for space, start in STARTS.items():
         device.bind(space, LinearWindow(start, 1 << 20))
     kernel = device.load(k.words, registers=REGISTERS, shared=0x600, local=0x80, barriers=4)["main"]
+    kernel.code = k.code = k.code or kernel.code
     kernel.constants.update(k.constants)
     params = np.array([data.address, own.address, common.address, 0], np.uint32).tobytes()
     out = Outcome(exact=k.one_warp)
@@ -142,6 +146,11 @@ def run(k: Fuzzed, engine: str, **how: Any) -> Outcome:
         out.fault = type(e).__name__, str(e)
     out.memory = device.memory.memory.bytes[: common.address + 64].tobytes()
     return out
+
+
+def keep_nothing() -> None:
+    """No random kernel comes twice: none is worth keeping on disk."""
+    os.environ["ISAKIT_CACHE"] = "off"
 
 
 def compare(which: int | Path, ways: list[tuple[str, dict[str, Any]]]) -> list[str]:

@@ -151,7 +151,11 @@ class Flow:
         return out
 
     def _liveness(self) -> None:
-        """Registers that may still be read, before each instruction, for any lane."""
+        """Registers that may still be read, before each instruction, for any lane.
+
+        Where compiled code stops and the reference machine goes on, nobody knows which are read.
+        """
+        everything = self.places
         parked = [pc for pc in self.resumable if pc in self.steps]
         changed = True
         while changed:
@@ -167,7 +171,7 @@ class Flow:
                         after |= self.steps[n].live
                 if s.op.join or s.op.exit or s.control in ("ret", "brk", "bra", "quadpop"):
                     after |= waiting
-                new = s.reads | (after - s.writes)
+                new = s.reads | (after - s.writes) if s.trace is not None else everything
                 if new != s.live:
                     s.live = new
                     changed = True
@@ -203,6 +207,11 @@ class Flow:
     def has_quadon(self) -> bool:
         """Whether quads can be switched on as a whole."""
         return any(s.control == "quadon" for s in self.steps.values())
+
+    @property
+    def leaves(self) -> bool:
+        """Whether there are instructions that compiled code leaves to the reference machine."""
+        return any(s.trace is None for s in self.steps.values())
 
     @property
     def has_atomics(self) -> bool:

@@ -297,6 +297,10 @@ class HandlerTransfers(Transfers):
     def _backward(self, step: Step, target: int) -> None:
         """The loop around the instructions looks at interrupts and the budget."""
 
+    def _here(self, step: Step) -> str:
+        assert isinstance(self.code, HandlerCode)
+        return self.code.number(PC)
+
     def _joined(self, step: Step) -> None:
         self.code.body.do(f"ret i32 {COMPLETE}")
 

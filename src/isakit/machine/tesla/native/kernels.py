@@ -130,7 +130,8 @@ class Kernel:
 
     def _load(self, data: bytes) -> Executable:
         loaded = Loaded(data[8:], self.target)
-        return Executable(_entry(loaded), int.from_bytes(data[:8], "little"), False, loaded)
+        # The reference machine may read registers that the code it goes on from does not name.
+        return Executable(_entry(loaded), int.from_bytes(data[:8], "little"), self.flow.leaves, loaded)
 
     def _compile(self) -> Executable:
         found = self._from_disk()

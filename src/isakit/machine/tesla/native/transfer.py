@@ -73,9 +73,13 @@ class Transfers:
 
     # --- joins ----------------------------------------------------------------------------------------------
     def join(self, step: Step) -> None:
-        """The `join` tail, before the instruction: pop until the join is complete or another path is found."""
+        """The `join` tail, before the instruction: pop until the join is complete or another path is found.
+
+        In front of the address its token names, a join with live lanes goes there and leaves the token.
+        """
         c, b = self.code, self.code.body
         loop, some, branch, joined, resume = (b.fresh(x) for x in ("join", "some", "isbranch", "joined", "resume"))
+        go, complete = b.fresh("go"), b.fresh("complete")
         b.do(f"br label %{loop}")
         b.label(loop)
         c.executed = 0
@@ -95,12 +99,23 @@ class Transfers:
         b.do(f"br i1 {b(f'icmp eq i32 {live}, 0')}, label %{loop}, label %{resume}")
         b.label(resume)
         c.store32(live, "mask")
+        b.do(f"br label %{go}")
+        b.label(joined)
+        all_live = self._live(mask)
+        c.store32(all_live, "mask")
+        early = b(f"icmp ugt i32 {pc}, {self._here(step)}")
+        early = b(f"and i1 {early}, {b(f'icmp ne i32 {all_live}, 0')}")
+        b.do(f"br i1 {early}, label %{go}, label %{complete}")
+        b.label(go)
         c.store32(pc, "next")
         b.do("br label %dispatch")
-        b.label(joined)
+        b.label(complete)
         c.store32(below, "depth")
-        c.store32(self._live(mask), "mask")
         self._joined(step)
+
+    def _here(self, step: Step) -> str:
+        """The address of an instruction."""
+        return str(step.pc)
 
     def _joined(self, step: Step) -> None:
         """Go on with the instruction; a join may change which version of the block that is."""
