@@ -1,8 +1,12 @@
 """How fast the engines run Tesla kernels, beside C compiled for the host, in one run.
 
 Four kernels (examples/tesla): saxpy, mandelbrot, a tiled matrix product, a hash with a tree reduction. All ways take
-turns; the table has medians and quartiles. Rates are thread instructions per second; for C the kernel's instructions
-divided by C's time. Results are compared with the reference engine at a small size first.
+turns; the table has medians and quartiles, of processor time where one thread works, so that other work on the machine
+disturbs little, else of time on the wall. Rates are thread instructions per second; for a peer the kernel's
+instructions divided by its time. Results are compared with the reference engine at a small size first.
+
+Peers: gcc -O3, vectors in C, PoCL (through pyopencl) and, at a tiny size, numba's CUDA simulator, where each is
+installed.
 
 Usage: bench/engines.py [--repeat N] [--small] [--scaling FILE.svg] [--threads N]
 """
@@ -25,6 +29,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import peers_numba
+import peers_opencl
 
 import isakit
 
@@ -55,15 +61,17 @@ def compiled_peers() -> Any:
     return ctypes.CDLL(str(out))
 
 
-def cases(small: bool, lib: Any) -> list[Case]:
+SIZES = {"full": (1 << 20, 512, 256, 256, 256, 128), "small": (1 << 14, 64, 256, 64, 8, 128)}
+SIZES["tiny"] = 1 << 10, 16, 32, 16, 1, 16
+"""Elements of saxpy, side and limit of mandelbrot, side of matmul, blocks and rounds of hash_reduce."""
+
+
+def cases(size: str, lib: Any) -> list[Case]:
     """The four kernels."""
     rng = np.random.default_rng(1)
-    n = 1 << (14 if small else 20)
+    n, w, limit, m, blocks, rounds = SIZES[size]
     x, y = rng.standard_normal(n).astype(f32), rng.standard_normal(n).astype(f32)
-    w = 64 if small else 512
-    m = 64 if small else 256
     a, b = (rng.standard_normal(m * m).astype(f32) for _ in range(2))
-    blocks = 8 if small else 256
     out, square, sums = np.zeros(w * w, u32), np.zeros(m * m, f32), np.zeros(blocks, u32)
     view = (f32(-2), f32(-1.5), f32(3 / w))
     floats = [ctypes.c_float(v) for v in view]
@@ -80,10 +88,10 @@ def cases(small: bool, lib: Any) -> list[Case]:
             peers(gcc=lambda: lib.saxpy(n, ctypes.c_float(2), p(x), p(y))),
         ),
         Case(
-            "mandelbrot", (w // 16, w // 16), (16, 16), [out, u32(w), u32(256), *view],
+            "mandelbrot", (w // 16, w // 16), (16, 16), [out, u32(w), u32(limit), *view],
             peers(
-                gcc=lambda: lib.mandelbrot(p(out), w, 256, *floats),
-                vector=lambda: lib.mandelbrot_vector(p(out), w, 256, *floats),
+                gcc=lambda: lib.mandelbrot(p(out), w, limit, *floats),
+                vector=lambda: lib.mandelbrot_vector(p(out), w, limit, *floats),
             ),
         ),
         Case(
@@ -91,8 +99,8 @@ def cases(small: bool, lib: Any) -> list[Case]:
             peers(gcc=lambda: lib.matmul(p(a), p(b), p(square), m)),
         ),
         Case(
-            "hash_reduce", (blocks, 1), (256, 1), [sums, u32(5), u32(128)],
-            peers(gcc=lambda: lib.hash_reduce(p(sums), blocks, 5, 128)),
+            "hash_reduce", (blocks, 1), (256, 1), [sums, u32(5), u32(rounds)],
+            peers(gcc=lambda: lib.hash_reduce(p(sums), blocks, 5, rounds)),
         ),
     ]  # fmt: skip
 
@@ -129,8 +137,7 @@ def quartiles(values: list[float]) -> tuple[float, float, float]:
 
 def check() -> None:
     """Every tier computes what the reference engine does."""
-    for case in cases(True, None):
-        case.args = [v for v in case.args]
+    for case in cases("small", None):
         wanted: list[bytes] | None = None
         for engine, how in (("reference", {}), ("llvm", {"tier": "interp"}), ("llvm", {"tier": "jit"})):
             run = Prepared(case, engine, **how)
@@ -139,15 +146,54 @@ def check() -> None:
             assert run.results() == wanted, f"{case.name} on {engine} {how}"
 
 
-def table(repeat: int, small: bool, threads: int) -> None:
-    """The comparison."""
-    print("| kernel | way | ms (quartiles) | G thread-instr/s | x gcc | x vector C |")
-    print("|---|---|---|---|---|---|")
-    for case in cases(small, compiled_peers()):
+def pocl(threads: set[int]) -> dict[str, peers_opencl.PoCL]:
+    """PoCL on so many cores, by the name of the way; checked, and empty where it is not installed."""
+    try:
+        found = {f"PoCL, {counted(t)}": peers_opencl.PoCL(t) for t in sorted(threads)}
+    except LookupError as e:
+        print(f"PoCL: left out ({e})\n")
+        return {}
+    for name, peer in found.items():
+        for case in cases("small", None):
+            launch, results = peer.prepared(case.name, case.grid, case.block, case.args)
+            launch()
+            check_peer(name, case, results())
+        print(f"{name}: {peer.version}\n")
+    return found
+
+
+def check_peer(name: str, case: Case, arrays: list[np.ndarray[Any, Any]]) -> None:
+    """A peer rounds ordinarily: floats must be close, and few pixels may take another number of turns."""
+    run = Prepared(case, "reference")
+    run()
+    for got, raw in zip(arrays, run.results(), strict=True):
+        wanted = np.frombuffer(raw, got.dtype)
+        if case.name == "mandelbrot":
+            assert (got != wanted).mean() < 0.01, f"{case.name} by {name}"
+        elif got.dtype == f32:
+            np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-4, err_msg=f"{case.name} by {name}")
+        else:
+            assert np.array_equal(got, wanted), f"{case.name} by {name}"
+
+
+def counted(threads: int) -> str:
+    """`1 thread`, `2 threads`."""
+    return f"{threads} thread{'s' * (threads > 1)}"
+
+
+def table(repeat: int, size: str, threads: int) -> dict[str, dict[str, float]]:
+    """The comparison; returns thread instructions per second of every kernel and way."""
+    rates: dict[str, dict[str, float]] = {}
+    peers = pocl({1, threads})
+    print("| kernel | way | ms (quartiles) | G thread-instr/s | x gcc | x vector C | x PoCL |")
+    print("|---|---|---|---|---|---|---|")
+    for case in cases(size, compiled_peers()):
         ways: dict[str, Callable[[], object]] = dict(case.in_c)
+        for name, peer in peers.items():
+            ways[name] = peer.prepared(case.name, case.grid, case.block, case.args)[0]
         for tier in ("interp", "jit"):
             for t in sorted({1, threads}):
-                ways[f"{tier}, {t} thread{'s' * (t > 1)}"] = Prepared(case, "llvm", tier=tier, threads=t)
+                ways[f"{tier}, {counted(t)}"] = Prepared(case, "llvm", tier=tier, threads=t)
         count = 0
         for call in ways.values():
             stats = call()  # compiles
@@ -155,18 +201,41 @@ def table(repeat: int, small: bool, threads: int) -> None:
         times: dict[str, list[float]] = {name: [] for name in ways}
         for _ in range(repeat):
             for name, call in ways.items():
-                started = time.perf_counter()
-                call()
-                times[name].append(time.perf_counter() - started)
+                clock = time.perf_counter if name.endswith("threads") else time.process_time
+                started = clock()
+                own = call()
+                times[name].append(own if isinstance(own, float) else clock() - started)
         medians = {name: quartiles(t)[1] for name, t in times.items()}
         for name in ways:
             low, mid, high = quartiles(times[name])
-            ratios = [f"{medians[c] / mid:.2f}" if c in medians else "-" for c in ("gcc", "vector")]
+            same = f"PoCL, {counted(threads if name.endswith('threads') else 1)}"
+            ratios = [f"{medians[c] / mid:.2f}" if c in medians else "-" for c in ("gcc", "vector", same)]
             rate = f"{count / mid / 1e9:.2f}"
+            rates.setdefault(case.name, {})[name] = count / mid
             print(
                 f"| {case.name} | {name} | {1e3 * mid:.2f} ({1e3 * low:.2f}-{1e3 * high:.2f}) | {rate} | "
-                f"{ratios[0]} | {ratios[1]} |"
+                f"{' | '.join(ratios)} |"
             )
+    return rates
+
+
+def simulator(repeat: int, rates: dict[str, dict[str, float]]) -> None:
+    """numba's CUDA simulator, whose time is proportional to its work: its rate at a tiny size beside `rates`."""
+    chosen = cases("tiny", None)
+    try:
+        found = peers_numba.measured([(c.name, c.grid, c.block, c.args) for c in chosen], repeat)
+    except LookupError as e:
+        print(f"\nnumba's CUDA simulator: left out ({e})")
+        return
+    print("\n| kernel, tiny | instructions | numba's simulator ms | instr/s | interp x numba | JIT x numba |")
+    print("|---|---|---|---|---|---|")
+    for case in chosen:
+        times, arrays = found[case.name]
+        check_peer("numba", case, arrays)
+        count, time_taken = Prepared(case, "reference")().instructions, statistics.median(times)
+        rate = count / time_taken
+        ratios = [f"{rates[case.name][f'{tier}, 1 thread'] / rate:,.0f}" for tier in ("interp", "jit")]
+        print(f"| {case.name} | {count} | {1e3 * time_taken:.0f} | {rate:,.0f} | {' | '.join(ratios)} |")
 
 
 def compile_times() -> None:
@@ -175,7 +244,7 @@ def compile_times() -> None:
 
     print("\n| kernel | instructions | cold JIT ms | per instruction | cached JIT ms | cached interpreter ms |")
     print("|---|---|---|---|---|---|")
-    for case in cases(True, None):
+    for case in cases("small", None):
         with tempfile.TemporaryDirectory() as folder:
             os.environ["ISAKIT_CACHE"] = folder
             row: list[float] = []
@@ -247,7 +316,8 @@ def main() -> None:
     check()
     load = os.getloadavg()[0]
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {load:.1f}, Python {platform.python_version()}\n")
-    table(options.repeat, options.small, options.threads)
+    rates = table(options.repeat, "small" if options.small else "full", options.threads)
+    simulator(min(3, options.repeat), rates)
     compile_times()
     if options.scaling is not None:
         scaling(options.scaling)
