@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -153,6 +154,16 @@ def _progress(what: str) -> Generator[None]:
             yield
 
 
+@contextmanager
+def _warnings_told() -> Generator[None]:
+    """Show warnings as a line each, without the place in the source Python adds."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        yield
+    for w in seen:
+        click.echo(f"warning: {w.message}", err=True)
+
+
 Result = tuple[dict[str, Any], list[str]]
 
 
@@ -163,7 +174,8 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
         if name:
             raise click.BadParameter(f"{spec!r}: a kernel takes its arguments in order", param_hint="--arg")
     arguments = [parse(spec) for spec, _, _ in specs]
-    device = Device(options["chip"], engine=options["engine"], tier=options["tier"], threads=options["threads"])
+    with _warnings_told():
+        device = Device(options["chip"], engine=options["engine"], tier=options["tier"], threads=options["threads"])
     sizes = {k: options[k] for k in ("registers", "shared", "local")}
     kernels = device.load(source, **sizes)
     name = options["kernel"]

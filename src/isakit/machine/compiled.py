@@ -6,6 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import isakit
@@ -20,6 +21,8 @@ class FallbackWarning(UserWarning):
 
 def unusable() -> str | None:
     """Why compiled code cannot run here, or None."""
+    if find_spec("llvmlite") is None:
+        return "llvmlite is not installed"
     try:
         from isakit.engine.llvm import OLDEST_LLVM, host, llvm_version
 
@@ -34,7 +37,7 @@ def unusable() -> str | None:
 def chosen(engine: str, why_not: Callable[[], str | None] = unusable, depth: int = 3) -> bool:
     """Whether the llvm engine shall run what a user asked for; `why_not` says why it cannot be used here, if so.
 
-    `auto` does without, with one warning that points `depth` callers up. Raises LaunchError for an unknown name,
+    `auto` does without, with one warning per process that points `depth` callers up. Raises LaunchError for an unknown name,
     NotModelled for `llvm` where it cannot be had.
     """
     if engine not in ENGINES:
@@ -46,8 +49,16 @@ def chosen(engine: str, why_not: Callable[[], str | None] = unusable, depth: int
         return True
     if engine == "llvm":
         raise NotModelled("the llvm engine on this host", f"{reason}; use engine='reference'")
-    warnings.warn(f"the llvm engine cannot be used ({reason}): running on the reference engine", FallbackWarning, depth)
+    if reason not in _told:
+        _told.add(reason)
+        warnings.warn(
+            f"the llvm engine cannot be used ({reason}): running on the reference engine", FallbackWarning, depth
+        )
     return False
+
+
+_told: set[str] = set()
+"""Reasons this process has warned of: they do not change from one device to the next."""
 
 
 @cache

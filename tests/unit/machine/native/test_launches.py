@@ -17,6 +17,7 @@ pytest.importorskip("llvmlite")
 import isakit
 from isakit.engine.llvm import host
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
+from isakit.machine import compiled
 from isakit.machine.tesla.native import kernels, select
 from isakit.machine.tesla.native.select import FallbackWarning
 
@@ -211,10 +212,11 @@ def test_portable_code_asks_for_no_special_instructions() -> None:
 
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(select, "_unusable", lambda: "no llvmlite")
+    monkeypatch.setattr(compiled, "_told", set())
     with pytest.warns(FallbackWarning, match="no llvmlite") as seen:
-        d = isakit.Device("gt200", engine="auto")
+        d, another = (isakit.Device(chip, engine="auto") for chip in ("gt200", "g80"))
     assert len(seen) == 1
-    assert d.engine == "reference"
+    assert d.engine == another.engine == "reference"
     with pytest.raises(NotModelled, match="no llvmlite"):
         isakit.Device("gt200", engine="llvm")
 

@@ -84,6 +84,7 @@ def test_auto_compiles_when_it_pays(compilations, monkeypatch):
 
 def test_without_a_compiler(monkeypatch):
     monkeypatch.setattr(select, "unusable", lambda: "no llvmlite")
+    monkeypatch.setattr(compiled, "_told", set())
     sh = shader()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

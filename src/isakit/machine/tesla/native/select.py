@@ -56,8 +56,8 @@ def executor(
     `portable` makes code that needs no special instructions of the host; it is slower.
 
     `llvm` and `auto` leave single launches that compiled code does not do to the reference engine; `auto` also does
-    without llvmlite, with one warning. Raises LaunchError for an unknown name, NotModelled for `llvm` where it cannot
-    be had.
+    without llvmlite, with one warning per process. Raises LaunchError for an unknown name, NotModelled for `llvm`
+    where it cannot be had.
     """
     if tier not in TIERS:
         raise LaunchError(f"no tier {tier!r}; there are: {', '.join(TIERS)}")
