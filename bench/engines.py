@@ -260,7 +260,7 @@ def compile_times() -> None:
 
 
 def scaling(path: Path) -> None:
-    """Time against the number of threads, 10^3 to 10^7, as a picture."""
+    """Processor time of one thread against the number of threads of the grid, 10^3 to 10^7, as a picture."""
     series: dict[str, list[tuple[float, float]]] = {}
     for tier in ("interp", "jit"):
         for e in range(10, 25, 2):
@@ -271,11 +271,18 @@ def scaling(path: Path) -> None:
             run()
             times: list[float] = []
             for _ in range(7):
-                started = time.perf_counter()
+                started = time.process_time()
                 run()
-                times.append(time.perf_counter() - started)
+                times.append(time.process_time() - started)
             series.setdefault(tier, []).append((n, statistics.median(times)))
             print(f"{tier} {n} threads: {1e3 * statistics.median(times):.3f} ms")
+        (n0, t0), *_, (n1, t1) = series[tier]
+        slope = (t1 - t0) / (n1 - n0)
+        fixed = t0 - slope * n0
+        off = max(abs(t / (fixed + slope * n) - 1) for n, t in series[tier])
+        print(
+            f"{tier}: {1e3 * fixed:.2f} ms and {1e9 * slope:.2f} ns per thread; no point is further off than {off:.0%}"
+        )
     path.write_text(picture(series))
 
 

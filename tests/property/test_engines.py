@@ -89,7 +89,7 @@ def test_kernels_use_what_they_claim() -> None:
     text = "\n".join(k.text for k in kernels)
     for what in (
         *("joinat", "breakaddr", "break", "call #", "call lim", "preret", "ret", "bra c15[", "bar inc wait", "quadon"),
-        *("exit st", "join nop", "red ", "cas ", " g3[", " l[$a", " s[$a", "++", "vote", "quadop", "cvt"),
+        *("exit st", "join nop", "red ", "cas ", " g3[", " l[$a", " s[$a", "++", "vote", "quadop", "cvt", " texfetch "),
     ):
         assert what in text, what
     outcomes = [fuzz.run(k, "reference").fault for k in kernels]

@@ -130,6 +130,7 @@ def run(k: Fuzzed, engine: str, **how: Any) -> Outcome:
     common = device.alloc(64)
     for space, start in STARTS.items():
         device.bind(space, LinearWindow(start, 1 << 20))
+    device.bind_texture(0, np.random.default_rng(k.seed).standard_normal((16, 16, 4)).astype(np.float32))
     kernel = device.load(k.words, registers=REGISTERS, shared=0x600, local=0x80, barriers=4)["main"]
     kernel.code = k.code = k.code or kernel.code
     kernel.constants.update(k.constants)

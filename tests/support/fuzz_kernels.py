@@ -41,6 +41,8 @@ class Generator:
         )
         self.flags = {n: r.random() < 0.2 for n in ("mul_zero_wins", "sat_nan", "nonfp_deriv_inf")}
         self.budget = r.randrange(1, 400) if r.random() < 0.1 and self.alone else None
+        own = Random(f"textures of {self.seed}")
+        self.textures = own if own.random() < 0.05 else None
         self.instructions = Instructions(self.chip, r, self.alone, self.wild)
         self.text = self._kernel()
 
@@ -76,6 +78,8 @@ class Generator:
         r = self.random
         how = {"breaks": breaks, "function": function, "loops": loops}
         roll = r.random()
+        if self.textures is not None and self.textures.random() < 0.1:
+            self.texture(self.textures)
         if depth and roll < 0.14:
             self.branch(depth, **how)
         elif depth and loops and roll < 0.24:
@@ -188,6 +192,17 @@ class Generator:
         line = f"{guard}red {op} u32 g14[$r13] {self.data()}"
         if self.instructions.assembled(line) is not None:
             self.add("mov b32 $r13 b32 s[0x18]", line)
+
+    def texture(self, r: Random) -> None:
+        """A sample of the texture: an instruction that engines may leave to the reference machine."""
+        first = r.randrange(5)
+        names = [f"$r{first + k}" for k in range(4)]
+        what, sources = r.choice([("texauto", 2), ("texfetch", 3), ("texlod", 3), ("texbias", 3), ("texsize", 1)])
+        results = ":".join(n if r.random() < 0.7 else "#" for n in names)
+        offsets = "" if what == "texsize" else f" {r.randrange(4):#x} {-r.randrange(1, 4):#x} 0x0"
+        line = f"{r.choice(['', '(e $c1) '])}{what} all {results} $t0 $s0 {':'.join(names[:sources])}{offsets}"
+        if self.instructions.assembled(line) is not None:
+            self.add(line)
 
     def exchange(self) -> None:
         """All warps write to s[], wait, read each other's words, wait."""
