@@ -12,9 +12,9 @@ class Lines:
     lines: list[str] = field(default_factory=list)
     labels: int = 0
 
-    def add(self, line: str) -> None:
-        """Append an instruction."""
-        self.lines.append("    " + line)
+    def add(self, *lines: str) -> None:
+        """Append instructions."""
+        self.lines += ["    " + line for line in lines]
 
     def label(self) -> str:
         """A label that is not in use."""

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from isakit.arch.tesla.operands.conditions import CONDITION_NAMES
+from support.assembly_lines import Lines
 from support.fuzz_instructions import CODE_BANK, DATA, WARP_BYTES, Instructions, walk
 
 CHIPS = ("g80", "g84", "gt200", "gt215", "mcp77")
@@ -21,13 +22,11 @@ CONDITIONS = [f"({c} $c{{}})" for c in CONDITION_NAMES if c not in ("never", "al
 
 
 @dataclass
-class Generator:
+class Generator(Lines):
     """Writes the kernel of a seed: `text`, to be launched with `grid` blocks of `block` threads."""
 
     seed: int
-    lines: list[str] = field(default_factory=list[str])
     targets: list[str] = field(default_factory=list[str])
-    labels: int = 0
     depth: int = 0
     functions: int = 0
 
@@ -46,17 +45,7 @@ class Generator:
         self.instructions = Instructions(self.chip, r, self.alone, self.wild)
         self.text = self._kernel()
 
-    # --- lines ----------------------------------------------------------------------------------------------
-    def add(self, *lines: str) -> None:
-        self.lines += ["    " + line for line in lines]
-
-    def label(self) -> str:
-        self.labels += 1
-        return f"L{self.labels}"
-
-    def place(self, label: str) -> None:
-        self.lines.append(f"{label}:")
-
+    # --- operands ---------------------------------------------------------------------------------------------
     def data(self) -> str:
         return self.instructions.data()
 
