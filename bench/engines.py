@@ -270,7 +270,7 @@ def scaling(path: Path) -> None:
             run = Prepared(case, "llvm", tier=tier, threads=1)
             run()
             times: list[float] = []
-            for _ in range(7):
+            for _ in range(51 if n < 1 << 18 else 7):
                 started = time.process_time()
                 run()
                 times.append(time.process_time() - started)
