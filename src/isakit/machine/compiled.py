@@ -37,8 +37,8 @@ def unusable() -> str | None:
 def chosen(engine: str, why_not: Callable[[], str | None] = unusable, depth: int = 3) -> bool:
     """Whether the llvm engine shall run what a user asked for; `why_not` says why it cannot be used here, if so.
 
-    `auto` does without, with one warning per process that points `depth` callers up. Raises LaunchError for an unknown name,
-    NotModelled for `llvm` where it cannot be had.
+    `auto` does without, with one warning per process that points `depth` callers up. Raises LaunchError for an
+    unknown name, NotModelled for `llvm` where it cannot be had.
     """
     if engine not in ENGINES:
         raise LaunchError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}")
