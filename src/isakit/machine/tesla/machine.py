@@ -61,14 +61,8 @@ class Machine:
         self.after: Callable[[], object] | None = None
         self.blocks: Sequence[Block] = []
         self.warps: list[Warp] = []
-        self._constants = {n: self._filled(data) for n, data in launch.constants.items()}
+        self._constants = {n: Memory.holding(data) for n, data in launch.constants.items()}
         self._start_wave()
-
-    @staticmethod
-    def _filled(data: bytes) -> Memory:
-        memory = Memory(len(data))
-        memory.bytes[: len(data)] = np.frombuffer(data, np.uint8)
-        return memory
 
     # --- setting up -------------------------------------------------------------------------------------------------
     def _start_wave(self) -> None:
@@ -139,7 +133,7 @@ class Machine:
         limit = None if max_instructions is None else self.stats.warp_instructions + max_instructions
         passing = {int(n) for g in self._ready.gangs if g.pc in stops for n in g.numbers}
         try:
-            while not self._idle():
+            while not self.idle():
                 gang = self._running = self._ready.take()
                 while gang is not None:
                     if gang.pc in stops and not passing.issuperset(gang.numbers.tolist()):
@@ -176,7 +170,7 @@ class Machine:
         """
         started = time.perf_counter()
         if warp is None:
-            if self._idle():
+            if self.idle():
                 return None
             numbers = sorted(int(n) for g in self._ready.gangs for n in g.numbers)
             self._turn = next((n for n in numbers if n > self._turn), numbers[0])
@@ -192,7 +186,7 @@ class Machine:
             self._stop(started)
         return warp
 
-    def _idle(self) -> bool:
+    def idle(self) -> bool:
         """Nothing left to do; starts the next wave when this one has ended. Raises MachineFault for a deadlock."""
         if self._ready:
             return False
@@ -263,14 +257,8 @@ class Machine:
         return self._continue(after, alone)
 
     def _execute(self, gang: Gang, op: Op) -> list[Gang]:
-        lanes = gang.lanes
-        self.state.lanes = lanes
-        executing = lanes
-        if op.never:
-            executing = lanes.where(np.zeros(lanes.count, bool))
-        elif op.guard is not None:
-            holds = op.guard.run(self.state, lanes, op.guard_params)[0].args[0]
-            executing = _where(lanes, holds)
+        self.state.lanes = lanes = gang.lanes
+        executing = executing_lanes(self.state, op, lanes)
         body = op.body
         requests: list[Control] = []
         if body is not None and not op.dropped and (op.controls or executing.active is None or executing.active.any()):
@@ -398,6 +386,15 @@ class Machine:
         return MachineFault(
             kind, pc, warp.block.index, warp.index, None if lane is None else lane & 31, space, address, detail
         )
+
+
+def executing_lanes(state: State, op: Op, lanes: Lanes) -> Lanes:
+    """The lanes that fulfil the condition of an instruction."""
+    if op.never:
+        return lanes.where(np.zeros(lanes.count, bool))
+    if op.guard is None:
+        return lanes
+    return _where(lanes, op.guard.run(state, lanes, op.guard_params)[0].args[0])
 
 
 def _where(lanes: Lanes, holds: Any) -> Lanes:

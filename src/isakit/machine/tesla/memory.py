@@ -31,6 +31,13 @@ class Memory:
         self.size = size
         self._allocate(size)
 
+    @classmethod
+    def holding(cls, data: bytes) -> Memory:
+        """Memory with a content."""
+        memory = cls(len(data))
+        memory.bytes[: len(data)] = np.frombuffer(data, np.uint8)
+        return memory
+
     def _allocate(self, size: int) -> None:
         self.bytes = np.zeros(max(16, -(-size // 16) * 16), np.uint8)
         self._views: dict[int, Array] = {1: self.bytes, **{n: self.bytes.view(t) for n, t in _VIEWS.items()}}

@@ -14,6 +14,7 @@ from isakit.errors import LaunchError
 from isakit.machine.tesla.graphics.assembly import Attribute, assemble, fetch, packed_inputs
 from isakit.machine.tesla.graphics.bindings import Bound, by_stage
 from isakit.machine.tesla.graphics.clip import Triangles, clipped
+from isakit.machine.tesla.graphics.engines import StageEngine
 from isakit.machine.tesla.graphics.merge import DepthBuffer, Merger, Target
 from isakit.machine.tesla.graphics.planes import Corners, Fragments, Planes
 from isakit.machine.tesla.graphics.raster import (
@@ -50,8 +51,10 @@ class Pipeline:
         choices: answers to open questions about the fixed functions.
         texturing: the same about textures.
         threads: fragments run in this many threads.
+        engine: what executes programs: auto, reference or llvm.
+        tier: of the llvm engine: auto, interp or jit.
 
-    Attributes: `targets`, `depth_buffer`; of the last draw: `vertices` (outputs of the last vertex stage), `coverage`
+    Attributes: `targets`, `depth_buffer`, `engine` (a `StageEngine`); of the last draw: `vertices` (outputs of the last vertex stage), `coverage`
     (its quads), `fragments` (their inputs), `numbers` (primitive of each rasterized triangle or point).
     """
 
@@ -65,6 +68,8 @@ class Pipeline:
         choices: GraphicsChoices | None = None,
         texturing: TextureChoices = DEFAULT_TEXTURING,
         threads: int = 1,
+        engine: str = "auto",
+        tier: str = "auto",
     ) -> None:
         if width < 1 or height < 1 or max(width, height) > 8192:
             raise LaunchError(f"a target is 1 to 8192 pixels wide and high, not {width} x {height}")
@@ -72,6 +77,7 @@ class Pipeline:
         self.targets = [Target(f, width, height) for f in targets]
         self.depth_buffer = None if depth is None else DepthBuffer(depth, width, height)
         self.choices, self.texturing, self.threads = choices or GraphicsChoices(), texturing, threads
+        self.engine = StageEngine(engine, tier)
         self.vertices: Vertices | None = None
         self.coverage: Quads | None = None
         self.fragments: Fragments | None = None
@@ -218,13 +224,13 @@ class Pipeline:
     ) -> Array:
         """Run a vertex program over all vertices; returns o[]."""
         out = np.zeros((OUTPUT_WORDS, lanes), np.uint32)
+        launch = shader.program.launch(*self._units(bound))
         for start in range(0, lanes, LANES):
             stop = min(lanes, start + LANES)
             part = {k: v[:, start:stop] for k, v in inputs.items()}
-            machine = shader.program.machine(Stage(stop - start, choices=self.choices, **part), *self._units(bound))
-            machine.run()
-            stats.instructions += machine.stats.instructions
-            out[:, start:stop] = machine.state.files["o"][:, : stop - start]
+            done = self.engine.run(launch, Stage(stop - start, choices=self.choices, **part), ())
+            stats.instructions += done.stats.instructions
+            out[:, start:stop] = done.state.files["o"][:, : stop - start]
         return out
 
     def _units(self, bound: Mapping[int, Bound]) -> tuple[dict[int, Texture], dict[int, Sampler], TextureChoices]:
@@ -244,6 +250,7 @@ class Pipeline:
             a[k] = 4 * stride * k
         a[6] = np.arange(n)
         found: list[Emitted] = []
+        launch = shader.program.launch(*self._units(bound))
         for start in range(0, n, LANES):
             stop = min(n, start + LANES)
             stage = Stage(
@@ -253,10 +260,9 @@ class Pipeline:
                 max_vertices=shader.max_vertices,
                 choices=self.choices,
             )
-            machine = shader.program.machine(stage, *self._units(bound))
-            machine.run()
-            stats.instructions += machine.stats.instructions
-            found.append(machine.state.emitted)
+            done = self.engine.run(launch, stage, ())
+            stats.instructions += done.stats.instructions
+            found.append(done.state.emitted)
         return emitted_vertices(found, shader.output)
 
     # --- fragments ----------------------------------------------------------------------------------------------------
@@ -368,7 +374,9 @@ class Pipeline:
         covered = quads.covered.ravel()
         varyings = self.fragments = Fragments(fragment.inputs, corners, x, y, np.repeat(quads.primitive, 4))
         merger = Merger(self.targets, self.depth_buffer, state, self.choices)
-        units = self._units(bound)
+        launch = fragment.program.launch(*self._units(bound))
+        results = {n for c in fragment.colors[: len(self.targets)] for n in c}
+        results |= set() if fragment.depth is None else {fragment.depth}
         started = time.perf_counter()
 
         def shaded(start: int) -> _Shaded:
@@ -379,15 +387,14 @@ class Pipeline:
                 visible=covered[start:stop],
                 choices=self.choices,
             )
-            machine = fragment.program.machine(part, *units)
-            machine.run()
-            s = machine.state
+            done = self.engine.run(launch, part, results)
+            s = done.state
             alive = np.flatnonzero(s.visible)
             colors = [_registers(s.files["r"], c, alive) for c in fragment.colors[: len(self.targets)]]
             depth = None if fragment.depth is None else s.files["r"][fragment.depth, alive].view(np.float32)
-            return alive + start, colors, depth, machine.stats.instructions
+            return alive + start, colors, depth, done.stats.instructions
 
-        parts = _mapped(shaded, range(0, len(x), LANES), self.threads)
+        parts = self._mapped(shaded, range(0, len(x), LANES))
         alive = np.concatenate([p[0] for p in parts])
         colors = [np.concatenate([p[1][k] for p in parts]) for k in range(len(parts[0][1]))]
         if fragment.depth is not None:
@@ -401,14 +408,17 @@ class Pipeline:
         z = np.clip(z, np.float32(low), np.float32(high))
         merger.write(x[alive], y[alive], z, corners.front[varyings.primitive[alive]], colors)
 
-
-def _mapped(function: Callable[[int], _Shaded], items: range, threads: int) -> list[_Shaded]:
-    """Results in order. The first item goes alone: it prepares the program's code for the others."""
-    first = [function(n) for n in items[:1]]
-    if threads < 2 or len(items) < 2:
-        return first + [function(n) for n in items[1:]]
-    with ThreadPoolExecutor(threads) as pool:
-        return first + list(pool.map(function, items[1:]))
+    def _mapped(self, function: Callable[[int], _Shaded], items: range) -> list[_Shaded]:
+        """Results in order. The first item goes alone: it prepares the program's code for the others."""
+        first = [function(n) for n in items[:1]]
+        if self.threads < 2 or len(items) < 2:
+            return first + [function(n) for n in items[1:]]
+        with ThreadPoolExecutor(self.threads) as pool:
+            try:
+                return first + list(pool.map(function, items[1:]))
+            except BaseException:
+                self.engine.interrupt()
+                raise
 
 
 def _registers(file: Array, numbers: Sequence[int], lanes: Array) -> Array:

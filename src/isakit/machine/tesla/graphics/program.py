@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from isakit.arch.tesla.tesla import tesla
-from isakit.codec.decoder import decoder
+from isakit.codec.decoder import Decoder, decoder
 from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.code import Code, needed_registers
+from isakit.machine.tesla.graphics.engines import StageEngine
 from isakit.machine.tesla.graphics.stage import Stage, StageMachine, StageState
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.texture.choices import DEFAULT_TEXTURING, TextureChoices
@@ -17,6 +19,12 @@ from isakit.machine.tesla.texture.sampler import Sampler
 from isakit.machine.tesla.texture.texture import Texture
 
 Kind = Literal["vertex", "geometry", "fragment"]
+
+
+@lru_cache(maxsize=64)
+def _prepared(units: Decoder, words: tuple[int, ...], registers: int, drop_unallocated: bool) -> Code:
+    """The code of equal programs is prepared once."""
+    return Code(units, words, 0, registers, drop_unallocated)
 
 
 class StageProgram:
@@ -51,19 +59,18 @@ class StageProgram:
         units = decoder(tesla, self.chip, kind)
         if registers is None:
             registers = needed_registers(units.decode(list(words), 0))
-        self.code = Code(units, words, 0, max(registers, 1), choices.drop_unallocated)
+        self.code = _prepared(units, tuple(words), max(registers, 1), choices.drop_unallocated)
         self.local_bytes, self.choices, self.flags = local_bytes, choices, flags
         self.constants = dict(constants or {})
 
-    def machine(
+    def launch(
         self,
-        stage: Stage,
         textures: Mapping[int, Texture] | None = None,
         samplers: Mapping[int, Sampler] | None = None,
         texturing: TextureChoices = DEFAULT_TEXTURING,
-    ) -> StageMachine:
-        """A machine at the first instruction."""
-        launch = Launch(
+    ) -> Launch:
+        """What a run of the program fixes beside its inputs."""
+        return Launch(
             self.code,
             CHIPS[self.chip],
             (1, 1),
@@ -78,10 +85,17 @@ class StageProgram:
             choices=self.choices,
             limits=False,
         )
-        return StageMachine(launch, stage)
 
-    def run(self, stage: Stage) -> StageState:
+    def machine(
+        self,
+        stage: Stage,
+        textures: Mapping[int, Texture] | None = None,
+        samplers: Mapping[int, Sampler] | None = None,
+        texturing: TextureChoices = DEFAULT_TEXTURING,
+    ) -> StageMachine:
+        """A machine at the first instruction."""
+        return StageMachine(self.launch(textures, samplers, texturing), stage)
+
+    def run(self, stage: Stage, engine: str = "reference", tier: str = "auto") -> StageState:
         """Run to the end of all lanes; returns the registers and outputs they leave."""
-        machine = self.machine(stage)
-        machine.run()
-        return machine.state
+        return StageEngine(engine, tier).run(self.launch(), stage).state

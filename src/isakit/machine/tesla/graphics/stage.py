@@ -19,7 +19,7 @@ from isakit.machine.tesla.code import Op
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.graphics.spaces import RowSpace
 from isakit.machine.tesla.graphics.state import DEFAULT_CHOICES, GraphicsChoices
-from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.launch import Launch, Stats
 from isakit.machine.tesla.machine import Machine
 from isakit.machine.tesla.memory import Array, DeviceMemory, Memory
 from isakit.machine.tesla.spaces import OwnSpace
@@ -104,6 +104,11 @@ class Stage:
         """Warps that hold the lanes."""
         return -(-self.lanes // 32)
 
+    def masks(self) -> Array:
+        """The lanes of each warp that run, u32 [warps]."""
+        active = _padded(self.active, self.lanes, 32 * self.warps)
+        return np.packbits(active.reshape(-1, 32), axis=1, bitorder="little").view(np.uint32).ravel()
+
 
 class StageState(State):
     """Registers and spaces of a graphics stage.
@@ -115,6 +120,14 @@ class StageState(State):
         super().__init__(launch, stage.warps)
         n = self.lane_count
         self.stage = stage
+        local = launch.local_limit
+        if local:
+            bases = np.arange(n) * local
+            self.spaces["l"] = OwnSpace("l", Memory(local * n), local, bases, launch.choices)
+        for k, data in launch.constants.items():
+            self.spaces[f"c{k}"] = OwnSpace(
+                f"c{k}", Memory.holding(data), len(data), None, launch.choices, writable=False
+            )
         words = OUTPUT_WORDS if stage.varyings is None else 0
         outputs = RowSpace("o", words, n, launch.choices, writable=True)
         self.files = {**self.files, "o": outputs.rows}
@@ -170,6 +183,14 @@ class StageState(State):
         self.emitted.starts[self.emitted.count[chosen], chosen] = True
 
 
+@dataclass(frozen=True)
+class StageRun:
+    """What a run of a stage leaves: the lanes' `state`, and how much was executed."""
+
+    state: StageState
+    stats: Stats
+
+
 def _padded(some: Array | None, lanes: int, total: int) -> Array:
     out = np.zeros(total, bool)
     out[:lanes] = True if some is None else some
@@ -216,15 +237,7 @@ class StageMachine(Machine):
         launch, stage, choices = self.launch, self.stage, self.launch.choices
         self._next_block = self._end_block
         self.state = state = StageState(launch, stage)
-        n = stage.warps
-        local = launch.local_limit
-        if local:
-            lanes = np.arange(32 * n)
-            state.spaces["l"] = OwnSpace("l", Memory(local * 32 * n), local, lanes * local, choices)
-        for k, memory in self._constants.items():
-            state.spaces[f"c{k}"] = OwnSpace(f"c{k}", memory, memory.size, None, choices, writable=False)
-        active = _padded(stage.active, stage.lanes, 32 * n)
-        masks = np.packbits(active.reshape(-1, 32), axis=1, bitorder="little").view(np.uint32).ravel()
+        masks = stage.masks()
         block = Block(launch, 0, np.zeros(0, np.uint8))
         block.warps = [
             Warp(state, block, i, i, Stack(m, launch.entry, choices, launch.code.size_at))

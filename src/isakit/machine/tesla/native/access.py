@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 V32, V64, V1, VP = "<32 x i32>", "<32 x i64>", "<32 x i1>", "<32 x ptr>"
 TRUE = "splat (i1 true)"
+ROWS = ("a", "p", "o")
+"""Spaces of a stage that lie in memory word by word, not lane by lane."""
 LANES = "<" + ", ".join(f"i32 {j}" for j in range(32)) + ">"
 
 
@@ -75,7 +77,35 @@ class Access:
             first = low.op("mul", Ref(number, 32, True), low.constant(32, 32))
             thread = low.op("add", first, Ref(LANES, 32))
             address = low.op("add", address, low.op("mul", thread, Ref(limit, 32, True)))
+        if space in ROWS:
+            word, byte = low.op("lshr", address, low.constant(2, 32)), low.op("and", address, low.constant(3, 32))
+            address = low.op("add", self._row(word, low), byte)
         return address
+
+    def _row(self, word: Ref, low: ValueLowering) -> Ref:
+        """Offsets of a word of the lanes' items in a[], p[] or o[]: a row for each word."""
+        c = self.code
+        number = c.body(f"load i32, ptr {c.state_pointer(layout.NUMBER)}")
+        first = low.op("mul", Ref(number, 32, True), low.constant(128, 32))
+        start = low.op("add", low.op("mul", word, Ref(c.slot("row_bytes", "i32"), 32, True)), first)
+        return low.op("add", start, Ref("<" + ", ".join(f"i32 {4 * j}" for j in range(32)) + ">", 32))
+
+    def output(self, word: Ref, value: Ref, low: ValueLowering, lanes: str, some: bool) -> None:
+        """Write word `word` of o[]; nothing happens past its end."""
+        c, b = self.code, self.code.body
+        word = low.resize(word, 32)
+        row = low.op("lshr", Ref(c.slot("o_size", "i32"), 32, True), low.constant(2, 32))
+        inside = low.op("icmp ult", word, row, 1).text
+        number = b(f"zext i32 {b(f'load i32, ptr {c.state_pointer(layout.NUMBER)}')} to i64")
+        stride = b(f"zext i32 {c.slot('row_bytes', 'i32')} to i64")
+        start = b(f"mul i64 {low.resize(word, 64).text}, {stride}")
+        offset = b(f"add i64 {start}, {b(f'mul i64 {number}, 128')}")
+        there = b(f"getelementptr i8, ptr {c.slot('o', 'ptr')}, i64 {offset}")
+        p = b(f"select i1 {inside}, ptr {there}, ptr {c.state_pointer(layout.SINK)}")
+        v = value.text
+        if some:
+            v = b(f"select {V1} {lanes}, {V32} {v}, {V32} {b(f'load {V32}, ptr {p}, align 4')}")
+        b.do(f"store {V32} {v}, ptr {p}, align 4")
 
     def _global(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: str) -> Ref:
         """Device addresses of g[] accesses that hit a buffer."""
@@ -257,7 +287,7 @@ class Access:
         """One 32-bit word per lane: a vector load where the lanes are neighbours, else a gather."""
         if some or space == "l":
             return self._gather(self._pointers(space, offsets, low), lanes)
-        if space[0] == "g":
+        if space[0] == "g" or space in ROWS:
             return self._neighbours(space, offsets, low)
         return self._by_halves(space, offsets, low)
 
@@ -318,8 +348,8 @@ class Access:
     def store(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: str, some: bool) -> None:
         """A store effect; where lanes hit the same place the highest lane wins."""
         size = int(e.get("size"))
-        if e.name[0] == "c":
-            raise NotCompiled("a store to c[]")
+        if e.name[0] in "cap":
+            raise NotCompiled("a store to a space that cannot be written")
         where = plan.canonical(e.args[0])
         words: list[Ref] = []
         value = e.args[1]

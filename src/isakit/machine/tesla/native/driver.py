@@ -10,6 +10,8 @@ from isakit.engine.llvm import Host, flushing_wrapper
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.layout import SLOT
 
+TURNS = 2
+"""In place of `fresh`: run the warps as they are until none of them can go on without the host."""
 DONE, DEADLOCK, HALTED = 0, 1, 2
 """Results of `run_blocks`: all blocks ran; a block waits for itself; a warp stopped or was interrupted."""
 
@@ -167,7 +169,7 @@ look:
 def driver() -> str:
     """`run_blocks(ctx, first, last, fresh)`: blocks `first` up to `last`; returns result | block << 8.
 
-    With `fresh` 0 the first block goes on from the state in memory.
+    With `fresh` 0 the first block goes on from the state in memory; with `TURNS` it is `run_turns` that runs.
     """
     registers = layout.register(0)
     return f"""
@@ -176,6 +178,12 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 define internal i32 @run_blocks(ptr %ctx, i64 %first, i64 %last, i32 %fresh) nounwind noinline {{
 entry:
+  %in_turns = icmp eq i32 %fresh, {TURNS}
+  br i1 %in_turns, label %turns, label %blocks
+turns:
+  %turned = call i32 @run_turns(ptr %ctx)
+  ret i32 %turned
+blocks:
 {_slot("warps", "i32")}{_slot("state", "ptr")}{_slot("state_bytes")}{_slot("shared", "ptr")}{_slot("shared_limit")}\
 {_slot("local", "ptr")}{_slot("local_limit")}{_slot("header", "ptr")}{_slot("header_bytes")}{_slot("grid_x")}\
 {_slot("masks", "ptr")}{_slot("first_registers", "ptr")}{_slot("barriers", "ptr")}
@@ -188,7 +196,7 @@ entry:
   %goes_on = icmp eq i32 %fresh, 0
   br label %block
 block:
-  %b = phi i64 [ %first, %entry ], [ %b2, %endblock ]
+  %b = phi i64 [ %first, %blocks ], [ %b2, %endblock ]
   %more = icmp ult i64 %b, %last
   br i1 %more, label %begin, label %all
 begin:
@@ -342,5 +350,46 @@ loop:
   br i1 %more, label %loop, label %done
 done:
   ret void
+}}
+"""
+
+
+def turns() -> str:
+    """`run_turns(ctx)`: the warps of one block, from the state in memory, until none is ready; returns DONE.
+
+    Unlike in `run_blocks`, a warp that stops does not hold up the others.
+    """
+    return f"""
+define internal i32 @run_turns(ptr %ctx) nounwind noinline {{
+entry:
+{_slot("warps", "i32")}{_slot("state", "ptr")}{_slot("state_bytes")}{_slot("stop", "ptr")}
+  br label %turn
+turn:
+  br label %warp
+warp:
+  %w = phi i32 [ 0, %turn ], [ %w2, %endwarp ]
+  %some = phi i1 [ false, %turn ], [ %some2, %endwarp ]
+  %w64 = zext i32 %w to i64
+  %wo = mul i64 %w64, %state_bytes
+  %ws = getelementptr i8, ptr %state, i64 %wo
+  %status_p = getelementptr i8, ptr %ws, i64 {layout.STATUS}
+  %status = load i32, ptr %status_p
+  %ready = icmp eq i32 %status, {layout.READY}
+  br i1 %ready, label %run, label %endwarp
+run:
+  %result = call i32 @run_warp(ptr %ctx, ptr %ws)
+  br label %endwarp
+endwarp:
+  %some2 = phi i1 [ %some, %warp ], [ true, %run ]
+  %w2 = add i32 %w, 1
+  %next = icmp ult i32 %w2, %warps
+  br i1 %next, label %warp, label %endturn
+endturn:
+  %asked = load volatile i32, ptr %stop
+  %on = icmp eq i32 %asked, 0
+  %again = and i1 %some2, %on
+  br i1 %again, label %turn, label %leave
+leave:
+  ret i32 {DONE}
 }}
 """

@@ -15,8 +15,12 @@ Place = tuple[str, int]
 
 SUPPORTED_CONTROL = {
     "bra", "call", "ret", "prebrk", "brk", "joinat", "preret", "bar", "pmevent", "quadon", "quadpop", "trap", "brkpt",
+    "discard",
 }  # fmt: skip
 SUPPORTED_MACHINE = {"lane", "quad", "sr", "vote", "mp_flag"}
+SERVED_CONTROL = {"emit", "restart"}
+SERVED_MACHINE = {"tex", "texel", "visible", "interp"}
+"""What the host does for the warps that ask: `native.served`."""
 MAX_INSTRUCTIONS = 20_000
 
 
@@ -29,7 +33,7 @@ class Step:
     """One instruction of the kernel.
 
     `trace` is its meaning (None when it cannot be executed: reaching it stops the warp), `word` its bits, `target` the
-    address of a direct control transfer, `control` the name of its control action.
+    address of a direct control transfer, `control` the name of its control action. The host executes a `served` one.
     """
 
     op: Op
@@ -37,6 +41,7 @@ class Step:
     trace: Trace | None
     guard: Value | None = None
     control: str = ""
+    served: bool = False
     target: int | None = None
     reads: set[Place] = field(default_factory=set[Place])
     writes: set[Place] = field(default_factory=set[Place])
@@ -58,11 +63,12 @@ class Flow:
     """All instructions reachable from the entry, by address, and what follows what.
 
     `leaders` start a block; `resumable` are the addresses a warp may be told to continue at: pushed targets, the way
-    not taken of divergent branches, what follows barriers and calls.
+    not taken of divergent branches, what follows barriers, calls and served instructions. `results` are registers that
+    somebody looks at when the program has ended.
     """
 
-    def __init__(self, code: Code, entry: int) -> None:
-        self.code, self.entry = code, entry
+    def __init__(self, code: Code, entry: int, results: frozenset[Place] = frozenset()) -> None:
+        self.code, self.entry, self.results = code, entry, results
         self.steps: dict[int, Step] = {}
         self.leaders: set[int] = {entry}
         self.resumable: set[int] = {entry}
@@ -95,13 +101,15 @@ class Flow:
             step.guard = None if holds is None or holds.op == "const" else holds
         requests = trace.of_kind("control")
         if requests:
-            if len(requests) > 1 or requests[0].name not in SUPPORTED_CONTROL:
+            if len(requests) > 1 or requests[0].name not in SUPPORTED_CONTROL | SERVED_CONTROL:
                 return Step(op, 0, None)
             step.control = requests[0].name
+            step.served = step.control in SERVED_CONTROL
             if step.control in ("bra", "call", "prebrk", "joinat", "preret"):
                 step.target = uniform_number(requests[0].args[0], i.word)
         if not self._plain_effects(trace):
             return Step(op, 0, None)
+        step.served |= any(n.op == "machine" and not _lowered(n) for n in _nodes(trace))
         self._places(step)
         return step
 
@@ -110,7 +118,7 @@ class Flow:
         for e in trace.effects:
             if e.kind == "trap" or (e.kind in ("load", "store", "atomic") and e.name not in _SPACES):
                 return False
-        return all(n.attr[0] in SUPPORTED_MACHINE for n in _nodes(trace) if n.op == "machine")
+        return all(n.attr[0] in SUPPORTED_MACHINE | SERVED_MACHINE for n in _nodes(trace) if n.op == "machine")
 
     def _places(self, step: Step) -> None:
         assert step.trace is not None
@@ -122,6 +130,8 @@ class Flow:
                 step.reads.add((n.attr, uniform_number(n.args[0], step.word)))
         for e in step.trace.of_kind("write"):
             place = e.name, uniform_number(e.args[0], step.word)
+            if e.name == "o":
+                continue  # outputs of a stage are memory
             step.writes.add(place)
             if step.conditional or e.when is not None:
                 step.reads.add(place)
@@ -135,6 +145,9 @@ class Flow:
             self.leaders.add(op.pc)
             return []
         c = step.control
+        if step.served:
+            self.leaders |= {op.pc, op.following}
+            self.resumable.add(op.following)
         if step.target is not None:
             self.leaders.add(step.target)
             if c in ("call", "prebrk", "joinat", "preret"):
@@ -155,7 +168,7 @@ class Flow:
 
         Where compiled code stops and the reference machine goes on, nobody knows which are read.
         """
-        everything = self.places
+        everything, keeps = self.places, self.has_quads
         parked = [pc for pc in self.resumable if pc in self.steps]
         changed = True
         while changed:
@@ -171,7 +184,10 @@ class Flow:
                         after |= self.steps[n].live
                 if s.op.join or s.op.exit or s.control in ("ret", "brk", "bra", "quadpop"):
                     after |= waiting
-                new = s.reads | (after - s.writes) if s.trace is not None else everything
+                if s.trace is None:
+                    new = everything
+                else:
+                    new = s.reads | self.results | (after if keeps else after - s.writes)
                 if new != s.live:
                     s.live = new
                     changed = True
@@ -195,9 +211,9 @@ class Flow:
 
     @property
     def has_quads(self) -> bool:
-        """Whether lanes look at registers of other lanes, active or not."""
-        return any(
-            n.op == "machine" and n.attr[0] == "quad"
+        """Whether registers of lanes that are not active can be seen: by their quads, or in the results."""
+        return bool(self.results) or any(
+            n.op == "machine" and n.attr[0] in ("quad", "tex")
             for s in self.steps.values()
             if s.trace is not None
             for n in _nodes(s.trace)
@@ -214,12 +230,33 @@ class Flow:
         return any(s.trace is None for s in self.steps.values())
 
     @property
+    def has_served(self) -> bool:
+        """Whether the host must execute some of the instructions."""
+        return any(s.served for s in self.steps.values())
+
+    @property
+    def varyings(self) -> set[tuple[int, bool, bool]]:
+        """(word, flat, centroid) of the inputs that compiled code reads."""
+        out: set[tuple[int, bool, bool]] = set()
+        for s in self.steps.values():
+            for n in _nodes(s.trace) if s.trace is not None and not s.served else ():
+                if n.op == "machine" and n.attr[0] == "interp":
+                    facts = dict(n.attr[1])
+                    out.add((uniform_number(n.args[0], s.word) >> 2, facts["flat"], facts["centroid"]))
+        return out
+
+    @property
     def has_atomics(self) -> bool:
         """Whether the order of blocks can be seen in results."""
         return any(s.trace is not None and s.trace.of_kind("atomic") for s in self.steps.values())
 
 
-_SPACES = {"s", "l", *(f"c{i}" for i in range(16)), *(f"g{i}" for i in range(16))}
+def _lowered(n: Value) -> bool:
+    """Whether compiled code has a machine value: inputs of fragments only at addresses that are the same everywhere."""
+    return n.attr[0] in SUPPORTED_MACHINE or (n.attr[0] == "interp" and n.args[0].uniform)
+
+
+_SPACES = {"s", "l", "a", "p", "o", *(f"c{i}" for i in range(16)), *(f"g{i}" for i in range(16))}
 
 
 def _nodes(trace: Trace, roots: list[Value] | None = None) -> list[Value]:

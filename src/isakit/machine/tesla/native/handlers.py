@@ -33,9 +33,10 @@ _CONTROLS = {
     "issued": layout.ISSUED,
 }
 
-NEXT, JUMP, UNWIND, STOP, WAIT, COMPLETE, RESUMED = range(7)
+NEXT, JUMP, UNWIND, STOP, WAIT, COMPLETE, RESUMED, SERVE = range(8)
 """Results: go on behind it; go on at the state's pc; nobody is active; the reference machine must execute it; wait at
-the barrier; the join is complete, execute the instruction itself; another path goes on and nothing was executed."""
+the barrier; the join is complete, execute the instruction itself; another path goes on and nothing was executed; the
+host must execute it."""
 
 RECORD = 256  # bytes of %uop
 FIRST, BODY, PC, FOLLOWING, TARGET, STEP, SITE, VALUES = 0, 16, 32, 36, 40, 44, 48, 56
@@ -245,6 +246,9 @@ class HandlerCode(WarpCode):
         return low.resize(total, v.width)
 
     def _write(self, step: Step, e: Effect, low: ValueLowering, value: Ref, lanes: str, some: bool) -> None:
+        if e.name == "o":
+            super()._write(step, e, low, value, lanes, some)
+            return
         b, p = self.body, self._place("write", e.name, e.args[0])
         if e.name != "c":
             v = low.splat(low.resize(value, 32)).text

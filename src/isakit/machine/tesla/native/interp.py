@@ -108,7 +108,7 @@ nobody:
   br i1 %goes_on, label %look, label %finished
 special:
   switch i32 %r, label %stopped [ i32 {handlers.WAIT}, label %wait i32 {handlers.COMPLETE}, label %complete
-    i32 {handlers.RESUMED}, label %look ]
+    i32 {handlers.RESUMED}, label %look i32 {handlers.SERVE}, label %served ]
 complete:
   %m1 = load i32, ptr %mask_p
   %full1 = icmp eq i32 %m1, -1
@@ -131,6 +131,12 @@ wait:
   store i32 %after, ptr %pc_p
   store i32 {layout.WAITING}, ptr %status_p
   ret i32 {layout.WAITING}
+served:
+  %asker_p = getelementptr i8, ptr %u, i64 {handlers.PC}
+  %asker = load i32, ptr %asker_p
+  store i32 %asker, ptr %pc_p
+  store i32 {layout.SERVED}, ptr %status_p
+  ret i32 {layout.SERVED}
 stopped:
   %here_p = getelementptr i8, ptr %u, i64 {handlers.PC}
   %here = load i32, ptr %here_p
@@ -151,6 +157,10 @@ finished:
 define i32 @stop_here(ptr %ctx, ptr %ws, ptr %uop) nounwind {{
   ret i32 {handlers.STOP}
 }}
+
+define i32 @serve_here(ptr %ctx, ptr %ws, ptr %uop) nounwind {{
+  ret i32 {handlers.SERVE}
+}}
 """
 
 
@@ -160,7 +170,7 @@ def _main_module(target: Host) -> str:
     nothing = HandlerCode(module, target, Step(Op(0, 0), 0, None))
     nothing.unwinder("unwind")
     nothing.joining("join")
-    ir = str(module) + driver.support() + driver.driver() + loop()
+    ir = str(module) + driver.support() + driver.driver() + driver.turns() + loop()
     return ir + driver.entry(target) + METADATA
 
 
@@ -187,7 +197,7 @@ class Library:
     def __post_init__(self) -> None:
         self.lock = threading.Lock()
         self.main = Loaded(object_code(_main_module(self.target), self.target), self.target)
-        self.stop = self.main.address("stop_here")
+        self.stop, self.serve = self.main.address("stop_here"), self.main.address("serve_here")
         self.join = self.main.address("join")
         folder = cache_folder()
         tag = hashlib.sha256(f"{fingerprint('tesla')} {self.target.key}".encode()).hexdigest()[:24]
@@ -288,8 +298,9 @@ class Program:
 
     def __init__(self, code: Code, flow: Flow, target: Host) -> None:
         lib = self.library = library(target)
-        steps = [s for s in flow.steps.values() if s.trace is not None]
-        numbers, chip = _form_numbers(code.decoder), code.decoder.view.variant.name
+        steps = [s for s in flow.steps.values() if s.trace is not None and not s.served]
+        view = code.decoder.view
+        numbers, chip = _form_numbers(code.decoder), f"{view.variant.name} {view.program}"
         keys = {s.pc: key_of(s, numbers, chip) for s in steps}
         lib.handlers({keys[s.pc]: s for s in steps})
         units = len(code.units) + 2
@@ -298,6 +309,11 @@ class Program:
         wide[:, :4] = lib.stop
         narrow[:, handlers.PC // 4] = code.address + 4 * np.arange(units)
         self.sites = 0
+        for s in flow.steps.values():
+            if s.served:
+                k = (s.pc - code.address) // 4
+                narrow[k, handlers.PC // 4] = s.pc
+                wide[k, :4] = (lib.join if s.op.join else lib.serve,) * 2 + (lib.serve,) * 2
         for s in steps:
             handler = lib.known[keys[s.pc]]
             if handler is None:

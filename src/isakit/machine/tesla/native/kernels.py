@@ -17,7 +17,7 @@ from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.native import driver, layout
-from isakit.machine.tesla.native.flow import Flow, NotCompiled
+from isakit.machine.tesla.native.flow import Flow, NotCompiled, Place
 from isakit.machine.tesla.native.interp import METADATA, Program
 from isakit.machine.tesla.native.lanes import Facts
 from isakit.machine.tesla.native.warp import WarpCode
@@ -48,7 +48,8 @@ def generate(flow: Flow, facts: Facts, target: Host) -> tuple[str, int]:
     """The IR of a whole kernel and the number of global access sites."""
     code = WarpCode(flow, facts, target)
     text = code.generate()
-    return text + driver.support() + driver.driver() + driver.entry(target) + METADATA, code.sites
+    around = driver.support() + driver.driver() + driver.turns() + driver.entry(target)
+    return text + around + METADATA, code.sites
 
 
 class Kernel:
@@ -60,7 +61,7 @@ class Kernel:
 
     def __init__(self, code: Code, entry: int, facts: Facts, target: Host, tier: str) -> None:
         self.facts, self.target, self.tier = facts, target, tier
-        self.flow = flow_of(code, entry)
+        self.flow = flow_of(code, entry, facts.results)
         self.state_bytes = layout.state_bytes(facts.registers)
         self.program: Program | None = None
         self.compiled: Executable | None = None
@@ -115,7 +116,9 @@ class Kernel:
                 fingerprint("tesla"),
                 self.target.key,
                 code.decoder.view.variant.name,
+                code.decoder.view.program,
                 f"{code.address} {entry} {f.registers} {sorted(f.flags)} {f.windows} {sorted(f.banks)} {f.has_local}",
+                repr(sorted(f.results)),
                 code.units.__repr__(),
             ]
         )
@@ -156,9 +159,9 @@ def supported(launch: Launch) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def flow_of(code: Code, entry: int) -> Flow:
+def flow_of(code: Code, entry: int, results: frozenset[Place] = frozenset()) -> Flow:
     """The control flow of a kernel. Raises NotCompiled."""
-    return Flow(code, entry)
+    return Flow(code, entry, results)
 
 
 def has_loops(launch: Launch) -> bool:
@@ -174,10 +177,12 @@ def _kernel(code: Code, entry: int, facts: Facts, target: Host, tier: str) -> Ke
 _lock = threading.Lock()
 
 
-def kernel_of(launch: Launch, tier: str = "auto", portable: bool = False) -> Kernel:
-    """The kernel of a launch, made once. Raises NotCompiled."""
+def kernel_of(
+    launch: Launch, tier: str = "auto", portable: bool = False, results: frozenset[Place] = frozenset()
+) -> Kernel:
+    """The kernel of a launch, made once; `results`: registers somebody looks at in the end. Raises NotCompiled."""
     reason = supported(launch)
     if reason is not None:
         raise NotCompiled(reason)
     with _lock:
-        return _kernel(launch.code, launch.entry, Facts.of(launch), host(portable), tier)
+        return _kernel(launch.code, launch.entry, Facts.of(launch, results), host(portable), tier)

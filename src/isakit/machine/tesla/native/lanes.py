@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -18,6 +19,8 @@ from isakit.sem.value import Value
 
 V32, V1 = "<32 x i32>", "<32 x i1>"
 TRUE = "splat (i1 true)"
+VARYING_WORDS = 256
+"""Words of v[] compiled code can name; the table of rows has this many for each way to interpolate."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,10 @@ class Facts:
     windows: tuple[tuple[int, object], ...]
     banks: frozenset[int]
     has_local: bool
+    results: frozenset[Place] = frozenset()
 
     @classmethod
-    def of(cls, launch: Launch) -> Facts:
+    def of(cls, launch: Launch, results: frozenset[Place] = frozenset()) -> Facts:
         """The facts of a launch."""
         return cls(
             launch.code.registers,
@@ -39,6 +43,7 @@ class Facts:
             tuple(sorted(launch.windows.items())),
             frozenset(launch.constants),
             launch.local_limit > 0,
+            results,
         )
 
 
@@ -90,7 +95,7 @@ class LaneCode:
             return self.facts.has_local
         if space[0] == "c":
             return int(space[1:]) in self.facts.banks
-        return space == "s" or int(space[1:]) in dict(self.facts.windows)
+        return space in ("s", "a", "p", "o") or int(space[1:]) in dict(self.facts.windows)
 
     def window(self, space: str, address: Ref, low: ValueLowering) -> tuple[Ref | None, Ref | None]:
         """(where a g[] space begins, lanes outside of it), None where there is nothing to add or to check."""
@@ -246,6 +251,22 @@ class LaneCode:
         if n == 1:
             return Ref(b(f"trunc i64 {b(f'mul i64 {self._issued(step)}, {DEFAULT.clock_step}')} to i32"), 32, True)
         return low.constant(0x20 if n == 3 else 0, 32)
+
+    def _machine_interp(self, step: Step, low: ValueLowering, v: Value, flat: bool, centroid: bool) -> Ref:
+        """A row of the inputs that were evaluated before: `varyings` points to a table of them."""
+        b, table = self.body, self.slot("varyings", "ptr")
+        word = low.op("lshr", low.resize(low.value(v.args[0]), 32), low.constant(2, 32))
+        beyond = low.op("icmp uge", word, low.constant(VARYING_WORDS, 32), 1).text
+        self.stop(step, b(f"or i1 {beyond}, {b(f'icmp eq ptr {table}, null')}"))
+        first = VARYING_WORDS * (int(flat) + 2 * int(centroid))
+        entry = low.resize(low.op("add", word, low.constant(first, 32)), 64).text
+        row = b(f"load ptr, ptr {b(f'getelementptr ptr, ptr {table}, i64 {entry}')}")
+        number = b(f"zext i32 {b(f'load i32, ptr {self.state_pointer(layout.NUMBER)}')} to i64")
+        return Ref(b(f"load {V32}, ptr {b(f'getelementptr {V32}, ptr {row}, i64 {number}')}, align 4"), 32)
+
+    @abstractmethod
+    def stop(self, step: Step, bad: str) -> None:
+        """Leave compiled code before this instruction where the i1 `bad` is set."""
 
     def _issued(self, step: Step) -> str:
         """Instructions the warp has executed, as i64."""

@@ -17,6 +17,7 @@ BARRIER = 28  # i32: the barrier it waits at
 THREADS = 32  # i64: thread instructions executed
 ISSUED = 40  # i64: warp instructions executed
 NUMBER = 48  # i32: warp in its block
+VISIBLE = 52  # i32 mask: lanes of a fragment program that are no helpers and were not discarded
 CONDITIONS = 64  # 16 x i32: flag masks, $c0 Z S C O, $c1 ...
 ADDRESSES = 128  # 8 x 32 x i32
 ZERO = ADDRESSES + 8 * 128  # 32 x i32 that are always 0: what registers that do not exist read as
@@ -26,8 +27,9 @@ ENTRY_BYTES = 8  # stack entry: u32 pc | kind << 24, u32 mask
 SINK = STACK + STACK_ENTRIES * ENTRY_BYTES  # 32 x i32: where writes of registers that do not exist go
 REGISTERS = SINK + 128
 
-READY, WAITING, FINISHED, STOPPED, INTERRUPTED = range(5)
-"""STOPPED: something happens at PC that compiled code does not do (a fault, an unknown target)."""
+READY, WAITING, FINISHED, STOPPED, INTERRUPTED, SERVED = range(6)
+"""STOPPED: something happens at PC that compiled code does not do (a fault, an unknown target). SERVED: the host must
+execute the instruction at PC, whose `join` tail has been performed."""
 
 # --- the context of a worker: slots of 8 bytes --------------------------------------------------------------
 SLOTS = (
@@ -35,7 +37,7 @@ SLOTS = (
     "local_limit", "stop", "physid", "clock_step", "sites", "remaining", "warps", "barriers", "first_registers",
     "masks", "header", "header_bytes", "grid_x", "state", "state_bytes", "physid_all", "barrier_mask", "entry",
     "halted_warp", "reserve", "uops", "code_address", "code_bytes", "register_bytes", "cleared_bytes", "flags",
-    "physid_period", "allowed_barriers",
+    "physid_period", "allowed_barriers", "a", "a_size", "p", "p_size", "o", "o_size", "row_bytes", "varyings",
     *(f"g{i}_base" for i in range(16)), *(f"g{i}_size" for i in range(16)),
     *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),
 )  # fmt: skip

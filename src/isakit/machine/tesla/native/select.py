@@ -59,13 +59,18 @@ def executor(
     without llvmlite, with one warning per process. Raises LaunchError for an unknown name, NotModelled for `llvm`
     where it cannot be had.
     """
+    if resolve(engine, tier, threads) == "reference":
+        return "reference", reference
+    return "llvm", _compiling(tier, threads, portable, eager=engine == "llvm")
+
+
+def resolve(engine: str, tier: str = "auto", threads: int | None = None) -> str:
+    """The engine, `reference` or `llvm`, for what a user asked for; see `executor`."""
     if tier not in TIERS:
         raise LaunchError(f"no tier {tier!r}; there are: {', '.join(TIERS)}")
     if threads is not None and threads < 1:
         raise LaunchError(f"{threads} threads; the engine needs at least one")
-    if not chosen(engine, lambda: _unusable(), depth=4):
-        return "reference", reference
-    return "llvm", _compiling(tier, threads, portable, eager=engine == "llvm")
+    return "llvm" if chosen(engine, lambda: _unusable(), depth=5) else "reference"
 
 
 WORTH = 1 << 17
@@ -97,4 +102,4 @@ def _compiling(tier: str, threads: int | None, portable: bool, eager: bool) -> E
     return run
 
 
-__all__ = ["FallbackWarning", "Tier", "Watcher", "executor", "reference", "watcher", "watching"]
+__all__ = ["FallbackWarning", "Tier", "Watcher", "executor", "reference", "resolve", "watcher", "watching"]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from isakit.machine.tesla.native.warp import WarpCode
 
 TRUE = "splat (i1 true)"
+_GOES_ON = ("pmevent", "brkpt", "discard")
+"""Control actions that do not change who executes next."""
 
 
 class Transfers:
@@ -137,9 +139,9 @@ class Transfers:
         handler = getattr(self, f"_{step.control}") if step.control else None
         if handler is not None and request is not None:
             handler(step, request, low, plan, executing)
-            if step.control in ("pmevent", "brkpt") and step.op.exit:
+            if step.control in _GOES_ON and step.op.exit:
                 self._exit(step)
-            elif step.control in ("pmevent", "brkpt"):
+            elif step.control in _GOES_ON:
                 self.code.stay(step.op.following)
             return True
         if step.op.exit:
@@ -277,6 +279,14 @@ class Transfers:
     def _pmevent(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
         """Counters of events are only kept by the reference engine."""
 
+    def _discard(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+        """Discarded lanes go on as helpers."""
+        c, b = self.code, self.code.body
+        p = c.state_pointer(layout.VISIBLE)
+        kept = b(f"xor i32 {self._taken(executing)}, -1")
+        before = b(f"load i32, ptr {p}")
+        b.do(f"store i32 {b(f'and i32 {before}, {kept}')}, ptr {p}")
+
     def _quadon(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
         c, b = self.code, self.code.body
         self.push(step, Kind.QUADON, step.pc, c.mask32)
@@ -379,5 +389,5 @@ class Transfers:
         c.save(c.load32("next"), c.flow.places)
         c.finish(layout.STOPPED)
         b.label("finished")
-        c.save("0", set())
+        c.save("0", c.flow.results)
         c.finish(layout.FINISHED)

@@ -234,6 +234,10 @@ class WarpCode(LaneCode):
             return
         if first.op.join:
             self.transfer.join(first)
+        if first.served:
+            self.save(str(first.pc), first.live | first.reads)
+            self.finish(layout.SERVED)
+            return
         self.mask32 = "-1" if full else self.load32("mask")
         self.mask = self.as_mask(self.mask32)
         self._count(len(steps))
@@ -316,6 +320,9 @@ class WarpCode(LaneCode):
         return request
 
     def _write(self, step: Step, e: Effect, low: ValueLowering, value: Ref, lanes: str, some: bool) -> None:
+        if e.name == "o":
+            self.access.output(low.value(e.args[0]), low.splat(low.resize(value, 32)), low, lanes, some)
+            return
         n = uniform_number(e.args[0], step.word)
         place = e.name, n
         if (e.name == "r" and n >= self.facts.registers) or (e.name == "a" and n == 0):

@@ -1,0 +1,212 @@
+"""Compiled code with the host's help: what it does not lower, NumPy executes for all warps that stand there.
+
+A warp that comes to a texture instruction (or another `served` one) leaves compiled code. When no warp of the batch can
+go on, those that stand at the same instruction execute it together on the reference engine, with the registers it names
+copied there and back, and go on in compiled code behind it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import lru_cache
+from typing import TypeVar, cast
+
+import numpy as np
+
+from isakit.errors import IsakitError, LaunchError
+from isakit.machine.tesla.gang import Gang
+from isakit.machine.tesla.machine import Machine, executing_lanes
+from isakit.machine.tesla.memory import Array
+from isakit.machine.tesla.native import driver, layout
+from isakit.machine.tesla.native.context import Bound, Context
+from isakit.machine.tesla.native.exchange import WarpStates, from_machine, lanes_of, to_machine
+from isakit.machine.tesla.native.kernels import Kernel, kernel_of
+from isakit.machine.tesla.native.select import watcher
+from isakit.machine.tesla.spaces import OwnSpace
+from isakit.machine.tesla.stack import Kind, Stack, StackFault
+from isakit.machine.tesla.state import State
+
+T = TypeVar("T")
+
+
+class ServedWarps:
+    """Warps of a reference machine's `state`, in blocks of `per_block`, that run on compiled code.
+
+    s[] and l[] stay where the state has them; registers are in `states`. `barriers`: u32 [blocks, 16, 2].
+    """
+
+    def __init__(self, bound: Bound, kernel: Kernel, state: State, states: WarpStates, per_block: int) -> None:
+        self.bound, self.kernel, self.state, self.states, self.per_block = bound, kernel, state, states, per_block
+        self.launch = bound.launch
+        self.blocks = len(states.words) // per_block
+        self.barriers = np.zeros((self.blocks, 16, 2), np.uint32)
+        self.context = Context(bound, kernel)
+        self.context.put("warps", per_block)
+        self._shared, self._local = self._memory("s"), self._memory("l")
+        if self._shared is None:
+            self.context.put("shared_limit", 0)
+
+    def _memory(self, space: str) -> Array | None:
+        found = self.state.spaces.get(space)
+        return None if found is None else cast(OwnSpace, found).memory.bytes
+
+    # --- running --------------------------------------------------------------------------------------------
+    def run(self) -> bool:
+        """Run until all warps have finished; False where the reference machine has to go on, or after an interrupt."""
+        status = self.states.column(layout.STATUS)
+        while True:
+            for block in range(self.blocks):
+                if (status[block * self.per_block : (block + 1) * self.per_block] == layout.READY).any():
+                    self._enter(block)
+            asking = np.flatnonzero(status == layout.SERVED)
+            if self.bound.stop[0]:
+                return False
+            if not len(asking):
+                return bool((status == layout.FINISHED).all())
+            where = self.states.column(layout.PC)[asking]
+            for pc in np.unique(where).tolist():
+                self._serve(pc, asking[where == pc])
+
+    def _enter(self, block: int) -> None:
+        put, n, launch = self.context.put, self.per_block, self.launch
+        first = block * n
+        put("state", self.states.raw[first * self.kernel.state_bytes :])
+        put("physid", self.state.physid[32 * first :])
+        put("barriers", self.barriers[block])
+        if self._shared is not None:
+            put("shared", self._shared[block * launch.shared_limit :])
+        if self._local is not None:
+            put("local", self._local[32 * first * launch.local_limit :])
+        how, started = self.kernel.choose(), time.perf_counter()
+        how.run(self.context.address, 0, 0, driver.TURNS)
+        self.kernel.spent(how, time.perf_counter() - started)
+
+    # --- one instruction ------------------------------------------------------------------------------------
+    def _serve(self, pc: int, warps: Array) -> None:
+        """Execute the instruction at `pc` for warps that ask for it; where it faults they stop."""
+        step, op = self.kernel.flow.steps[pc], self.launch.code.at(pc)
+        states, state = self.states, self.state
+        where = _compact(warps)
+        masks = states.column(layout.ACTIVE)[where]
+        gang = Gang(warps, np.ascontiguousarray(masks), pc)
+        status = states.column(layout.STATUS)
+        if op.exit and (self._tops(warps) == Kind.QUADON).any():
+            status[where] = layout.STOPPED
+            return
+        states.to_files(state.files, step.reads, where)
+        self._before(where)
+        state.lanes = lanes = gang.lanes
+        try:
+            executing = executing_lanes(state, op, lanes)
+            requests = [] if op.body is None or op.dropped else op.body.run(state, executing, op.params)
+            for request in requests:
+                getattr(state, request.name)(executing)
+        except (IsakitError, ArithmeticError):
+            status[where] = layout.STOPPED  # the reference machine says what is wrong
+            return
+        states.from_files(state.files, step.writes, where)
+        states.count(layout.ISSUED)[where] += 1
+        states.count(layout.THREADS)[where] += lanes_of(masks).sum(axis=1)
+        states.column(layout.PC)[where] = op.following
+        status[where] = layout.READY
+        if op.exit:
+            self._exit(warps)
+
+    def _before(self, warps: Array | slice) -> None:
+        """Bring more of the state up to date before an instruction of these warps."""
+
+    def _tops(self, warps: Array) -> Array:
+        """Kind of the topmost stack entry of each warp, 0 for an empty stack."""
+        depth = self.states.column(layout.DEPTH)[warps].astype(np.int64)
+        top = self.states.words[warps, layout.STACK // 4 + 2 * np.maximum(depth - 1, 0)] >> 24
+        return np.where(depth > 0, top, 0)
+
+    def _exit(self, warps: Array) -> None:
+        """All active lanes end."""
+        states = self.states
+        depth = states.column(layout.DEPTH)[warps]
+        done = warps[depth == 0]
+        states.column(layout.EXITED)[done] |= states.column(layout.ACTIVE)[done]
+        for offset, value in ((layout.ACTIVE, 0), (layout.PC, 0), (layout.STATUS, layout.FINISHED)):
+            states.column(offset)[done] = value
+        for k in warps[depth != 0].tolist():
+            stack = Stack(0)
+            states.to_stack(k, stack)
+            try:
+                stack.exit()
+            except StackFault:
+                states.column(layout.STATUS)[k] = layout.STOPPED
+                continue
+            states.from_stack(k, stack)
+            if stack.finished:
+                states.column(layout.STATUS)[k] = layout.FINISHED
+
+
+def _compact(numbers: Array) -> Array | slice:
+    """Neighbouring numbers as a slice."""
+    first, last = int(numbers[0]), int(numbers[-1])
+    return slice(first, last + 1) if last - first == len(numbers) - 1 else numbers
+
+
+# --- machines -----------------------------------------------------------------------------------------------
+def finish(machine: Machine, tier: str = "interp", portable: bool = False) -> None:
+    """Run a reference machine to its end on compiled code, from wherever its warps stand.
+
+    The interpreter (`tier` "interp") can take over at any instruction, also inside divergence and at barriers; compiled
+    kernels ("jit", "auto") only a machine that has not begun. Faults are raised, and the machine is left, as by
+    `machine.run()`. Raises NotCompiled where the kernel needs the reference engine, LaunchError for a tier that cannot
+    take over here.
+    """
+    launch = machine.launch
+    if tier != "interp" and machine.state.issued.any():
+        raise LaunchError("only the interpreter can take over a kernel that has begun")
+    kernel = kernel_of(launch, tier, portable)
+    bound = Bound(launch, machine.device)
+    told = watcher()
+
+    def work() -> None:
+        while not machine.idle() and not bound.stop[0]:
+            if not _wave(machine, bound, kernel):
+                if not bound.stop[0]:
+                    machine.run()
+                return
+            if told is not None:
+                told(machine.blocks[-1].number + 1, launch.blocks)
+
+    started = time.perf_counter()
+    try:
+        interruptible(work, bound.stop)
+    finally:
+        machine.stats.seconds = max(machine.stats.seconds, time.perf_counter() - started)
+
+
+def _wave(machine: Machine, bound: Bound, kernel: Kernel) -> bool:
+    """Run the resident blocks; whether they have finished."""
+    states = WarpStates(len(machine.warps), kernel.state_bytes)
+    warps = ServedWarps(bound, kernel, machine.state, states, machine.launch.warps)
+    from_machine(machine, states, warps.barriers)
+    try:
+        return warps.run()
+    finally:
+        to_machine(states, warps.barriers, machine)
+
+
+@lru_cache(maxsize=1)
+def _runner() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="isakit")
+
+
+def interruptible(work: Callable[[], T], stop: Array) -> T:
+    """Do some work while the main thread stays free for an interrupt, which sets `stop`."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    future = _runner().submit(work)
+    try:
+        return future.result()
+    except BaseException:
+        stop[0] = 1
+        wait([future])
+        raise
