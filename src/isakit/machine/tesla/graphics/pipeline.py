@@ -54,8 +54,9 @@ class Pipeline:
         engine: what executes programs: auto, reference or llvm.
         tier: of the llvm engine: auto, interp or jit.
 
-    Attributes: `targets`, `depth_buffer`, `engine` (a `StageEngine`); of the last draw: `vertices` (outputs of the last vertex stage), `coverage`
-    (its quads), `fragments` (their inputs), `numbers` (primitive of each rasterized triangle or point).
+    Attributes: `targets`, `depth_buffer`, `engine` (a `StageEngine`); of the last draw: `vertices` (outputs of the last
+    vertex stage), `coverage` (its quads), `fragments` (their inputs), `numbers` (primitive of each rasterized triangle or
+    point).
     """
 
     def __init__(
