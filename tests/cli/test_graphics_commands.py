@@ -167,3 +167,13 @@ def test_info_lists_textures_of_each_kernel() -> None:
     assert "at unit 0 in _Z18d_boxfilter_rgba_xPjiii" in text
     kernels = {k["name"]: k["samplers"] for k in json.loads(run("info", "--json", path).stdout)[0]["kernels"]}
     assert kernels["_Z17d_boxfilter_x_texPfiii"] == [{"name": "tex", "unit": 0}]
+
+
+def test_every_engine_draws_the_same_picture(tmp_path: Path) -> None:
+    pytest.importorskip("llvmlite")
+    scene = str(ROOT / "examples/tesla-graphics/julia/scene.json")
+    for engine in ("reference", "llvm"):
+        run("draw", scene, "-o", str(tmp_path / f"{engine}.bin"), "--engine", engine, "--tier", "interp")
+    assert (tmp_path / "llvm.bin").read_bytes() == (tmp_path / "reference.bin").read_bytes()
+    result = CliRunner().invoke(app, ["draw", scene, "-o", str(tmp_path / "x.png"), "--engine", "none"])
+    assert result.exit_code == 2

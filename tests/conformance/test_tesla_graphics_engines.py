@@ -86,11 +86,11 @@ def records(step: int) -> list[Any]:
 
 @pytest.mark.parametrize(("record", "chip"), records(max(1, len(shaders.records()) // 8)))
 def test_shaders(record: dict[str, Any], chip: str) -> None:
-    check_record(record, chip, TIERS)
+    check_record(record, chip, TIERS if chip == "a0" else ("interp",))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("record", "chip"), records(1))
 def test_all_shaders(record: dict[str, Any], chip: str) -> None:
-    """All records on the interpreter; compiling each of them would take hours."""
+    """All records, on the interpreter: compiling each of them takes hours."""
     check_record(record, chip, ("interp",))

@@ -21,10 +21,22 @@ Examples:
 @click.option("--chip", metavar="CHIP", help="The simulated chip.  [default: the first one the scene is for]")
 @click.option("--target", type=click.IntRange(0), default=0, help="The render target to write.  [default: 0]")
 @click.option("--threads", type=click.IntRange(1), default=1, help="Threads that run fragments.  [default: 1]")
+@click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")
+@click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
 @click.option("--stats", is_flag=True, help="Show what was drawn.")
 @json_option
 @click.argument("scene", metavar="SCENE.json")
-def command(scene: str, output: str, chip: str | None, target: int, threads: int, stats: bool, as_json: bool) -> None:
+def command(
+    scene: str,
+    output: str,
+    chip: str | None,
+    target: int,
+    threads: int,
+    engine: str,
+    tier: str,
+    stats: bool,
+    as_json: bool,
+) -> None:
     """Draw a scene file and write the picture.
 
     The scene's row 0 is the lowest row of the picture.
@@ -32,7 +44,7 @@ def command(scene: str, output: str, chip: str | None, target: int, threads: int
     from isakit.tesla import Scene, png
 
     found = Scene(scene)
-    pipeline = found.pipeline(threads=threads)
+    pipeline = found.pipeline(threads=threads, engine=engine, tier=tier)
     if target >= len(pipeline.targets):
         raise IsakitError(f"the scene has {len(pipeline.targets)} render targets; there is no number {target}")
     drawn = [found.draw(pipeline, n, chip or found.default_chip) for n in range(len(found.draws))]

@@ -55,8 +55,8 @@ class Pipeline:
         tier: of the llvm engine: auto, interp or jit.
 
     Attributes: `targets`, `depth_buffer`, `engine` (a `StageEngine`); of the last draw: `vertices` (outputs of the last
-    vertex stage), `coverage` (its quads), `fragments` (their inputs), `numbers` (primitive of each rasterized triangle or
-    point).
+    vertex stage), `coverage` (its quads), `fragments` (their inputs), `numbers` (primitive of each rasterized triangle
+    or point).
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from isakit.errors import IsakitError
 from isakit.machine.tesla.code import Code, Op, uniform_number
 from isakit.sem.semantics import bind_control, trace_of
 from isakit.sem.trace import Trace
-from isakit.sem.value import Value
+from isakit.sem.value import INTEGER_MEANING, Value
 
 Place = tuple[str, int]
 """A register: file and number."""
@@ -109,7 +109,7 @@ class Flow:
                 step.target = uniform_number(requests[0].args[0], i.word)
         if not self._plain_effects(trace):
             return Step(op, 0, None)
-        step.served |= any(n.op == "machine" and not _lowered(n) for n in _nodes(trace))
+        step.served |= any(n.op == "machine" and not _lowered(n, i.word) for n in _nodes(trace))
         self._places(step)
         return step
 
@@ -241,8 +241,9 @@ class Flow:
         for s in self.steps.values():
             for n in _nodes(s.trace) if s.trace is not None and not s.served else ():
                 if n.op == "machine" and n.attr[0] == "interp":
-                    facts = dict(n.attr[1])
-                    out.add((uniform_number(n.args[0], s.word) >> 2, facts["flat"], facts["centroid"]))
+                    facts, address = dict(n.attr[1]), _fixed(n.args[0], s.word)
+                    if address is not None:
+                        out.add((address >> 2, facts["flat"], facts["centroid"]))
         return out
 
     @property
@@ -251,9 +252,21 @@ class Flow:
         return any(s.trace is not None and s.trace.of_kind("atomic") for s in self.steps.values())
 
 
-def _lowered(n: Value) -> bool:
+def _lowered(n: Value, word: int) -> bool:
     """Whether compiled code has a machine value: inputs of fragments only at addresses that are the same everywhere."""
-    return n.attr[0] in SUPPORTED_MACHINE or (n.attr[0] == "interp" and n.args[0].uniform)
+    return n.attr[0] in SUPPORTED_MACHINE or (n.attr[0] == "interp" and _fixed(n.args[0], word) is not None)
+
+
+def _fixed(v: Value, word: int) -> int | None:
+    """The number a value is in an instruction word if it depends on nothing else; $a0 is 0."""
+    if v.uniform:
+        return uniform_number(v, word)
+    if v.op == "read":
+        return 0 if v.attr == "a" and v.args[0].uniform and uniform_number(v.args[0], word) == 0 else None
+    args = [_fixed(a, word) for a in v.args]
+    if v.op not in INTEGER_MEANING or any(a is None for a in args):
+        return None
+    return INTEGER_MEANING[v.op](v.width, [a.width for a in v.args], v.attr, [a for a in args if a is not None])
 
 
 _SPACES = {"s", "l", "a", "p", "o", *(f"c{i}" for i in range(16)), *(f"g{i}" for i in range(16))}

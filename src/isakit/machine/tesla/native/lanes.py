@@ -255,7 +255,10 @@ class LaneCode:
     def _machine_interp(self, step: Step, low: ValueLowering, v: Value, flat: bool, centroid: bool) -> Ref:
         """A row of the inputs that were evaluated before: `varyings` points to a table of them."""
         b, table = self.body, self.slot("varyings", "ptr")
-        word = low.op("lshr", low.resize(low.value(v.args[0]), 32), low.constant(2, 32))
+        address = low.resize(low.value(v.args[0]), 32)
+        if not address.uniform:  # $a0, which is 0 in all lanes
+            address = Ref(b(f"extractelement {V32} {address.text}, i64 0"), 32, True)
+        word = low.op("lshr", address, low.constant(2, 32))
         beyond = low.op("icmp uge", word, low.constant(VARYING_WORDS, 32), 1).text
         self.stop(step, b(f"or i1 {beyond}, {b(f'icmp eq ptr {table}, null')}"))
         first = VARYING_WORDS * (int(flat) + 2 * int(centroid))

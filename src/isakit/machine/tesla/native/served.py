@@ -96,7 +96,7 @@ class ServedWarps:
         if op.exit and (self._tops(warps) == Kind.QUADON).any():
             status[where] = layout.STOPPED
             return
-        states.to_files(state.files, step.reads, where)
+        states.to_files(state.files, step.reads | step.writes, where)  # lanes that do not execute keep theirs
         self._before(where)
         state.lanes = lanes = gang.lanes
         try:
