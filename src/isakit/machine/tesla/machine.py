@@ -261,7 +261,7 @@ class Machine:
         executing = executing_lanes(self.state, op, lanes)
         body = op.body
         requests: list[Control] = []
-        if body is not None and not op.dropped and (op.controls or executing.active is None or executing.active.any()):
+        if body is not None and has_effect(op, executing):
             if op.fixed_a:
                 self._check_address_registers(op, executing)
             requests = body.run(self.state, executing, op.params)
@@ -395,6 +395,11 @@ def executing_lanes(state: State, op: Op, lanes: Lanes) -> Lanes:
     if op.guard is None:
         return lanes
     return _where(lanes, op.guard.run(state, lanes, op.guard_params)[0].args[0])
+
+
+def has_effect(op: Op, executing: Lanes) -> bool:
+    """Whether the meaning of an instruction is evaluated at all."""
+    return not op.dropped and (op.controls or executing.active is None or bool(executing.active.any()))
 
 
 def _where(lanes: Lanes, holds: Any) -> Lanes:

@@ -18,7 +18,7 @@ import numpy as np
 
 from isakit.errors import IsakitError, LaunchError
 from isakit.machine.tesla.gang import Gang
-from isakit.machine.tesla.machine import Machine, executing_lanes
+from isakit.machine.tesla.machine import Machine, executing_lanes, has_effect
 from isakit.machine.tesla.memory import Array
 from isakit.machine.tesla.native import driver, layout
 from isakit.machine.tesla.native.context import Bound, Context
@@ -101,9 +101,9 @@ class ServedWarps:
         state.lanes = lanes = gang.lanes
         try:
             executing = executing_lanes(state, op, lanes)
-            requests = [] if op.body is None or op.dropped else op.body.run(state, executing, op.params)
-            for request in requests:
-                getattr(state, request.name)(executing)
+            if op.body is not None and has_effect(op, executing):
+                for request in op.body.run(state, executing, op.params):
+                    getattr(state, request.name)(executing)
         except (IsakitError, ArithmeticError):
             status[where] = layout.STOPPED  # the reference machine says what is wrong
             return
