@@ -2,8 +2,8 @@
 
 Run it: `python bench/graphics.py [repetitions]`. Prints the time of `Pipeline.draw`, everything included, as a Markdown
 table: the first call (which prepares the programs) and the median and quartiles of later ones, for each engine with one
-thread and two. The engines draw in turns. Times are of the processor, all threads together, and, in the last columns, of
-the clock. The pictures of all engines are compared first, and one that was drawn warp by warp on a small size.
+thread and two. The engines draw in turns. Times are of the processor, all threads together, and, in the last columns,
+of the clock. The pictures of all engines are compared on a small size first, with one that was drawn warp by warp.
 """
 
 from __future__ import annotations
