@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from isakit.errors import IsakitError
 from isakit.machine.tesla.code import Code, Op, uniform_number
@@ -224,6 +225,11 @@ class Flow:
         """Whether quads can be switched on as a whole."""
         return any(s.control == "quadon" for s in self.steps.values())
 
+    @cached_property
+    def accesses(self) -> int:
+        """Loads, stores and atomics of the kernel."""
+        return sum(len(s.trace.of_kind("load", "store", "atomic")) for s in self.steps.values() if s.trace)
+
     @property
     def leaves(self) -> bool:
         """Whether there are instructions that compiled code leaves to the reference machine."""
@@ -234,7 +240,7 @@ class Flow:
         """Whether the host must execute some of the instructions."""
         return any(s.served for s in self.steps.values())
 
-    @property
+    @cached_property
     def varyings(self) -> set[tuple[int, bool, bool]]:
         """(word, flat, centroid) of the inputs that compiled code reads."""
         out: set[tuple[int, bool, bool]] = set()

@@ -81,8 +81,7 @@ class Kernel:
     @property
     def sites(self) -> int:
         """Places in which a thread remembers address ranges; enough for every tier."""
-        places = sum(len(s.trace.of_kind("load", "store", "atomic")) for s in self.flow.steps.values() if s.trace)
-        return max(2 * places, *(x.sites for x in (self.compiled, self._interpreted) if x is not None))
+        return max(2 * self.flow.accesses, *(x.sites for x in (self.compiled, self._interpreted) if x is not None))
 
     def choose(self) -> Executable:
         """How to run the next blocks."""

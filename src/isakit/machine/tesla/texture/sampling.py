@@ -41,6 +41,9 @@ class Request:
     wanted: int = 15
 
 
+Strides = tuple[Any, Any, Any]
+
+
 class Image:
     """A texture seen through a sampler."""
 
@@ -83,13 +86,16 @@ class Image:
         """Raw components that the wanted results are taken from."""
         return sorted({s for c, s in enumerate(self.texture.format.sources) if wanted >> c & 1 and RED <= s < RED + 4})
 
-    def place(self, index: Sequence[Array], layer: Array | None, level: Array) -> Array:
-        """Position of texels in the planes: indices per axis, layer (or depth slice for 3D is the third index)."""
+    def strides(self, level: Array) -> Strides:
+        """(texels of a row, rows of a layer, first texel) of the levels."""
         t = self.texture
         if len(t.sizes) == 1:
-            w, h, base = t.sizes[0][0], t.sizes[0][1], 0
-        else:
-            w, h, base = t.widths[level], t.heights[level], t.bases[level]
+            return t.sizes[0][0], t.sizes[0][1], 0
+        return t.widths[level], t.heights[level], t.bases[level]
+
+    def place(self, index: Sequence[Array], layer: Array | None, strides: Strides) -> Array:
+        """Position of texels in the planes: indices per axis, layer (or depth slice for 3D is the third index)."""
+        w, h, base = strides
         at = index[0]
         rows = index[1] if len(index) > 1 else None
         deep = index[2] if len(index) > 2 else layer
@@ -142,9 +148,10 @@ class Image:
         sources = [RED] if request.reference is not None else self.needed(request.wanted)
         values: dict[int, list[Array]] = {s: [] for s in sources}
         weights: list[Array] = []
+        strides = self.strides(level)
         for taps in _combinations(axes):
             inside = reduce(_both, (t.inside for t in taps), None)
-            at = self.place([t.at for t in taps], request.layer, level)
+            at = self.place([t.at for t in taps], request.layer, strides)
             for s in sources:
                 got = self._component(s, at, inside)
                 if request.reference is not None:
@@ -162,9 +169,10 @@ class Image:
         sources = [RED] if request.reference is not None else self.needed(request.wanted)
         values: dict[int, list[Array]] = {s: [] for s in sources}
         weights: list[Array] = []
+        strides = self.strides(level)
         for dj, di in ((0, 0), (0, 1), (1, 0), (1, 1)):
             layer, column, row = across_edges(face, i + di, j + dj, n)
-            at = self.place([column, row], layer, level)
+            at = self.place([column, row], layer, strides)
             for s in sources:
                 got = self._component(s, at, None)
                 if request.reference is not None:

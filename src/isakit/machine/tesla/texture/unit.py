@@ -191,7 +191,7 @@ class TextureUnit:
             a, b = taps[0][i], taps[1][j]
             insides = [t.inside for t in (a, b) if t.inside is not None]
             inside = np.logical_and.reduce(insides) if insides else None
-            at = image.place([a.at, b.at], request.layer, level)
+            at = image.place([a.at, b.at], request.layer, image.strides(level))
             out.append(image.texels(at, inside, request.reference, 1)[0])
         return out
 
@@ -216,7 +216,7 @@ class TextureUnit:
         level = np.where(inside, level, 0)
         for i, sizes in zip(index, (t.widths, t.heights, t.depths), strict=False):
             inside &= (i >= 0) & (i < sizes[level])
-        at = image.place([np.where(inside, i, 0) for i in index], layer, level)
+        at = image.place([np.where(inside, i, 0) for i in index], layer, image.strides(level))
         got = image.texels(np.where(inside, at, 0), None, None, wanted)
         blank = image.texels_of_nothing(n, wanted)
         return [np.where(inside, g, b) for g, b in zip(got, blank, strict=True)]
