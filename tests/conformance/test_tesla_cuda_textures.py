@@ -15,11 +15,11 @@ BOX, KMEANS = "334be76b4abc.sm_10.cubin", "d6a3532a139e.sm_10.cubin"
 ENGINES = ("reference", "llvm")
 
 
-def load(name: str, engine: str) -> Any:
+def load(name: str, engine: str, tier: str = "auto") -> Any:
     shared = shared_dir()
     if shared is None:
         pytest.skip("the shared corpus is not there")
-    return isakit.Device("g80", engine=engine).load(isakit.load(str(shared / "corpus/tesla/cubins" / name)))
+    return isakit.Device("g80", engine=engine, tier=tier).load(isakit.load(str(shared / "corpus/tesla/cubins" / name)))
 
 
 def box(image: np.ndarray, radius: int, axis: int) -> np.ndarray:
@@ -78,6 +78,31 @@ def test_k_means(engine: str) -> None:
     kernel[points // 256, 256](data, *arguments, membership, centres, sums, deltas)
     distance = ((data.T[:, None, :] - centres[None]) ** 2).sum(axis=2)
     assert (membership == distance.argmin(axis=1)).all()
+
+
+def left(engine: str, tier: str) -> list[bytes]:
+    """What three kernels leave in memory, and how much they executed."""
+    rng = np.random.default_rng(10)
+    image = rng.random((64, 64)).astype(np.float32)
+    colours = rng.integers(0, 256, (64, 64, 4)).astype(np.uint8)
+    out: list[bytes] = []
+    for name, texture, data in (
+        ("_Z17d_boxfilter_x_texPfiii", "tex", image),
+        ("_Z17d_boxfilter_y_texPfiii", "tex", image),
+        ("_Z18d_boxfilter_rgba_xPjiii", "rgbaTex", colours),
+    ):
+        kernel = load(BOX, engine, tier)[name]
+        kernel.bind(texture, Texture(data, normalized=False))
+        result = np.zeros((64, 64), np.uint32)
+        stats = kernel[4, 16](result, np.int32(64), np.int32(64), np.int32(4))
+        out += [result.tobytes(), f"{stats.instructions} {stats.warp_instructions}".encode()]
+    return out
+
+
+@pytest.mark.parametrize("tier", ["interp", "jit"])
+def test_compiled_code_leaves_the_same_bits(tier: str) -> None:
+    pytest.importorskip("llvmlite")
+    assert left("llvm", tier) == left("reference", "auto")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
