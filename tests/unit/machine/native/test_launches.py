@@ -238,3 +238,33 @@ def test_what_compiled_code_leaves_out_runs_all_the_same() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert load(d, LOOP + "exit nop\n").launch(1, 32).warp_instructions > 0
+
+
+JOINED = """
+    mov b32 $r1 0x1
+    and b32 $r1 $r0 $r1
+    mov b32 $r2 0x1
+    set $c0 # e u32 $r1 $r2
+    shl $a1 $r0 0xc
+    joinat #met
+    (lg $c0) bra #met
+    add b32 $r4 $r4 $r2
+    met: join add b32 $r4 $r4 c0[$a1+0x0]
+    add b32 $r4 $r4 $r4
+    exit nop
+"""
+
+
+@pytest.mark.parametrize("way", ["interp", "jit"])
+@pytest.mark.parametrize("text", [JOINED, JOINED.replace("joinat #met", "nop")])
+def test_faults_at_joins(text: str, way: str) -> None:
+    """The `join` tail may have been performed already, or may be what faults."""
+    found: list[str] = []
+    for d in (isakit.Device("gt200", engine="reference"), device(way)):
+        kernel = d.load(isakit.isa("tesla", "gt200").assemble(text), registers=8)["main"]
+        kernel.constants[0] = bytes(64)
+        with pytest.raises(MachineFault) as e:
+            kernel.launch(1, 32)
+        found.append(str(e.value))
+    assert found[0] == found[1]
+    assert ("c0[0x1000]" in found[0]) == ("joinat" in text)

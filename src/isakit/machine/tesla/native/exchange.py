@@ -154,7 +154,7 @@ def to_machine(states: WarpStates, barriers: Array, machine: Machine) -> None:
 def _control_to_machine(states: WarpStates, w: Warp) -> None:
     status, control = int(states.column(layout.STATUS)[w.number]), w.control
     states.to_stack(w.number, control)
-    if status == layout.SERVED and w.block.launch.code.at(control.pc).join:
+    if status in (layout.SERVED, layout.JOINED) and w.block.launch.code.at(control.pc).join:
         # The token is off already: put it back for the machine, which takes it off again.
         control.entries.append(Entry(Kind.JOINAT, control.pc, control.active))
     if status == layout.FINISHED:

@@ -80,6 +80,7 @@ execute:
 result:
   %r = phi i32 [ %r0, %execute ], [ %r1, %complete ]
   %done_by = phi i32 [ %m, %execute ], [ %m1, %complete ]
+  %why = phi i32 [ {layout.STOPPED}, %execute ], [ {layout.JOINED}, %complete ]
   %odd = icmp uge i32 %r, {handlers.STOP}
   br i1 %odd, label %special, label %count
 count:
@@ -143,8 +144,9 @@ stopped:
   store i32 %here, ptr %pc_p
   br label %lost
 lost:
-  store i32 {layout.STOPPED}, ptr %status_p
-  ret i32 {layout.STOPPED}
+  %halted = phi i32 [ {layout.STOPPED}, %find ], [ %why, %stopped ]
+  store i32 %halted, ptr %status_p
+  ret i32 %halted
 interrupted:
   store i32 {layout.INTERRUPTED}, ptr %status_p
   ret i32 {layout.INTERRUPTED}

@@ -27,9 +27,9 @@ ENTRY_BYTES = 8  # stack entry: u32 pc | kind << 24, u32 mask
 SINK = STACK + STACK_ENTRIES * ENTRY_BYTES  # 32 x i32: where writes of registers that do not exist go
 REGISTERS = SINK + 128
 
-READY, WAITING, FINISHED, STOPPED, INTERRUPTED, SERVED = range(6)
+READY, WAITING, FINISHED, STOPPED, INTERRUPTED, SERVED, JOINED = range(7)
 """STOPPED: something happens at PC that compiled code does not do (a fault, an unknown target). SERVED: the host must
-execute the instruction at PC, whose `join` tail has been performed."""
+execute the instruction at PC, whose `join` tail has been performed. JOINED: as STOPPED, behind the `join` tail."""
 
 # --- the context of a worker: slots of 8 bytes --------------------------------------------------------------
 SLOTS = (

@@ -26,7 +26,7 @@ from isakit.machine.tesla.native.exchange import WarpStates, from_machine, lanes
 from isakit.machine.tesla.native.kernels import Kernel, kernel_of
 from isakit.machine.tesla.native.select import watcher
 from isakit.machine.tesla.spaces import OwnSpace
-from isakit.machine.tesla.stack import Kind, Stack, StackFault
+from isakit.machine.tesla.stack import Kind, Stack
 from isakit.machine.tesla.state import State
 
 T = TypeVar("T")
@@ -45,22 +45,29 @@ class ServedWarps:
         self.barriers = np.zeros((self.blocks, 16, 2), np.uint32)
         self.context = Context(bound, kernel)
         self.context.put("warps", per_block)
-        self._shared, self._local = self._memory("s"), self._memory("l")
-        if self._shared is None:
-            self.context.put("shared_limit", 0)
-
-    def _memory(self, space: str) -> Array | None:
-        found = self.state.spaces.get(space)
-        return None if found is None else cast(OwnSpace, found).memory.bytes
+        threads = 32 * per_block
+        # What belongs to a block: slot -> (address for the first block, bytes from one block to the next).
+        self._of_block = {
+            "state": (states.raw.ctypes.data, kernel.state_bytes * per_block),
+            "physid": (state.physid.ctypes.data, 4 * threads),
+            "barriers": (self.barriers.ctypes.data, self.barriers[0].nbytes),
+        }
+        limits = {"s": ("shared", self.launch.shared_limit), "l": ("local", self.launch.local_limit * threads)}
+        for space, (slot, step) in limits.items():
+            found = state.spaces.get(space)
+            if found is None:
+                self.context.put(f"{slot}_limit", 0)
+            else:
+                self._of_block[slot] = cast(OwnSpace, found).memory.bytes.ctypes.data, step
 
     # --- running --------------------------------------------------------------------------------------------
     def run(self) -> bool:
         """Run until all warps have finished; False where the reference machine has to go on, or after an interrupt."""
         status = self.states.column(layout.STATUS)
         while True:
-            for block in range(self.blocks):
-                if (status[block * self.per_block : (block + 1) * self.per_block] == layout.READY).any():
-                    self._enter(block)
+            ready = (status == layout.READY).reshape(self.blocks, -1).any(axis=1)
+            for block in np.flatnonzero(ready).tolist():
+                self._enter(block)
             asking = np.flatnonzero(status == layout.SERVED)
             if self.bound.stop[0]:
                 return False
@@ -71,15 +78,8 @@ class ServedWarps:
                 self._serve(pc, asking[where == pc])
 
     def _enter(self, block: int) -> None:
-        put, n, launch = self.context.put, self.per_block, self.launch
-        first = block * n
-        put("state", self.states.raw[first * self.kernel.state_bytes :])
-        put("physid", self.state.physid[32 * first :])
-        put("barriers", self.barriers[block])
-        if self._shared is not None:
-            put("shared", self._shared[block * launch.shared_limit :])
-        if self._local is not None:
-            put("local", self._local[32 * first * launch.local_limit :])
+        for slot, (start, step) in self._of_block.items():
+            self.context.put(slot, start + block * step)
         how, started = self.kernel.choose(), time.perf_counter()
         how.run(self.context.address, 0, 0, driver.TURNS)
         self.kernel.spent(how, time.perf_counter() - started)
@@ -93,8 +93,8 @@ class ServedWarps:
         masks = states.column(layout.ACTIVE)[where]
         gang = Gang(warps, np.ascontiguousarray(masks), pc)
         status = states.column(layout.STATUS)
-        if op.exit and (self._tops(warps) == Kind.QUADON).any():
-            status[where] = layout.STOPPED
+        if op.exit and self._quads_on(warps):
+            status[where] = layout.JOINED  # a fault behind the instruction itself
             return
         states.to_files(state.files, step.reads | step.writes, where)  # lanes that do not execute keep theirs
         self._before(where)
@@ -105,7 +105,7 @@ class ServedWarps:
                 for request in op.body.run(state, executing, op.params):
                     getattr(state, request.name)(executing)
         except (IsakitError, ArithmeticError):
-            status[where] = layout.STOPPED  # the reference machine says what is wrong
+            status[where] = layout.JOINED  # the reference machine says what is wrong
             return
         states.from_files(state.files, step.writes, where)
         states.count(layout.ISSUED)[where] += 1
@@ -118,11 +118,14 @@ class ServedWarps:
     def _before(self, warps: Array | slice) -> None:
         """Bring more of the state up to date before an instruction of these warps."""
 
-    def _tops(self, warps: Array) -> Array:
-        """Kind of the topmost stack entry of each warp, 0 for an empty stack."""
-        depth = self.states.column(layout.DEPTH)[warps].astype(np.int64)
-        top = self.states.words[warps, layout.STACK // 4 + 2 * np.maximum(depth - 1, 0)] >> 24
-        return np.where(depth > 0, top, 0)
+    def _quads_on(self, warps: Array) -> bool:
+        """Whether some warp has an entry of a `quadon` on its stack, which an end of its lanes may meet."""
+        for k in warps[self.states.column(layout.DEPTH)[warps] != 0].tolist():
+            depth = int(self.states.column(layout.DEPTH)[k])
+            kinds = self.states.words[k, layout.STACK // 4 :][: 2 * depth : 2] >> 24
+            if (kinds == Kind.QUADON).any():
+                return True
+        return False
 
     def _exit(self, warps: Array) -> None:
         """All active lanes end."""
@@ -135,11 +138,7 @@ class ServedWarps:
         for k in warps[depth != 0].tolist():
             stack = Stack(0)
             states.to_stack(k, stack)
-            try:
-                stack.exit()
-            except StackFault:
-                states.column(layout.STATUS)[k] = layout.STOPPED
-                continue
+            stack.exit()
             states.from_stack(k, stack)
             if stack.finished:
                 states.column(layout.STATUS)[k] = layout.FINISHED

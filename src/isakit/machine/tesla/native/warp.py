@@ -36,8 +36,8 @@ class WarpCode(LaneCode):
     def _begin(self, module: Module, host: Host) -> None:
         super()._begin(module, host)
         self.access = Access(self)
-        self._stops: list[tuple[str, Step, int]] = []
-        self._stop_labels: dict[tuple[int, bool, int], str] = {}
+        self._stops: list[tuple[str, Step, int, int]] = []
+        self._stop_labels: dict[tuple[int, bool, int, int], str] = {}
 
     # --- where to go ----------------------------------------------------------------------------------------
     def goto(self, pc: int) -> None:
@@ -63,9 +63,9 @@ class WarpCode(LaneCode):
                 self._block(version == "F", pc, following)
         self.transfer.unwinding()
         self.transfer.dispatching()
-        for label, step, executed in self._stops:
+        for label, step, executed, counted in self._stops:
             b.label(label)
-            self._stop_here(step, executed)
+            self._stop_here(step, executed, counted)
         self._stopped()
         text = b.text()
         self.module.add(
@@ -78,7 +78,7 @@ class WarpCode(LaneCode):
         """Variables, and where to start. Emitted last, because it knows what the code looks up in the context."""
         b = Body(self.module, first=1_000_000)  # names must not meet those of the body
         b.label("entry")
-        for name in ("mask", "broke", "returned", "exited", "depth", "next"):
+        for name in ("mask", "broke", "returned", "exited", "depth", "next", "why"):
             b.do(f"%{name} = alloca i32")
         b.do("%issued = alloca i64")
         b.do("%threads = alloca i64")
@@ -177,7 +177,7 @@ class WarpCode(LaneCode):
             b.do(f"store i64 {b(f'load i64, ptr %{name}')}, ptr {self.state_pointer(offset)}")
         b.do(f"store i32 {pc}, ptr {self.state_pointer(layout.PC)}")
 
-    def finish(self, status: int) -> None:
+    def finish(self, status: int | str) -> None:
         """Return to the driver."""
         self.body.do(f"store i32 {status}, ptr {self.state_pointer(layout.STATUS)}")
         self.body.do(f"ret i32 {status}")
@@ -190,18 +190,20 @@ class WarpCode(LaneCode):
     def stop(self, step: Step, bad: str) -> None:
         """Leave compiled code before this instruction where the i1 `bad` is set."""
         on = self.body.fresh("on")
-        key = step.pc, self.full, self.executed
+        counted = self.block_sizes[step.pc]  # none yet in front of a join
+        key = step.pc, self.full, self.executed, counted
         label = self._stop_labels.get(key)
         if label is None:
             label = self._stop_labels[key] = self.body.fresh("stop")
-            self._stops.append((label, step, self.executed))
+            self._stops.append((label, step, self.executed, counted))
         self.body.do(f"br i1 {bad}, label %{label}, label %{on}, !prof !0")
         self.body.label(on)
 
-    def _stop_here(self, step: Step, executed: int) -> None:
+    def _stop_here(self, step: Step, executed: int, counted: int) -> None:
         """Say where to go on; all stops save the state in one place. Registers nobody reads may hold anything."""
         self.store32(str(step.pc), "next")
-        self.body.do(f"store i64 {self.block_sizes[step.pc] - executed}, ptr %uncounted")
+        self.store32(str(layout.JOINED if step.op.join and counted else layout.STOPPED), "why")
+        self.body.do(f"store i64 {counted - executed}, ptr %uncounted")
         for place in self._places:
             if place not in step.live and place not in step.reads:
                 ty = V1 if place[0] == "c" else V32
@@ -218,7 +220,7 @@ class WarpCode(LaneCode):
         lanes = b(f"mul i64 {self._active_count()}, {uncounted}")
         b.do(f"store i64 {b(f'sub i64 {threads}, {lanes}')}, ptr %threads")
         self.save(self.load32("next"), self._places)
-        self.finish(layout.STOPPED)
+        self.finish(self.load32("why"))
 
     # --- blocks ---------------------------------------------------------------------------------------------
     def _block(self, full: bool, pc: int, following: int | None) -> None:
@@ -228,7 +230,7 @@ class WarpCode(LaneCode):
         steps = self._steps_of(pc, following)
         first = steps[0]
         if first.trace is None:
-            self._stops.append((f"{'F' if full else 'M'}{pc}x", first, 0))
+            self._stops.append((f"{'F' if full else 'M'}{pc}x", first, 0, 0))
             self.block_sizes[first.pc] = 0
             b.do(f"br label %{'F' if full else 'M'}{pc}x")
             return
