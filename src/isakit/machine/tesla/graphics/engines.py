@@ -16,7 +16,9 @@ from isakit.machine.tesla.memory import DeviceMemory
 from isakit.machine.tesla.native.select import resolve
 
 WORTH = 1 << 14
-"""Lanes, over all draws of a program, from which on it pays to make its code."""
+"""Lanes, over all draws of a program, from which on its code is used if it is at hand."""
+MAKING = 1 << 20
+"""Lanes from which on it pays to make the code."""
 PATIENCE = 0.02
 """Seconds to wait for code that may be found on disk before the reference machine begins."""
 
@@ -105,10 +107,14 @@ def _maker() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="isakit-prepare")
 
 
-def _ready(launch: Launch, stage: Stage, tier: str, results: frozenset[tuple[str, int]]) -> Any:
-    """The kernel, if it has been made or is made at once; None for programs that few lanes run. Raises NotCompiled."""
-    from isakit.machine.tesla.native.kernels import kernel_of
+def _make(launch: Launch, tier: str, results: frozenset[tuple[str, int]], always: bool) -> Any:
+    from isakit.machine.tesla.native.kernels import at_hand, kernel_of
 
+    return kernel_of(launch, tier, results=results) if always or at_hand(launch, results) else None
+
+
+def _ready(launch: Launch, stage: Stage, tier: str, results: frozenset[tuple[str, int]]) -> Any:
+    """The kernel, if it has been made or is found at once; None for programs that few lanes run. Raises NotCompiled."""
     code = launch.code
     with _lock:
         lanes = _lanes[code] = _lanes.get(code, 0) + stage.lanes
@@ -116,9 +122,10 @@ def _ready(launch: Launch, stage: Stage, tier: str, results: frozenset[tuple[str
             return None
         known = _making.setdefault(code, {})
         key = tier, results, launch.flags, frozenset(launch.constants), launch.local_limit, launch.choices
-        future = known.get(key)
+        future = known.get((key, True)) or known.get((key, lanes >= MAKING))
         if future is None:
-            future = known[key] = _maker().submit(kernel_of, launch, tier, False, results)
+            always = lanes >= MAKING
+            future = known[key, always] = _maker().submit(_make, launch, tier, results, always)
     try:
         return future.result(PATIENCE)
     except TimeoutError:

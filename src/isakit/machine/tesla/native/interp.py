@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
@@ -215,15 +216,24 @@ class Library:
                 self._compile(missing)
 
     # --- the disk -------------------------------------------------------------------------------------------
-    def _fetch(self, missing: dict[str, Step]) -> dict[str, Step]:
+    def has(self, wanted: Iterable[str]) -> bool:
+        """Whether handlers of all keys are there, here or on disk."""
+        with self.lock:
+            self._index()
+            return all(k in self.known or k in self._on_disk for k in wanted)
+
+    def _index(self) -> None:
         if self.folder is None or not self.folder.is_dir():
-            return missing
+            return
         for index in sorted(self.folder.glob("*.json")):
             if index not in self._indexed:
                 self._indexed.add(index)
                 for key, (name, values, sites) in json.loads(index.read_text()).items():
                     slots = Slots(tuple((what, e) for what, e in values), sites)
                     self._on_disk.setdefault(key, (index.with_suffix(".o"), name, slots))
+
+    def _fetch(self, missing: dict[str, Step]) -> dict[str, Step]:
+        self._index()
         rest: dict[str, Step] = {}
         for key, step in missing.items():
             if key not in self._on_disk:
@@ -292,6 +302,13 @@ def _form_numbers(decoder: Any) -> dict[int, int]:
     return {id(f): k for k, f in enumerate(decoder.view.forms)}
 
 
+def keys_of(code: Code, flow: Flow) -> dict[int, str]:
+    """The handlers a kernel needs, by address."""
+    view = code.decoder.view
+    numbers, chip = _form_numbers(code.decoder), f"{view.variant.name} {view.program}"
+    return {s.pc: key_of(s, numbers, chip) for s in flow.steps.values() if s.trace is not None and not s.served}
+
+
 class Program:
     """A kernel for the interpreter: `records` has one row of `handlers.RECORD` bytes per unit of code and two more.
 
@@ -301,9 +318,7 @@ class Program:
     def __init__(self, code: Code, flow: Flow, target: Host) -> None:
         lib = self.library = library(target)
         steps = [s for s in flow.steps.values() if s.trace is not None and not s.served]
-        view = code.decoder.view
-        numbers, chip = _form_numbers(code.decoder), f"{view.variant.name} {view.program}"
-        keys = {s.pc: key_of(s, numbers, chip) for s in steps}
+        keys = keys_of(code, flow)
         lib.handlers({keys[s.pc]: s for s in steps})
         units = len(code.units) + 2
         self.records: Array = np.zeros((units, handlers.RECORD), np.uint8)

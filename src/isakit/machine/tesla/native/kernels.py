@@ -18,7 +18,7 @@ from isakit.machine.tesla.code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.native import driver, layout
 from isakit.machine.tesla.native.flow import Flow, NotCompiled, Place
-from isakit.machine.tesla.native.interp import METADATA, Program
+from isakit.machine.tesla.native.interp import METADATA, Program, keys_of, library
 from isakit.machine.tesla.native.lanes import Facts
 from isakit.machine.tesla.native.warp import WarpCode
 from isakit.machine.tesla.spaces import LinearWindow
@@ -171,6 +171,12 @@ def has_loops(launch: Launch) -> bool:
 @lru_cache(maxsize=256)
 def _kernel(code: Code, entry: int, facts: Facts, target: Host, tier: str) -> Kernel:
     return Kernel(code, entry, facts, target, tier)
+
+
+def at_hand(launch: Launch, results: frozenset[Place] = frozenset()) -> bool:
+    """Whether the interpreter has all it needs for a kernel, so that nothing would be compiled. Raises NotCompiled."""
+    flow = flow_of(launch.code, launch.entry, results)
+    return library(host()).has(keys_of(launch.code, flow).values())
 
 
 _lock = threading.Lock()

@@ -21,7 +21,7 @@ from isakit.machine.tesla.graphics.program import StageProgram
 from isakit.machine.tesla.graphics.shader import FragmentShader, VertexShader
 from isakit.machine.tesla.graphics.stage import ConstantVaryings, Stage
 from isakit.machine.tesla.graphics.state import GraphicsChoices
-from isakit.machine.tesla.native import served
+from isakit.machine.tesla.native import kernels, served
 from isakit.tesla import Pipeline, Texture
 
 LANES = 72
@@ -177,7 +177,9 @@ def test_auto_leaves_small_draws_to_the_reference_engine(monkeypatch: pytest.Mon
         return original(self)
 
     monkeypatch.setattr(served.ServedWarps, "run", run)
-    monkeypatch.setattr(engines, "WORTH", 4 * LANES)
+    monkeypatch.setattr(engines, "WORTH", 2 * LANES)
+    monkeypatch.setattr(engines, "MAKING", 4 * LANES)
+    monkeypatch.setattr(kernels, "at_hand", lambda launch, results: False)
     monkeypatch.setattr(engines, "PATIENCE", 60.0)
     auto = StageEngine("auto")
     found = list[int]()
