@@ -38,9 +38,9 @@ _BANKS = re.compile(r"\bc\d+\[")
 
 
 @cache
-def _possible(chip: str) -> dict[str, list[tuple[Form, list[Item]]]]:
-    """Record -> its forms and their items, of what a kernel may contain anywhere: no control flow, no textures."""
-    view = tesla.view(chip, "compute")
+def _possible(chip: str, kind: str = "compute") -> dict[str, list[tuple[Form, list[Item]]]]:
+    """Record -> its forms and their items, of what a program may contain anywhere: no control flow, no textures."""
+    view = tesla.view(chip, kind)
     out: dict[str, list[tuple[Form, list[Item]]]] = {}
     for form, items in items_of(view).items():
         if form.record is None or form.record.semantics is None or form.record.name.startswith("tex"):
@@ -79,22 +79,24 @@ def walk(chip: str) -> tuple[tuple[Form, Item], ...]:
 
 @dataclass
 class Instructions:
-    """Writes instructions for one kernel.
+    """Writes instructions for one program of a kind.
 
-    `alone`: the kernel is one warp, which may use all of s[] at any time. `wild`: accesses may fault.
+    `alone`: the program is one warp, which may use all of s[] at any time. `wild`: accesses may fault.
     """
 
     chip: str
     random: Random
     alone: bool
     wild: bool
+    kind: str = "compute"
 
     def __post_init__(self) -> None:
-        self.view = tesla.view(self.chip, "compute")
+        self.view = tesla.view(self.chip, self.kind)
         self.assembler = isakit.isa("tesla", self.chip)
-        self.units = decoder(tesla, self.chip, "compute")
-        self.computing = sorted(n for n in _possible(self.chip) if n not in MEMORY)
-        self.touching = sorted(n for n in _possible(self.chip) if n in MEMORY)
+        self.units = decoder(tesla, self.chip, self.kind)
+        self.forms = _possible(self.chip, self.kind)
+        self.computing = sorted(n for n in self.forms if n not in MEMORY)
+        self.touching = sorted(n for n in self.forms if n in MEMORY)
 
     def data(self) -> str:
         """A register with data."""
@@ -110,7 +112,7 @@ class Instructions:
 
     def _random(self, names: list[str]) -> list[str]:
         while True:
-            form, items = self.random.choice(_possible(self.chip)[self.random.choice(names)])
+            form, items = self.random.choice(self.forms[self.random.choice(names)])
             lines = self.having(form, self.random.choice(items))
             if lines is not None:
                 return lines
@@ -137,7 +139,7 @@ class Instructions:
     def assembled(self, text: str) -> Any:
         """The instruction of a line, or None when it is not valid."""
         try:
-            i = next(iter(self.assembler.assemble(text + "\n")), None)
+            i = next(iter(self.assembler.assemble(text + "\n", self.kind)), None)
         except IsakitError:
             return None
         return i if i is not None and i.valid else None

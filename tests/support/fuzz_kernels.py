@@ -42,8 +42,12 @@ class Generator(Lines):
         self.budget = r.randrange(1, 400) if r.random() < 0.1 and self.alone else None
         own = Random(f"textures of {self.seed}")
         self.textures = own if own.random() < 0.05 else None
-        self.instructions = Instructions(self.chip, r, self.alone, self.wild)
-        self.text = self._kernel()
+        self.instructions = self.writer()
+        self.text = self.program()
+
+    def writer(self) -> Instructions:
+        """What writes single instructions."""
+        return Instructions(self.chip, self.random, self.alone, self.wild)
 
     # --- operands ---------------------------------------------------------------------------------------------
     def data(self) -> str:
@@ -201,7 +205,8 @@ class Generator(Lines):
         self.add("shl $a1 $r13 0x0", f"mov b32 {self.data()} b32 s[$a1]", "bar inc wait 0x0 0xfff")
 
     # --- the kernel -----------------------------------------------------------------------------------------
-    def _kernel(self) -> str:
+    def program(self) -> str:
+        """The text."""
         r = self.random
         self.functions = r.randrange(3)
         self.start()
@@ -218,6 +223,10 @@ class Generator(Lines):
         for form, item in todo:
             self.add(*(self.instructions.having(form, item) or []))
         self.finish()
+        return self.complete()
+
+    def complete(self) -> str:
+        """The text, with the functions it calls and the constants it uses."""
         for k in range(self.functions):
             self.place(f"F{k}")
             self.statements(1, function=True, loops=False)

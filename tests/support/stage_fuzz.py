@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,9 @@ from isakit.machine.tesla.graphics.engines import StageEngine
 from isakit.machine.tesla.graphics.program import Kind, StageProgram
 from isakit.machine.tesla.graphics.stage import ConstantVaryings, Stage, StageState
 from isakit.tesla import Sampler, Texture
-from support.fuzz import DATA, REGISTERS, SPECIAL, Generator, forms_of
+from support.fuzz import REGISTERS, SPECIAL
+from support.fuzz_instructions import DATA, Instructions
+from support.fuzz_kernels import Generator
 
 TEXTURES = (
     "texauto live $r0:$r1:$r2:$r3 $t0 $s0 $r0:$r1 0x0 0x0 0x0",
@@ -30,25 +32,31 @@ TEXTURES = (
 """The last one is bound in no draw: it faults."""
 
 
+class StageInstructions(Instructions):
+    """Writes instructions that only compute; what reaches the spaces of a stage comes from `StageGenerator`."""
+
+    def access(self) -> list[str]:
+        """Stages have no memory but l[]."""
+        return self.compute()
+
+    def _fitted(self, text: str) -> list[str] | None:
+        lines = super()._fitted(text)
+        return None if lines is None or re.search(r"\b[sapov]\[", "\n".join(lines)) else lines
+
+
 class StageGenerator(Generator):
     """Writes one program of a stage."""
 
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
-        self.kind: Kind = self.random.choice(["vertex", "geometry", "fragment", "fragment"])
-        self.alone = True
-        self.decoder = decoder(tesla, self.chip, self.kind)
-        self.names, self.forms = forms_of(self.chip, self.kind)
-        self.assembler: Any = SimpleNamespace(assemble=lambda text: assemble(text, self.decoder))
+    kind: Kind
 
-    def tame(self, text: str) -> str | None:
-        """Stages have no s[]; $a registers hold anything."""
-        tamed = super().tame(text)
-        return None if tamed is None or "s[" in tamed else tamed
+    def writer(self) -> Instructions:
+        self.kind = self.random.choice(["vertex", "geometry", "fragment", "fragment"])
+        self.alone, self.textures = True, None
+        return StageInstructions(self.chip, self.random, self.alone, self.wild, self.kind)
 
-    def add(self, line: str) -> None:
-        if not line.startswith("bar") or self._valid(line):
-            super().add(line)
+    def add(self, *lines: str) -> None:
+        """Barriers are left out where the stage has none."""
+        super().add(*(x for x in lines if not x.startswith("bar") or self.instructions.assembled(x) is not None))
 
     def memory(self) -> None:
         """Something only a stage has, under a condition now and then."""
@@ -72,17 +80,16 @@ class StageGenerator(Generator):
             lines += [f"mov b32 {self.data()} a[{word:#x}]"]
         line = r.choice(lines)
         if "$a1" in line:
-            self.add(f"and b32 $r13 {self.data()} {0x1C if not self.wild else 0x7F:#x}")
-            self.add("shl $a1 $r13 0x0")
+            self.add(f"and b32 $r13 {self.data()} {0x1C if not self.wild else 0x7F:#x}", "shl $a1 $r13 0x0")
         for text in (guard + line, line, "long " + line):
-            if self._valid(text):
+            if self.instructions.assembled(text) is not None:
                 self._aligned(text)
                 return
 
     def _aligned(self, text: str) -> None:
         """8-byte instructions start at multiples of 8."""
         self.add(text)
-        if self.assembler.assemble(text + "\n")[0].size == 4:
+        if self.instructions.assembled(text).size == 4:
             self.add("mov b16 $r0l $r0l")
 
     def program(self) -> str:
@@ -96,17 +103,12 @@ class StageGenerator(Generator):
         }
         for k in range(DATA):
             self._aligned(source[self.kind].format(k, 4 * k))
-        for k in range(8, 12):
-            self.add(f"mov b32 $r{k} 0x0")
+        self.add(*(f"mov b32 $r{k} 0x0" for k in range(DATA, DATA + 4)))
         for _ in range(r.randrange(1, 4)):
-            self.block(2)
+            self.statements(2)
         last = r.choice(TEXTURES[:-1]) if self.kind == "fragment" and r.random() < 0.3 else "nop"
-        self.add(f"exit {last}" if self._valid(f"exit {last}") else "exit nop")
-        for k in range(self.functions):
-            self.place(f"F{k}")
-            self.block(1, function=True, loops=False)
-            self.add("ret")
-        return "\n".join(self.lines) + "\n"
+        self.add(f"exit {last}" if self.instructions.assembled(f"exit {last}") is not None else "exit nop")
+        return self.complete()
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class Case:
 def case(seed: int) -> Case:
     """The program of a seed and what it works on."""
     g = StageGenerator(seed)
-    text = g.program()
+    text = g.text
     rng = np.random.default_rng(seed)
     lanes = int(rng.choice([4, 32, 68, 132]))
     rows = rng.integers(0, 1 << 32, (8, lanes), dtype=np.uint32)
@@ -131,9 +133,10 @@ def case(seed: int) -> Case:
     rows[odd] = rng.choice(np.array(SPECIAL, np.uint32), int(odd.sum()))
     constants = {k: rng.integers(0, 256, 1 << 16, dtype=np.uint8).tobytes() for k in (0, 1)}
     flags = frozenset(n for n in ("mul_zero_wins", "sat_nan", "nonfp_deriv_inf") if rng.random() < 0.2)
-    words = assemble(text, decoder(tesla, g.chip, g.kind)).words
+    assembled = assemble(text, decoder(tesla, g.chip, g.kind))
+    constants |= {k: given.data for k, given in assembled.constants.items()}
     program = StageProgram(
-        g.kind, list(words), g.chip, registers=REGISTERS, local_bytes=16, constants=constants, flags=flags
+        g.kind, list(assembled.words), g.chip, registers=REGISTERS, local_bytes=0x80, constants=constants, flags=flags
     )
     if g.kind == "fragment":
         stage = Stage(lanes, varyings=ConstantVaryings(rows), visible=rng.random(lanes) < 0.8)
