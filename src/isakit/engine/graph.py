@@ -24,7 +24,8 @@ class Plan:
     `effects` maps the id of a load or atomic node to the node that stands for it; `uses` counts how often a canonical
     node is an argument or a root. `uniform(node)` tells whether a canonical node depends on parameters only;
     `lane_params` names parameters that are lane values all the same (bound to arrays); `given` has nodes whose values
-    come from outside, and whether they are lane values.
+    come from outside, and whether they are lane values. `numbers` says which parameters, reads and machine nodes are
+    known numbers.
     """
 
     def __init__(
@@ -33,8 +34,9 @@ class Plan:
         wide: bool,
         lane_params: Callable[[Any], bool] = lambda _: False,
         given: Mapping[Value, bool] | None = None,
+        numbers: Callable[[Value], int | None] = lambda _: None,
     ) -> None:
-        self._wide, self._lane_params = wide, lane_params
+        self._wide, self._lane_params, self._numbers = wide, lane_params, numbers
         self._canonical: dict[int, Value] = {}
         self._shared: dict[Any, Value] = {}
         self._uniform: dict[int, bool] = {}
@@ -88,6 +90,10 @@ class Plan:
             # An argument the definition ignores must not make the result a lane value.
             used = used_arguments(*n.attr, tuple(a.width for a in args))
             args = tuple(a if u else self._share(const(0, a.width)) for a, u in zip(args, used, strict=True))
+        if n.op in ("param", "machine", "read"):
+            number = self._numbers(n)
+            if number is not None:
+                return self._share(const(number, n.width))
         if n.op not in INTEGER_MEANING:
             return self._share(n if n.op == "param" else Value(n.op, n.width, args, n.attr))
         new = binary(n.op, *args) if n.op in _BINARY else node(n.op, n.width, args, n.attr)

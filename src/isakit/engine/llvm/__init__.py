@@ -2,7 +2,7 @@
 
 from isakit.engine.llvm.emit import Body, Module, Ref, signed_text
 from isakit.engine.llvm.ieee import ieee_natives, rsqrt_f32
-from isakit.engine.llvm.native import EMBEDDED, PORTABLE
+from isakit.engine.llvm.native import CAREFUL_MAD, EMBEDDED, PORTABLE, RAW, careful_mad
 from isakit.engine.llvm.straight import Bank, Piece, Straight, Write, bound
 from isakit.engine.llvm.target import (
     OLDEST_LLVM,
@@ -15,14 +15,17 @@ from isakit.engine.llvm.target import (
     host,
     llvm_version,
     object_code,
+    provide,
     write_atomically,
 )
 from isakit.engine.llvm.values import ValueLowering
 
 __all__ = [
+    "CAREFUL_MAD",
     "EMBEDDED",
     "OLDEST_LLVM",
     "PORTABLE",
+    "RAW",
     "Bank",
     "Body",
     "CompileError",
@@ -37,11 +40,13 @@ __all__ = [
     "bound",
     "build",
     "cache_folder",
+    "careful_mad",
     "flushing_wrapper",
     "host",
     "ieee_natives",
     "llvm_version",
     "object_code",
+    "provide",
     "rsqrt_f32",
     "signed_text",
     "write_atomically",

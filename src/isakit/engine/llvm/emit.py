@@ -17,7 +17,10 @@ class Ref(NamedTuple):
 
 
 class Module:
-    """An LLVM module under construction. Functions and tables are emitted once, by key."""
+    """An LLVM module under construction. Functions and tables are emitted once, by key.
+
+    `elsewhere` has functions that other modules provide: key -> (name, signature as for `declare`).
+    """
 
     def __init__(self, lanes: int = 32, attributes: str = "nounwind") -> None:
         self.lanes, self.attributes = lanes, attributes
@@ -27,6 +30,7 @@ class Module:
         self._tables: dict[int, str] = {}
         self._named: dict[object, str] = {}
         self._tables_kept: list[Table] = []
+        self.elsewhere: dict[object, tuple[str, str]] = {}
 
     def vector(self, width: int) -> str:
         """The type of a lane value of `width` bits."""
@@ -56,6 +60,8 @@ class Module:
 
     def function(self, key: object, make: Callable[[str], str]) -> str:
         """The function made for `key`, made on first use: `make(name)` returns its whole text."""
+        if key in self.elsewhere:
+            return self.declare(*self.elsewhere[key])
         name = self._named.get(key)
         if name is None:
             name = self._named[key] = f"@f{len(self._named)}"
@@ -71,11 +77,15 @@ class Module:
 
 
 class Body:
-    """The body of a function: instructions in order, with fresh names numbered from `first` on."""
+    """The body of a function: instructions in order, with fresh names numbered from `first` on.
+
+    `current` is the label of the block being written.
+    """
 
     def __init__(self, module: Module, first: int = 0) -> None:
         self.module = module
         self.lines: list[str] = []
+        self.current = ""
         self._count = first
 
     def __call__(self, instruction: str) -> str:
@@ -91,6 +101,7 @@ class Body:
 
     def label(self, name: str) -> None:
         """Start a block."""
+        self.current = name
         self.lines.append(name + ":")
 
     def fresh(self, prefix: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from isakit.engine.llvm.emit import Ref
-from isakit.engine.llvm.values import Native, ValueLowering
+from isakit.engine.llvm.values import PURE, Native, ValueLowering
 
 NAN = 0x7FFFFFFF
 ABS = 0x7FFFFFFF
@@ -67,17 +67,13 @@ def _is_zero(low: ValueLowering, a: Ref) -> Ref:
 
 
 def _embedded_add(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
-    rounding = statics.get("rounding", "rn")
-    if rounding not in EMBEDDED_ROUNDING or all(a.uniform for a in args):
-        return None
-    return canonical_nan(low, _avx512(low, "add", args[0], args[1], rounding))
+    total = _raw_add(low, args, statics)
+    return None if total is None else canonical_nan(low, total)
 
 
 def _embedded_mul(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
-    rounding = statics.get("rounding", "rn")
-    if rounding not in EMBEDDED_ROUNDING or statics.get("zero_wins") or all(a.uniform for a in args):
-        return None
-    return canonical_nan(low, _avx512(low, "mul", args[0], args[1], rounding))
+    product = _raw_mul(low, args, statics)
+    return None if product is None else canonical_nan(low, product)
 
 
 _ODD_ADDENDS = 0x01 | 0x02 | 0x04 | 0x20 | 0x80
@@ -106,7 +102,7 @@ def _embedded_mad(low: ValueLowering, args: Sequence[Ref], statics: dict[str, An
     body.do(f"br i1 {any_odd}, label %{slow}, label %{done}, !prof !0")
     body.label(slow)
     ty = low.module.vector(32)
-    careful = body(f"call {ty} {_careful_mad(low)}({ty} {a.text}, {ty} {b.text}, {ty} {c.text})")
+    careful = body(f"call {ty} {careful_mad(low)}({ty} {a.text}, {ty} {b.text}, {ty} {c.text})")
     body.do(f"br label %{done}")
     body.label(done)
     return Ref(body(f"phi {ty} [ {total.text}, %{here} ], [ {careful}, %{slow} ]"), 32)
@@ -124,7 +120,11 @@ def _classified(low: ValueLowering, a: Ref, classes: int) -> Ref:
     return Ref(low.body(f"shufflevector <16 x i1> {parts[0]}, <16 x i1> {parts[-1]}, {index}"), 1)
 
 
-def _careful_mad(low: ValueLowering) -> str:
+CAREFUL_MAD = "careful f32_mad"
+"""Key of the function, for `Module.elsewhere`."""
+
+
+def careful_mad(low: ValueLowering) -> str:
     """The function for lanes of every kind.
 
     The instruction's product is wrong where it leaves the range of f32 (the definition has no such limits): below,
@@ -146,11 +146,11 @@ def _careful_mad(low: ValueLowering) -> str:
         ty = low.module.vector(32)
         listed = ", ".join(f"{ty} %a{k}" for k in range(3))
         return (
-            f"define internal {ty} {name}({listed}) {low.module.attributes} noinline cold alignstack(64) {{\n"
+            f"define internal {ty} {name}({listed}) {low.module.attributes} {PURE} noinline cold alignstack(64) {{\n"
             f"{inner.body.text()}\n  ret {ty} {got.text}\n}}"
         )
 
-    return low.module.function("careful f32_mad", make)
+    return low.module.function(CAREFUL_MAD, make)
 
 
 def _with_exceptions(low: ValueLowering, name: str, args: Sequence[Ref], outside: Ref, fast: Ref) -> Ref:
@@ -174,7 +174,55 @@ def _with_exceptions(low: ValueLowering, name: str, args: Sequence[Ref], outside
     return Ref(body(f"phi {low.type(fast)} [ {fast.text}, %{here} ], [ {mixed.text}, %{slow} ]"), fast.width)
 
 
-EMBEDDED: dict[str, Native] = {"f32_add": _embedded_add, "f32_mul": _embedded_mul, "f32_mad": _embedded_mad}
+def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    """Whether the relation of two numbers is among the bits of a constant: one packed comparison per 16 lanes."""
+    a, b, bits = args
+    if not bits.uniform or not bits.text.lstrip("-").isdigit() or (a.uniform and b.uniform):
+        return None
+    if not statics.get("flushing", True):
+        return None  # the instruction takes denormals for zeros here
+    n = low.module.lanes
+    fa, fb = _floats(low, a), _floats(low, b)
+    f = low.module.declare(
+        "llvm.x86.avx512.mask.cmp.ps.512", "<16 x i1> @(<16 x float>, <16 x float>, i32, <16 x i1>, i32)"
+    )
+    test = f"i32 {_PREDICATES[int(bits.text) & 15]}, <16 x i1> splat (i1 true), i32 4"
+    parts = [
+        low.body(f"call <16 x i1> {f}(<16 x float> {_half(low, fa, k)}, <16 x float> {_half(low, fb, k)}, {test})")
+        for k in range(0, n, 16)
+    ]
+    index = f"<{n} x i32> <" + ", ".join(f"i32 {j}" for j in range(n)) + ">"
+    return Ref(low.body(f"shufflevector <16 x i1> {parts[0]}, <16 x i1> {parts[-1]}, {index}"), 1)
+
+
+_PREDICATES = (
+    0x0B, 0x11, 0x00, 0x12, 0x1E, 0x0C, 0x1D, 0x07, 0x03, 0x19, 0x08, 0x1A, 0x16, 0x04, 0x15, 0x0F,
+)  # fmt: skip
+"""Predicate of `vcmpps` by relations: 1 less, 2 equal, 4 greater, 8 unordered."""
+
+
+def _raw_add(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    rounding = statics.get("rounding", "rn")
+    if rounding not in EMBEDDED_ROUNDING or all(a.uniform for a in args):
+        return None
+    return _avx512(low, "add", args[0], args[1], rounding)
+
+
+def _raw_mul(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    rounding = statics.get("rounding", "rn")
+    if rounding not in EMBEDDED_ROUNDING or statics.get("zero_wins") or all(a.uniform for a in args):
+        return None
+    return _avx512(low, "mul", args[0], args[1], rounding)
+
+
+EMBEDDED: dict[str, Native] = {
+    "f32_add": _embedded_add,
+    "f32_mul": _embedded_mul,
+    "f32_mad": _embedded_mad,
+    "holds f32_compare": _comparison,
+}
+RAW: dict[str, Native] = {**EMBEDDED, "f32_add": _raw_add, "f32_mul": _raw_mul}
+"""Sums and products may be any NaN of the host: for results that only operations read to which all NaNs are equal."""
 
 
 # --- portable -------------------------------------------------------------------------------------

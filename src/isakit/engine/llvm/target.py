@@ -91,12 +91,15 @@ def with_attributes(ir: str, target: Host) -> str:
     return re.sub(r"^(define [^\n]*?)\s*\{$", rf"\1 {extra} {{", ir, flags=re.M)
 
 
-def object_code(ir: str, target: Host, level: int = 2, keep: bool = True) -> bytes:
-    """Compile IR text to an object file, through the cache if `keep`."""
+def object_code(ir: str, target: Host, level: int = 2, keep: bool = True, quick: bool = False) -> bytes:
+    """Compile IR text to an object file, through the cache if `keep`.
+
+    `quick` replaces LLVM's optimisation pipeline by the few passes that vector code with its variables in memory needs.
+    """
     text = with_attributes(ir, target)
     if not keep:
-        return _compile(text, target, level)
-    key = hashlib.sha256("\0".join([target.key, str(level), text]).encode()).hexdigest()
+        return _compile(text, target, level, quick)
+    key = hashlib.sha256("\0".join([target.key, f"{level} {quick}", text]).encode()).hexdigest()
     folder = cache_folder()
     path = folder / f"{key}.o" if folder is not None else None
     if path is not None:
@@ -104,7 +107,7 @@ def object_code(ir: str, target: Host, level: int = 2, keep: bool = True) -> byt
             return path.read_bytes()
         except OSError:
             pass
-    code = _compile(text, target, level)
+    code = _compile(text, target, level, quick)
     if path is not None:
         write_atomically(path, code)
     return code
@@ -121,7 +124,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         pass
 
 
-def _compile(text: str, target: Host, level: int) -> bytes:
+def _compile(text: str, target: Host, level: int, quick: bool) -> bytes:
     try:
         module = llvm.parse_assembly(text)
         module.verify()
@@ -133,7 +136,17 @@ def _compile(text: str, target: Host, level: int) -> bytes:
     options.slp_vectorization = False
     options.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, options)
-    if level:
+    if quick:
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_aggressive_dce_pass()
+        passes.add_global_dead_code_eliminate_pass()
+        passes.run(module, builder)
+    elif level:
         builder.getModulePassManager().run(module, builder)
     return bytes(machine.emit_object(module))
 
@@ -158,6 +171,11 @@ class Loaded:
 def build(ir: str, target: Host, level: int = 2) -> Loaded:
     """Compile (or fetch from the cache) and load."""
     return Loaded(object_code(ir, target, level), target)
+
+
+def provide(name: str, address: int) -> None:
+    """Let code loaded from now on call a function by name. It must stay loaded."""
+    llvm.add_symbol(name, address)
 
 
 def flushing_wrapper(name: str, inner: str, arguments: Sequence[str]) -> str:

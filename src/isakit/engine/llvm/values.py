@@ -20,18 +20,35 @@ WIDEST_VECTOR = 64
 INLINED_LINES = 40
 """Longer definitions stay functions: compiled once, however many instructions of a kernel use them."""
 
+PURE = "willreturn memory(none)"
+"""What LLVM may know of definitions; it need not look into them to leave out a call nobody needs."""
+
 Leaf = Callable[[Value], Ref]
 Native = Callable[["ValueLowering", Sequence[Ref], dict[str, Any]], "Ref | None"]
+_WHEN_USED = {"read", "call"}
+"""Nodes that a lowering of what uses them may make superfluous."""
+BitLeaf = Callable[[Value, int], "Ref | None"]
+
+
+def _no_bit(node: Value, bit: int) -> Ref | None:
+    return None
+
+
 _BINARY = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
 _COMPARE = {"eq": "eq", "ult": "ult", "slt": "slt"}
 _SHIFT = {"shl": "shl", "lshr": "lshr", "ashr": "ashr"}
 
 
 class ValueLowering:
-    """Lowers values into one function body. `leaf(node)` gives reads, loads, params and what the machine provides."""
+    """Lowers values into one function body.
 
-    def __init__(self, body: Body, leaf: Leaf, natives: dict[str, Native]) -> None:
+    `leaf(node)` gives reads, loads, params and what the machine provides; `bit_leaf(node, bit)` may give one bit of
+    such a node without the rest.
+    """
+
+    def __init__(self, body: Body, leaf: Leaf, natives: dict[str, Native], bit_leaf: BitLeaf = _no_bit) -> None:
         self.body, self.module, self._leaf, self.natives = body, body.module, leaf, natives
+        self._bit_leaf = bit_leaf
         self._done: dict[int, Ref] = {}
         self._keep: list[Value] = []
 
@@ -92,14 +109,24 @@ class ValueLowering:
     def value(self, root: Value) -> Ref:
         """Lower a value and everything it needs that is not lowered yet."""
         for n in postorder(root, self._done):
-            if id(n) not in self._done:
+            if id(n) not in self._done and n.op not in _WHEN_USED:
                 self._keep.append(n)
-                self._done[id(n)] = self._node(n, [self._done[id(a)] for a in n.args])
-        return self._done[id(root)]
+                self._done[id(n)] = self._bit(n) or self._node(n, [self._argument(a) for a in n.args])
+        return self._argument(root)
+
+    def _argument(self, n: Value) -> Ref:
+        if id(n) not in self._done:
+            self._keep.append(n)
+            self._done[id(n)] = self._node(n, [self._argument(a) for a in n.args])
+        return self._done[id(n)]
+
+    def _bit(self, n: Value) -> Ref | None:
+        """A single bit that `bit_leaf` has by itself."""
+        return self._bit_leaf(n.args[0], n.attr) if n.op == "extract" and n.width == 1 else None
 
     def fork(self) -> ValueLowering:
         """A lowering for one branch: it knows what is lowered here, and what it lowers is not used elsewhere."""
-        other = ValueLowering(self.body, self._leaf, self.natives)
+        other = ValueLowering(self.body, self._leaf, self.natives, self._bit_leaf)
         other._done = dict(self._done)
         other._keep = self._keep
         return other
@@ -122,6 +149,9 @@ class ValueLowering:
         if n.op in _BINARY:
             return self.op(_BINARY[n.op], args[0], args[1])
         if n.op in _COMPARE:
+            tested = self._relation(n) if n.op == "ult" else None
+            if tested is not None:
+                return tested
             return self.op(f"icmp {_COMPARE[n.op]}", args[0], args[1], width=1)
         if n.op in _SHIFT:
             return self._shift(n, args[0], args[1])
@@ -157,6 +187,9 @@ class ValueLowering:
         return self.select(c, a, b)
 
     def _zext(self, n: Value, a: Ref) -> Ref:
+        inner = n.args[0]
+        if inner.op == "extract" and n.width == inner.args[0].width == inner.attr + inner.width:
+            return self.op("lshr", self._argument(inner.args[0]), self.constant(inner.attr, n.width))
         return self.resize(a, n.width)
 
     def _sext(self, n: Value, a: Ref) -> Ref:
@@ -217,6 +250,17 @@ class ValueLowering:
         listed = ", ".join(f"{self.type(a)} {a.text}" for a in vectors)
         return Ref(self.body(f"call {self.module.vector(n.width)} {f}({listed})"), n.width)
 
+    def _relation(self, n: Value) -> Ref | None:
+        """`0 < (comparison & bits)`, where a native lowering knows the whole test (`holds` and its name)."""
+        zero, both = n.args
+        if zero.op != "const" or zero.attr or both.op != "and" or both.args[0].op != "call":
+            return None
+        op, statics = both.args[0].attr
+        native = self.natives.get(f"holds {op.name}")
+        if native is None:
+            return None
+        return native(self, [self._argument(a) for a in (*both.args[0].args, both.args[1])], dict(statics))
+
     def definition(self, op: Operation, statics: Any, widths: tuple[int, ...]) -> str:
         """The function that computes an operation by its integer definition, on lane vectors."""
         return self._function(op, statics, widths, scalar=False)
@@ -237,9 +281,9 @@ class ValueLowering:
             got = got if scalar else inner.splat(got)
             listed = ", ".join(f"{inner.type(given[f.attr])} %a{i}" for i, f in enumerate(formals))
             ty = inner.type(got)
-            once = " noinline alignstack(64)" if len(body.lines) > INLINED_LINES else ""
+            once = " noinline alignstack(64)" if len(body.lines) > INLINED_LINES else " alwaysinline"
             return (
-                f"define internal {ty} {name}({listed}) {self.module.attributes}{once} {{\n{body.text()}\n"
+                f"define internal {ty} {name}({listed}) {self.module.attributes} {PURE}{once} {{\n{body.text()}\n"
                 f"  ret {ty} {got.text}\n}}"
             )
 

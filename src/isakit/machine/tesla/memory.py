@@ -5,7 +5,9 @@ Nothing here can reach memory outside its own arrays: every access is checked be
 
 from __future__ import annotations
 
+import mmap
 from bisect import bisect_right, insort
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,21 @@ _PAGE_BITS = 8
 ALIGNMENT = 1 << _PAGE_BITS
 """Buffers start at multiples of this many bytes."""
 
+HUGE = 1 << 22
+"""Memory of so many bytes asks for huge pages."""
+
 _VIEWS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+def _zeros(size: int) -> Array:
+    """Zeroed bytes, in huge pages where that saves the processor many address translations."""
+    advice = getattr(mmap, "MADV_HUGEPAGE", None)
+    if size < HUGE or advice is None:
+        return np.zeros(size, np.uint8)
+    pages = mmap.mmap(-1, size)
+    with suppress(OSError):  # a kernel without huge pages
+        pages.madvise(advice)
+    return np.frombuffer(pages, np.uint8)
 
 
 class Memory:
@@ -39,7 +55,7 @@ class Memory:
         return memory
 
     def _allocate(self, size: int) -> None:
-        self.bytes = np.zeros(max(16, -(-size // 16) * 16), np.uint8)
+        self.bytes = _zeros(max(16, -(-size // 16) * 16))
         self._views: dict[int, Array] = {1: self.bytes, **{n: self.bytes.view(t) for n, t in _VIEWS.items()}}
 
     def grow(self, size: int) -> None:

@@ -6,6 +6,7 @@ then raises the fault.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from isakit.arch.tesla.atomics import ATOMIC_OPERATIONS
@@ -19,7 +20,7 @@ from isakit.sem.value import Value
 if TYPE_CHECKING:
     from isakit.machine.tesla.native.warp import WarpCode
 
-V32, V64, V1, VP = "<32 x i32>", "<32 x i64>", "<32 x i1>", "<32 x ptr>"
+V32, V1 = "<32 x i32>", "<32 x i1>"
 TRUE = "splat (i1 true)"
 ROWS = ("a", "p", "o")
 """Spaces of a stage that lie in memory word by word, not lane by lane."""
@@ -43,46 +44,38 @@ class Access:
         return c.slot(space, "ptr"), c.slot(f"{space}_size", "i32")
 
     def _check(self, step: Step, bad: Ref, lanes: str) -> None:
-        """Stop where any accessing lane is bad."""
+        """Stop where any accessing lane is bad (for all lanes or for none)."""
         c, b = self.code, self.code.body
-        if bad.uniform:
-            any_lane = "true" if lanes == TRUE else b(f"icmp ne i32 {c.as_bits(lanes)}, 0")
-            c.stop(step, b(f"and i1 {bad.text}, {any_lane}"))
+        if lanes == c.mask:  # somebody is active
+            c.stop(step, bad.text)
             return
-        hit = bad.text if lanes == TRUE else b(f"and {V1} {bad.text}, {lanes}")
-        c.stop(step, b(f"icmp ne i32 {b(f'bitcast {V1} {hit} to i32')}, 0"))
+        c.stop(step, b(f"and i1 {bad.text}, {b(f'icmp ne i32 {c.as_bits(lanes)}, 0')}"))
 
     def _place(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: str) -> Ref:
         """Check the accesses; returns the offsets from the space's base pointer (safe ones for a uniform address)."""
-        if not self.code.bound(space):
+        c = self.code
+        if not c.bound(space):
             self._check(step, low.constant(1, 1), lanes)
             return low.constant(0, 32)
-        odd: Ref | None = None
-        if size > 1:
-            odd = low.op("icmp ne", low.op("and", address, low.constant(size - 1, 32)), low.constant(0, 32), 1)
         if space[0] == "g":
-            if odd is not None:
-                self._check(step, odd, lanes)
-            return self._global(step, space, address, size, low, lanes)
-        _, limit = self._own(space)
-        past = low.op("sub", Ref(limit, 32, True), low.constant(size, 32))
-        short = low.op("icmp ult", Ref(limit, 32, True), low.constant(size, 32), 1)
-        outside = low.op("or", low.op("icmp ugt", address, past, 1), short)
-        self._check(step, outside if odd is None else low.op("or", outside, odd), lanes)
-        if address.uniform:  # no lane may execute: the access is made all the same, at a place that exists
-            address = low.select(outside, low.constant(0, 32), address)
+            return self._global(step, space, low.splat(address), size, low, lanes)
+        limit = Ref(self._own(space)[1], 32, True)
+        if address.uniform:
+            address = self._uniform(step, address, size, limit, low, lanes)
+        else:
+            f, bits = c.shared("check_own"), c.as_bits(lanes)
+            c.stop(step, c.body(f"call i1 {f}(i32 {limit.text}, {V32} {address.text}, i32 {size}, i32 {bits})"))
         if space == "l":
-            c = self.code
             number = c.body(f"load i32, ptr {c.state_pointer(layout.NUMBER)}")
             first = low.op("mul", Ref(number, 32, True), low.constant(32, 32))
             thread = low.op("add", first, Ref(LANES, 32))
-            address = low.op("add", address, low.op("mul", thread, Ref(limit, 32, True)))
+            address = low.op("add", address, low.op("mul", thread, limit))
         if space in ROWS:
             word, byte = low.op("lshr", address, low.constant(2, 32)), low.op("and", address, low.constant(3, 32))
-            address = low.op("add", self._row(word, low), byte)
+            address = low.op("add", self._item_row(word, low), byte)
         return address
 
-    def _row(self, word: Ref, low: ValueLowering) -> Ref:
+    def _item_row(self, word: Ref, low: ValueLowering) -> Ref:
         """Offsets of a word of the lanes' items in a[], p[] or o[]: a row for each word."""
         c = self.code
         number = c.body(f"load i32, ptr {c.state_pointer(layout.NUMBER)}")
@@ -107,66 +100,71 @@ class Access:
             v = b(f"select {V1} {lanes}, {V32} {v}, {V32} {b(f'load {V32}, ptr {p}, align 4')}")
         b.do(f"store {V32} {v}, ptr {p}, align 4")
 
-    def _global(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: str) -> Ref:
+    def _uniform(self, step: Step, address: Ref, size: int, limit: Ref, low: ValueLowering, lanes: str) -> Ref:
+        """One address for all lanes. If no lane executes the access is made all the same, at a place that exists."""
+        if address.text.isdigit():
+            end = int(address.text) + size
+            bad = low.op("icmp ult", limit, low.constant(end, 32), 1) if not end % size else low.constant(1, 1)
+            self._check(step, bad, lanes)
+            return address if lanes == self.code.mask else low.select(bad, low.constant(0, 32), address)
+        short = low.op("icmp ult", limit, low.constant(size, 32), 1)
+        past = low.op("icmp ugt", address, low.op("sub", limit, low.constant(size, 32)), 1)
+        bad = low.op("or", past, short)
+        if size > 1:
+            odd = low.op("icmp ne", low.op("and", address, low.constant(size - 1, 32)), low.constant(0, 32), 1)
+            bad = low.op("or", bad, odd)
+        self._check(step, bad, lanes)
+        return address if lanes == self.code.mask else low.select(bad, low.constant(0, 32), address)
+
+    def _global(self, step: Step, space: str, vector: Ref, size: int, low: ValueLowering, lanes: str) -> Ref:
         """Device addresses of g[] accesses that hit a buffer."""
-        b, c = self.code.body, self.code
-        vector = low.splat(address)
+        c = self.code
+        vector = self._windowed(step, space, vector, low, lanes)
+        self._in_buffers(step, c.site(), vector, size, lanes)
+        return vector
+
+    def _windowed(self, step: Step, space: str, vector: Ref, low: ValueLowering, lanes: str) -> Ref:
+        """Device addresses of g[] accesses that are inside of the window."""
+        c, b = self.code, self.code.body
         base, outside = c.window(space, vector, low)
         if outside is not None:
-            self._check(step, outside, lanes)
-        if base is not None:
-            vector = low.op("add", vector, base)
-        # The range that held the last access of this instruction usually holds this one.
-        site = c.site()
-        start = b(f"load i32, ptr {site}, align 8")
-        length = b(f"load i32, ptr {b(f'getelementptr i8, ptr {site}, i64 4')}, align 4")
-        offset = low.op("sub", vector, Ref(start, 32, True))
-        room = low.op("sub", Ref(length, 32, True), low.constant(size, 32))
-        inside = low.op("icmp ule", offset, room, 1)
-        fits = low.op("icmp uge", Ref(length, 32, True), low.constant(size, 32), 1)
-        good = low.splat(low.op("and", inside, fits)).text
-        bad = b(f"xor {V1} {good}, {TRUE}")
-        if lanes != TRUE:
-            bad = b(f"and {V1} {bad}, {lanes}")
-        miss = b(f"icmp ne i32 {b(f'bitcast {V1} {bad} to i32')}, 0")
-        slow, on, check = b.fresh("range"), b.fresh("on"), b.fresh("check")
-        b.do(f"br i1 {miss}, label %{slow}, label %{on}, !prof !0")
-        b.label(slow)
-        bits = c.as_bits(lanes)
-        valid = b(f"call i1 @find_range(ptr %ctx, ptr {site}, {V32} {vector.text}, i32 {bits}, i32 {size})")
-        wrong = b(f"xor i1 {valid}, true")
-        b.do(f"br label %{check}")
-        b.label(check)
-        c.stop(step, wrong)
-        b.do(f"br label %{on}")
-        b.label(on)
-        return vector
+            wrong = low.splat(outside).text
+            hit = wrong if lanes == TRUE else b(f"and {V1} {wrong}, {lanes}")
+            c.stop(step, b(f"icmp ne i32 {b(f'bitcast {V1} {hit} to i32')}, 0"))
+        return vector if base is None else low.op("add", vector, base)
+
+    def _in_buffers(self, step: Step, site: str, vector: Ref, size: int, lanes: str) -> None:
+        c = self.code
+        f, bits = c.shared("check_global"), c.as_bits(lanes)
+        c.stop(step, c.body(f"call i1 {f}(ptr %ctx, ptr {site}, {V32} {vector.text}, i32 {size}, i32 {bits})"))
 
     def _base(self, space: str) -> str:
         return self.code.slot("memory", "ptr") if space[0] == "g" else self._own(space)[0]
 
-    # --- pointers and vectors of them -----------------------------------------------------------------------
-    def _pointers(self, space: str, offsets: Ref, low: ValueLowering) -> str:
-        b = self.code.body
-        if space[0] == "g":  # 32-bit gather indices are signed: count from the middle of the 4 GiB
-            middle = b(f"getelementptr i8, ptr {self._base(space)}, i64 2147483648")
-            index = low.op("xor", offsets, low.constant(0x80000000, 32))
-            return b(f"getelementptr i8, ptr {middle}, {V32} {index.text}")
-        return b(f"getelementptr i8, ptr {self._base(space)}, {V32} {offsets.text}")
-
+    # --- words ----------------------------------------------------------------------------------------------
     def _scalar_pointer(self, space: str, offset: str) -> str:
         b = self.code.body
         return b(f"getelementptr i8, ptr {self._base(space)}, i64 {b(f'zext i32 {offset} to i64')}")
 
-    def _gather(self, pointers: str, lanes: str) -> Ref:
-        b, m = self.code.body, self.code.module
-        f = m.declare("llvm.masked.gather.v32i32.v32p0", f"{V32} @({VP}, i32, {V1}, {V32})")
-        return Ref(b(f"call {V32} {f}({VP} {pointers}, i32 4, {V1} {lanes}, {V32} zeroinitializer)"), 32)
+    def _signed(self, space: str, offsets: Ref, low: ValueLowering) -> tuple[str, Ref]:
+        """Base pointer and signed offsets: those of g[] count from the middle of the 4 GiB."""
+        if space[0] != "g":
+            return self._base(space), offsets
+        middle = self.code.body(f"getelementptr i8, ptr {self._base(space)}, i64 2147483648")
+        return middle, low.op("xor", offsets, low.constant(0x80000000, 32))
 
-    def _scatter(self, value: Ref, pointers: str, lanes: str) -> None:
-        b, m = self.code.body, self.code.module
-        f = m.declare("llvm.masked.scatter.v32i32.v32p0", f"void @({V32}, {VP}, i32, {V1})")
-        b.do(f"call void {f}({V32} {value.text}, {VP} {pointers}, i32 4, {V1} {lanes})")
+    def _load_words(self, space: str, offsets: Ref, low: ValueLowering, lanes: str) -> Ref:
+        """A word per lane, wherever it is."""
+        c = self.code
+        base, at = self._signed(space, offsets, low)
+        f, bits = c.shared("load_words"), c.as_bits(lanes)
+        return Ref(c.body(f"call {V32} {f}(ptr {base}, {V32} {low.splat(at).text}, i32 {bits})"), 32)
+
+    def _store_words(self, space: str, offsets: Ref, word: Ref, low: ValueLowering, lanes: str) -> None:
+        c = self.code
+        base, at = self._signed(space, offsets, low)
+        f, bits = c.shared("store_words"), c.as_bits(lanes)
+        c.body.do(f"call void {f}(ptr {base}, {V32} {low.splat(at).text}, {V32} {word.text}, i32 {bits})")
 
     # --- loads ----------------------------------------------------------------------------------------------
     def load(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: str, some: bool) -> None:
@@ -174,13 +172,19 @@ class Access:
         assert e.result is not None
         size, node = int(e.get("size")), plan.effects.get(id(e.result))
         where = plan.canonical(e.args[0])
-        relative = self.code.tagged(step, where) if size == 4 and e.name[0] in "sc" and not some else None
-        if relative is not None:
-            got = [self._relative(step, e.name, relative, where, low)]
+        word = size == 4 and not some and self.code.bound(e.name)
+        own = size == 4 and e.name[0] in "sc" and self.code.bound(e.name)
+        relative = self.code.relative(step, where) if own else None
+        if relative is not None and word and self.code.full:
+            got = [self._by_tag(step, e.name, relative)]
+        elif relative is not None:
+            got = [self._load_own(step, e.name, relative, lanes)]
+        elif word and e.name[0] == "g" and self.code.full:
+            got = [self._row(step, e.name, low.splat(low.resize(low.value(where), 32)), low)]
         else:
             address = low.resize(low.value(where), 32)
             offsets = self._place(step, e.name, address, size, low, lanes)
-            got = self._loaded(e.name, offsets, size, low, lanes, some)
+            got = self._loaded(e.name, offsets, size, low, lanes)
         if node is None:
             return  # nobody uses the result
         if size == 16:
@@ -197,71 +201,136 @@ class Access:
         high = low.op("shl", low.resize(second, 64), low.constant(32, 64))
         return low.op("or", high, low.resize(first, 64))
 
-    def _branch_by_tag(
-        self, space: str, relative: tuple[int, Value], low: ValueLowering
-    ) -> tuple[list[str], list[str]]:
-        """Branch on what is known of $aN: (blocks for rows, equal addresses, all else), addresses of lanes 0 and 16.
+    def ahead(self, steps: Sequence[Step]) -> set[int]:
+        """Check all accesses of a block relative to $a registers it does not write before, at once; returns those.
 
-        In the first two blocks the accesses are known to be aligned and inside of the space.
+        Lanes that do not access rows or the same words run the version of the block for some lanes.
         """
         c, b = self.code, self.code.body
-        n, offset = relative
-        distance = low.resize(low.value(offset), 32)
-        tag = c.load32(f"a{n}tag")
-        firsts = [low.op("add", Ref(c.load32(f"a{n}{name}"), 32, True), distance) for name in ("low", "high")]
-        firsts = [low.op("and", f, low.constant(0xFFFF, 32)) for f in firsts]
-        limit = Ref(self._own(space)[1], 32, True)
-        odd = low.op("and", low.op("or", firsts[0], firsts[1]), low.constant(3, 32))
-        aligned = low.op("icmp eq", odd, low.constant(0, 32), 1)
-        labels = [b.fresh(x) for x in ("rows", "ones", "many")]
-        other = b.fresh("other")
-        for k, (number, size) in enumerate(((1, 64), (2, 4))):
-            fits = low.op("icmp eq", Ref(tag, 32, True), low.constant(number, 32), 1)
-            for f in firsts:
-                end = low.op("add", f, low.constant(size, 32))
-                fits = low.op("and", fits, low.op("icmp ule", end, limit, 1))
-            fits = low.op("and", fits, aligned)
-            b.do(f"br i1 {fits.text}, label %{labels[k]}, label %{labels[2] if k else other}")
-            if not k:
-                b.label(other)
-        return labels, [f.text for f in firsts]
+        reach: dict[tuple[str, int], int] = {}
+        stored, written = set[int](), set[int]()
+        for s in steps:
+            assert s.trace is not None
+            for e in s.trace.of_kind("load", "store"):
+                plain = e.get("size") == 4 and not s.conditional and e.when is None and c.bound(e.name)
+                relative = c.relative(s, e.args[0]) if plain and e.name[0] in "sc" else None
+                if relative is None or relative[0] in written:
+                    continue
+                n, distance = relative
+                reach[e.name, n] = max(distance, reach.get((e.name, n), 0))
+                if e.kind == "store":
+                    stored.add(n)
+            written |= {n for file, n in s.writes if file == "a"}
+        tests = [b(f"load i1, ptr %a{n}row") for n in sorted(stored)]
+        for (space, n), distance in sorted(reach.items()):
+            end = b(f"add i32 {c.load32(f'a{n}end')}, {distance}")
+            tests.append(b(f"icmp ule i32 {end}, {self._own(space)[1]}"))
+        if tests:
+            good, on = tests[0], b.fresh("certain")
+            for t in tests[1:]:
+                good = b(f"and i1 {good}, {t}")
+            join = "J" if steps[0].op.join else ""
+            masked = b.fresh("masked")
+            b.do(f"br i1 {good}, label %{on}, label %{masked}, !prof !2")
+            b.label(masked)
+            c.settle()
+            b.do(f"br label %M{join}{steps[0].pc}")
+            b.label(on)
+        return {n for _, n in reach}
 
-    def _relative(self, step: Step, space: str, relative: tuple[int, Value], where: Value, low: ValueLowering) -> Ref:
-        """A word per lane at $aN plus an offset."""
+    def _pointers(self, space: str, relative: tuple[int, int]) -> list[str]:
+        """Pointers to the words of lanes 0 and 16."""
+        c, (n, distance) = self.code, relative
+        firsts = [c.body(f"add i32 {c.load32(f'a{n}{name}')}, {distance}") for name in ("low", "high")]
+        return [self._scalar_pointer(space, f) for f in firsts]
+
+    def _if_tagged(self, space: str, relative: tuple[int, int]) -> tuple[str, str]:
+        """Branch on what is known of $aN: (block if the accesses are not known to be good, block after both)."""
+        c, b = self.code, self.code.body
+        n, distance = relative
+        near, far, done = b.fresh("near"), b.fresh("far"), b.fresh("done")
+        end = b(f"add i32 {c.load32(f'a{n}end')}, {distance}")
+        b.do(f"br i1 {b(f'icmp ule i32 {end}, {self._own(space)[1]}')}, label %{near}, label %{far}, !prof !2")
+        b.label(near)
+        return far, done
+
+    def _load_own(self, step: Step, space: str, relative: tuple[int, int], lanes: str) -> Ref:
+        """A word per lane at $aN plus an offset, whatever lanes are active."""
+        c, b = self.code, self.code.body
+        base, limit = self._own(space)
+        a = b(f"load {V32}, ptr {c.variable(('a', relative[0]))}")
+        given = f"ptr {base}, i32 {limit}, {V32} {a}, i32 {relative[1]}, i32 {c.as_bits(lanes)}"
+        both = b(f"call {{{V32}, i1}} {c.shared('load_own')}({given})")
+        c.stop(step, b(f"extractvalue {{{V32}, i1}} {both}, 1"))
+        return Ref(b(f"extractvalue {{{V32}, i1}} {both}, 0"), 32)
+
+    def _by_tag(self, step: Step, space: str, relative: tuple[int, int]) -> Ref:
+        """A word per lane at $aN plus an offset, all lanes active."""
         b = self.code.body
-        (rows, ones, many), firsts = self._branch_by_tag(space, relative, low)
-        done = b.fresh("done")
-        b.label(rows)
-        v1 = self._two_rows([self._scalar_pointer(space, f) for f in firsts])
+        if relative[0] in self.code.certain:
+            return Ref(self._words_by_tag(space, relative), 32)
+        far, done = self._if_tagged(space, relative)
+        v1 = self._words_by_tag(space, relative)
         b.do(f"br label %{done}")
-        b.label(ones)
-        v2 = self._two_words([self._scalar_pointer(space, f) for f in firsts])
+        near = b.current
+        b.label(far)
+        v2 = self._load_own(step, space, relative, TRUE).text
         b.do(f"br label %{done}")
-        b.label(many)
-        inner = low.fork()
-        offsets = self._place(step, space, inner.resize(inner.value(where), 32), 4, inner, TRUE)
-        v3 = self._gather(self._pointers(space, offsets, inner), TRUE).text
-        end = b.fresh("end")
-        b.do(f"br label %{end}")
-        b.label(end)
-        b.do(f"br label %{done}")
+        far = b.current
         b.label(done)
-        return Ref(b(f"phi {V32} [ {v1}, %{rows} ], [ {v2}, %{ones} ], [ {v3}, %{end} ]"), 32)
+        return Ref(b(f"phi {V32} [ {v1}, %{near} ], [ {v2}, %{far} ]"), 32)
 
-    def _two_rows(self, pointers: list[str]) -> str:
+    def _words_by_tag(self, space: str, relative: tuple[int, int]) -> str:
+        b, v16 = self.code.body, "<16 x i32>"
+        rows = b(f"load <16 x i1>, ptr %a{relative[0]}rows")
+        parts: list[str] = []
+        for p in self._pointers(space, relative):  # what lies behind the space is not used, but it can be read
+            row = b(f"load {v16}, ptr {p}, align 4")
+            one = b(f"insertelement {v16} poison, i32 {b(f'load i32, ptr {p}, align 4')}, i64 0")
+            same = b(f"shufflevector {v16} {one}, {v16} poison, {v16} zeroinitializer")
+            parts.append(b(f"select <16 x i1> {rows}, {v16} {row}, {v16} {same}"))
+        return b(f"shufflevector {v16} {parts[0]}, {v16} {parts[1]}, {V32} {LANES}")
+
+    def _row(self, step: Step, space: str, address: Ref, low: ValueLowering) -> Ref:
+        """A word of g[] per lane, all lanes active."""
         b = self.code.body
-        parts = [b(f"load <16 x i32>, ptr {p}, align 4") for p in pointers]
-        return b(f"shufflevector <16 x i32> {parts[0]}, <16 x i32> {parts[1]}, {V32} {LANES}")
+        where, pointer, far, done, site = self._rows(step, space, address, low)
+        v1 = b(f"load {V32}, ptr {pointer}, align 4")
+        b.do(f"br label %{done}")
+        near = b.current
+        b.label(far)
+        self._in_buffers(step, site, where, 4, TRUE)
+        v2 = self._load_words(space, where, low.fork(), TRUE).text
+        b.do(f"br label %{done}")
+        far = b.current
+        b.label(done)
+        return Ref(b(f"phi {V32} [ {v1}, %{near} ], [ {v2}, %{far} ]"), 32)
 
-    def _two_words(self, pointers: list[str]) -> str:
-        b = self.code.body
-        words = [b(f"load i32, ptr {p}, align 4") for p in pointers]
-        pair = b(f"insertelement <2 x i32> poison, i32 {words[0]}, i64 0")
-        pair = b(f"insertelement <2 x i32> {pair}, i32 {words[1]}, i64 1")
-        spread = "<" + ", ".join(f"i32 {j // 16}" for j in range(32)) + ">"
-        return b(f"shufflevector <2 x i32> {pair}, <2 x i32> poison, {V32} {spread}")
+    def _rows(self, step: Step, space: str, address: Ref, low: ValueLowering) -> tuple[Ref, str, str, str, str]:
+        """Branch on whether the lanes access neighbouring words of the buffer that the instruction accessed last.
 
-    def _loaded(self, space: str, offsets: Ref, size: int, low: ValueLowering, lanes: str, some: bool) -> list[Ref]:
+        (addresses, pointer if so, label if not, label after both, site); the block if so is open.
+        """
+        c, b = self.code, self.code.body
+        address = self._windowed(step, space, address, low, TRUE)
+        site = c.site()
+        first = b(f"extractelement {V32} {address.text}, i64 0")
+        steps = "<" + ", ".join(f"i32 {4 * j}" for j in range(32)) + ">"
+        row = low.op("add", low.splat(Ref(first, 32, True)), Ref(steps, 32))
+        other = b(f"icmp ne {V32} {address.text}, {row.text}")
+        neighbours = b(f"icmp eq i32 {b(f'bitcast {V1} {other} to i32')}, 0")
+        start = b(f"load i32, ptr {site}, align 8")
+        length = b(f"load i32, ptr {b(f'getelementptr i8, ptr {site}, i64 4')}, align 4")
+        offset = b(f"zext i32 {b(f'sub i32 {first}, {start}')} to i64")
+        inside = b(f"icmp ule i64 {b(f'add i64 {offset}, 128')}, {b(f'zext i32 {length} to i64')}")
+        aligned = b(f"icmp eq i32 {b(f'and i32 {first}, 3')}, 0")
+        good = b(f"and i1 {neighbours}, {b(f'and i1 {inside}, {aligned}')}")
+        near, far, done = b.fresh("near"), b.fresh("far"), b.fresh("done")
+        b.do(f"br i1 {good}, label %{near}, label %{far}, !prof !2")
+        b.label(near)
+        return address, self._scalar_pointer(space, first), far, done, site
+
+    def _loaded(self, space: str, offsets: Ref, size: int, low: ValueLowering, lanes: str) -> list[Ref]:
         """The words (or the byte, the halfword) at the offsets."""
         b = self.code.body
         if offsets.uniform:
@@ -274,75 +343,14 @@ class Access:
                 out.append(low.resize(one, 32))
             return out
         if size < 4:
-            word = self._words(space, low.op("and", offsets, low.constant(~3, 32)), low, lanes, some)
+            word = self._load_words(space, low.op("and", offsets, low.constant(~3, 32)), low, lanes)
             shift = low.op("shl", low.op("and", offsets, low.constant(3, 32)), low.constant(3, 32))
             part = low.op("lshr", word, shift)
             return [low.op("and", part, low.constant((1 << 8 * size) - 1, 32))]
         return [
-            self._words(space, low.op("add", offsets, low.constant(k, 32)) if k else offsets, low, lanes, some)
+            self._load_words(space, low.op("add", offsets, low.constant(k, 32)) if k else offsets, low, lanes)
             for k in range(0, size, 4)
         ]
-
-    def _words(self, space: str, offsets: Ref, low: ValueLowering, lanes: str, some: bool) -> Ref:
-        """One 32-bit word per lane: a vector load where the lanes are neighbours, else a gather."""
-        if some or space == "l":
-            return self._gather(self._pointers(space, offsets, low), lanes)
-        if space[0] == "g" or space in ROWS:
-            return self._neighbours(space, offsets, low)
-        return self._by_halves(space, offsets, low)
-
-    def _neighbours(self, space: str, offsets: Ref, low: ValueLowering) -> Ref:
-        b = self.code.body
-        near, far, done, first = self._contiguous(offsets, low)
-        b.label(near)
-        one = b(f"load {V32}, ptr {self._scalar_pointer(space, first)}, align 4")
-        b.do(f"br label %{done}")
-        b.label(far)
-        many = self._gather(self._pointers(space, offsets, low), TRUE)
-        b.do(f"br label %{done}")
-        b.label(done)
-        return Ref(b(f"phi {V32} [ {one}, %{near} ], [ {many.text}, %{far} ]"), 32)
-
-    def _contiguous(self, offsets: Ref, low: ValueLowering) -> tuple[str, str, str, str]:
-        """Branch on whether lane n accesses the n-th word; (label if so, if not, after both, lane 0's offset)."""
-        b = self.code.body
-        first = b(f"extractelement {V32} {offsets.text}, i64 0")
-        steps = "<" + ", ".join(f"i32 {4 * j}" for j in range(32)) + ">"
-        row = low.op("add", low.splat(Ref(first, 32, True)), Ref(steps, 32))
-        same = low.op("icmp eq", offsets, row, 1)
-        whole = b(f"icmp eq i32 {b(f'bitcast {V1} {same.text} to i32')}, -1")
-        near, far, done = b.fresh("near"), b.fresh("far"), b.fresh("done")
-        b.do(f"br i1 {whole}, label %{near}, label %{far}")
-        return near, far, done, first
-
-    def _by_halves(self, space: str, offsets: Ref, low: ValueLowering) -> Ref:
-        """s[] and c[]: half-warps mostly read neighbouring words, or all the same one."""
-        b = self.code.body
-        half = "<" + ", ".join(f"i32 {0 if j < 16 else 16}" for j in range(32)) + ">"
-        firsts = Ref(b(f"shufflevector {V32} {offsets.text}, {V32} poison, {V32} {half}"), 32)
-        steps = "<" + ", ".join(f"i32 {4 * (j % 16)}" for j in range(32)) + ">"
-        row = low.op("icmp eq", offsets, low.op("add", firsts, Ref(steps, 32)), 1)
-        same = low.op("icmp eq", offsets, firsts, 1)
-        is_row = b(f"icmp eq i32 {b(f'bitcast {V1} {row.text} to i32')}, -1")
-        is_same = b(f"icmp eq i32 {b(f'bitcast {V1} {same.text} to i32')}, -1")
-        rows, other, ones, many, done = (b.fresh(x) for x in ("rows", "other", "ones", "many", "done"))
-        b.do(f"br i1 {is_row}, label %{rows}, label %{other}")
-        b.label(rows)
-        v1 = self._two_rows([self._lane_pointer(space, offsets, k) for k in (0, 16)])
-        b.do(f"br label %{done}")
-        b.label(other)
-        b.do(f"br i1 {is_same}, label %{ones}, label %{many}")
-        b.label(ones)
-        v2 = self._two_words([self._lane_pointer(space, offsets, k) for k in (0, 16)])
-        b.do(f"br label %{done}")
-        b.label(many)
-        v3 = self._gather(self._pointers(space, offsets, low), TRUE).text
-        b.do(f"br label %{done}")
-        b.label(done)
-        return Ref(b(f"phi {V32} [ {v1}, %{rows} ], [ {v2}, %{ones} ], [ {v3}, %{many} ]"), 32)
-
-    def _lane_pointer(self, space: str, offsets: Ref, lane: int) -> str:
-        return self._scalar_pointer(space, self.code.body(f"extractelement {V32} {offsets.text}, i64 {lane}"))
 
     # --- stores ---------------------------------------------------------------------------------------------
     def store(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: str, some: bool) -> None:
@@ -358,55 +366,60 @@ class Access:
             words.append(low.resize(piece, 32))
             if piece.width == 64:
                 words.append(low.resize(low.op("lshr", piece, low.constant(32, 64)), 32))
-        relative = self.code.tagged(step, where) if size == 4 and e.name == "s" and not some else None
+        whole = size == 4 and not some and self.code.bound(e.name)
+        relative = self.code.relative(step, where) if whole and self.code.full and e.name == "s" else None
         if relative is not None:
             self._store_relative(step, relative, where, words[0], low)
             return
         address = low.splat(low.resize(low.value(where), 32))
+        if whole and e.name[0] == "g" and self.code.full:
+            self._store_row(step, e.name, address, words[0], low)
+            return
         offsets = low.splat(self._place(step, e.name, address, size, low, lanes))
         if size < 4:
             self._store_small(e.name, offsets, words[0], size, lanes)
             return
         for k, word in enumerate(words):
             at = low.op("add", offsets, low.constant(4 * k, 32)) if k else offsets
-            if some or len(words) > 1 or e.name == "l":
-                self._scatter(word, self._pointers(e.name, at, low), lanes)
-            else:
-                self._store_neighbours(e.name, at, word, low)
+            self._store_words(e.name, at, word, low, lanes)
 
     def _store_relative(
-        self, step: Step, relative: tuple[int, Value], where: Value, word: Ref, low: ValueLowering
+        self, step: Step, relative: tuple[int, int], where: Value, word: Ref, low: ValueLowering
     ) -> None:
         """A word per lane at $aN plus an offset of s[]."""
         b = self.code.body
-        (rows, ones, many), firsts = self._branch_by_tag("s", relative, low)
-        done = b.fresh("done")
+        if relative[0] in self.code.certain:
+            self._store_rows(relative, word)
+            return
+        far, done = self._if_tagged("s", relative)
+        rows = b.fresh("rows")
+        b.do(f"br i1 {b(f'load i1, ptr %a{relative[0]}row')}, label %{rows}, label %{far}")
         b.label(rows)
-        for k, first in zip((0, 16), firsts, strict=True):
-            index = "<16 x i32> <" + ", ".join(f"i32 {k + j}" for j in range(16)) + ">"
-            half = b(f"shufflevector {V32} {word.text}, {V32} poison, {index}")
-            b.do(f"store <16 x i32> {half}, ptr {self._scalar_pointer('s', first)}, align 4")
+        self._store_rows(relative, word)
         b.do(f"br label %{done}")
-        b.label(ones)
-        for k, first in zip((0, 16), firsts, strict=True):  # the highest lane wins
-            last = b(f"extractelement {V32} {word.text}, i64 {k + 15}")
-            b.do(f"store i32 {last}, ptr {self._scalar_pointer('s', first)}, align 4")
-        b.do(f"br label %{done}")
-        b.label(many)
+        b.label(far)
         inner = low.fork()
         offsets = self._place(step, "s", inner.splat(inner.resize(inner.value(where), 32)), 4, inner, TRUE)
-        self._scatter(word, self._pointers("s", inner.splat(offsets), inner), TRUE)
+        self._store_words("s", inner.splat(offsets), word, inner, TRUE)
         b.do(f"br label %{done}")
         b.label(done)
 
-    def _store_neighbours(self, space: str, offsets: Ref, word: Ref, low: ValueLowering) -> None:
+    def _store_rows(self, relative: tuple[int, int], word: Ref) -> None:
         b = self.code.body
-        near, far, done, first = self._contiguous(offsets, low)
-        b.label(near)
-        b.do(f"store {V32} {word.text}, ptr {self._scalar_pointer(space, first)}, align 4")
+        for k, p in zip((0, 16), self._pointers("s", relative), strict=True):
+            index = "<16 x i32> <" + ", ".join(f"i32 {k + j}" for j in range(16)) + ">"
+            half = b(f"shufflevector {V32} {word.text}, {V32} poison, {index}")
+            b.do(f"store <16 x i32> {half}, ptr {p}, align 4")
+
+    def _store_row(self, step: Step, space: str, address: Ref, word: Ref, low: ValueLowering) -> None:
+        """A word of g[] per lane, all lanes active."""
+        b = self.code.body
+        where, pointer, far, done, site = self._rows(step, space, address, low)
+        b.do(f"store {V32} {word.text}, ptr {pointer}, align 4")
         b.do(f"br label %{done}")
         b.label(far)
-        self._scatter(word, self._pointers(space, offsets, low), TRUE)
+        self._in_buffers(step, site, where, 4, TRUE)
+        self._store_words(space, where, word, low.fork(), TRUE)
         b.do(f"br label %{done}")
         b.label(done)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from isakit.machine.tesla.launch import MP_FLAGS, Launch
 from isakit.machine.tesla.memory import Array, DeviceMemory
 from isakit.machine.tesla.native.kernels import Kernel
-from isakit.machine.tesla.native.layout import CONTEXT_BYTES, SLOT
+from isakit.machine.tesla.native.layout import SLOT
 from isakit.machine.tesla.spaces import LinearWindow
 
 UNLIMITED = 1 << 62
@@ -20,6 +18,11 @@ def aligned(nbytes: int) -> Array:
     raw = np.zeros(nbytes + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + nbytes]
+
+
+def address_of(a: Array) -> int:
+    """Where an array begins in memory."""
+    return int(a.__array_interface__["data"][0])  # quicker than `a.ctypes.data`
 
 
 class Bound:
@@ -40,52 +43,50 @@ class Bound:
 
 
 class Context:
-    """The slots of one worker. Arrays that were put into it live as long as it does."""
+    """The slots of `layout`, as 64-bit numbers. Arrays that were put into it live as long as it does."""
 
     def __init__(self, bound: Bound, kernel: Kernel) -> None:
-        launch, self._bound = bound.launch, bound
-        self._slots = np.zeros(CONTEXT_BYTES // 8, np.int64)
+        launch, stored = bound.launch, kernel.flow.stored
+        self._bound = bound
         self._kept: dict[str, Array] = {}
-        self.address = self._slots.ctypes.data
-        put = self.put
-        put("memory", bound.memory)
-        put("ranges", bound.ranges)
-        put("range_count", len(bound.ranges))
-        put("shared_limit", launch.shared_limit)
-        put("local_limit", launch.local_limit)
-        put("stop", bound.stop)
-        put("clock_step", launch.choices.clock_step)
-        put("sites", np.zeros(max(1, kernel.sites), np.uint64))
-        put("warps", launch.warps)
-        put("state_bytes", kernel.state_bytes)
-        if kernel.program is not None:
-            put("uops", kernel.program.records)
-        put("code_address", launch.code.address)
-        put("code_bytes", 4 * len(launch.code.units))
-        put("barrier_mask", (1 << launch.chip.barrier_bits) - 1)
-        put("entry", launch.entry)
-        put("remaining", UNLIMITED)
-        put("allowed_barriers", launch.barriers)
-        put("flags", sum(1 << k for k, name in enumerate(MP_FLAGS) if name in launch.flags))
+        slots = {
+            "memory": address_of(bound.memory),
+            "ranges": address_of(bound.ranges),
+            "range_count": len(bound.ranges),
+            "shared_limit": launch.shared_limit,
+            "local_limit": launch.local_limit,
+            "stop": address_of(bound.stop),
+            "clock_step": launch.choices.clock_step,
+            "warps": launch.warps,
+            "state_bytes": kernel.state_bytes,
+            "uops": 0 if kernel.program is None else address_of(kernel.program.records),
+            "code_address": launch.code.address,
+            "code_bytes": 4 * len(launch.code.units),
+            "barrier_mask": (1 << launch.chip.barrier_bits) - 1,
+            "entry": launch.entry,
+            "remaining": UNLIMITED,
+            "allowed_barriers": launch.barriers,
+            "written": ("s" in stored) | ("l" in stored) << 1,
+            "flags": sum(1 << k for k, name in enumerate(MP_FLAGS) if name in launch.flags),
+        }
         for k, window in launch.windows.items():
             if isinstance(window, LinearWindow):
-                put(f"g{k}_base", window.base)
-                put(f"g{k}_size", window.size)
-        for k in range(16):  # a load no lane executes may still touch the first word of a bank
-            put(f"c{k}", bound.nothing)
+                slots[f"g{k}_base"], slots[f"g{k}_size"] = window.base, window.size
+        # A load no lane executes may still touch the first word of a space.
+        nothing = address_of(bound.nothing)
+        slots |= dict.fromkeys(("a", "p", "o", *(f"c{k}" for k in range(16))), nothing)
         for k, (data, size) in bound.constants.items():
-            put(f"c{k}", data)
-            put(f"c{k}_size", size)
-        for name in ("a", "p", "o"):
-            put(name, bound.nothing)
+            slots[f"c{k}"], slots[f"c{k}_size"] = address_of(data), size
+        self.slots = np.array([slots.get(name, 0) for name in SLOT], np.int64)
+        self.address = address_of(self.slots)
 
-    def put(self, name: str, value: Any) -> None:
+    def put(self, name: str, value: int | Array) -> None:
         """Set a slot to a number or to the address of an array."""
         if isinstance(value, np.ndarray):
             self._kept[name] = value
-            value = value.ctypes.data
-        self._slots[SLOT[name] // 8] = int(value)
+            value = address_of(value)
+        self.slots[SLOT[name] // 8] = value
 
     def get(self, name: str) -> int:
         """The number in a slot."""
-        return int(self._slots[SLOT[name] // 8])
+        return int(self.slots[SLOT[name] // 8])

@@ -55,6 +55,11 @@ class Step:
         return self.op.pc
 
     @property
+    def transfers(self) -> bool:
+        """The stack may say who goes on."""
+        return self.op.join or self.op.exit or self.control in ("ret", "brk", "quadpop")
+
+    @property
     def conditional(self) -> bool:
         """Only some lanes may execute it."""
         return self.guard is not None or self.op.never
@@ -77,6 +82,7 @@ class Flow:
         self.order = sorted(self.steps)
         self.leaders &= self.steps.keys()
         self.resumable &= self.steps.keys()
+        self.waiting = self._waiting()
         self._liveness()
 
     def _explore(self, entry: int) -> None:
@@ -124,12 +130,13 @@ class Flow:
     def _places(self, step: Step) -> None:
         assert step.trace is not None
         roots = [] if step.guard is None else [step.guard]
-        for n in _nodes(step.trace, roots):
+        dropped = step.op.dropped and not step.control  # it does nothing at all
+        for n in _nodes(Trace() if dropped else step.trace, roots):
             if n.op == "read":
                 if not n.args[0].uniform:
                     raise NotCompiled(f"a register numbered by a lane value at {step.pc:#x}")
                 step.reads.add((n.attr, uniform_number(n.args[0], step.word)))
-        for e in step.trace.of_kind("write"):
+        for e in [] if dropped else step.trace.of_kind("write"):
             place = e.name, uniform_number(e.args[0], step.word)
             if e.name == "o":
                 continue  # outputs of a stage are memory
@@ -170,21 +177,12 @@ class Flow:
         Where compiled code stops and the reference machine goes on, nobody knows which are read.
         """
         everything, keeps = self.places, self.has_quads
-        parked = [pc for pc in self.resumable if pc in self.steps]
         changed = True
         while changed:
             changed = False
-            waiting: set[Place] = set()
-            for pc in parked:
-                waiting |= self.steps[pc].live
             for pc in reversed(self.order):
                 s = self.steps[pc]
-                after = set[Place]()
-                for n in s.successors:
-                    if n in self.steps:
-                        after |= self.steps[n].live
-                if s.op.join or s.op.exit or s.control in ("ret", "brk", "bra", "quadpop"):
-                    after |= waiting
+                after = set[Place]().union(*(self.steps[n].live for n in self.after(s) if n in self.steps))
                 if s.trace is None:
                     new = everything
                 else:
@@ -192,6 +190,35 @@ class Flow:
                 if new != s.live:
                     s.live = new
                     changed = True
+
+    # --- lanes that wait ------------------------------------------------------------------------------------
+    def _waiting(self) -> dict[int, frozenset[int]]:
+        """Resumable addresses at which lanes may wait while the instruction at an address is executed."""
+        waiting: dict[int, set[int]] = {pc: set() for pc in self.order}
+        todo = list(self.order)
+        while todo:
+            s = self.steps[todo.pop()]
+            out = waiting[s.pc] | self._parks(s)
+            for n in [*s.successors, *(out if s.transfers else ())]:
+                if n in waiting and not out <= waiting[n]:
+                    waiting[n] |= out
+                    todo.append(n)
+        return {pc: frozenset(w & self.steps.keys()) for pc, w in waiting.items()}
+
+    @staticmethod
+    def _parks(s: Step) -> set[int]:
+        """Where lanes may be told to go on by an entry that the instruction pushes."""
+        if s.control == "call" or (s.control == "bra" and s.conditional):
+            return {s.op.following}
+        return {s.target} if s.control in ("prebrk", "joinat", "preret") and s.target is not None else set()
+
+    def after(self, s: Step) -> list[int]:
+        """Where a lane may go on behind an instruction, by itself or because the stack says so."""
+        return [*s.successors, *(self.waiting[s.pc] | self._parks(s) if s.transfers else ())]
+
+    def parked(self, pc: int) -> set[Place]:
+        """Registers that lanes waiting on the stack while `pc` is executed may still read."""
+        return set[Place]().union(*(self.steps[r].live for r in self.waiting[pc]))
 
     @property
     def places(self) -> set[Place]:
@@ -202,13 +229,12 @@ class Flow:
         return out
 
     @property
-    def parked(self) -> set[Place]:
-        """Registers that lanes waiting on the stack may still read."""
-        out: set[Place] = set()
-        for pc in self.resumable:
-            if pc in self.steps:
-                out |= self.steps[pc].live
-        return out
+    def restarts(self) -> set[int]:
+        """Where warps go on that waited at a barrier, or for the host, which may also end a path of theirs."""
+        if self.has_served:
+            return self.resumable & self.steps.keys()
+        behind = {s.op.following for s in self.steps.values() if s.control == "bar"}
+        return behind & self.steps.keys()
 
     @property
     def has_quads(self) -> bool:
@@ -224,6 +250,11 @@ class Flow:
     def has_quadon(self) -> bool:
         """Whether quads can be switched on as a whole."""
         return any(s.control == "quadon" for s in self.steps.values())
+
+    @cached_property
+    def stored(self) -> set[str]:
+        """Spaces the kernel writes to."""
+        return {e.name for s in self.steps.values() if s.trace for e in s.trace.of_kind("store", "atomic")}
 
     @cached_property
     def accesses(self) -> int:

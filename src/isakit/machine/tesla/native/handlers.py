@@ -226,6 +226,18 @@ class HandlerCode(WarpCode):
         self.sites += 1
         return self.body(f"getelementptr i8, ptr {p}, i64 {8 * (self.sites - 1)}")
 
+    def _numbers(self, step: Step) -> Callable[[Value], int | None]:
+        return lambda v: None
+
+    def _flag_leaf(self, step: Step) -> Callable[[Value, int], Ref | None]:
+        def flag(v: Value, bit: int) -> Ref | None:
+            if v.op != "read" or v.attr != "c" or bit > 3:
+                return None
+            p = self.body(f"getelementptr i8, ptr {self._place('read', 'c', v.args[0])}, i64 {4 * bit}")
+            return Ref(self.body(f"bitcast i32 {self.body(f'load i32, ptr {p}')} to {V1}"), 1)
+
+        return flag
+
     def _leaf(self, step: Step, low: ValueLowering, v: Value) -> Ref:
         if v.op == "param":
             number = Ref(self._value("param", v), 64, True)
@@ -245,23 +257,21 @@ class HandlerCode(WarpCode):
         assert total is not None
         return low.resize(total, v.width)
 
-    def _write(self, step: Step, e: Effect, low: ValueLowering, value: Ref, lanes: str, some: bool) -> None:
+    def _write(self, step: Step, e: Effect, low: ValueLowering, values: list[Ref], lanes: str, some: bool) -> None:
         if e.name == "o":
-            super()._write(step, e, low, value, lanes, some)
+            super()._write(step, e, low, values, lanes, some)
             return
         b, p = self.body, self._place("write", e.name, e.args[0])
         if e.name != "c":
-            v = low.splat(low.resize(value, 32)).text
+            v = low.splat(low.resize(values[0], 32)).text
             if some:
                 old = b(f"load {V32}, ptr {p}, align 64")
                 v = b(f"select {V1} {lanes}, {V32} {v}, {V32} {old}")
             b.do(f"store {V32} {v}, ptr {p}, align 64")
             return
-        value = low.splat(low.resize(value, 4))
-        for bit in range(4):
+        for bit, flag in enumerate(values):
             q = b(f"getelementptr i8, ptr {p}, i64 {4 * bit}")
-            one = low.resize(low.op("lshr", value, low.constant(bit, 4)) if bit else value, 1).text
-            new = b(f"bitcast {V1} {one} to i32")
+            new = b(f"bitcast {V1} {low.splat(flag).text} to i32")
             if some:
                 m = self.as_bits(lanes)
                 kept = b(f"and i32 {b(f'load i32, ptr {q}')}, {b(f'xor i32 {m}, -1')}")

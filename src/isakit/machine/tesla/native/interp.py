@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from isakit.engine.llvm import Host, Loaded, Module, cache_folder, object_code, write_atomically
+from isakit.engine.llvm import Host, Loaded, Module, cache_folder, object_code, provide, write_atomically
 from isakit.machine.compiled import fingerprint
 from isakit.machine.tesla.code import Code, Op
 from isakit.machine.tesla.memory import Array
@@ -26,12 +26,23 @@ from isakit.machine.tesla.native import driver, handlers, layout
 from isakit.machine.tesla.native.flow import Flow, NotCompiled, Step
 from isakit.machine.tesla.native.handlers import HandlerCode, Slots
 from isakit.machine.tesla.native.layout import SLOT
+from isakit.machine.tesla.native.support import add_support, kernel_module, names
 
-METADATA = '\n!0 = !{!"branch_weights", i32 1, i32 100000}\n!1 = !{}\n'
+METADATA = "\n".join(
+    [
+        "",
+        '!0 = !{!"branch_weights", i32 1, i32 100000}',
+        "!1 = !{}",
+        '!2 = !{!"branch_weights", i32 100000, i32 1}',
+        '!3 = !{!"branch_weights", i32 64, i32 1}',
+        "",
+    ]
+)
+"""What the code says about branches: the first way is hardly ever taken; almost always; more often."""
 
 
 def loop() -> str:
-    """`run_warp` of the interpreter: from record to record until the warp waits, stops or ends."""
+    """`interpret_warp`: from record to record until the warp waits, stops or ends."""
 
     def context(name: str, ty: str = "i64") -> str:
         return f"  %{name}_p = getelementptr i8, ptr %ctx, i64 {SLOT[name]}\n  %{name} = load {ty}, ptr %{name}_p\n"
@@ -42,7 +53,7 @@ def loop() -> str:
     return f"""
 declare i32 @llvm.ctpop.i32(i32)
 
-define internal i32 @run_warp(ptr %ctx, ptr %ws) nounwind noinline {{
+define i32 @interpret_warp(ptr %ctx, ptr %ws) nounwind noinline {{
 entry:
 {context("uops", "ptr")}{context("code_address", "i32")}{context("code_bytes", "i32")}{context("remaining")}\
 {context("stop", "ptr")}{state("mask", layout.ACTIVE)}{state("pc", layout.PC)}{state("issued", layout.ISSUED)}\
@@ -173,7 +184,8 @@ def _main_module(target: Host) -> str:
     nothing = HandlerCode(module, target, Step(Op(0, 0), 0, None))
     nothing.unwinder("unwind")
     nothing.joining("join")
-    ir = str(module) + driver.support() + driver.driver() + driver.turns() + loop()
+    add_support(module, target)
+    ir = str(module) + driver.driver() + driver.turns() + loop()
     return ir + driver.entry(target) + METADATA
 
 
@@ -200,6 +212,8 @@ class Library:
     def __post_init__(self) -> None:
         self.lock = threading.Lock()
         self.main = Loaded(object_code(_main_module(self.target), self.target), self.target)
+        for name in names(self.target):
+            provide(name, self.main.address(name))
         self.stop, self.serve = self.main.address("stop_here"), self.main.address("serve_here")
         self.join = self.main.address("join")
         folder = cache_folder()
@@ -250,7 +264,7 @@ class Library:
         return rest
 
     def _compile(self, missing: dict[str, Step]) -> None:
-        module = Module(32)
+        module = kernel_module(self.target)
         index: dict[str, tuple[str, Slots]] = {}
         for key, step in missing.items():
             index[key] = "", Slots((), 0)
@@ -261,7 +275,7 @@ class Library:
                 index[key] = name, code.slots
             except NotCompiled:
                 pass
-        made = object_code(str(module) + driver.support() + METADATA, self.target, keep=False)
+        made = object_code(str(module) + METADATA, self.target, keep=False)
         loaded = Loaded(made, self.target)
         self._keep.append(loaded)
         for key, (name, slots) in index.items():

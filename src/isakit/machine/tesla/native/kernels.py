@@ -5,23 +5,27 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isakit.engine.llvm import Host, Loaded, cache_folder, host, object_code, write_atomically
 from isakit.machine.compiled import fingerprint
 from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.code import Code
 from isakit.machine.tesla.launch import Launch
-from isakit.machine.tesla.native import driver, layout
+from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.flow import Flow, NotCompiled, Place
 from isakit.machine.tesla.native.interp import METADATA, Program, keys_of, library
 from isakit.machine.tesla.native.lanes import Facts
 from isakit.machine.tesla.native.warp import WarpCode
 from isakit.machine.tesla.spaces import LinearWindow
+
+if TYPE_CHECKING:
+    from isakit.machine.tesla.native.run import Shape, Worker
 
 Run = Callable[[int, int, int, int], int]
 """(context, first block, block after the last, whether the first starts afresh) -> result of `driver`."""
@@ -32,9 +36,13 @@ COMPILE_SECONDS = 0.003
 
 @dataclass(frozen=True)
 class Executable:
-    """One way to run the blocks of a kernel; `clears` tells whether it counts on cleared registers in memory."""
+    """One way to run the blocks of a kernel: the loop over blocks, and the address of the function of a warp.
+
+    `clears` tells whether that counts on cleared registers in memory.
+    """
 
     run: Run
+    run_warp: int
     sites: int
     clears: bool
     keep: object
@@ -45,11 +53,10 @@ def _entry(loaded: Loaded) -> Run:
 
 
 def generate(flow: Flow, facts: Facts, target: Host) -> tuple[str, int]:
-    """The IR of a whole kernel and the number of global access sites."""
+    """The IR of the function of a warp and the number of global access sites."""
     code = WarpCode(flow, facts, target)
     text = code.generate()
-    around = driver.support() + driver.driver() + driver.turns() + driver.entry(target)
-    return text + around + METADATA, code.sites
+    return text + METADATA, code.sites
 
 
 class Kernel:
@@ -69,6 +76,7 @@ class Kernel:
         self._seconds = 0.0
         self._started = False
         self._lock = threading.Lock()
+        self.idle: deque[Worker] = deque(maxlen=8)
         self._file = self._cached_file(code, entry)
         if tier == "jit":
             self.compiled = self._compile()
@@ -76,7 +84,9 @@ class Kernel:
             self.compiled = self._from_disk()
         if self.compiled is None:
             self.program = Program(code, self.flow, target)
-            self._interpreted = Executable(_entry(self.program.library.main), self.program.sites, True, self.program)
+            main = self.program.library.main
+            run_warp = main.address("interpret_warp")
+            self._interpreted = Executable(_entry(main), run_warp, self.program.sites, True, self.program)
 
     @property
     def sites(self) -> int:
@@ -88,6 +98,15 @@ class Kernel:
         chosen = self.compiled or self._interpreted
         assert chosen is not None
         return chosen
+
+    def worker(self, shape: Shape) -> Worker | None:
+        """A worker of an earlier launch that nobody uses, with the right sizes."""
+        with self._lock:
+            for worker in self.idle:
+                if worker.shape == shape:
+                    self.idle.remove(worker)
+                    return worker
+        return None
 
     def spent(self, how: Executable, seconds: float) -> None:
         """Blocks have run: a kernel that was interpreted for long gets compiled in the background."""
@@ -131,16 +150,18 @@ class Kernel:
         return None if data is None else self._load(data)
 
     def _load(self, data: bytes) -> Executable:
+        main = library(self.target).main  # has the functions that kernels call
         loaded = Loaded(data[8:], self.target)
+        sites = int.from_bytes(data[:8], "little")
         # The reference machine may read registers that the code it goes on from does not name.
-        return Executable(_entry(loaded), int.from_bytes(data[:8], "little"), self.flow.leaves, loaded)
+        return Executable(_entry(main), loaded.address("run_warp"), sites, self.flow.leaves, loaded)
 
     def _compile(self) -> Executable:
         found = self._from_disk()
         if found is not None:
             return found
         ir, sites = generate(self.flow, self.facts, self.target)
-        data = sites.to_bytes(8, "little") + object_code(ir, self.target, keep=False)
+        data = sites.to_bytes(8, "little") + object_code(ir, self.target, keep=False, quick=True)
         if self._file is not None:
             write_atomically(self._file, data)
         return self._load(data)

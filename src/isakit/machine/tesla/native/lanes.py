@@ -14,6 +14,8 @@ from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.flow import Flow, NotCompiled, Place, Step
 from isakit.machine.tesla.native.layout import SLOT
+from isakit.machine.tesla.native.support import SIGNATURES, symbol
+from isakit.machine.tesla.native.uniform import has_calls
 from isakit.machine.tesla.spaces import LinearWindow
 from isakit.sem.value import Value
 
@@ -21,6 +23,7 @@ V32, V1 = "<32 x i32>", "<32 x i1>"
 TRUE = "splat (i1 true)"
 VARYING_WORDS = 256
 """Words of v[] compiled code can name; the table of rows has this many for each way to interpolate."""
+UNREACHABLE = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,9 @@ class Facts:
 class LaneCode:
     """What the code of a warp and of a single instruction share.
 
-    `quads`: whether quads may be switched on as a whole; `halves`: the two halves of 16-byte loads, by node.
+    `uniform`: registers that are one number at this place; `decided`: the guard, if it is the same for all lanes;
+    `certain`: $a registers whose accesses in this block were checked when it began; `quads`: whether quads may be
+    switched on as a whole; `halves`: the two halves of 16-byte loads, by node.
     """
 
     flow: Flow
@@ -72,6 +77,9 @@ class LaneCode:
         self.executed = 0
         self.sites = 0
         self.halves = {}
+        self.certain: set[int] = set()
+        self.uniform: set[Place] = set()
+        self.decided: str | None = None
 
     # --- small pieces ---------------------------------------------------------------------------------------
     def state_pointer(self, offset: int) -> str:
@@ -141,32 +149,49 @@ class LaneCode:
         """a and b, of lane bools."""
         return b if a == TRUE else a if b == TRUE else self.body(f"and {V1} {a}, {b}")
 
+    # --- functions all kernels share ------------------------------------------------------------------------
+    def shared(self, name: str) -> str:
+        """A function of `support`, declared."""
+        return self.module.declare(symbol(name, self.host), SIGNATURES[name])
+
     # --- tags of $a registers -------------------------------------------------------------------------------
     def tag(self, n: int, value: str | None) -> None:
         """Note what the lanes of $aN have in common, for accesses relative to it; None: nothing is known.
 
-        `%aNtag` is 1 where the lanes of each half warp are neighbouring words, 2 where they are equal, else 0; `%aNlow`
-        and `%aNhigh` are those of lanes 0 and 16.
+        Known are half warps whose lanes are neighbouring words (`%aNrow`, `%aNrows` for 16 lanes) or equal, at
+        multiples of 4. `%aNlow` and `%aNhigh` are the values of lanes 0 and 16, `%aNend` what a space must hold to have
+        all words; if nothing is known it is out of reach.
         """
         b = self.body
         if n not in self._tagged:
             return
         if value is None:
-            self.store32("0", f"a{n}tag")
+            self.store32(str(UNREACHABLE), f"a{n}end")
             return
-        half = "<" + ", ".join(f"i32 {0 if j < 16 else 16}" for j in range(32)) + ">"
-        firsts = b(f"shufflevector {V32} {value}, {V32} poison, {V32} {half}")
+        firsts = "<" + ", ".join(f"i32 {0 if j < 16 else 16}" for j in range(32)) + ">"
+        firsts = b(f"shufflevector {V32} {value}, {V32} poison, {V32} {firsts}")
         steps = "<" + ", ".join(f"i32 {4 * (j % 16)}" for j in range(32)) + ">"
         row = b(f"icmp eq {V32} {value}, {b(f'add {V32} {firsts}, {steps}')}")
         same = b(f"icmp eq {V32} {value}, {firsts}")
         is_row, is_same = (b(f"icmp eq i32 {b(f'bitcast {V1} {m} to i32')}, -1") for m in (row, same))
-        self.store32(b(f"select i1 {is_row}, i32 1, i32 {b(f'select i1 {is_same}, i32 2, i32 0')}"), f"a{n}tag")
-        for name, lane in (("low", 0), ("high", 16)):
-            self.store32(b(f"extractelement {V32} {value}, i64 {lane}"), f"a{n}{name}")
+        ends = [b(f"extractelement {V32} {value}, i64 {lane}") for lane in (0, 16)]
+        low_bits = b(f"and i32 {b(f'or i32 {ends[0]}, {ends[1]}')}, 3")
+        aligned = b(f"icmp eq i32 {low_bits}, 0")
+        bytes_there = b(f"select i1 {is_row}, i32 64, i32 {b(f'select i1 {is_same}, i32 4, i32 {UNREACHABLE}')}")
+        bytes_there = b(f"select i1 {aligned}, i32 {bytes_there}, i32 {UNREACHABLE}")
+        larger = self.module.declare("llvm.umax.i32", "i32 @(i32, i32)")
+        last = b(f"call i32 {larger}(i32 {ends[0]}, i32 {ends[1]})")
+        self.store32(b(f"add i32 {last}, {bytes_there}"), f"a{n}end")
+        one = b(f"insertelement <16 x i1> poison, i1 {is_row}, i64 0")
+        rows = b(f"shufflevector <16 x i1> {one}, <16 x i1> poison, <16 x i32> zeroinitializer")
+        b.do(f"store <16 x i1> {rows}, ptr %a{n}rows")
+        b.do(f"store i1 {is_row}, ptr %a{n}row")
+        for name, v in zip(("low", "high"), ends, strict=True):
+            self.store32(v, f"a{n}{name}")
 
-    def tagged(self, step: Step, address: Value) -> tuple[int, Value] | None:
-        """(N, uniform offset) of an address that is $aN plus an offset, if all 32 lanes are active."""
-        if not self.full or address.op != "zext" or address.args[0].op != "add":
+    def relative(self, step: Step, address: Value) -> tuple[int, int] | None:
+        """(N, offset) of an address that is $aN plus a multiple of 4."""
+        if address.op != "zext" or address.args[0].op != "add":
             return None
         a, offset = address.args[0].args
         if a.op != "read":
@@ -174,7 +199,10 @@ class LaneCode:
         if a.op != "read" or a.attr != "a" or a.width != 16 or not offset.uniform:
             return None
         n = uniform_number(a.args[0], step.word)
-        return (n, offset) if n in self._tagged else None
+        if n not in self._tagged:
+            return None
+        distance = uniform_number(offset, step.word)
+        return None if distance & 3 else (n, distance)
 
     # --- leaves ---------------------------------------------------------------------------------------------
     def _leaf(self, step: Step, low: ValueLowering, v: Value) -> Ref:
@@ -197,12 +225,17 @@ class LaneCode:
             return low.constant(0, v.width)
         if place[0] == "c":
             total: Ref | None = None
+            alike = place in self.uniform
+            ty, mark = ("i1", "u") if alike else (V1, "")
             for bit in range(4):
-                one = low.resize(Ref(b(f"load {V1}, ptr {self.variable(place, bit)}"), 1), 4)
+                one = low.resize(Ref(b(f"load {ty}, ptr {self.variable(place, bit)}{mark}"), 1, alike), 4)
                 one = low.op("shl", one, low.constant(bit, 4)) if bit else one
                 total = one if total is None else low.op("or", total, one)
             assert total is not None
             return low.resize(total, v.width)
+        if place in self.uniform:
+            one = low.resize(Ref(b(f"load i32, ptr {self.variable(place)}u"), 32, True), v.width)
+            return low.splat(one) if step.trace is not None and has_calls(step.trace) else one
         return low.resize(Ref(b(f"load {V32}, ptr {self.variable(place)}"), 32), v.width)
 
     def _machine_lane(self, step: Step, low: ValueLowering, v: Value) -> Ref:

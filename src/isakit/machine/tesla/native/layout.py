@@ -36,8 +36,9 @@ SLOTS = (
     "memory", "thread_count", "warp_count", "ranges", "range_count", "shared", "shared_limit", "local",
     "local_limit", "stop", "physid", "clock_step", "sites", "remaining", "warps", "barriers", "first_registers",
     "masks", "header", "header_bytes", "grid_x", "state", "state_bytes", "physid_all", "barrier_mask", "entry",
-    "halted_warp", "reserve", "uops", "code_address", "code_bytes", "register_bytes", "cleared_bytes", "flags",
-    "physid_period", "allowed_barriers", "a", "a_size", "p", "p_size", "o", "o_size", "row_bytes", "varyings",
+    "halted_warp", "reserve", "uops", "code_address", "code_bytes", "register_bytes", "run_warp", "flags",
+    "physid_period", "allowed_barriers", "written", "a", "a_size", "p", "p_size", "o", "o_size", "row_bytes",
+    "varyings",
     *(f"g{i}_base" for i in range(16)), *(f"g{i}_size" for i in range(16)),
     *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),
 )  # fmt: skip

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.machine import Machine, Stats, physical_ids
 from isakit.machine.tesla.memory import Array, DeviceMemory
 from isakit.machine.tesla.native import driver, layout
-from isakit.machine.tesla.native.context import UNLIMITED, Bound, Context, aligned
+from isakit.machine.tesla.native.context import UNLIMITED, Bound, Context, address_of, aligned
 from isakit.machine.tesla.native.exchange import WarpStates, to_machine
-from isakit.machine.tesla.native.kernels import Kernel, kernel_of
+from isakit.machine.tesla.native.kernels import Executable, Kernel, kernel_of
+from isakit.machine.tesla.native.layout import CONTEXT_BYTES, SLOT
 from isakit.machine.tesla.native.select import Watcher, watcher
 from isakit.machine.tesla.native.served import finish
 from isakit.machine.tesla.spaces import OwnSpace
@@ -28,37 +29,54 @@ WATCHED_CHUNKS = 200
 PROGRESS_SECONDS = 0.2
 
 
+Shape = tuple[int, int, int, int, int, int]
+"""Bytes of a warp's state, warps, registers, bytes of s[], of l[] per thread, global accesses that remember a range."""
+
+
 class Worker:
-    """Memory one thread needs to run blocks: context, warp states, shared and local memory."""
+    """Memory one thread needs to run blocks: context, warp states, s[] and l[]. Later launches use it again."""
 
-    def __init__(self, run: NativeRun) -> None:
-        launch, kernel = run.launch, run.kernel
-        n = launch.warps
-        self.register_bytes = 128 * launch.code.registers
-        self.states = WarpStates(n, kernel.state_bytes)
-        self.shared = aligned(launch.shared_limit + 64)
-        self.local = aligned(max(64, 32 * n * launch.local_limit + 64))
+    def __init__(self, shape: Shape) -> None:
+        state_bytes, n, self.registers, shared_limit, local_limit, sites = shape
+        self.shape = shape
+        self.states = WarpStates(n, state_bytes)
+        self.shared = aligned(shared_limit + 64)
+        self.local = aligned(max(64, 32 * n * local_limit + 64))
+        self.sites = np.zeros(max(1, sites), np.uint64)
         self.barriers = np.zeros(32, np.uint32)
-        self.context = Context(run.bound, kernel)
-        put = self.context.put
-        put("shared", self.shared)
-        put("local", self.local)
-        put("barriers", self.barriers)
-        put("first_registers", run.first_registers)
-        put("masks", run.masks)
-        put("header", run.header)
-        put("header_bytes", len(run.header))
-        put("grid_x", launch.grid[0])
-        put("state", self.states.raw)
-        put("physid_all", run.physid)
-        put("physid_period", launch.chip.tpcs * launch.chip.mps_per_tpc)
-        put("remaining", run.budget)
-        put("reserve", run.reserve)
+        self.context = np.zeros(CONTEXT_BYTES // 8, np.int64)
+        own = {"shared": self.shared, "local": self.local, "sites": self.sites, "barriers": self.barriers}
+        self._own = {name: address_of(a) for name, a in {**own, "state": self.states.raw}.items()}
+        self.address = address_of(self.context)
 
-    def clearing(self, everything: bool) -> None:
-        """What of a warp's state is cleared before it starts: all registers, or its head alone."""
-        self.context.put("cleared_bytes", layout.STACK if everything else layout.CONDITIONS)
-        self.context.put("register_bytes", self.register_bytes if everything else 0)
+    @staticmethod
+    def shape_of(run: NativeRun) -> Shape:
+        """What decides about the sizes."""
+        launch, kernel = run.launch, run.kernel
+        registers = launch.code.registers
+        return kernel.state_bytes, launch.warps, registers, launch.shared_limit, launch.local_limit, kernel.sites
+
+    def bind(self, run: NativeRun) -> None:
+        """Get ready for a launch."""
+        self.context[:] = run.context.slots
+        for name, address in self._own.items():
+            self.put(name, address)
+        self.sites[:] = 0  # buffers may have gone
+        if "l" in run.kernel.flow.stored:
+            self.local[:] = 0
+
+    def prepare(self, how: Executable) -> None:
+        """Set what depends on the tier: the function of a warp, and which registers are cleared before it starts."""
+        self.put("run_warp", how.run_warp)
+        self.put("register_bytes", 128 * self.registers if how.clears else 0)
+
+    def put(self, name: str, value: int) -> None:
+        """Set a slot of the context."""
+        self.context[SLOT[name] // 8] = value
+
+    def get(self, name: str) -> int:
+        """A slot of the context."""
+        return int(self.context[SLOT[name] // 8])
 
 
 class NativeRun:
@@ -74,10 +92,19 @@ class NativeRun:
         self.reserve = len(kernel.flow.steps) + 1 if self.bounded else 0
         self.bound = Bound(launch, device)
         self.stop = self.bound.stop
-        self.first_registers = np.ascontiguousarray(launch.first_registers())
-        self.masks = np.array(launch.warp_masks(), np.uint32)
-        self.header = np.frombuffer(launch.header(0), np.uint8).copy()
-        self.physid = _physid(launch)
+        first_registers, masks, physid = _thread_numbers(launch)
+        header = np.frombuffer(launch.header(0), np.uint8).copy()
+        self.context = Context(self.bound, kernel)
+        put = self.context.put
+        put("first_registers", first_registers)
+        put("masks", masks)
+        put("physid_all", physid)
+        put("physid_period", launch.chip.tpcs * launch.chip.mps_per_tpc)
+        put("header", header)
+        put("header_bytes", len(header))
+        put("grid_x", launch.grid[0])
+        put("remaining", self.budget)
+        put("reserve", self.reserve)
         self.stats = Stats()
         self.blocks_done = 0
 
@@ -107,7 +134,8 @@ class NativeRun:
         failed: list[tuple[int, BaseException]] = []
 
         def work() -> None:
-            worker = Worker(self)
+            worker = self.kernel.worker(Worker.shape_of(self)) or Worker(Worker.shape_of(self))
+            worker.bind(self)
             try:
                 while not failed and not self.stop[0]:
                     with lock:
@@ -120,8 +148,9 @@ class NativeRun:
                         failed.append(failure)
             finally:
                 with lock:
-                    self.stats.instructions += worker.context.get("thread_count")
-                    self.stats.warp_instructions += worker.context.get("warp_count")
+                    self.stats.instructions += worker.get("thread_count")
+                    self.stats.warp_instructions += worker.get("warp_count")
+                self.kernel.idle.append(worker)
 
         if threads == 1 and threading.current_thread() is not threading.main_thread():
             work()
@@ -134,8 +163,8 @@ class NativeRun:
         """Run some blocks, on the reference machine where compiled code stops; returns (block, what it raised)."""
         while first < last and not self.stop[0]:
             how, started = self.kernel.choose(), time.perf_counter()
-            worker.clearing(how.clears)
-            code = how.run(worker.context.address, first, last, 1)
+            worker.prepare(how)
+            code = how.run(worker.address, first, last, 1)
             self.kernel.spent(how, time.perf_counter() - started)
             if code & 0xFF == driver.DONE:
                 return None
@@ -165,19 +194,19 @@ class NativeRun:
     def _hand_over(self, block: int, why: int, worker: Worker) -> None:
         """Finish a block on the reference machine, which also raises the faults."""
         machine = self.adopt(block, worker)
-        status = int(worker.states.column(layout.STATUS)[worker.context.get("halted_warp")])
+        status = int(worker.states.column(layout.STATUS)[worker.get("halted_warp")])
         if why == driver.HALTED and status == layout.INTERRUPTED and self.stop[0]:
             self._count(machine)
             return
-        left = max(0, worker.context.get("remaining")) if self.bounded else None
+        left = max(0, worker.get("remaining")) if self.bounded else None
         before = machine.stats.warp_instructions
         try:
             machine.run(max_instructions=left)
         finally:
             self._count(machine)
             if self.bounded:
-                left = worker.context.get("remaining") - (machine.stats.warp_instructions - before)
-                worker.context.put("remaining", left)
+                left = worker.get("remaining") - (machine.stats.warp_instructions - before)
+                worker.put("remaining", left)
 
     def _count(self, machine: Machine) -> None:
         self.stats.instructions += machine.stats.instructions
@@ -195,10 +224,25 @@ class NativeRun:
         return machine
 
 
-def _physid(launch: Launch) -> Array:
-    """$physid of the threads of as many blocks as there are multiprocessors; later blocks repeat them."""
+_numbers: dict[Any, tuple[Array, Array, Array]] = {}
+
+
+def _thread_numbers(launch: Launch) -> tuple[Array, Array, Array]:
+    """$r0 of the threads, the lanes that exist, and $physid of as many blocks as there are multiprocessors.
+
+    They depend on the shape of the launch alone.
+    """
     chip = launch.chip
-    return np.ascontiguousarray(physical_ids(launch, 0, min(launch.blocks, chip.tpcs * chip.mps_per_tpc)))
+    count = min(launch.blocks, chip.tpcs * chip.mps_per_tpc)
+    key = launch.block, chip.variant, count
+    found = _numbers.get(key)
+    if found is None:
+        if len(_numbers) >= 64:
+            _numbers.clear()
+        ids = np.ascontiguousarray(physical_ids(launch, 0, count))
+        masks = np.array(launch.warp_masks(), np.uint32)
+        found = _numbers[key] = np.ascontiguousarray(launch.first_registers()), masks, ids
+    return found
 
 
 @lru_cache(maxsize=8)

@@ -45,6 +45,7 @@ class ServedWarps:
         self.barriers = np.zeros((self.blocks, 16, 2), np.uint32)
         self.context = Context(bound, kernel)
         self.context.put("warps", per_block)
+        self.context.put("sites", np.zeros(max(1, kernel.sites), np.uint64))
         threads = 32 * per_block
         # What belongs to a block: slot -> (address for the first block, bytes from one block to the next).
         self._of_block = {
@@ -81,6 +82,7 @@ class ServedWarps:
         for slot, (start, step) in self._of_block.items():
             self.context.put(slot, start + block * step)
         how, started = self.kernel.choose(), time.perf_counter()
+        self.context.put("run_warp", how.run_warp)
         how.run(self.context.address, 0, 0, driver.TURNS)
         self.kernel.spent(how, time.perf_counter() - started)
 

@@ -84,8 +84,6 @@ class Transfers:
         go, complete = b.fresh("go"), b.fresh("complete")
         b.do(f"br label %{loop}")
         b.label(loop)
-        c.executed = 0
-        c.block_sizes[step.pc] = 0
         c.stop(step, b(f"icmp eq i32 {c.load32('depth')}, 0"))
         below, pc, kind, mask = self._top()
         b.do(
@@ -166,6 +164,7 @@ class Transfers:
         out, on = b.fresh("yield"), b.fresh("on")
         b.do(f"br i1 {hit}, label %{out}, label %{on}, !prof !0")
         b.label(out)
+        c.canonical(c.dirty(target))
         c.save(str(target), c.flow.steps[target].live)
         c.finish(layout.INTERRUPTED)
         b.label(on)
@@ -184,15 +183,24 @@ class Transfers:
         if step.op.never:
             c.stay(following)
             return
+        some, split, whole, nobody = b.fresh("some"), b.fresh("split"), b.fresh("whole"), b.fresh("nobody")
+        if c.decided is not None:
+            b.do(f"br i1 {c.decided}, label %{whole}, label %{nobody}")
+            b.label(whole)
+            self._jump(step, target)
+            b.label(nobody)
+            c.stay(following)
+            return
         taken = self._taken(executing)
-        some, split, whole = b.fresh("some"), b.fresh("split"), b.fresh("whole")
         none = b(f"icmp eq i32 {taken}, 0")
-        b.do(f"br i1 {none}, label %{'F' if c.full else 'M'}{following}, label %{some}")
+        b.do(f"br i1 {none}, label %{nobody}, label %{some}")
+        b.label(nobody)
+        c.stay(following)
         b.label(some)
         b.do(f"br i1 {b(f'icmp eq i32 {taken}, {c.mask32}')}, label %{whole}, label %{split}")
         b.label(split)
+        c.settle()
         rest = b(f"and i32 {c.mask32}, {b(f'xor i32 {taken}, -1')}")
-        c.executed = c.block_sizes[step.pc] - 1
         self.push(step, Kind.BRANCH, following, rest)
         c.store32(taken, "mask")
         self._backward(step, target)
@@ -227,7 +235,7 @@ class Transfers:
         c, b = self.code, self.code.body
         depth = c.load32("depth")
         where = c.state_pointer(layout.STACK)
-        found = b(f"call i1 @has_entry(ptr {where}, i32 {depth}, i32 {int(Kind.BREAK)})")
+        found = b(f"call i1 {c.shared('has_entry')}(ptr {where}, i32 {depth}, i32 {int(Kind.BREAK)})")
         any_lane = b(f"icmp ne i32 {self._taken(executing)}, 0")
         c.stop(step, b(f"and i1 {any_lane}, {b(f'xor i1 {found}, true')}"))
         self._leave(step, "broke", executing)
@@ -248,6 +256,7 @@ class Transfers:
             self._no_quadon(step)
         c.store32(b(f"or i32 {c.load32('exited')}, {lanes}"), "exited")
         c.store32("0", "mask")
+        c.settle()
         b.do("br label %unwind")
 
     def _remove(self, step: Step, lanes: str) -> None:
@@ -255,17 +264,22 @@ class Transfers:
         left = b(f"and i32 {c.mask32}, {b(f'xor i32 {lanes}, -1')}")
         c.store32(left, "mask")
         if not step.conditional:
+            c.settle()
             b.do("br label %unwind")
             return
         gone, some, partly = (b.fresh(x) for x in ("gone", "some", "partly"))
         b.do(f"br i1 {b(f'icmp eq i32 {left}, 0')}, label %{gone}, label %{some}")
         b.label(gone)
+        c.settle()
         b.do("br label %unwind")
         b.label(some)
         if c.full:
-            nobody = b(f"icmp eq i32 {lanes}, 0")
-            b.do(f"br i1 {nobody}, label %F{step.op.following}, label %{partly}")
+            nobody, unchanged = b(f"icmp eq i32 {lanes}, 0"), b.fresh("unchanged")
+            b.do(f"br i1 {nobody}, label %{unchanged}, label %{partly}, !prof !3")
+            b.label(unchanged)
+            c.stay(step.op.following)
             b.label(partly)
+            c.settle()
         b.do(f"br label %M{step.op.following}")
 
     def _trap(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
@@ -295,6 +309,7 @@ class Transfers:
         m = b(f"or i32 {m}, {b(f'lshr i32 {m}, 2')}")
         m = b(f"mul i32 {b(f'and i32 {m}, {0x11111111}')}, 15")
         c.store32(m, "mask")
+        c.settle()
         c.goto(step.op.following)
 
     def _quadpop(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
@@ -304,6 +319,7 @@ class Transfers:
         c.stop(step, b(f"icmp ne i32 {kind}, {int(Kind.QUADON)}"))
         c.store32(below, "depth")
         c.store32(mask, "mask")
+        c.settle()
         c.goto(step.op.following)
 
     def _bar(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
@@ -312,7 +328,7 @@ class Transfers:
         count = low.resize(low.value(plan.canonical(e.args[1])), 32).text
         c.stop(step, b(f"icmp uge i32 {number}, {c.slot('allowed_barriers', 'i32')}"))
         flags = int(bool(e.get("inc"))) | int(bool(e.get("wait"))) << 1
-        waits = b(f"call i1 @bar(ptr %ctx, i32 {number}, i32 {count}, i32 {flags})")
+        waits = b(f"call i1 {c.shared('bar')}(ptr %ctx, i32 {number}, i32 {count}, i32 {flags})")
         if not e.get("wait"):
             c.stay(step.op.following)
             return
@@ -327,8 +343,8 @@ class Transfers:
     def _wait(self, step: Step) -> None:
         """Leave compiled code until the barrier opens."""
         c, following = self.code, step.op.following
-        live = c.flow.steps[following].live | c.flow.steps[following].reads
-        c.save(str(following), live | c.flow.parked)
+        c.canonical(c.dirty(following))
+        c.save(str(following), c.flow.steps[following].live | c.flow.parked(following))
         c.finish(layout.WAITING)
 
     # --- blocks that all share ------------------------------------------------------------------------------
@@ -370,6 +386,7 @@ class Transfers:
         used = b(f"icmp sge i64 {b('load i64, ptr %issued')}, {c.slot('remaining')}")
         b.do(f"br i1 {used}, label %elsewhere_spent, label %resumed, !prof !0")
         b.label("elsewhere_spent")
+        c.canonical(c.dirty(None))
         c.save(c.load32("next"), c.flow.places)
         c.finish(layout.INTERRUPTED)
         b.label("resumed")
@@ -383,9 +400,11 @@ class Transfers:
             b.label(f"D{t}")
             c.goto(t)
         b.label("elsewhere")
+        c.canonical(c.dirty(None))
         c.save(c.load32("next"), c.flow.places)
         c.finish(layout.STOPPED)
         b.label("odd")
+        c.canonical(c.dirty(None))
         c.save(c.load32("next"), c.flow.places)
         c.finish(layout.STOPPED)
         b.label("finished")

@@ -6,38 +6,45 @@ is in memory and works as `machine.tesla.stack` says.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 
 from isakit.engine.graph import Plan
-from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
+from isakit.engine.llvm import RAW, Body, Host, Module, Ref, ValueLowering
 from isakit.machine.tesla.code import uniform_number
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.access import Access
 from isakit.machine.tesla.native.flow import Flow, Place, Step
-from isakit.machine.tesla.native.lanes import TRUE, V1, V32, Facts, LaneCode
+from isakit.machine.tesla.native.lanes import TRUE, V1, V32, Facts
+from isakit.machine.tesla.native.lazy import LazyNans
+from isakit.machine.tesla.native.saving import Checkpoint, SavingCode
+from isakit.machine.tesla.native.support import kernel_module
 from isakit.machine.tesla.native.transfer import Transfers
+from isakit.machine.tesla.native.uniform import UniformRegisters, makes_uniform
 from isakit.sem.trace import Effect
 from isakit.sem.value import Value
 
 
-class WarpCode(LaneCode):
+class WarpCode(SavingCode):
     """Generates `i32 @run_warp(ptr %ctx, ptr %ws)`, which returns a status of `layout`."""
 
     def __init__(self, flow: Flow, facts: Facts, host: Host) -> None:
-        self._begin(Module(32), host)
+        self._begin(kernel_module(host), host)
         self.flow, self.facts, self.quads = flow, facts, flow.has_quadon
         self.transfer = Transfers(self)
-        self._places = sorted(p for p in flow.places if p[0] != "r" or p[1] < facts.registers)
-        self._parked = set(self._places) if flow.has_quads or flow.has_quadon else flow.parked
+        self._places = sorted(p for p in flow.places - {("a", 0)} if p[0] != "r" or p[1] < facts.registers)
+        self._all_parked = flow.has_quads or flow.has_quadon
+        if host.embedded:
+            self._lazy = LazyNans(flow, facts.registers)
+        self._uniform = UniformRegisters(flow)
         self._tagged = sorted(n for file, n in flow.places if file == "a" and n)
 
     transfer: Transfers
+    _uniform: UniformRegisters | None = None
 
     def _begin(self, module: Module, host: Host) -> None:
         super()._begin(module, host)
         self.access = Access(self)
-        self._stops: list[tuple[str, Step, int, int]] = []
-        self._stop_labels: dict[tuple[int, bool, int, int], str] = {}
+        self._stops: list[Checkpoint] = []
 
     # --- where to go ----------------------------------------------------------------------------------------
     def goto(self, pc: int) -> None:
@@ -46,10 +53,12 @@ class WarpCode(LaneCode):
             raise AssertionError(f"{pc:#x} does not start a block")
         m = self.load32("mask")
         full = self.body(f"icmp eq i32 {m}, -1")
-        self.body.do(f"br i1 {full}, label %F{pc}, label %M{pc}")
+        self.body.do(f"br i1 {full}, label %F{pc}, label %M{pc}, !prof !3")
 
     def stay(self, pc: int) -> None:
         """Continue at a block without a change of the mask."""
+        if self.uniform and self._uniform is not None:
+            self.settle((self.uniform - self._uniform.at[pc]) & self.flow.steps[pc].live)
         self.body.do(f"br label %{'F' if self.full else 'M'}{pc}")
 
     # --- the function ---------------------------------------------------------------------------------------
@@ -63,13 +72,12 @@ class WarpCode(LaneCode):
                 self._block(version == "F", pc, following)
         self.transfer.unwinding()
         self.transfer.dispatching()
-        for label, step, executed, counted in self._stops:
-            b.label(label)
-            self._stop_here(step, executed, counted)
+        for point in self._stops:
+            self._stop_here(point)
         self._stopped()
         text = b.text()
         self.module.add(
-            f"define internal i32 @run_warp(ptr noalias %ctx, ptr noalias %ws) nounwind noinline alignstack(64) {{\n"
+            f"define i32 @run_warp(ptr noalias %ctx, ptr noalias %ws) nounwind noinline alignstack(64) {{\n"
             f"{self._entry()}\n{text}\n}}"
         )
         return str(self.module)
@@ -84,12 +92,15 @@ class WarpCode(LaneCode):
         b.do("%threads = alloca i64")
         b.do("%uncounted = alloca i64")
         for n in self._tagged:
-            for name in ("tag", "low", "high"):
+            for name in ("end", "low", "high"):
                 b.do(f"%a{n}{name} = alloca i32")
+            b.do(f"%a{n}row = alloca i1")
+            b.do(f"%a{n}rows = alloca <16 x i1>")
         for place in self._places:
             ty = V1 if place[0] == "c" else V32
             for part in range(4 if place[0] == "c" else 1):
                 b.do(f"{self.variable(place, part)} = alloca {ty}, align 64")
+                b.do(f"{self.variable(place, part)}u = alloca {'i1' if place[0] == 'c' else 'i32'}")
         b.lines += self._scratch
         self.slot("remaining")
         b.lines += self._slots.values()
@@ -98,14 +109,17 @@ class WarpCode(LaneCode):
             b.do(f"store i32 {b(f'load i32, ptr {self.state_pointer(offset)}')}, ptr %{name}")
         for name, offset in (("issued", layout.ISSUED), ("threads", layout.THREADS)):
             b.do(f"store i64 {b(f'load i64, ptr {self.state_pointer(offset)}')}, ptr %{name}")
-        pc = b(f"load i32, ptr {self.state_pointer(layout.PC)}")
         issued = b("load i64, ptr %issued")
         used = b(f"icmp sge i64 {issued}, {self.slot('remaining')}")
         b.do(f"br i1 {used}, label %spent, label %start, !prof !0")
         b.label("spent")
         self.finish(layout.INTERRUPTED)
         b.label("start")
-        b.do(f"br i1 {b(f'icmp eq i64 {issued}, 0')}, label %fresh, label %again")
+        starts = sorted(self.flow.restarts)
+        if starts:
+            b.do(f"br i1 {b(f'icmp eq i64 {issued}, 0')}, label %fresh, label %again")
+        else:
+            b.do("br label %fresh")
         b.label("fresh")  # nothing but $r0 is set: the state need not be read
         for place in self._places:
             if place == ("r", 0):
@@ -116,111 +130,26 @@ class WarpCode(LaneCode):
                 b.do(f"store {ty} zeroinitializer, ptr {self.variable(place, part)}")
             if place[0] == "a":
                 self.tag(place[1], None)
-        b.do(f"br label %R{self.flow.entry}")
-        b.label("again")
-        for place in self._places:
-            self._restore(place)
-        starts = sorted(self.flow.resumable & set(self.flow.steps))
-        b.do(f"switch i32 {pc}, label %unknown [ " + " ".join(f"i32 {p}, label %R{p}" for p in starts) + " ]")
-        for p in starts:
-            b.label(f"R{p}")
-            self.goto(p)
-        b.label("unknown")
-        b.do(f"ret i32 {layout.STOPPED}")
+        self.goto(self.flow.entry)
+        if starts:
+            self._again(starts)
         self.body = saved
         return b.text()
 
-    @staticmethod
-    def _controls() -> Iterable[tuple[str, int]]:
-        return (
-            ("mask", layout.ACTIVE),
-            ("broke", layout.BROKE),
-            ("returned", layout.RETURNED),
-            ("exited", layout.EXITED),
-            ("depth", layout.DEPTH),
-        )
-
-    # --- state in memory ------------------------------------------------------------------------------------
-    def _restore(self, place: Place) -> None:
-        b, (file, n) = self.body, place
-        if file == "c":
-            for bit in range(4):
-                m = b(f"load i32, ptr {self.state_pointer(layout.flag(n, bit))}")
-                b.do(f"store {V1} {b(f'bitcast i32 {m} to {V1}')}, ptr {self.variable(place, bit)}")
-            return
-        offset = layout.register(n) if file == "r" else layout.address(n)
-        v = b(f"load {V32}, ptr {self.state_pointer(offset)}, align 4")
-        b.do(f"store {V32} {v}, ptr {self.variable(place)}")
-        if file == "a":
-            self.tag(n, v)
-
-    def _save_place(self, place: Place) -> None:
-        b, (file, n) = self.body, place
-        if file == "c":
-            for bit in range(4):
-                m = b(f"bitcast {V1} {b(f'load {V1}, ptr {self.variable(place, bit)}')} to i32")
-                b.do(f"store i32 {m}, ptr {self.state_pointer(layout.flag(n, bit))}")
-            return
-        offset = layout.register(n) if file == "r" else layout.address(n)
-        v = b(f"load {V32}, ptr {self.variable(place)}")
-        b.do(f"store {V32} {v}, ptr {self.state_pointer(offset)}, align 4")
-
-    def save(self, pc: str, places: Iterable[Place]) -> None:
-        """Write the warp's state to memory: registers that may still be read, masks, counts, where to go on."""
+    def _again(self, starts: list[int]) -> None:
+        """Go on behind a barrier."""
         b = self.body
-        for place in sorted(places):
-            if place in self._places:
-                self._save_place(place)
-        for name, offset in self._controls():
-            b.do(f"store i32 {self.load32(name)}, ptr {self.state_pointer(offset)}")
-        for name, offset in (("issued", layout.ISSUED), ("threads", layout.THREADS)):
-            b.do(f"store i64 {b(f'load i64, ptr %{name}')}, ptr {self.state_pointer(offset)}")
-        b.do(f"store i32 {pc}, ptr {self.state_pointer(layout.PC)}")
-
-    def finish(self, status: int | str) -> None:
-        """Return to the driver."""
-        self.body.do(f"store i32 {status}, ptr {self.state_pointer(layout.STATUS)}")
-        self.body.do(f"ret i32 {status}")
-
-    def _active_count(self) -> str:
-        f = self.module.declare("llvm.ctpop.i32", "i32 @(i32)")
-        count = self.body(f"call i32 {f}(i32 {self.load32('mask')})")
-        return self.body(f"zext i32 {count} to i64")
-
-    def stop(self, step: Step, bad: str) -> None:
-        """Leave compiled code before this instruction where the i1 `bad` is set."""
-        on = self.body.fresh("on")
-        counted = self.block_sizes[step.pc]  # none yet in front of a join
-        key = step.pc, self.full, self.executed, counted
-        label = self._stop_labels.get(key)
-        if label is None:
-            label = self._stop_labels[key] = self.body.fresh("stop")
-            self._stops.append((label, step, self.executed, counted))
-        self.body.do(f"br i1 {bad}, label %{label}, label %{on}, !prof !0")
-        self.body.label(on)
-
-    def _stop_here(self, step: Step, executed: int, counted: int) -> None:
-        """Say where to go on; all stops save the state in one place. Registers nobody reads may hold anything."""
-        self.store32(str(step.pc), "next")
-        self.store32(str(layout.JOINED if step.op.join and counted else layout.STOPPED), "why")
-        self.body.do(f"store i64 {counted - executed}, ptr %uncounted")
-        for place in self._places:
-            if place not in step.live and place not in step.reads:
-                ty = V1 if place[0] == "c" else V32
-                for part in range(4 if place[0] == "c" else 1):
-                    self.body.do(f"store {ty} poison, ptr {self.variable(place, part)}")
-        self.body.do("br label %stopped")
-
-    def _stopped(self) -> None:
-        """Leave to the reference machine; `uncounted` instructions of the block were counted but not executed."""
-        b = self.body
-        b.label("stopped")
-        uncounted, issued, threads = (b(f"load i64, ptr %{n}") for n in ("uncounted", "issued", "threads"))
-        b.do(f"store i64 {b(f'sub i64 {issued}, {uncounted}')}, ptr %issued")
-        lanes = b(f"mul i64 {self._active_count()}, {uncounted}")
-        b.do(f"store i64 {b(f'sub i64 {threads}, {lanes}')}, ptr %threads")
-        self.save(self.load32("next"), self._places)
-        self.finish(self.load32("why"))
+        b.label("again")
+        pc = b(f"load i32, ptr {self.state_pointer(layout.PC)}")
+        b.do(f"switch i32 {pc}, label %unknown [ " + " ".join(f"i32 {p}, label %R{p}" for p in starts) + " ]")
+        for p in starts:
+            b.label(f"R{p}")
+            for place in self._places:
+                if place in self.flow.steps[p].live or place in self.flow.parked(p):
+                    self._restore(place)
+            self.goto(p)
+        b.label("unknown")
+        b.do(f"ret i32 {layout.STOPPED}")
 
     # --- blocks ---------------------------------------------------------------------------------------------
     def _block(self, full: bool, pc: int, following: int | None) -> None:
@@ -229,27 +158,40 @@ class WarpCode(LaneCode):
         b.label(f"{'F' if full else 'M'}{pc}")
         steps = self._steps_of(pc, following)
         first = steps[0]
+        self.uniform = self._uniform.at[pc] & set(self._places) if full and self._uniform is not None else set()
+        self._checkpoint(pc, 0)
         if first.trace is None:
-            self._stops.append((f"{'F' if full else 'M'}{pc}x", first, 0, 0))
-            self.block_sizes[first.pc] = 0
-            b.do(f"br label %{'F' if full else 'M'}{pc}x")
+            b.do(f"br label %{self._stop_label()}")
             return
         if first.op.join:
             self.transfer.join(first)
         if first.served:
-            self.save(str(first.pc), first.live | first.reads)
-            self.finish(layout.SERVED)
+            self._serve(first)
             return
+        self.certain = self.access.ahead(steps) if full else set()
         self.mask32 = "-1" if full else self.load32("mask")
         self.mask = self.as_mask(self.mask32)
         self._count(len(steps))
+        not_twice = False
         for k, step in enumerate(steps):
+            if not k or not_twice:
+                self._checkpoint(step.pc, len(steps) - k, joined=step.op.join)
+            assert step.trace is not None
+            not_twice = bool(step.trace.of_kind("store", "atomic"))
             self.executed = k
             self.block_sizes[step.pc] = len(steps)
             if self._instruction(step, k):
                 return
         last = steps[-1]
         self.stay(last.op.following)
+
+    def _serve(self, step: Step) -> None:
+        """Leave to the host, which executes the instruction."""
+        self.settle()
+        self.canonical(self.dirty(step.pc))
+        parked = self._places if self._all_parked else self.flow.parked(step.pc)
+        self.save(str(step.pc), {*step.live, *step.reads, *parked})
+        self.finish(layout.SERVED)
 
     def _steps_of(self, pc: int, following: int | None) -> list[Step]:
         out: list[Step] = []
@@ -277,15 +219,19 @@ class WarpCode(LaneCode):
         if step.guard is not None:
             roots.append(step.guard)
         # A value of more than 64 bits is only ever stored or taken apart: give the plan its pieces.
-        plan = Plan([p for v in roots for p in _pieces(v)], wide=False)
+        plan = Plan([p for v in roots for p in _pieces(v)], wide=False, numbers=self._numbers(step))
 
         def leaf(v: Value) -> Ref:
             return self._leaf(step, low, v)
 
-        low: ValueLowering = ValueLowering(self.body, leaf, self.natives)
+        raw = self._lazy is not None and any((step.pc, place) in self._lazy.raw for place in step.writes)
+        low: ValueLowering = ValueLowering(self.body, leaf, RAW if raw else self.natives, self._flag_leaf(step))
         executing, partial = self.mask, not self.full
+        self.decided = None
         if step.guard is not None:
-            holds = low.splat(low.value(plan.canonical(step.guard)))
+            holds = low.value(plan.canonical(step.guard))
+            self.decided = holds.text if holds.uniform and self.full else None
+            holds = low.splat(holds)
             executing, partial = self.both(self.mask, holds.text), True
         if step.op.never:
             executing, partial = "zeroinitializer", True
@@ -298,9 +244,36 @@ class WarpCode(LaneCode):
             return self.transfer.perform(step, request, low, plan, executing)
         return False
 
+    def _numbers(self, step: Step) -> Callable[[Value], int | None]:
+        """What is known of an instruction's fields and of the launch."""
+
+        def number(v: Value) -> int | None:
+            if v.op == "param":
+                return int(v.attr.get(step.word))
+            if v.op == "read":
+                n = uniform_number(v.args[0], step.word)
+                return 0 if (v.attr == "a" and not n) or (v.attr == "r" and n >= self.facts.registers) else None
+            name, attrs = v.attr
+            return int(dict(attrs)["name"] in self.facts.flags) if name == "mp_flag" else None
+
+        return number
+
+    def _flag_leaf(self, step: Step) -> Callable[[Value, int], Ref | None]:
+        """One bit of a $c register, without the others."""
+
+        def flag(v: Value, bit: int) -> Ref | None:
+            if v.op != "read" or v.attr != "c" or bit > 3:
+                return None
+            place = "c", uniform_number(v.args[0], step.word)
+            if place in self.uniform:
+                return Ref(self.body(f"load i1, ptr {self.variable(place, bit)}u"), 1, True)
+            return Ref(self.body(f"load {V1}, ptr {self.variable(place, bit)}"), 1)
+
+        return flag
+
     def _effects(self, step: Step, plan: Plan, low: ValueLowering, executing: str, partial: bool) -> Effect | None:
         assert step.trace is not None
-        writes: list[tuple[Effect, Ref, str, bool]] = []
+        writes: list[tuple[Effect, list[Ref], str, bool]] = []
         request = None
         for e in step.trace.effects:
             lanes, some = executing, partial
@@ -314,34 +287,59 @@ class WarpCode(LaneCode):
             elif e.kind == "atomic":
                 self.access.atomic(step, e, plan, low, lanes)
             elif e.kind == "write":
-                writes.append((e, low.value(plan.canonical(e.args[1])), lanes, some))
+                parts = [e.args[1]] if e.name != "c" else [e.args[1].bits(bit, 1) for bit in range(4)]
+                writes.append((e, [low.value(plan.canonical(p)) for p in parts], lanes, some))
             elif e.kind == "control":
                 request = e
-        for e, value, lanes, some in writes:
-            self._write(step, e, low, value, lanes, some)
+        alike = self.full and self._uniform is not None and makes_uniform(step, self.uniform)
+        if not alike:
+            self.settle(self.uniform & step.writes)  # lanes that keep the old value
+        for e, values, lanes, some in writes:
+            if not alike:
+                self._write(step, e, low, values, lanes, some)
+        if alike:
+            for e, values, _, _ in writes:
+                self._write_alike(step, e, low, values)
+        self.uniform -= step.writes
+        if alike:
+            self.uniform |= step.writes & set(self._places)
         return request
 
-    def _write(self, step: Step, e: Effect, low: ValueLowering, value: Ref, lanes: str, some: bool) -> None:
+    def _write(self, step: Step, e: Effect, low: ValueLowering, values: list[Ref], lanes: str, some: bool) -> None:
         if e.name == "o":
-            self.access.output(low.value(e.args[0]), low.splat(low.resize(value, 32)), low, lanes, some)
+            self.access.output(low.value(e.args[0]), low.splat(low.resize(values[0], 32)), low, lanes, some)
             return
         n = uniform_number(e.args[0], step.word)
         place = e.name, n
         if (e.name == "r" and n >= self.facts.registers) or (e.name == "a" and n == 0):
             return
         if e.name == "c":
-            value = low.splat(low.resize(value, 4))
-            some = some and not (lanes == self.mask and place not in self._parked)
-            for bit in range(4):
-                shifted = low.op("lshr", value, low.constant(bit, 4)) if bit else value
-                self._assign(self.variable(place, bit), V1, low.resize(shifted, 1).text, lanes, some)
+            some = some and not (lanes == self.mask and not self._is_parked(step, place))
+            for bit, flag in enumerate(values):
+                self._assign(self.variable(place, bit), V1, low.splat(flag).text, lanes, some)
             return
-        whole = low.splat(low.resize(value, 32)).text
-        if lanes == self.mask and place not in self._parked:
+        whole = low.splat(low.resize(values[0], 32)).text
+        if lanes == self.mask and not self._is_parked(step, place):
             some = False  # what lanes that do not execute have in it is never read
         self._assign(self.variable(place), V32, whole, lanes, some)
         if e.name == "a":
+            self.certain.discard(n)
             self.tag(n, whole if lanes == TRUE else None)
+
+    def _write_alike(self, step: Step, e: Effect, low: ValueLowering, values: list[Ref]) -> None:
+        """Write one number for all lanes."""
+        place = e.name, uniform_number(e.args[0], step.word)
+        if e.name == "r" and place[1] >= self.facts.registers:
+            return
+        for part, value in enumerate(values):
+            r = value if e.name == "c" else low.resize(value, 32)
+            if not r.uniform:  # the analysis knows better
+                r = Ref(self.body(f"extractelement {low.type(r)} {r.text}, i64 0"), r.width, True)
+            self.body.do(f"store i{r.width} {r.text}, ptr {self.variable(place, part)}u")
+
+    def _is_parked(self, step: Step, place: Place) -> bool:
+        """Whether lanes that do not execute the instruction may still read the place."""
+        return self._all_parked or place in self.flow.parked(step.pc)
 
     def _assign(self, variable: str, ty: str, value: str, lanes: str, some: bool) -> None:
         b = self.body
