@@ -98,6 +98,7 @@ def test_registers_are_canonical_where_another_engine_takes_over(monkeypatch: py
     monkeypatch.setattr(lazy.LazyNans, "_conflicts", spied)
     monkeypatch.setattr(run.NativeRun, "adopt", adopted)
     outcome = fuzz.run(k, "llvm", tier="jit", threads=1)
-    assert outcome.fault is not None and outcome.fault[0] == "UNMAPPED_ADDRESS"
+    assert outcome.fault is not None
+    assert outcome.fault[0] == "UNMAPPED_ADDRESS"
     assert (16, ("r", 2)) in raw
     assert seen == [0x7FFFFFFF] * 32
