@@ -158,10 +158,12 @@ def _progress(what: str) -> Generator[None]:
 def _warnings_told() -> Generator[None]:
     """Show warnings as a line each, without the place in the source Python adds."""
     with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        yield
-    for w in seen:
-        click.echo(f"warning: {w.message}", err=True)
+        warnings.simplefilter("default")
+        try:
+            yield
+        finally:
+            for w in seen:
+                click.echo(f"warning: {w.message}", err=True)
 
 
 Result = tuple[dict[str, Any], list[str]]
@@ -276,7 +278,7 @@ def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: 
         group = categories.get(name) or inputs
         given.setdefault(inputs if group == "attributes" else group, {})[name] = parse(text).value
     limit = {} if options["limit"] is None else {"max_instructions": options["limit"]}
-    with _busy("running"):
+    with _warnings_told(), _busy("running"):
         out = isakit.usse.run(source, engine=options["engine"], **given, **limit)
     arrays = {name: np.asarray(value) for name, value in dict(out).items()}
     texts = [f"{n}:\n{np.array2string(v, threshold=64, max_line_width=110)}" for n, v in arrays.items()]
