@@ -117,8 +117,22 @@ def kernel(seed: int) -> Fuzzed:
     return prepared(seed, g.chip, g.text, g.grid, g.block, g.flags, g.budget)
 
 
-def run(k: Fuzzed, engine: str, **how: Any) -> Outcome:
-    """Launch a kernel; `how` says how the llvm engine works: tier, threads, portable."""
+@dataclass
+class Loaded:
+    """A kernel on a device. `size`: bytes of global memory with its data."""
+
+    device: isakit.Device
+    kernel: Any
+    param_bytes: bytes
+    size: int
+
+    def memory(self) -> bytes:
+        """What is in global memory."""
+        return self.device.memory.memory.bytes[: self.size].tobytes()
+
+
+def loaded(k: Fuzzed, engine: str, **how: Any) -> Loaded:
+    """A kernel with its buffers, windows and texture; `how` says how the llvm engine works: tier, threads, portable."""
     options: dict[str, Any] = {"limits": False, **k.flags}
     device = (
         compiled_device(how, k.chip, **options) if engine == "llvm" else isakit.Device(k.chip, engine=engine, **options)
@@ -135,9 +149,15 @@ def run(k: Fuzzed, engine: str, **how: Any) -> Outcome:
     kernel.code = k.code = k.code or kernel.code
     kernel.constants.update(k.constants)
     params = np.array([data.address, own.address, common.address, 0], np.uint32).tobytes()
+    return Loaded(device, kernel, params, common.address + 64)
+
+
+def run(k: Fuzzed, engine: str, **how: Any) -> Outcome:
+    """Launch a kernel."""
+    on = loaded(k, engine, **how)
     out = Outcome(exact=k.one_warp)
     try:
-        stats = kernel.launch(k.grid, k.block, param_bytes=params, max_instructions=k.budget)
+        stats = on.kernel.launch(k.grid, k.block, param_bytes=on.param_bytes, max_instructions=k.budget)
         out.counts = stats.instructions, stats.warp_instructions
     except BudgetExceeded as e:
         out.fault = "budget", e.pc
@@ -145,7 +165,7 @@ def run(k: Fuzzed, engine: str, **how: Any) -> Outcome:
         out.fault = e.kind, e.pc, e.block, e.warp, e.lane, e.space, e.address
     except IsakitError as e:
         out.fault = type(e).__name__, str(e)
-    out.memory = device.memory.memory.bytes[: common.address + 64].tobytes()
+    out.memory = on.memory()
     return out
 
 

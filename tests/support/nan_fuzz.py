@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from support import fuzz
+from support.fuzz_instructions import DATA
+from support.fuzz_kernels import Generator
 
 BLIND = 0.85
 """How many of the instructions treat all NaNs alike."""
@@ -24,7 +26,7 @@ def instruction(r: Random) -> str:
     """One instruction, with a guard now and then."""
 
     def reg() -> str:
-        return f"$r{r.randrange(fuzz.DATA)}"
+        return f"$r{r.randrange(DATA)}"
 
     def operand() -> str:
         return r.choice(["", "", "neg ", "abs "]) + reg()
@@ -64,59 +66,61 @@ def instruction(r: Random) -> str:
     return r.choice(["(lg $c0) ", "(l $c1) "]) + line if r.random() < 0.12 else line
 
 
-def body(g: fuzz.Generator, n: int, depth: int) -> None:
-    """Some statements."""
-    r = g.random
-    for _ in range(n):
-        roll = r.random()
-        if depth and roll < 0.10:
-            other, end = g.label(), g.label()
-            g.add(f"joinat #{end}")
-            g.add("set $c2 # l f32 $r1 $r2")
-            g.add(f"(lg $c2) bra #{other}")
-            body(g, r.randrange(1, 5), depth - 1)
-            g.add(f"bra #{end}")
-            g.place(other)
-            body(g, r.randrange(0, 4), depth - 1)
-            g.place(end)
-            g.add("join nop")
-        elif depth and roll < 0.2:
-            top, counter = g.label(), f"$r{8 + depth}"
-            g.add(f"mov b32 {counter} {r.randrange(2, 5):#x}")
-            g.place(top)
-            body(g, r.randrange(1, 7), depth - 1)
-            g.add(f"add b32 {counter} {counter} 0xffffffff")
-            g.add(f"and b32 $c3 # {counter} {counter}")
-            g.add(f"(lg $c3) bra #{top}")
-        elif depth == 2 and roll < 0.24:
-            g.add("bar inc wait 0x0 0xfff")
-        else:
-            line = instruction(r)
-            if g._valid(line):
-                g.add(line)
-                if g.assembler.assemble(line + "\n")[0].size == 4 and not g._valid("long " + line):
-                    g.add("mov b16 $r0l $r0l")  # 8-byte instructions start at multiples of 8
+class NanGenerator(Generator):
+    """Writes one kernel."""
+
+    def program(self) -> str:
+        r = self.random
+        self.grid, self.block, self.flags = 1, r.choice([32, 32, 64, 40]), {}
+        self.budget = r.randrange(20, 200) if self.block == 32 and r.random() < 0.15 else None
+        self.start()
+        self.body(r.randrange(8, 20), 2)
+        if r.random() < 0.15:
+            self.add("mov b32 $r13 0x4", "ld b32 $r1 g14[$r13]")  # faults, or does so in some lanes
+        if r.random() < 0.1:
+            self.add("trap")
+        self.finish()
+        return self.complete()
+
+    def body(self, n: int, depth: int) -> None:
+        """Some statements."""
+        r = self.random
+        for _ in range(n):
+            roll = r.random()
+            if depth and roll < 0.10:
+                other, end = self.label(), self.label()
+                self.add(f"joinat #{end}", "set $c2 # l f32 $r1 $r2", f"(lg $c2) bra #{other}")
+                self.body(r.randrange(1, 5), depth - 1)
+                self.add(f"bra #{end}")
+                self.place(other)
+                self.body(r.randrange(0, 4), depth - 1)
+                self.place(end)
+                self.add("join nop")
+            elif depth and roll < 0.2:
+                top, counter = self.label(), f"$r{8 + depth}"
+                self.add(f"mov b32 {counter} {r.randrange(2, 5):#x}")
+                self.place(top)
+                self.body(r.randrange(1, 7), depth - 1)
+                self.add(f"add b32 {counter} {counter} 0xffffffff", f"and b32 $c3 # {counter} {counter}")
+                self.add(f"(lg $c3) bra #{top}")
+            elif depth == 2 and roll < 0.24:
+                self.add("bar inc wait 0x0 0xfff")
+            else:
+                self.one(instruction(r))
+
+    def one(self, line: str) -> None:
+        """An instruction, if the chip has it."""
+        found = self.instructions.assembled(line)
+        if found is not None:
+            self.add(line)
+            if found.size == 4 and self.instructions.assembled("long " + line) is None:
+                self.add("mov b16 $r0l $r0l")  # 8-byte instructions start at multiples of 8
 
 
 def kernel(seed: int) -> fuzz.Fuzzed:
     """The kernel of a seed; its inputs are NaNs by half."""
-    g = fuzz.Generator(seed)
-    r = g.random
-    g.add("shl b32 $r15 $r0 0x7")
-    g.add("add b32 $r15 b32 s[0x10] $r15")
-    for k in range(1, fuzz.DATA):
-        g.add(f"ld b32 $r{k} g14[$r15]")
-        g.add("add b32 $r15 $r15 0x4")
-    body(g, r.randrange(8, 20), 2)
-    if r.random() < 0.15:
-        g.add("mov b32 $r14 0x4")
-        g.add("ld b32 $r1 g14[$r14]")  # faults, or does so in some lanes
-    if r.random() < 0.1:
-        g.add("trap")
-    g.finish()
-    block = r.choice([32, 32, 64, 40])
-    budget = r.randrange(20, 200) if block == 32 and r.random() < 0.15 else None
-    k = fuzz.prepared(seed, g.chip, "\n".join(g.lines) + "\n", 1, block, {}, budget)
+    g = NanGenerator(seed)
+    k = fuzz.prepared(seed, g.chip, g.text, g.grid, g.block, g.flags, g.budget)
     rng = np.random.default_rng(seed)
     nans = rng.integers(1, 1 << 23, k.inputs.shape, dtype=np.uint32) | np.uint32(0x7F800000)
     nans |= rng.integers(0, 2, k.inputs.shape, dtype=np.uint32) << np.uint32(31)

@@ -58,6 +58,13 @@ class StageGenerator(Generator):
         """Barriers are left out where the stage has none."""
         super().add(*(x for x in lines if not x.startswith("bar") or self.instructions.assembled(x) is not None))
 
+    def statement(self, depth: int, **how: Any) -> None:
+        """What only a stage has comes more often."""
+        if self.random.random() < 0.4:
+            self.memory()
+        else:
+            super().statement(depth, **how)
+
     def memory(self) -> None:
         """Something only a stage has, under a condition now and then."""
         r = self.random
