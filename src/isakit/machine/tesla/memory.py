@@ -20,6 +20,8 @@ _PAGE_BITS = 8
 ALIGNMENT = 1 << _PAGE_BITS
 """Buffers start at multiples of this many bytes."""
 
+ROOM_BEHIND = 64
+"""Compiled code reads rows of 16 words, of which the last ones may lie behind the memory; it does not use those."""
 HUGE = 1 << 22
 """Memory of so many bytes asks for huge pages."""
 
@@ -55,7 +57,7 @@ class Memory:
         return memory
 
     def _allocate(self, size: int) -> None:
-        self.bytes = _zeros(max(16, -(-size // 16) * 16))
+        self.bytes = _zeros(max(16, -(-size // 16) * 16) + ROOM_BEHIND)
         self._views: dict[int, Array] = {1: self.bytes, **{n: self.bytes.view(t) for n, t in _VIEWS.items()}}
 
     def grow(self, size: int) -> None:

@@ -12,7 +12,7 @@ import json
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -295,9 +295,9 @@ class Library:
         return Handler(loaded.address(f"{name}_full"), loaded.address(f"{name}_some"), slots)
 
 
-@lru_cache(maxsize=4)
+@cache
 def library(target: Host) -> Library:
-    """The library of a target in this process."""
+    """The library of a target in this process, which kernels call as long as it runs."""
     return Library(target)
 
 
