@@ -40,6 +40,9 @@ class Generator(Lines):
         )
         self.flags = {n: r.random() < 0.2 for n in ("mul_zero_wins", "sat_nan", "nonfp_deriv_inf")}
         self.budget = r.randrange(1, 400) if r.random() < 0.1 and self.alone else None
+        # One operation per kernel: of two different ones the result shows which warp was first.
+        operations = ["add", "max", "min", "and", "or", "xor"]
+        self.reduction = Random(f"reduction of {self.seed}").choice(operations)
         own = Random(f"textures of {self.seed}")
         self.textures = own if own.random() < 0.05 else None
         self.instructions = self.writer()
@@ -181,8 +184,7 @@ class Generator(Lines):
         if self.random.random() < 0.3:
             self.set_flags(2)
             guard = f"{self.condition(2)} "
-        op = self.random.choice(["add", "max", "min", "and", "or", "xor"])
-        line = f"{guard}red {op} u32 g14[$r13] {self.data()}"
+        line = f"{guard}red {self.reduction} u32 g14[$r13] {self.data()}"
         if self.instructions.assembled(line) is not None:
             self.add("mov b32 $r13 b32 s[0x18]", line)
 
