@@ -128,6 +128,13 @@ class SavingCode(LaneCode):
             b.do(f"store i64 {b(f'load i64, ptr %{name}')}, ptr {self.state_pointer(offset)}")
         b.do(f"store i32 {pc}, ptr {self.state_pointer(layout.PC)}")
 
+    def leave(self, pc: int, status: int) -> None:
+        """Return to the driver in front of an instruction, with all registers that any lane may still read."""
+        self.canonical(self.dirty(pc))
+        lanes = self.flow.steps[pc].live | self.flow.parked(pc)
+        self.save(str(pc), self._places if self._all_parked else lanes)
+        self.finish(status)
+
     def finish(self, status: int | str) -> None:
         """Return to the driver."""
         self.body.do(f"store i32 {status}, ptr {self.state_pointer(layout.STATUS)}")

@@ -164,9 +164,7 @@ class Transfers:
         out, on = b.fresh("yield"), b.fresh("on")
         b.do(f"br i1 {hit}, label %{out}, label %{on}, !prof !0")
         b.label(out)
-        c.canonical(c.dirty(target))
-        c.save(str(target), c.flow.steps[target].live)
-        c.finish(layout.INTERRUPTED)
+        c.leave(target, layout.INTERRUPTED)
         b.label(on)
 
     def _jump(self, step: Step, target: int) -> None:
@@ -342,10 +340,7 @@ class Transfers:
 
     def _wait(self, step: Step) -> None:
         """Leave compiled code until the barrier opens."""
-        c, following = self.code, step.op.following
-        c.canonical(c.dirty(following))
-        c.save(str(following), c.flow.steps[following].live | c.flow.parked(following))
-        c.finish(layout.WAITING)
+        self.code.leave(step.op.following, layout.WAITING)
 
     # --- blocks that all share ------------------------------------------------------------------------------
     def unwinding(self, name: str = "unwind") -> None:

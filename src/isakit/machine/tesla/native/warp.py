@@ -187,11 +187,7 @@ class WarpCode(SavingCode):
 
     def _serve(self, step: Step) -> None:
         """Leave to the host, which executes the instruction."""
-        self.settle()
-        self.canonical(self.dirty(step.pc))
-        parked = self._places if self._all_parked else self.flow.parked(step.pc)
-        self.save(str(step.pc), {*step.live, *step.reads, *parked})
-        self.finish(layout.SERVED)
+        self.leave(step.pc, layout.SERVED)
 
     def _steps_of(self, pc: int, following: int | None) -> list[Step]:
         out: list[Step] = []
