@@ -128,11 +128,17 @@ class SavingCode(LaneCode):
             b.do(f"store i64 {b(f'load i64, ptr %{name}')}, ptr {self.state_pointer(offset)}")
         b.do(f"store i32 {pc}, ptr {self.state_pointer(layout.PC)}")
 
+    def needed(self, pc: int) -> list[Place]:
+        """Registers that some lane may still read from an instruction on, active or not."""
+        if self._all_parked:
+            return self._places
+        read = self.flow.steps[pc].live | self.flow.parked(pc)
+        return [place for place in self._places if place in read]
+
     def leave(self, pc: int, status: int) -> None:
         """Return to the driver in front of an instruction, with all registers that any lane may still read."""
         self.canonical(self.dirty(pc))
-        lanes = self.flow.steps[pc].live | self.flow.parked(pc)
-        self.save(str(pc), self._places if self._all_parked else lanes)
+        self.save(str(pc), self.needed(pc))
         self.finish(status)
 
     def finish(self, status: int | str) -> None:
@@ -166,11 +172,9 @@ class SavingCode(LaneCode):
             point.label = b.fresh("stop")
             self._stops.append(point)
             loads, b.lines = b.lines[point.line :], b.lines[: point.line]
-            live = self.flow.steps[point.pc].live | self.flow.parked(point.pc)
             now, self.uniform = self.uniform, set(point.uniform)
-            for place in self._places:
-                if self._all_parked or place in live:
-                    point.values[place] = self.lanes_of(place)
+            for place in self.needed(point.pc):
+                point.values[place] = self.lanes_of(place)
             self.uniform = now
             b.lines += loads
         return point.label

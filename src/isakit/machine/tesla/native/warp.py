@@ -137,16 +137,15 @@ class WarpCode(SavingCode):
         return b.text()
 
     def _again(self, starts: list[int]) -> None:
-        """Go on behind a barrier."""
+        """Go on where the warp was left: behind a barrier, or behind what the host did."""
         b = self.body
         b.label("again")
         pc = b(f"load i32, ptr {self.state_pointer(layout.PC)}")
         b.do(f"switch i32 {pc}, label %unknown [ " + " ".join(f"i32 {p}, label %R{p}" for p in starts) + " ]")
         for p in starts:
             b.label(f"R{p}")
-            for place in self._places:
-                if place in self.flow.steps[p].live or place in self.flow.parked(p):
-                    self._restore(place)
+            for place in self.needed(p):
+                self._restore(place)
             self.goto(p)
         b.label("unknown")
         b.do(f"ret i32 {layout.STOPPED}")
