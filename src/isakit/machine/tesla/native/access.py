@@ -25,6 +25,7 @@ TRUE = "splat (i1 true)"
 ROWS = ("a", "p", "o")
 """Spaces of a stage that lie in memory word by word, not lane by lane."""
 LANES = "<" + ", ".join(f"i32 {j}" for j in range(32)) + ">"
+WORDS = "<" + ", ".join(f"i32 {4 * j}" for j in range(32)) + ">"
 
 
 class Access:
@@ -81,7 +82,7 @@ class Access:
         number = c.body(f"load i32, ptr {c.state_pointer(layout.NUMBER)}")
         first = low.op("mul", Ref(number, 32, True), low.constant(128, 32))
         start = low.op("add", low.op("mul", word, Ref(c.slot("row_bytes", "i32"), 32, True)), first)
-        return low.op("add", start, Ref("<" + ", ".join(f"i32 {4 * j}" for j in range(32)) + ">", 32))
+        return low.op("add", start, Ref(WORDS, 32))
 
     def output(self, word: Ref, value: Ref, low: ValueLowering, lanes: str, some: bool) -> None:
         """Write word `word` of o[]; nothing happens past its end."""
@@ -315,8 +316,7 @@ class Access:
         address = self._windowed(step, space, address, low, TRUE)
         site = c.site()
         first = b(f"extractelement {V32} {address.text}, i64 0")
-        steps = "<" + ", ".join(f"i32 {4 * j}" for j in range(32)) + ">"
-        row = low.op("add", low.splat(Ref(first, 32, True)), Ref(steps, 32))
+        row = low.op("add", low.splat(Ref(first, 32, True)), Ref(WORDS, 32))
         other = b(f"icmp ne {V32} {address.text}, {row.text}")
         neighbours = b(f"icmp eq i32 {b(f'bitcast {V1} {other} to i32')}, 0")
         start = b(f"load i32, ptr {site}, align 8")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from isakit.engine.llvm import Host, flushing_wrapper
 from isakit.machine.tesla.native import layout
-from isakit.machine.tesla.native.layout import SLOT
+from isakit.machine.tesla.native.layout import SLOT, slot
 
 TURNS = 2
 """In place of `fresh`: run the warps as they are until none of them can go on without the host."""
@@ -25,10 +25,6 @@ def entry(target: Host) -> str:
         "define i32 @enter(ptr %ctx, i64 %first, i64 %last, i32 %fresh) nounwind {\n"
         "  %r = call i32 @run_blocks(ptr %ctx, i64 %first, i64 %last, i32 %fresh)\n  ret i32 %r\n}\n"
     )
-
-
-def _slot(name: str, ty: str = "i64") -> str:
-    return f"  %{name}_p = getelementptr i8, ptr %ctx, i64 {SLOT[name]}\n  %{name} = load {ty}, ptr %{name}_p\n"
 
 
 def driver() -> str:
@@ -49,13 +45,13 @@ turns:
   %turned = call i32 @run_turns(ptr %ctx)
   ret i32 %turned
 blocks:
-{_slot("warps", "i32")}{_slot("state", "ptr")}{_slot("state_bytes")}{_slot("shared", "ptr")}{_slot("shared_limit")}\
-{_slot("local", "ptr")}{_slot("local_limit")}{_slot("header", "ptr")}{_slot("header_bytes")}{_slot("grid_x")}\
-{_slot("masks", "ptr")}{_slot("first_registers", "ptr")}{_slot("barriers", "ptr")}{_slot("run_warp", "ptr")}\
-{_slot("written")}
+{slot("warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}{slot("shared", "ptr")}{slot("shared_limit")}\
+{slot("local", "ptr")}{slot("local_limit")}{slot("header", "ptr")}{slot("header_bytes")}{slot("grid_x")}\
+{slot("masks", "ptr")}{slot("first_registers", "ptr")}{slot("barriers", "ptr")}{slot("run_warp", "ptr")}\
+{slot("written")}
   %physid_slot = getelementptr i8, ptr %ctx, i64 {SLOT["physid"]}
   %remaining_slot = getelementptr i8, ptr %ctx, i64 {SLOT["remaining"]}
-{_slot("physid_all", "ptr")}{_slot("physid_period")}{_slot("reserve")}{_slot("register_bytes")}
+{slot("physid_all", "ptr")}{slot("physid_period")}{slot("reserve")}{slot("register_bytes")}
   %warps64 = zext i32 %warps to i64
   %threads = mul i64 %warps64, 32
   %local_bytes = mul i64 %threads, %local_limit
@@ -213,7 +209,7 @@ leave:
 
 define internal void @tally(ptr %ctx) nounwind {{
 entry:
-{_slot("warps", "i32")}{_slot("state", "ptr")}{_slot("state_bytes")}
+{slot("warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}
   %sum_p = getelementptr i8, ptr %ctx, i64 {SLOT["thread_count"]}
   %sum2_p = getelementptr i8, ptr %ctx, i64 {SLOT["warp_count"]}
   br label %loop
@@ -249,7 +245,7 @@ def turns() -> str:
     return f"""
 define internal i32 @run_turns(ptr %ctx) nounwind noinline {{
 entry:
-{_slot("warps", "i32")}{_slot("state", "ptr")}{_slot("state_bytes")}{_slot("stop", "ptr")}{_slot("run_warp", "ptr")}
+{slot("warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}{slot("stop", "ptr")}{slot("run_warp", "ptr")}
   br label %turn
 turn:
   br label %warp

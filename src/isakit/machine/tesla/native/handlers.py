@@ -120,7 +120,7 @@ class HandlerCode(WarpCode):
             self.module.add(self._function(f"{name}_{suffix}", self._whole))
 
     def _whole(self) -> None:
-        if not self._instruction(self.step, 0):
+        if not self._instruction(self.step):
             self.stay(BEHIND)
 
     def joining(self, name: str) -> None:

@@ -25,7 +25,7 @@ from isakit.machine.tesla.memory import Array
 from isakit.machine.tesla.native import driver, handlers, layout
 from isakit.machine.tesla.native.flow import Flow, NotCompiled, Step
 from isakit.machine.tesla.native.handlers import HandlerCode, Slots
-from isakit.machine.tesla.native.layout import SLOT
+from isakit.machine.tesla.native.layout import slot
 from isakit.machine.tesla.native.support import add_support, kernel_module, names
 
 METADATA = "\n".join(
@@ -44,9 +44,6 @@ METADATA = "\n".join(
 def loop() -> str:
     """`interpret_warp`: from record to record until the warp waits, stops or ends."""
 
-    def context(name: str, ty: str = "i64") -> str:
-        return f"  %{name}_p = getelementptr i8, ptr %ctx, i64 {SLOT[name]}\n  %{name} = load {ty}, ptr %{name}_p\n"
-
     def state(name: str, offset: int) -> str:
         return f"  %{name}_p = getelementptr i8, ptr %ws, i64 {offset}\n"
 
@@ -55,8 +52,8 @@ declare i32 @llvm.ctpop.i32(i32)
 
 define i32 @interpret_warp(ptr %ctx, ptr %ws) nounwind noinline {{
 entry:
-{context("uops", "ptr")}{context("code_address", "i32")}{context("code_bytes", "i32")}{context("remaining")}\
-{context("stop", "ptr")}{state("mask", layout.ACTIVE)}{state("pc", layout.PC)}{state("issued", layout.ISSUED)}\
+{slot("uops", "ptr")}{slot("code_address", "i32")}{slot("code_bytes", "i32")}{slot("remaining")}\
+{slot("stop", "ptr")}{state("mask", layout.ACTIVE)}{state("pc", layout.PC)}{state("issued", layout.ISSUED)}\
 {state("threads", layout.THREADS)}{state("status", layout.STATUS)}
   br label %look
 look:

@@ -64,3 +64,8 @@ def address(n: int) -> int:
 def flag(n: int, bit: int) -> int:
     """Offset of the lane mask of one flag of $cN."""
     return CONDITIONS + 16 * n + 4 * bit
+
+
+def slot(name: str, ty: str = "i64") -> str:
+    """IR that loads a slot of the context `%ctx`, named like the slot."""
+    return f"  %{name}_p = getelementptr i8, ptr %ctx, i64 {SLOT[name]}\n  %{name} = load {ty}, ptr %{name}_p\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from isakit.engine.llvm import CAREFUL_MAD, EMBEDDED, Body, Host, Module, Ref, ValueLowering, careful_mad
 from isakit.machine.tesla.native import layout
-from isakit.machine.tesla.native.layout import SLOT
+from isakit.machine.tesla.native.layout import slot
 from isakit.sem.value import Value
 
 V32, V1 = "<32 x i32>", "<32 x i1>"
@@ -43,10 +43,6 @@ def kernel_module(target: Host) -> Module:
 def symbol(name: str, target: Host) -> str:
     """The name a function has for kernels of a target (kinds of targets pass vectors in different ways)."""
     return f"isakit_{name}_{'embedded' if target.embedded else 'portable'}"
-
-
-def _slot(name: str, ty: str = "i64") -> str:
-    return f"  %{name}_p = getelementptr i8, ptr %ctx, i64 {SLOT[name]}\n  %{name} = load {ty}, ptr %{name}_p\n"
 
 
 def add_support(module: Module, target: Host) -> None:
@@ -240,7 +236,7 @@ def _ranges() -> str:
     return f"""
 define i1 @find_range(ptr %ctx, ptr %site, <32 x i32> %at, i32 %lanes, i32 %size) nounwind noinline cold {{
 entry:
-{_slot("ranges", "ptr")}{_slot("range_count")}
+{slot("ranges", "ptr")}{slot("range_count")}
   br label %lane
 lane:
   %i = phi i32 [ 0, %entry ], [ %i2, %next ]
@@ -320,8 +316,8 @@ no:
 
 define i1 @bar(ptr %ctx, i32 %number, i32 %count, i32 %flags) nounwind noinline {{
 entry:
-{_slot("barriers", "ptr")}{_slot("warps", "i32")}{_slot("barrier_mask", "i32")}{_slot("state", "ptr")}\
-{_slot("state_bytes")}
+{slot("barriers", "ptr")}{slot("warps", "i32")}{slot("barrier_mask", "i32")}{slot("state", "ptr")}\
+{slot("state_bytes")}
   %n64 = zext i32 %number to i64
   %o = mul i64 %n64, 8
   %counter = getelementptr i8, ptr %barriers, i64 %o

@@ -165,7 +165,7 @@ class WarpCode(SavingCode):
         if first.op.join:
             self.transfer.join(first)
         if first.served:
-            self._serve(first)
+            self.leave(first.pc, layout.SERVED)  # the host executes it
             return
         self.certain = self.access.ahead(steps) if full else set()
         self.mask32 = "-1" if full else self.load32("mask")
@@ -179,14 +179,10 @@ class WarpCode(SavingCode):
             not_twice = bool(step.trace.of_kind("store", "atomic"))
             self.executed = k
             self.block_sizes[step.pc] = len(steps)
-            if self._instruction(step, k):
+            if self._instruction(step):
                 return
         last = steps[-1]
         self.stay(last.op.following)
-
-    def _serve(self, step: Step) -> None:
-        """Leave to the host, which executes the instruction."""
-        self.leave(step.pc, layout.SERVED)
 
     def _steps_of(self, pc: int, following: int | None) -> list[Step]:
         out: list[Step] = []
@@ -207,7 +203,7 @@ class WarpCode(SavingCode):
         b.do(f"store i64 {b(f'add i64 {threads}, {lanes}')}, ptr %threads")
 
     # --- instructions ---------------------------------------------------------------------------------------
-    def _instruction(self, step: Step, index: int) -> bool:
+    def _instruction(self, step: Step) -> bool:
         """Emit one instruction; returns whether it ends the block."""
         assert step.trace is not None
         roots = [v for e in step.trace.effects for v in (*e.args, *((e.when,) if e.when is not None else ()))]
