@@ -42,13 +42,33 @@ class Bound:
             self.constants[k] = room, len(data)
 
 
-class Context:
-    """The slots of `layout`, as 64-bit numbers. Arrays that were put into it live as long as it does."""
+class Slots:
+    """The slots of `layout`: `numbers` (int64) at `address`. Arrays that were put into them live as long as they do."""
+
+    def __init__(self) -> None:
+        self.numbers = np.zeros(len(SLOT), np.int64)
+        self.address = address_of(self.numbers)
+        self._kept: dict[str, Array] = {}
+
+    def put(self, name: str, value: int | Array) -> None:
+        """Set a slot to a number or to the address of an array."""
+        if isinstance(value, np.ndarray):
+            self._kept[name] = value
+            value = address_of(value)
+        self.numbers[SLOT[name] // 8] = value
+
+    def get(self, name: str) -> int:
+        """The number in a slot."""
+        return int(self.numbers[SLOT[name] // 8])
+
+
+class Context(Slots):
+    """The slots with what a launch has for all its workers."""
 
     def __init__(self, bound: Bound, kernel: Kernel) -> None:
+        super().__init__()
         launch, stored = bound.launch, kernel.flow.stored
         self._bound = bound
-        self._kept: dict[str, Array] = {}
         slots = {
             "memory": address_of(bound.memory),
             "ranges": address_of(bound.ranges),
@@ -77,16 +97,4 @@ class Context:
         slots |= dict.fromkeys(("a", "p", "o", *(f"c{k}" for k in range(16))), nothing)
         for k, (data, size) in bound.constants.items():
             slots[f"c{k}"], slots[f"c{k}_size"] = address_of(data), size
-        self.slots = np.array([slots.get(name, 0) for name in SLOT], np.int64)
-        self.address = address_of(self.slots)
-
-    def put(self, name: str, value: int | Array) -> None:
-        """Set a slot to a number or to the address of an array."""
-        if isinstance(value, np.ndarray):
-            self._kept[name] = value
-            value = address_of(value)
-        self.slots[SLOT[name] // 8] = value
-
-    def get(self, name: str) -> int:
-        """The number in a slot."""
-        return int(self.slots[SLOT[name] // 8])
+        self.numbers[:] = [slots.get(name, 0) for name in SLOT]

@@ -43,7 +43,6 @@ SLOTS = (
     *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),
 )  # fmt: skip
 SLOT = {name: 8 * i for i, name in enumerate(SLOTS)}
-CONTEXT_BYTES = 8 * len(SLOTS)
 
 
 def state_bytes(registers: int) -> int:

@@ -16,10 +16,9 @@ from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.machine import Machine, Stats, physical_ids
 from isakit.machine.tesla.memory import Array, DeviceMemory
 from isakit.machine.tesla.native import driver, layout
-from isakit.machine.tesla.native.context import UNLIMITED, Bound, Context, address_of, aligned
+from isakit.machine.tesla.native.context import UNLIMITED, Bound, Context, Slots, address_of, aligned
 from isakit.machine.tesla.native.exchange import WarpStates, to_machine
 from isakit.machine.tesla.native.kernels import Executable, Kernel, kernel_of
-from isakit.machine.tesla.native.layout import CONTEXT_BYTES, SLOT
 from isakit.machine.tesla.native.select import Watcher, watcher
 from isakit.machine.tesla.native.served import finish
 from isakit.machine.tesla.spaces import OwnSpace
@@ -44,10 +43,9 @@ class Worker:
         self.local = aligned(max(64, 32 * n * local_limit + 64))
         self.sites = np.zeros(max(1, sites), np.uint64)
         self.barriers = np.zeros(32, np.uint32)
-        self.context = np.zeros(CONTEXT_BYTES // 8, np.int64)
+        self.context = Slots()
         own = {"shared": self.shared, "local": self.local, "sites": self.sites, "barriers": self.barriers}
         self._own = {name: address_of(a) for name, a in {**own, "state": self.states.raw}.items()}
-        self.address = address_of(self.context)
 
     @staticmethod
     def shape_of(run: NativeRun) -> Shape:
@@ -58,25 +56,17 @@ class Worker:
 
     def bind(self, run: NativeRun) -> None:
         """Get ready for a launch."""
-        self.context[:] = run.context.slots
+        self.context.numbers[:] = run.context.numbers
         for name, address in self._own.items():
-            self.put(name, address)
+            self.context.put(name, address)
         self.sites[:] = 0  # buffers may have gone
         if "l" in run.kernel.flow.stored:
             self.local[:] = 0
 
     def prepare(self, how: Executable) -> None:
         """Set what depends on the tier: the function of a warp, and which registers are cleared before it starts."""
-        self.put("run_warp", how.run_warp)
-        self.put("register_bytes", 128 * self.registers if how.clears else 0)
-
-    def put(self, name: str, value: int) -> None:
-        """Set a slot of the context."""
-        self.context[SLOT[name] // 8] = value
-
-    def get(self, name: str) -> int:
-        """A slot of the context."""
-        return int(self.context[SLOT[name] // 8])
+        self.context.put("run_warp", how.run_warp)
+        self.context.put("register_bytes", 128 * self.registers if how.clears else 0)
 
 
 class NativeRun:
@@ -148,8 +138,8 @@ class NativeRun:
                         failed.append(failure)
             finally:
                 with lock:
-                    self.stats.instructions += worker.get("thread_count")
-                    self.stats.warp_instructions += worker.get("warp_count")
+                    self.stats.instructions += worker.context.get("thread_count")
+                    self.stats.warp_instructions += worker.context.get("warp_count")
                 self.kernel.idle.append(worker)
 
         if threads == 1 and threading.current_thread() is not threading.main_thread():
@@ -164,7 +154,7 @@ class NativeRun:
         while first < last and not self.stop[0]:
             how, started = self.kernel.choose(), time.perf_counter()
             worker.prepare(how)
-            code = how.run(worker.address, first, last, 1)
+            code = how.run(worker.context.address, first, last, 1)
             self.kernel.spent(how, time.perf_counter() - started)
             if code & 0xFF == driver.DONE:
                 return None
@@ -194,19 +184,19 @@ class NativeRun:
     def _hand_over(self, block: int, why: int, worker: Worker) -> None:
         """Finish a block on the reference machine, which also raises the faults."""
         machine = self.adopt(block, worker)
-        status = int(worker.states.column(layout.STATUS)[worker.get("halted_warp")])
+        status = int(worker.states.column(layout.STATUS)[worker.context.get("halted_warp")])
         if why == driver.HALTED and status == layout.INTERRUPTED and self.stop[0]:
             self._count(machine)
             return
-        left = max(0, worker.get("remaining")) if self.bounded else None
+        left = max(0, worker.context.get("remaining")) if self.bounded else None
         before = machine.stats.warp_instructions
         try:
             machine.run(max_instructions=left)
         finally:
             self._count(machine)
             if self.bounded:
-                left = worker.get("remaining") - (machine.stats.warp_instructions - before)
-                worker.put("remaining", left)
+                left = worker.context.get("remaining") - (machine.stats.warp_instructions - before)
+                worker.context.put("remaining", left)
 
     def _count(self, machine: Machine) -> None:
         self.stats.instructions += machine.stats.instructions
