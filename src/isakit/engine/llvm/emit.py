@@ -54,10 +54,6 @@ class Module:
             )
         return name
 
-    def text_global(self, line: str) -> None:
-        """Add a global definition as it stands."""
-        self._globals.append(line)
-
     def function(self, key: object, make: Callable[[str], str]) -> str:
         """The function made for `key`, made on first use: `make(name)` returns its whole text."""
         if key in self.elsewhere:

@@ -236,7 +236,7 @@ class Flow:
         behind = {s.op.following for s in self.steps.values() if s.control == "bar"}
         return behind & self.steps.keys()
 
-    @property
+    @cached_property
     def has_quads(self) -> bool:
         """Whether registers of lanes that are not active can be seen: by their quads, or in the results."""
         return bool(self.results) or any(
@@ -246,7 +246,7 @@ class Flow:
             for n in _nodes(s.trace)
         )
 
-    @property
+    @cached_property
     def has_quadon(self) -> bool:
         """Whether quads can be switched on as a whole."""
         return any(s.control == "quadon" for s in self.steps.values())
@@ -261,12 +261,17 @@ class Flow:
         """Loads, stores and atomics of the kernel."""
         return sum(len(s.trace.of_kind("load", "store", "atomic")) for s in self.steps.values() if s.trace)
 
-    @property
+    @cached_property
+    def has_loops(self) -> bool:
+        """Whether the kernel jumps back somewhere."""
+        return any(n <= s.pc for s in self.steps.values() for n in s.successors)
+
+    @cached_property
     def leaves(self) -> bool:
         """Whether there are instructions that compiled code leaves to the reference machine."""
         return any(s.trace is None for s in self.steps.values())
 
-    @property
+    @cached_property
     def has_served(self) -> bool:
         """Whether the host must execute some of the instructions."""
         return any(s.served for s in self.steps.values())
@@ -283,7 +288,7 @@ class Flow:
                         out.add((address >> 2, facts["flat"], facts["centroid"]))
         return out
 
-    @property
+    @cached_property
     def has_atomics(self) -> bool:
         """Whether the order of blocks can be seen in results."""
         return any(s.trace is not None and s.trace.of_kind("atomic") for s in self.steps.values())

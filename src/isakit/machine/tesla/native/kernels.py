@@ -186,7 +186,7 @@ def flow_of(code: Code, entry: int, results: frozenset[Place] = frozenset()) -> 
 
 def has_loops(launch: Launch) -> bool:
     """Whether the kernel jumps back somewhere. Raises NotCompiled."""
-    return any(n <= s.pc for s in flow_of(launch.code, launch.entry).steps.values() for n in s.successors)
+    return flow_of(launch.code, launch.entry).has_loops
 
 
 @lru_cache(maxsize=256)
