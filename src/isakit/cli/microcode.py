@@ -21,7 +21,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_origin, get_type_hints
 
 import numpy as np
 
@@ -218,11 +218,9 @@ class _Settings:
             elif kind is int:
                 values[name] = _number(text, f"option.{name}")
             elif get_origin(kind) is Literal:
-                if text not in get_args(kind):
-                    raise LaunchError(f"option.{name}: {text!r} is none of {', '.join(get_args(kind))}")
                 values[name] = text
             elif get_origin(kind) is frozenset:
-                values[name] = frozenset(text.split(","))
+                values[name] = frozenset(filter(None, text.split(",")))
             else:
                 raise LaunchError(f"option.{name} cannot be set here")
         return Options(**values)

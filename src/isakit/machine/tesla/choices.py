@@ -6,13 +6,15 @@ Every field names a question the sources do not settle ([tesla] 14); the default
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from isakit.machine.settings import Settings
 
 PerformanceCounter = Literal["none", "instructions", "branches", "divergent_branches", "pm_events"]
 
 
 @dataclass(frozen=True)
-class Choices:
+class Choices(Settings):
     """Answers to open questions. Source: [tesla] 9.2, 9.3, 14; all are inferred unless a field says otherwise.
 
     Attributes:
@@ -44,11 +46,11 @@ class Choices:
     first: Literal["taken", "fallthrough"] = "taken"
     join: Literal["before", "after"] = "before"
     early_join: Literal["wait", "complete"] = "wait"
-    stack_entries: int = 4096
+    stack_entries: Annotated[int, range(1 << 20)] = 4096
     stack_overflow: Literal["fault", "ignore"] = "fault"
     wrong_entry: Literal["continue", "fault"] = "continue"
     brk_without_entry: Literal["STACK_UNDERFLOW", "STACK_MISMATCH"] = "STACK_UNDERFLOW"
-    call_limit_log: int = 15
+    call_limit_log: Annotated[int, range(16)] = 15
     barrier_all: Literal["block", "unfinished"] = "block"
     out_of_range: Literal["fault", "ignore"] = "fault"
     misaligned: Literal["fault", "truncate"] = "fault"
@@ -56,7 +58,7 @@ class Choices:
     nonzero_a56: Literal["fault", "ignore"] = "fault"
     brkpt: Literal["fault", "ignore"] = "fault"
     pm_counters: tuple[PerformanceCounter, ...] = ("none",) * 4
-    clock_step: int = 4
+    clock_step: Annotated[int, range(1 << 16)] = 4
 
     @property
     def call_limit(self) -> int:

@@ -6,11 +6,15 @@ Every setting is one open question of [vuc] 19 or an [unknown] or [inferred] tag
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
+
+from isakit.machine.settings import Settings
+
+Cycles = Annotated[int, range(1 << 16)]
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Settings):
     """Settings of a core; the defaults are the decisions of [vuc].
 
     Flow: `return_offset` instructions behind a call lies the return address. `full_stack`: a push on eight entries
@@ -35,22 +39,22 @@ class Options:
     Host: `interrupt_acknowledge` says how INTR bits are cleared.
     """
 
-    return_offset: int = 2
+    return_offset: Annotated[int, range(1 << 16)] = 2
     full_stack: Literal["fault", "drop_oldest"] = "fault"
     empty_stack: Literal["fault", "zero"] = "fault"
     signed_relative: bool = False
-    mbiread_latency: int = 5
-    mbinext_latency: int = 1
-    mvsread_cycles: int = 37
-    mvswrite_gather: int = 17
-    mvswrite_cycles: int = 18
-    vpring_cycles: int = 8
+    mbiread_latency: Cycles = 5
+    mbinext_latency: Cycles = 1
+    mvsread_cycles: Cycles = 37
+    mvswrite_gather: Cycles = 17
+    mvswrite_cycles: Cycles = 18
+    vpring_cycles: Cycles = 8
     count_waits: bool = False
     watchdog_halts: bool = False
     out_of_range: Literal["wrap", "fault"] = "wrap"
     signed_weights: bool = False
     vp_words: Literal["even", "all", "none"] = "even"
-    rpi_list_stride: int = 32
+    rpi_list_stride: Annotated[int, range(1 << 16)] = 32
     first_read_looks_up: bool = True
     b6: dict[int, int] = field(default_factory=lambda: {0: 2})
     writable: frozenset[str] = frozenset({"mbpart", "mbtype", "rpil0", "rpil1", "icnt"})

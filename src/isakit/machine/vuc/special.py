@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isakit.arch.vuc.registers import SR, special_names
-from isakit.errors import IsakitError, MachineFault
+from isakit.errors import IsakitError, LaunchError, MachineFault
 from isakit.machine.vuc.macroblock import NEXT_FIELD, NEXT_SKIP, WRITABLE_FLAGS
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class SpecialRegisters:
         self.plain = [0] * 64
         self.stack: list[int] = []
         writable = set(core.options.writable)
+        if unknown := sorted(writable - _READ_ONLY):
+            raise LaunchError(f"writable is of {', '.join(sorted(_READ_ONLY))}, not {unknown[0]!r}")
         if not core.vp2:
             writable |= {"lhi", "llo"}
         self.read_only = {SR[n] for n in _READ_ONLY - writable} | set(_NEIGHBOURS)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
-from isakit.errors import LaunchError
+from isakit.machine.settings import Settings
 
 Compare = Literal["never", "less", "equal", "lequal", "greater", "notequal", "gequal", "always"]
 Factor = Literal[
@@ -15,17 +15,11 @@ Factor = Literal[
 ]  # fmt: skip
 Equation = Literal["add", "subtract", "reverse_subtract", "min", "max"]
 StencilOp = Literal["keep", "zero", "replace", "incr", "decr", "invert", "incr_wrap", "decr_wrap"]
-
-
-def _check(kind: object, **given: object) -> None:
-    """Raise LaunchError for a name that is none of a Literal's."""
-    for what, name in given.items():
-        if name is not None and name not in get_args(kind):
-            raise LaunchError(f"{what} is one of {', '.join(get_args(kind))}, not {name!r}")
+Byte = Annotated[int, range(256)]
 
 
 @dataclass(frozen=True)
-class Blend:
+class Blend(Settings):
     """Blending: `src` factor times the fragment, `dst` factor times the target, joined by `equation`.
 
     `src_alpha`, `dst_alpha` and `equation_alpha` are for the alpha component, by default the same as for the others.
@@ -38,28 +32,18 @@ class Blend:
     dst_alpha: Factor | None = None
     equation_alpha: Equation | None = None
 
-    def __post_init__(self) -> None:
-        _check(Factor, src=self.src, dst=self.dst, src_alpha=self.src_alpha, dst_alpha=self.dst_alpha)
-        _check(Equation, equation=self.equation, equation_alpha=self.equation_alpha)
-
 
 @dataclass(frozen=True)
-class Stencil:
+class Stencil(Settings):
     """Stencil test of one side: reference and masks have 8 bits."""
 
     func: Compare = "always"
-    ref: int = 0
-    read_mask: int = 0xFF
-    write_mask: int = 0xFF
+    ref: Byte = 0
+    read_mask: Byte = 0xFF
+    write_mask: Byte = 0xFF
     fail: StencilOp = "keep"
     depth_fail: StencilOp = "keep"
     passed: StencilOp = "keep"
-
-    def __post_init__(self) -> None:
-        _check(Compare, func=self.func)
-        _check(StencilOp, fail=self.fail, depth_fail=self.depth_fail, passed=self.passed)
-        if any(not 0 <= n <= 0xFF for n in (self.ref, self.read_mask, self.write_mask)):
-            raise LaunchError("reference and masks of a stencil test have 8 bits")
 
 
 @dataclass(frozen=True)
@@ -72,7 +56,7 @@ class Viewport:
 
 
 @dataclass(frozen=True)
-class DrawState:
+class DrawState(Settings):
     """Everything about a draw that is neither program nor data.
 
     Attributes:
@@ -107,15 +91,9 @@ class DrawState:
     point_size: float = 1.0
     provoking: Literal["first", "last"] = "last"
 
-    def __post_init__(self) -> None:
-        _check(Compare, depth=self.depth)
-        _check(Literal["front", "back"], cull=self.cull)
-        _check(Literal["ccw", "cw"], front=self.front)
-        _check(Literal["first", "last"], provoking=self.provoking)
-
 
 @dataclass(frozen=True)
-class GraphicsChoices:
+class GraphicsChoices(Settings):
     """Answers to open questions about the fixed functions. Source: [graphics] 3, 5.
 
     Attributes:
@@ -137,7 +115,7 @@ class GraphicsChoices:
     blend: Literal["f32", "f64"] = "f32"
     live_helpers: Literal["keep", "fetch"] = "keep"
     excess: Literal["drop", "fault"] = "drop"
-    vstride: int = 0x20
+    vstride: Annotated[int, range(1 << 32)] = 0x20
 
 
 DEFAULT_CHOICES = GraphicsChoices()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from isakit.machine.settings import Settings
 
 
 @dataclass(frozen=True)
-class TextureChoices:
+class TextureChoices(Settings):
     """Answers to open questions. Source: [graphics] 2, 5.
 
     Attributes:
@@ -36,8 +38,8 @@ class TextureChoices:
     unbound: Literal["fault", "zero"] = "fault"
     fetch_outside: Literal["zero", "clamp"] = "zero"
     size_of_cubes: Literal["layers", "faces"] = "layers"
-    srgb_bits: int | None = None
-    query_lod_bits: int = 8
+    srgb_bits: Annotated[int, range(1, 25)] | None = None
+    query_lod_bits: Annotated[int, range(25)] = 8
     seamless: bool = False
     linked: bool = False
 

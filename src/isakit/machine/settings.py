@@ -1,0 +1,85 @@
+"""Dataclasses whose fields are checked when they are made: a misspelt setting must not act as another one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from isakit.errors import LaunchError
+
+
+class Settings:
+    """Base of dataclasses that are checked against their annotations.
+
+    Names (`Literal`), `bool` and `int` are looked at, alone, in tuples or together with None;
+    `Annotated[int, range(...)]` gives the numbers that are allowed. Anything else is taken as it is.
+
+    Raises LaunchError.
+    """
+
+    def __post_init__(self) -> None:
+        for name, allowed, wanted in _checks(type(self)):
+            value = getattr(self, name)
+            if not allowed(value):
+                raise LaunchError(f"{name} is {wanted}, not {value!r}")
+
+
+@cache
+def _checks(cls: type[Any]) -> list[tuple[str, Callable[[Any], bool], str]]:
+    """(field, test, what the field is) of the fields that can be checked."""
+    hints = get_type_hints(cls, include_extras=True)
+    found = [(f.name, _check(hints[f.name])) for f in fields(cls)]
+    return [(name, *check) for name, check in found if check is not None]
+
+
+def _check(hint: Any) -> tuple[Callable[[Any], bool], str] | None:
+    """The test for an annotation, and how a message calls what passes."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return (lambda v: any(v is a or (type(v) is type(a) and v == a) for a in args)), _one_of(args)
+    if hint is bool:
+        return (lambda v: isinstance(v, bool | np.bool_)), "True or False"
+    if hint is int:
+        return _is_int, "a whole number"
+    if origin is Annotated and isinstance(args[1], range):
+        numbers = args[1]
+        return (lambda v: _is_int(v) and v in numbers), f"a whole number from {numbers[0]} to {numbers[-1]}"
+    if origin in (Union, UnionType):
+        return _either([a for a in args if a is not type(None)])
+    if origin is tuple:
+        inner = _check(args[0])
+        if inner is None or any(a not in (args[0], Ellipsis) for a in args[1:]):
+            return None
+        length = None if args[-1] is Ellipsis else len(args)
+        counted = "a tuple" if length is None else f"a tuple of {length}"
+        return (lambda v: _all_are(inner[0], v, length)), f"{counted}, each {inner[1]}"
+    return None
+
+
+def _is_int(v: Any) -> bool:
+    return isinstance(v, int | np.integer) and not isinstance(v, bool)
+
+
+def _all_are(test: Callable[[Any], bool], v: Any, length: int | None) -> bool:
+    if not isinstance(v, tuple):
+        return False
+    parts = cast(tuple[Any, ...], v)
+    return (length is None or len(parts) == length) and all(test(x) for x in parts)
+
+
+def _one_of(names: tuple[Any, ...]) -> str:
+    return f"one of {', '.join(map(str, names))}"
+
+
+def _either(hints: list[Any]) -> tuple[Callable[[Any], bool], str] | None:
+    """None, or what passes for one of the annotations."""
+    checks = [_check(h) for h in hints]
+    known = [c for c in checks if c is not None]
+    if len(known) < len(checks):
+        return None
+    return (lambda v: v is None or any(c[0](v) for c in known)), " or ".join(c[1] for c in known)
