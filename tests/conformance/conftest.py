@@ -1,0 +1,16 @@
+"""Where the rows of the vectors come from."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.fp_rows import Source, corpus_class, sample_class
+
+
+@pytest.fixture(params=["sample", "all"])
+def source(request: pytest.FixtureRequest) -> Source:
+    """Where the rows of a class come from: the sample in the repository, or all of them."""
+    if request.param == "sample":
+        return sample_class
+    folder = request.getfixturevalue("shared")
+    return lambda name: corpus_class(folder, name)
