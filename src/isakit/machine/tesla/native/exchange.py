@@ -129,6 +129,8 @@ def from_machine(machine: Machine, states: WarpStates, barriers: Array) -> None:
         states.column(layout.STATUS)[w.number] = _STATUS[w.status]
         states.column(layout.BARRIER)[w.number] = w.barrier or 0
         states.column(layout.NUMBER)[w.number] = w.index
+    for (_, word), warp in machine.state.locks.items():
+        states.column(layout.LOCK)[warp] = word + 1
     states.count(layout.ISSUED)[:] = machine.state.issued
     states.from_files(machine.state.files, every_place(machine.launch.code.registers), slice(None))
     for block, rows in zip(machine.blocks, barriers, strict=True):
@@ -145,6 +147,9 @@ def to_machine(states: WarpStates, barriers: Array, machine: Machine) -> None:
     machine.state.issued[:] = executed
     for w in machine.warps:
         _control_to_machine(states, w)
+    held = states.column(layout.LOCK)
+    locks = {(int(machine.state.block_of_warp[w]), int(held[w]) - 1): int(w) for w in np.flatnonzero(held)}
+    machine.state.locks = locks
     for block, rows in zip(machine.blocks, barriers.tolist(), strict=True):
         n = len(block.counters)
         block.counters[:], block.targets[:] = [r[0] for r in rows[:n]], [r[1] for r in rows[:n]]

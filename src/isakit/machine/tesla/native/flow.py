@@ -16,9 +16,9 @@ Place = tuple[str, int]
 
 SUPPORTED_CONTROL = {
     "bra", "call", "ret", "prebrk", "brk", "joinat", "preret", "bar", "pmevent", "quadon", "quadpop", "trap", "brkpt",
-    "discard",
+    "discard", "unlock", "bra_indirect",
 }  # fmt: skip
-SUPPORTED_MACHINE = {"lane", "quad", "sr", "vote", "mp_flag"}
+SUPPORTED_MACHINE = {"lane", "quad", "sr", "vote", "mp_flag", "lock"}
 SERVED_CONTROL = {"emit", "restart"}
 SERVED_MACHINE = {"tex", "texel", "visible", "interp"}
 """What the host does for the warps that ask: `native.served`."""
@@ -60,6 +60,13 @@ class Step:
         return self.op.join or self.op.exit or self.control in ("ret", "brk", "quadpop")
 
     @property
+    def once(self) -> bool:
+        """Executing it a second time could be noticed."""
+        if self.trace is None or self.trace.of_kind("store", "atomic"):
+            return self.trace is not None
+        return any(n.op == "machine" and n.attr[0] == "lock" for n in _nodes(self.trace))
+
+    @property
     def conditional(self) -> bool:
         """Only some lanes may execute it."""
         return self.guard is not None or self.op.never
@@ -70,7 +77,8 @@ class Flow:
 
     `leaders` start a block; `resumable` are the addresses a warp may be told to continue at: pushed targets, the way
     not taken of divergent branches, what follows barriers, calls and served instructions. `results` are registers that
-    somebody looks at when the program has ended.
+    somebody looks at when the program has ended. With indirect branches, which can go anywhere, it is all instructions
+    of the code, and nothing is known of what follows them.
     """
 
     def __init__(self, code: Code, entry: int, results: frozenset[Place] = frozenset()) -> None:
@@ -79,6 +87,11 @@ class Flow:
         self.leaders: set[int] = {entry}
         self.resumable: set[int] = {entry}
         self._explore(entry)
+        if self.has_indirect:
+            pc = code.address
+            while pc < code.end:
+                self._explore(pc)
+                pc = code.at(pc).following
         self.order = sorted(self.steps)
         self.leaders &= self.steps.keys()
         self.resumable &= self.steps.keys()
@@ -162,7 +175,7 @@ class Flow:
                 self.resumable.add(op.following if c == "call" else step.target)
             out.append(step.target)
         ends = (c in ("bra", "ret", "brk") and not step.conditional) or c == "trap"
-        ends = ends or (op.exit and c != "bra")
+        ends = ends or (op.exit and c != "bra") or c == "bra_indirect"
         if c or op.exit or op.join:
             self.leaders.add(op.following)
         if c in ("bar", "call", "quadon", "quadpop") or (c == "bra" and step.conditional):
@@ -252,6 +265,11 @@ class Flow:
         return any(s.control == "quadon" for s in self.steps.values())
 
     @cached_property
+    def has_indirect(self) -> bool:
+        """Whether a branch goes where the data say."""
+        return any(s.control == "bra_indirect" for s in self.steps.values())
+
+    @cached_property
     def stored(self) -> set[str]:
         """Spaces the kernel writes to."""
         return {e.name for s in self.steps.values() if s.trace for e in s.trace.of_kind("store", "atomic")}
@@ -264,7 +282,7 @@ class Flow:
     @cached_property
     def has_loops(self) -> bool:
         """Whether the kernel jumps back somewhere."""
-        return any(n <= s.pc for s in self.steps.values() for n in s.successors)
+        return self.has_indirect or any(n <= s.pc for s in self.steps.values() for n in s.successors)
 
     @cached_property
     def leaves(self) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from isakit.engine.graph import Plan
 from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
 from isakit.machine.tesla.launch import MP_FLAGS
 from isakit.machine.tesla.native import layout
@@ -307,6 +308,15 @@ class HandlerTransfers(Transfers):
         b.do(f"store i32 {b(f'or i32 {where}, {kind << 24}')}, ptr {entry}")
         b.do(f"store i32 {mask}, ptr {b(f'getelementptr i8, ptr {entry}, i64 4')}")
         c.store32(b(f"add i32 {depth}, 1"), "depth")
+
+    def _bra_indirect(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+        c, b = self.code, self.code.body
+        target = low.resize(low.value(plan.canonical(e.args[0])), 32)
+        if target.uniform:
+            c.store32(target.text, "next")
+        else:
+            c.stop(step, b(f"call i1 {c.shared('fan_out')}(ptr %ws, {V32} {target.text}, i32 {c.mask32})"))
+        b.do(f"ret i32 {JUMP}")
 
     def _backward(self, step: Step, target: int) -> None:
         """The loop around the instructions looks at interrupts and the budget."""

@@ -74,11 +74,11 @@ class Kernel:
         self.compiled: Executable | None = None
         self._interpreted: Executable | None = None
         self._seconds = 0.0
-        self._started = False
         self._lock = threading.Lock()
         self.idle: deque[Worker] = deque(maxlen=8)
         self._file = self._cached_file(code, entry)
-        if tier == "jit":
+        self._started = self.flow.has_indirect  # where such branches go only the interpreter can follow
+        if tier == "jit" and not self.flow.has_indirect:
             self.compiled = self._compile()
         elif tier == "auto":
             self.compiled = self._from_disk()

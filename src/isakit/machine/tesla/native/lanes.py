@@ -14,7 +14,7 @@ from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.flow import Flow, NotCompiled, Place, Step
 from isakit.machine.tesla.native.layout import SLOT
-from isakit.machine.tesla.native.support import SIGNATURES, symbol
+from isakit.machine.tesla.native.support import CONTENDED, SIGNATURES, symbol
 from isakit.machine.tesla.native.uniform import has_calls
 from isakit.machine.tesla.spaces import LinearWindow
 from isakit.sem.value import Value
@@ -55,7 +55,8 @@ class LaneCode:
 
     `uniform`: registers that are one number at this place; `decided`: the guard, if it is the same for all lanes;
     `certain`: $a registers whose accesses in this block were checked when it began; `quads`: whether quads may be
-    switched on as a whole; `halves`: the two halves of 16-byte loads, by node.
+    switched on as a whole; `halves`: the two halves of 16-byte loads, by node; `executing`: lanes (bools) that execute
+    the instruction.
     """
 
     flow: Flow
@@ -70,7 +71,7 @@ class LaneCode:
         self.natives = EMBEDDED if host.embedded else PORTABLE
         self.full = False
         self.mask32 = "-1"
-        self.mask = TRUE
+        self.mask = self.executing = TRUE
         self._slots: dict[str, str] = {}
         self._scratch: list[str] = []
         self.block_sizes: dict[int, int] = {}
@@ -284,6 +285,15 @@ class LaneCode:
         if n == 1:
             return Ref(b(f"trunc i64 {b(f'mul i64 {self._issued(step)}, {DEFAULT.clock_step}')} to i32"), 32, True)
         return low.constant(0x20 if n == 3 else 0, 32)
+
+    def _machine_lock(self, step: Step, low: ValueLowering, v: Value) -> Ref:
+        """Lanes that get the lock of their word; a contended word, or none, stops the warp before."""
+        b, address = self.body, low.splat(low.resize(low.value(v.args[0]), 32)).text
+        lanes, limit = self.as_bits(self.executing), self.slot("shared_limit", "i32")
+        self.stop(step, b(f"call i1 {self.shared('check_own')}(i32 {limit}, {V32} {address}, i32 4, i32 {lanes})"))
+        got = b(f"call i32 {self.shared('lock')}(ptr %ctx, ptr %ws, {V32} {address}, i32 {lanes})")
+        self.stop(step, b(f"icmp eq i32 {got}, {CONTENDED}"))
+        return Ref(b(f"bitcast i32 {got} to {V1}"), 1)
 
     def _machine_interp(self, step: Step, low: ValueLowering, v: Value, flat: bool, centroid: bool) -> Ref:
         """A row of the inputs that were evaluated before: `varyings` points to a table of them."""

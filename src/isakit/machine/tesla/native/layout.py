@@ -18,6 +18,7 @@ THREADS = 32  # i64: thread instructions executed
 ISSUED = 40  # i64: warp instructions executed
 NUMBER = 48  # i32: warp in its block
 VISIBLE = 52  # i32 mask: lanes of a fragment program that are no helpers and were not discarded
+LOCK = 56  # i32: the word of s[] it holds the lock of, counted from 1; 0 for none
 CONDITIONS = 64  # 16 x i32: flag masks, $c0 Z S C O, $c1 ...
 ADDRESSES = 128  # 8 x 32 x i32
 ZERO = ADDRESSES + 8 * 128  # 32 x i32 that are always 0: what registers that do not exist read as

@@ -11,6 +11,7 @@ from isakit.engine.graph import Plan
 from isakit.engine.llvm import ValueLowering
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.flow import Step
+from isakit.machine.tesla.native.lanes import V32
 from isakit.machine.tesla.stack import Kind
 from isakit.sem.trace import Effect
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from isakit.machine.tesla.native.warp import WarpCode
 
 TRUE = "splat (i1 true)"
-_GOES_ON = ("pmevent", "brkpt", "discard")
+_GOES_ON = ("pmevent", "brkpt", "discard", "unlock")
 """Control actions that do not change who executes next."""
 
 
@@ -290,6 +291,11 @@ class Transfers:
 
     def _pmevent(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
         """Counters of events are only kept by the reference engine."""
+
+    def _unlock(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+        c, b = self.code, self.code.body
+        address = low.splat(low.resize(low.value(plan.canonical(e.args[0])), 32)).text
+        b.do(f"call void {c.shared('unlock')}(ptr %ws, {V32} {address}, i32 {self._taken(executing)})")
 
     def _discard(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
         """Discarded lanes go on as helpers."""

@@ -176,7 +176,7 @@ class WarpCode(SavingCode):
             if not k or not_twice:
                 self._checkpoint(step.pc, len(steps) - k, joined=step.op.join)
             assert step.trace is not None
-            not_twice = bool(step.trace.of_kind("store", "atomic"))
+            not_twice = step.once
             self.executed = k
             self.block_sizes[step.pc] = len(steps)
             if self._instruction(step):
@@ -226,6 +226,7 @@ class WarpCode(SavingCode):
             executing, partial = self.both(self.mask, holds.text), True
         if step.op.never:
             executing, partial = "zeroinitializer", True
+        self.executing = executing
         request = None
         if not step.op.dropped or step.control:
             if any(step.op.fixed_a):  # a register that cannot be written
