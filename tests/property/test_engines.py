@@ -25,6 +25,8 @@ from support.fuzz_kernels import CHIPS, WALKED
 KEPT = sorted((Path(__file__).parent.parent / "vectors" / "tesla" / "engines").glob("*.s"))
 """Kernels that once showed a difference; as text, because the generator changes."""
 COUNTS = {"dev": 3, "ci": 20, "long": 10_000}
+IN_TURNS = {"dev": 2, "ci": 10, "long": 1_000}
+FIRST_IN_TURNS = 700_000
 FIRST = {"dev": 500_000, "ci": 500_000, "long": 0}
 PROFILE = os.environ.get("ISAKIT_PROFILE", "dev")
 ALL_WAYS: list[tuple[str, dict[str, Any]]] = [
@@ -42,12 +44,12 @@ KERNELS_PER_WORKER = 150
 """Compiled code stays in memory: now and then a new process starts."""
 
 
-@pytest.fixture(scope="module")
-def worker() -> Iterator[ProcessPoolExecutor]:
-    """A process that compiles and runs."""
+@pytest.fixture(scope="module", params=[fuzz.keep_nothing])
+def worker(request: pytest.FixtureRequest) -> Iterator[ProcessPoolExecutor]:
+    """A process that compiles and runs; the parameter prepares it."""
     pytest.importorskip("llvmlite")
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, context, initializer=fuzz.keep_nothing, max_tasks_per_child=KERNELS_PER_WORKER) as pool:
+    with ProcessPoolExecutor(1, context, initializer=request.param, max_tasks_per_child=KERNELS_PER_WORKER) as pool:
         yield pool
 
 
@@ -70,6 +72,13 @@ def test_kept_kernels(worker: ProcessPoolExecutor, path: Path) -> None:
 def test_random_kernels(worker: ProcessPoolExecutor, seed: int) -> None:
     ways = ALL_WAYS if PROFILE == "long" else ALL_WAYS[:2]
     assert differences(worker, seed, ways + (PORTABLE if seed % 10 == 0 else [])) == []
+
+
+@pytest.mark.parametrize("worker", [fuzz.in_turns], indirect=True, ids=["turns"])
+@pytest.mark.parametrize("seed", range(FIRST_IN_TURNS, FIRST_IN_TURNS + IN_TURNS.get(PROFILE, 2)))
+def test_random_kernels_in_turns(worker: ProcessPoolExecutor, seed: int) -> None:
+    """Warps that turn in loops go on in turns, at any of their jumps back, and nobody can tell."""
+    assert differences(worker, seed, ALL_WAYS + (PORTABLE if seed % 10 == 0 else [])) == []
 
 
 def test_the_comparison_sees_a_wrong_word() -> None:

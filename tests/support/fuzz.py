@@ -174,6 +174,14 @@ def keep_nothing() -> None:
     os.environ["ISAKIT_CACHE"] = "off"
 
 
+def in_turns() -> None:
+    """Warps are taken off after few instructions, as if they had turned in a loop for long."""
+    from isakit.machine.tesla.native import context
+
+    keep_nothing()
+    context.PATIENCE, context.TURN = 24, 9
+
+
 def compare(which: int | Path, ways: list[tuple[str, dict[str, Any]]]) -> list[str]:
     """Run the kernel of a seed, or a kept one, on the reference engine and in other ways; returns what differs."""
     k = kernel(which) if isinstance(which, int) else kept(which)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 import warnings
 from pathlib import Path
@@ -20,6 +18,7 @@ from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
 from isakit.machine import compiled
 from isakit.machine.tesla.native import kernels, select
 from isakit.machine.tesla.native.select import FallbackWarning
+from support.interrupts import interrupted
 
 WAYS = ["reference", "interp", "jit"]
 LOOP = """
@@ -107,20 +106,8 @@ def test_an_interrupt_ends_an_endless_kernel(way: str) -> None:
     kernel = load(d, ENDLESS)
     with pytest.raises(BudgetExceeded):
         kernel.launch(1, 32, max_instructions=1000)  # compiled now, so that the interrupt meets the running kernel
-    main = threading.main_thread().ident
-    assert main is not None
-    # A test run in the background of a shell inherits an ignored SIGINT, and the kernel would never end.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.3, lambda: signal.pthread_kill(main, signal.SIGINT))
-    timer.start()
-    started = time.monotonic()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            kernel.launch(4, 64)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert time.monotonic() - started < 20
-    timer.join()
+    with interrupted(0.3):
+        kernel.launch(4, 64)
 
 
 @pytest.mark.parametrize("way", ["interp", "jit"])

@@ -6,11 +6,16 @@ import numpy as np
 
 from isakit.machine.tesla.launch import MP_FLAGS, Launch
 from isakit.machine.tesla.memory import Array, DeviceMemory
-from isakit.machine.tesla.native.kernels import Kernel
+from isakit.machine.tesla.native import layout
+from isakit.machine.tesla.native.kernels import Executable, Kernel
 from isakit.machine.tesla.native.layout import SLOT
 from isakit.machine.tesla.spaces import LinearWindow
 
 UNLIMITED = 1 << 62
+PATIENCE = 1 << 28
+"""Instructions a warp may execute without waiting until it is taken for one that turns in a loop for another warp."""
+TURN = 1 << 16
+"""Instructions after which it lets the others run from then on."""
 
 
 def aligned(nbytes: int) -> Array:
@@ -56,6 +61,12 @@ class Slots:
             self._kept[name] = value
             value = address_of(value)
         self.numbers[SLOT[name] // 8] = value
+
+    def use(self, how: Executable, turn: int) -> None:
+        """Run warps in a certain way, in turns of so many instructions."""
+        self.put("run_warp", how.run_warp)
+        self.put("turn_length", turn)
+        self.put("paused", layout.READY if how.resumes else layout.INTERRUPTED)
 
     def get(self, name: str) -> int:
         """The number in a slot."""

@@ -51,7 +51,8 @@ blocks:
 {slot("written")}
   %physid_slot = getelementptr i8, ptr %ctx, i64 {SLOT["physid"]}
   %remaining_slot = getelementptr i8, ptr %ctx, i64 {SLOT["remaining"]}
-{slot("physid_all", "ptr")}{slot("physid_period")}{slot("reserve")}{slot("register_bytes")}
+  %patience_slot = getelementptr i8, ptr %ctx, i64 {SLOT["patience"]}
+{slot("physid_all", "ptr")}{slot("physid_period")}{slot("reserve")}{slot("register_bytes")}{slot("turn_length")}
   %warps64 = zext i32 %warps to i64
   %threads = mul i64 %warps64, 32
   %local_bytes = mul i64 %threads, %local_limit
@@ -156,6 +157,10 @@ run:
   %limit0 = add i64 %before, %budget
   %limit = sub i64 %limit0, %reserve
   store i64 %limit, ptr %remaining_slot
+  %turned_at = add i64 %before, %turn_length
+  %sooner = icmp slt i64 %turned_at, %limit
+  %patience = select i1 %sooner, i64 %turned_at, i64 %limit
+  store i64 %patience, ptr %patience_slot
   %result = call i32 %run_warp(ptr %ctx, ptr %ws)
   %after = load i64, ptr %issued_p
   %spent = sub i64 %after, %before
@@ -240,12 +245,14 @@ done:
 def turns() -> str:
     """`run_turns(ctx)`: the warps of one block, from the state in memory, until none is ready; returns DONE.
 
-    Unlike in `run_blocks`, a warp that stops does not hold up the others.
+    Unlike in `run_blocks`, a warp that stops does not hold up the others, and one whose turn is over may get another.
     """
     return f"""
 define internal i32 @run_turns(ptr %ctx) nounwind noinline {{
 entry:
-{slot("warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}{slot("stop", "ptr")}{slot("run_warp", "ptr")}
+{slot("warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}{slot("stop", "ptr")}{slot("run_warp", "ptr")}\
+{slot("paused", "i32")}{slot("turn_length")}
+  %patience_slot = getelementptr i8, ptr %ctx, i64 {SLOT["patience"]}
   br label %turn
 turn:
   br label %warp
@@ -260,10 +267,18 @@ warp:
   %ready = icmp eq i32 %status, {layout.READY}
   br i1 %ready, label %run, label %endwarp
 run:
+  %issued_p = getelementptr i8, ptr %ws, i64 {layout.ISSUED}
+  %before = load i64, ptr %issued_p
+  %patience = add i64 %before, %turn_length
+  store i64 %patience, ptr %patience_slot
   %result = call i32 %run_warp(ptr %ctx, ptr %ws)
+  %over = icmp eq i32 %result, {layout.INTERRUPTED}
+  br i1 %over, label %pause, label %endwarp
+pause:
+  store i32 %paused, ptr %status_p
   br label %endwarp
 endwarp:
-  %some2 = phi i1 [ %some, %warp ], [ true, %run ]
+  %some2 = phi i1 [ %some, %warp ], [ true, %run ], [ true, %pause ]
   %w2 = add i32 %w, 1
   %next = icmp ult i32 %w2, %warps
   br i1 %next, label %warp, label %endturn

@@ -269,6 +269,11 @@ class Flow:
         """Whether a branch goes where the data say."""
         return any(s.control == "bra_indirect" for s in self.steps.values())
 
+    def may_wait(self, step: Step, target: int) -> bool:
+        """Whether the loop that a jump back closes may turn until another warp has written something."""
+        inside = [s for pc, s in self.steps.items() if target <= pc <= step.pc and s.trace is not None]
+        return any(s.control == "call" or (s.trace and s.trace.of_kind("load", "atomic")) for s in inside)
+
     @cached_property
     def stored(self) -> set[str]:
         """Spaces the kernel writes to."""

@@ -52,7 +52,7 @@ declare i32 @llvm.ctpop.i32(i32)
 
 define i32 @interpret_warp(ptr %ctx, ptr %ws) nounwind noinline {{
 entry:
-{slot("uops", "ptr")}{slot("code_address", "i32")}{slot("code_bytes", "i32")}{slot("remaining")}\
+{slot("uops", "ptr")}{slot("code_address", "i32")}{slot("code_bytes", "i32")}{slot("patience")}\
 {slot("stop", "ptr")}{state("mask", layout.ACTIVE)}{state("pc", layout.PC)}{state("issued", layout.ISSUED)}\
 {state("threads", layout.THREADS)}{state("status", layout.STATUS)}
   br label %look
@@ -61,7 +61,7 @@ look:
   %asked = load volatile i32, ptr %stop
   %interrupt = icmp ne i32 %asked, 0
   %so_far = load i64, ptr %issued_p
-  %used = icmp sge i64 %so_far, %remaining
+  %used = icmp sge i64 %so_far, %patience
   %yield = or i1 %interrupt, %used
   br i1 %yield, label %interrupted, label %find, !prof !0
 find:

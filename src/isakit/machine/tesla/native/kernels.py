@@ -38,7 +38,8 @@ COMPILE_SECONDS = 0.003
 class Executable:
     """One way to run the blocks of a kernel: the loop over blocks, and the address of the function of a warp.
 
-    `clears` tells whether that counts on cleared registers in memory.
+    `clears` tells whether that counts on cleared registers in memory, `resumes` whether a warp can go on wherever its
+    turn ended.
     """
 
     run: Run
@@ -46,6 +47,7 @@ class Executable:
     sites: int
     clears: bool
     keep: object
+    resumes: bool = False
 
 
 def _entry(loaded: Loaded) -> Run:
@@ -86,7 +88,7 @@ class Kernel:
             self.program = Program(code, self.flow, target)
             main = self.program.library.main
             run_warp = main.address("interpret_warp")
-            self._interpreted = Executable(_entry(main), run_warp, self.program.sites, True, self.program)
+            self._interpreted = Executable(_entry(main), run_warp, self.program.sites, True, self.program, True)
 
     @property
     def sites(self) -> int:
@@ -98,6 +100,12 @@ class Kernel:
         chosen = self.compiled or self._interpreted
         assert chosen is not None
         return chosen
+
+    def interpreted(self) -> Kernel:
+        """The same kernel on the interpreter."""
+        if self.tier == "interp":
+            return self
+        return _kernel(self.flow.code, self.flow.entry, self.facts, self.target, "interp")
 
     def worker(self, shape: Shape) -> Worker | None:
         """A worker of an earlier launch that nobody uses, with the right sizes."""

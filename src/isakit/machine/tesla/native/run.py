@@ -15,12 +15,12 @@ import numpy as np
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.machine import Machine, Stats, physical_ids
 from isakit.machine.tesla.memory import Array, DeviceMemory
-from isakit.machine.tesla.native import driver, layout
+from isakit.machine.tesla.native import context, driver, layout
 from isakit.machine.tesla.native.context import UNLIMITED, Bound, Context, Slots, address_of, aligned
 from isakit.machine.tesla.native.exchange import WarpStates, to_machine
 from isakit.machine.tesla.native.kernels import Executable, Kernel, kernel_of
 from isakit.machine.tesla.native.select import Watcher, watcher
-from isakit.machine.tesla.native.served import finish
+from isakit.machine.tesla.native.served import finish, go_on
 from isakit.machine.tesla.spaces import OwnSpace
 
 CHUNKS_PER_THREAD = 8
@@ -65,7 +65,7 @@ class Worker:
 
     def prepare(self, how: Executable) -> None:
         """Set what depends on the tier: the function of a warp, and which registers are cleared before it starts."""
-        self.context.put("run_warp", how.run_warp)
+        self.context.use(how, context.PATIENCE)
         self.context.put("register_bytes", 128 * self.registers if how.clears else 0)
 
 
@@ -182,7 +182,7 @@ class NativeRun:
 
     # --- what compiled code does not do ---------------------------------------------------------------------
     def _hand_over(self, block: int, why: int, worker: Worker) -> None:
-        """Finish a block on the reference machine, which also raises the faults."""
+        """Finish a block on the reference machine, which also raises the faults, or in turns on the interpreter."""
         machine = self.adopt(block, worker)
         status = int(worker.states.column(layout.STATUS)[worker.context.get("halted_warp")])
         if why == driver.HALTED and status == layout.INTERRUPTED and self.stop[0]:
@@ -191,7 +191,10 @@ class NativeRun:
         left = max(0, worker.context.get("remaining")) if self.bounded else None
         before = machine.stats.warp_instructions
         try:
-            machine.run(max_instructions=left)
+            if why == driver.HALTED and status == layout.INTERRUPTED and not self.bounded:
+                go_on(machine, self.bound, self.kernel.interpreted())  # in turns: it may wait for another warp
+            else:
+                machine.run(max_instructions=left)
         finally:
             self._count(machine)
             if self.bounded:

@@ -20,11 +20,11 @@ from isakit.errors import IsakitError, LaunchError
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.machine import Machine, executing_lanes, has_effect
 from isakit.machine.tesla.memory import Array
-from isakit.machine.tesla.native import driver, layout
+from isakit.machine.tesla.native import context, driver, layout
 from isakit.machine.tesla.native.context import Bound, Context
 from isakit.machine.tesla.native.exchange import WarpStates, from_machine, lanes_of, to_machine
 from isakit.machine.tesla.native.kernels import Kernel, kernel_of
-from isakit.machine.tesla.native.select import watcher
+from isakit.machine.tesla.native.select import Watcher, watcher
 from isakit.machine.tesla.spaces import OwnSpace
 from isakit.machine.tesla.stack import Kind, Stack
 from isakit.machine.tesla.state import State
@@ -82,7 +82,7 @@ class ServedWarps:
         for slot, (start, step) in self._of_block.items():
             self.context.put(slot, start + block * step)
         how, started = self.kernel.choose(), time.perf_counter()
-        self.context.put("run_warp", how.run_warp)
+        self.context.use(how, context.TURN if how.resumes else context.PATIENCE)
         how.run(self.context.address, 0, 0, driver.TURNS)
         self.kernel.spent(how, time.perf_counter() - started)
 
@@ -167,21 +167,22 @@ def finish(machine: Machine, tier: str = "interp", portable: bool = False) -> No
     kernel = kernel_of(launch, tier, portable)
     bound = Bound(launch, machine.device)
     told = watcher()
-
-    def work() -> None:
-        while not machine.idle() and not bound.stop[0]:
-            if not _wave(machine, bound, kernel):
-                if not bound.stop[0]:
-                    machine.run()
-                return
-            if told is not None:
-                told(machine.blocks[-1].number + 1, launch.blocks)
-
     started = time.perf_counter()
     try:
-        interruptible(work, bound.stop)
+        interruptible(lambda: go_on(machine, bound, kernel, told), bound.stop)
     finally:
         machine.stats.seconds = max(machine.stats.seconds, time.perf_counter() - started)
+
+
+def go_on(machine: Machine, bound: Bound, kernel: Kernel, told: Watcher | None = None) -> None:
+    """Run a machine on a kernel's code, in this thread, to its end or until `bound.stop` is set."""
+    while not machine.idle() and not bound.stop[0]:
+        if not _wave(machine, bound, kernel):
+            if not bound.stop[0]:
+                machine.run()
+            return
+        if told is not None:
+            told(machine.blocks[-1].number + 1, machine.launch.blocks)
 
 
 def _wave(machine: Machine, bound: Bound, kernel: Kernel) -> bool:

@@ -153,13 +153,13 @@ class Transfers:
         return self.code.mask32 if executing == self.code.mask else self.code.as_bits(executing)
 
     def _backward(self, step: Step, target: int) -> None:
-        """Before a jump back: let an interrupt or a used-up budget through."""
+        """Before a jump back: let an interrupt, a used-up budget, or the end of the warp's turn through."""
         if target > step.pc:
             return
         c, b = self.code, self.code.body
         stop = b(f"load volatile i32, ptr {c.slot('stop', 'ptr')}")
         asked = b(f"icmp ne i32 {stop}, 0")
-        limit = c.slot("remaining")
+        limit = c.slot("patience" if c.flow.may_wait(step, target) else "remaining")
         used = b(f"icmp sge i64 {b('load i64, ptr %issued')}, {limit}")
         hit = b(f"or i1 {asked}, {used}")
         out, on = b.fresh("yield"), b.fresh("on")

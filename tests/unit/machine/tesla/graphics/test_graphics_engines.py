@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +19,7 @@ from isakit.machine.tesla.graphics.stage import ConstantVaryings, Stage
 from isakit.machine.tesla.graphics.state import GraphicsChoices
 from isakit.machine.tesla.native import kernels, served
 from isakit.tesla import Pipeline, Texture
+from support.interrupts import interrupted
 
 LANES = 72
 ROWS = np.arange(8 * LANES, dtype=np.uint32).reshape(8, LANES)
@@ -145,25 +142,8 @@ def test_an_interrupt_ends_an_endless_program(tier: str, threads: int) -> None:
     pipeline = Pipeline(256, 256, engine="llvm", tier=tier, threads=threads)
     vertex = VertexShader("\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(4)) + "\nexit nop")
     position = np.array([[-1, -1, 0, 1], [3, -1, 0, 1], [-1, 3, 0, 1]], np.float32)
-    interrupted(lambda: pipeline.draw("triangles", vertex, FragmentShader(ENDLESS, inputs=[]), [position]))
-
-
-def interrupted(work: Callable[[], Any]) -> None:
-    """Some work meets an interrupt, and ends."""
-    main = threading.main_thread().ident
-    assert main is not None
-    # A test run in the background of a shell inherits an ignored SIGINT, and the program would never end.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(1.0, lambda: signal.pthread_kill(main, signal.SIGINT))
-    timer.start()
-    started = time.monotonic()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            work()
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert time.monotonic() - started < 30
-    timer.join()
+    with interrupted(1.0):
+        pipeline.draw("triangles", vertex, FragmentShader(ENDLESS, inputs=[]), [position])
 
 
 def test_auto_leaves_small_draws_to_the_reference_engine(monkeypatch: pytest.MonkeyPatch) -> None:
