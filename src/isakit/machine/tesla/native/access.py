@@ -14,14 +14,13 @@ from isakit.engine.graph import Plan
 from isakit.engine.llvm import Ref, ValueLowering
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.flow import NotCompiled, Step
+from isakit.machine.tesla.native.layout import TRUE, V1, V32
 from isakit.sem.trace import Effect
 from isakit.sem.value import Value
 
 if TYPE_CHECKING:
     from isakit.machine.tesla.native.warp import WarpCode
 
-V32, V1 = "<32 x i32>", "<32 x i1>"
-TRUE = "splat (i1 true)"
 ROWS = ("a", "p", "o")
 """Spaces of a stage that lie in memory word by word, not lane by lane."""
 LANES = "<" + ", ".join(f"i32 {j}" for j in range(32)) + ">"

@@ -16,7 +16,7 @@ from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
 from isakit.machine.tesla.launch import MP_FLAGS
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.flow import NotCompiled, Step
-from isakit.machine.tesla.native.lanes import TRUE, V1, V32
+from isakit.machine.tesla.native.layout import TRUE, V1, V32
 from isakit.machine.tesla.native.transfer import Transfers
 from isakit.machine.tesla.native.warp import WarpCode
 from isakit.machine.tesla.stack import Kind

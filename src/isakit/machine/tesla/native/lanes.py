@@ -12,15 +12,14 @@ from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.code import uniform_number
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.native import layout
+from isakit.machine.tesla.native.control import CONTENDED
 from isakit.machine.tesla.native.flow import Flow, NotCompiled, Place, Step
-from isakit.machine.tesla.native.layout import SLOT
-from isakit.machine.tesla.native.support import CONTENDED, SIGNATURES, symbol
+from isakit.machine.tesla.native.layout import SLOT, TRUE, V1, V32
+from isakit.machine.tesla.native.support import SIGNATURES, symbol
 from isakit.machine.tesla.native.uniform import has_calls
 from isakit.machine.tesla.spaces import LinearWindow
 from isakit.sem.value import Value
 
-V32, V1 = "<32 x i32>", "<32 x i1>"
-TRUE = "splat (i1 true)"
 VARYING_WORDS = 256
 """Words of v[] compiled code can name; the table of rows has this many for each way to interpolate."""
 UNREACHABLE = 1 << 30

@@ -5,6 +5,10 @@ The same layout serves every tier, so that a warp can go on in another one where
 
 from __future__ import annotations
 
+V32, V1 = "<32 x i32>", "<32 x i1>"
+"""A number and a bool for each lane of a warp, as types of LLVM."""
+TRUE = "splat (i1 true)"
+
 # --- the state of a warp: byte offsets ----------------------------------------------------------------------
 PC = 0  # i32: where it goes on
 ACTIVE = 4  # i32 mask

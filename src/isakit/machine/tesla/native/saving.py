@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.flow import Place, Step
-from isakit.machine.tesla.native.lanes import V1, V32, LaneCode
+from isakit.machine.tesla.native.lanes import LaneCode
+from isakit.machine.tesla.native.layout import V1, V32
 from isakit.machine.tesla.native.lazy import LazyNans
 
 

@@ -11,14 +11,13 @@ from isakit.engine.graph import Plan
 from isakit.engine.llvm import ValueLowering
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.flow import Step
-from isakit.machine.tesla.native.lanes import V32
+from isakit.machine.tesla.native.layout import V32
 from isakit.machine.tesla.stack import Kind
 from isakit.sem.trace import Effect
 
 if TYPE_CHECKING:
     from isakit.machine.tesla.native.warp import WarpCode
 
-TRUE = "splat (i1 true)"
 _GOES_ON = ("pmevent", "brkpt", "discard", "unlock")
 """Control actions that do not change who executes next."""
 

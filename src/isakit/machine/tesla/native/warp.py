@@ -14,7 +14,8 @@ from isakit.machine.tesla.code import uniform_number
 from isakit.machine.tesla.native import layout
 from isakit.machine.tesla.native.access import Access
 from isakit.machine.tesla.native.flow import Flow, Place, Step
-from isakit.machine.tesla.native.lanes import TRUE, V1, V32, Facts
+from isakit.machine.tesla.native.lanes import Facts
+from isakit.machine.tesla.native.layout import TRUE, V1, V32
 from isakit.machine.tesla.native.lazy import LazyNans
 from isakit.machine.tesla.native.saving import Checkpoint, SavingCode
 from isakit.machine.tesla.native.support import kernel_module
