@@ -73,6 +73,18 @@ def test_warps_wait_for_each_other(way: str, warps: int, monkeypatch: pytest.Mon
     launched(compiled_device(WAYS[way], "gt200"), warps)
 
 
+@pytest.mark.parametrize("way", ["interp", "jit"])
+def test_waiting_within_a_budget(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A budget that is large enough changes nothing; one that is not ends the run, wherever it is used up."""
+    monkeypatch.setattr(context, "PATIENCE", 2_000)
+    monkeypatch.setattr(context, "TURN", 50)
+    device = compiled_device(WAYS[way], "gt200")
+    launched(device, 4, max_instructions=1_000_000)
+    for budget in (1_000, 2_100, 2_500, 3_000):
+        with pytest.raises(BudgetExceeded):
+            launched(device, 4, max_instructions=budget)
+
+
 def test_it_does_not_take_long() -> None:
     """The usual patience is short enough for a test."""
     launched(compiled_device(WAYS["jit"], "gt200"), 2, 1)

@@ -27,6 +27,30 @@ def entry(target: Host) -> str:
     )
 
 
+_LIMITS = f"""\
+  %remaining_slot = getelementptr i8, ptr %ctx, i64 {SLOT["remaining"]}
+  %patience_slot = getelementptr i8, ptr %ctx, i64 {SLOT["patience"]}
+{slot("reserve")}{slot("turn_length")}"""
+_RUN = f"""\
+  %issued_p = getelementptr i8, ptr %ws, i64 {layout.ISSUED}
+  %before = load i64, ptr %issued_p
+  %budget = load i64, ptr %remaining_slot
+  %limit0 = add i64 %before, %budget
+  %limit = sub i64 %limit0, %reserve
+  store i64 %limit, ptr %remaining_slot
+  %turned_at = add i64 %before, %turn_length
+  %sooner = icmp slt i64 %turned_at, %limit
+  %patience = select i1 %sooner, i64 %turned_at, i64 %limit
+  store i64 %patience, ptr %patience_slot
+  %result = call i32 %run_warp(ptr %ctx, ptr %ws)
+  %after = load i64, ptr %issued_p
+  %spent = sub i64 %after, %before
+  %left = sub i64 %budget, %spent
+  store i64 %left, ptr %remaining_slot
+"""
+"""Give the warp `%ws` a turn, within what is left of the budget."""
+
+
 def driver() -> str:
     """`run_blocks(ctx, first, last, fresh)`: blocks `first` up to `last`; returns result | block << 8.
 
@@ -50,9 +74,8 @@ blocks:
 {slot("masks", "ptr")}{slot("first_registers", "ptr")}{slot("barriers", "ptr")}{slot("run_warp", "ptr")}\
 {slot("written")}
   %physid_slot = getelementptr i8, ptr %ctx, i64 {SLOT["physid"]}
-  %remaining_slot = getelementptr i8, ptr %ctx, i64 {SLOT["remaining"]}
-  %patience_slot = getelementptr i8, ptr %ctx, i64 {SLOT["patience"]}
-{slot("physid_all", "ptr")}{slot("physid_period")}{slot("reserve")}{slot("register_bytes")}{slot("turn_length")}
+{_LIMITS}\
+{slot("physid_all", "ptr")}{slot("physid_period")}{slot("register_bytes")}
   %warps64 = zext i32 %warps to i64
   %threads = mul i64 %warps64, 32
   %local_bytes = mul i64 %threads, %local_limit
@@ -151,22 +174,7 @@ warp:
   %ready = icmp eq i32 %status, {layout.READY}
   br i1 %ready, label %run, label %skip
 run:
-  %issued_p = getelementptr i8, ptr %ws, i64 {layout.ISSUED}
-  %before = load i64, ptr %issued_p
-  %budget = load i64, ptr %remaining_slot
-  %limit0 = add i64 %before, %budget
-  %limit = sub i64 %limit0, %reserve
-  store i64 %limit, ptr %remaining_slot
-  %turned_at = add i64 %before, %turn_length
-  %sooner = icmp slt i64 %turned_at, %limit
-  %patience = select i1 %sooner, i64 %turned_at, i64 %limit
-  store i64 %patience, ptr %patience_slot
-  %result = call i32 %run_warp(ptr %ctx, ptr %ws)
-  %after = load i64, ptr %issued_p
-  %spent = sub i64 %after, %before
-  %left = sub i64 %budget, %spent
-  store i64 %left, ptr %remaining_slot
-  %out = icmp uge i32 %result, {layout.STOPPED}
+{_RUN}  %out = icmp uge i32 %result, {layout.STOPPED}
   br i1 %out, label %halt, label %ranone
 ranone:
   %waits_now = icmp eq i32 %result, {layout.WAITING}
@@ -246,13 +254,13 @@ def turns() -> str:
     """`run_turns(ctx)`: the warps of one block, from the state in memory, until none is ready; returns DONE.
 
     Unlike in `run_blocks`, a warp that stops does not hold up the others, and one whose turn is over may get another.
+    Where the budget ends warps stay interrupted.
     """
     return f"""
 define internal i32 @run_turns(ptr %ctx) nounwind noinline {{
 entry:
 {slot("warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}{slot("stop", "ptr")}{slot("run_warp", "ptr")}\
-{slot("paused", "i32")}{slot("turn_length")}
-  %patience_slot = getelementptr i8, ptr %ctx, i64 {SLOT["patience"]}
+{slot("paused", "i32")}{_LIMITS}\
   br label %turn
 turn:
   br label %warp
@@ -267,12 +275,10 @@ warp:
   %ready = icmp eq i32 %status, {layout.READY}
   br i1 %ready, label %run, label %endwarp
 run:
-  %issued_p = getelementptr i8, ptr %ws, i64 {layout.ISSUED}
-  %before = load i64, ptr %issued_p
-  %patience = add i64 %before, %turn_length
-  store i64 %patience, ptr %patience_slot
-  %result = call i32 %run_warp(ptr %ctx, ptr %ws)
-  %over = icmp eq i32 %result, {layout.INTERRUPTED}
+{_RUN}\
+  %ended = icmp eq i32 %result, {layout.INTERRUPTED}
+  %budget_left = icmp slt i64 %after, %limit
+  %over = and i1 %ended, %budget_left
   br i1 %over, label %pause, label %endwarp
 pause:
   store i32 %paused, ptr %status_p

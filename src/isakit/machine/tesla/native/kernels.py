@@ -95,6 +95,11 @@ class Kernel:
         """Places in which a thread remembers address ranges; enough for every tier."""
         return max(2 * self.flow.accesses, *(x.sites for x in (self.compiled, self._interpreted) if x is not None))
 
+    @property
+    def reserve(self) -> int:
+        """Instructions of a budget that are left to the reference machine: more than there are between two jumps."""
+        return len(self.flow.steps) + 1
+
     def choose(self) -> Executable:
         """How to run the next blocks."""
         chosen = self.compiled or self._interpreted

@@ -79,7 +79,7 @@ class NativeRun:
         self.bounded = max_instructions is not None
         # Compiled code looks at the budget at jumps back and returns: what it can execute in between is left to the
         # reference machine, which stops at the very instruction.
-        self.reserve = len(kernel.flow.steps) + 1 if self.bounded else 0
+        self.reserve = kernel.reserve if self.bounded else 0
         self.bound = Bound(launch, device)
         self.stop = self.bound.stop
         first_registers, masks, physid = _thread_numbers(launch)
@@ -185,14 +185,15 @@ class NativeRun:
         """Finish a block on the reference machine, which also raises the faults, or in turns on the interpreter."""
         machine = self.adopt(block, worker)
         status = int(worker.states.column(layout.STATUS)[worker.context.get("halted_warp")])
-        if why == driver.HALTED and status == layout.INTERRUPTED and self.stop[0]:
+        interrupted = why == driver.HALTED and status == layout.INTERRUPTED
+        if interrupted and self.stop[0]:
             self._count(machine)
             return
         left = max(0, worker.context.get("remaining")) if self.bounded else None
         before = machine.stats.warp_instructions
         try:
-            if why == driver.HALTED and status == layout.INTERRUPTED and not self.bounded:
-                go_on(machine, self.bound, self.kernel.interpreted())  # in turns: it may wait for another warp
+            if interrupted and (left is None or left > self.reserve):  # it may wait for another warp
+                go_on(machine, self.bound, self.kernel.interpreted(), left)
             else:
                 machine.run(max_instructions=left)
         finally:

@@ -111,6 +111,7 @@ class ServedWarps:
             return
         states.from_files(state.files, step.writes, where)
         states.count(layout.ISSUED)[where] += 1
+        self.context.put("remaining", self.context.get("remaining") - len(warps))
         states.count(layout.THREADS)[where] += lanes_of(masks).sum(axis=1)
         states.column(layout.PC)[where] = op.following
         status[where] = layout.READY
@@ -169,26 +170,36 @@ def finish(machine: Machine, tier: str = "interp", portable: bool = False) -> No
     told = watcher()
     started = time.perf_counter()
     try:
-        interruptible(lambda: go_on(machine, bound, kernel, told), bound.stop)
+        interruptible(lambda: go_on(machine, bound, kernel, told=told), bound.stop)
     finally:
         machine.stats.seconds = max(machine.stats.seconds, time.perf_counter() - started)
 
 
-def go_on(machine: Machine, bound: Bound, kernel: Kernel, told: Watcher | None = None) -> None:
-    """Run a machine on a kernel's code, in this thread, to its end or until `bound.stop` is set."""
+def go_on(
+    machine: Machine, bound: Bound, kernel: Kernel, budget: int | None = None, *, told: Watcher | None = None
+) -> None:
+    """Run a machine on a kernel's code, in this thread, to its end or until `bound.stop` is set.
+
+    `budget`: instructions of warps, for a machine with one wave of blocks. Raises BudgetExceeded.
+    """
     while not machine.idle() and not bound.stop[0]:
-        if not _wave(machine, bound, kernel):
+        before = machine.stats.warp_instructions
+        if not _wave(machine, bound, kernel, budget):
             if not bound.stop[0]:
-                machine.run()
+                left = None if budget is None else max(0, budget - (machine.stats.warp_instructions - before))
+                machine.run(max_instructions=left)
             return
         if told is not None:
             told(machine.blocks[-1].number + 1, machine.launch.blocks)
 
 
-def _wave(machine: Machine, bound: Bound, kernel: Kernel) -> bool:
+def _wave(machine: Machine, bound: Bound, kernel: Kernel, budget: int | None) -> bool:
     """Run the resident blocks; whether they have finished."""
     states = WarpStates(len(machine.warps), kernel.state_bytes)
     warps = ServedWarps(bound, kernel, machine.state, states, machine.launch.warps)
+    if budget is not None:
+        warps.context.put("remaining", budget)
+        warps.context.put("reserve", kernel.reserve)
     from_machine(machine, states, warps.barriers)
     try:
         return warps.run()
