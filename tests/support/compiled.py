@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from isakit.machine.tesla.native.select import executor
 from isakit.runtime import Device
 
@@ -21,3 +23,13 @@ def compiled_device(way: dict[str, Any], *args: Any, **options: Any) -> Device:
     device = Device(*args, **{**options, "engine": "reference"})
     device.engine, device._execute = executor("llvm", **{"threads": 1, **way})  # type: ignore[reportPrivateUsage]
     return device
+
+
+def without_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A launch that leaves compiled code for the reference machine fails."""
+    from isakit.machine.tesla.native.run import NativeRun
+
+    def asked(*given: Any) -> None:
+        raise AssertionError("handed over")
+
+    monkeypatch.setattr(NativeRun, "_hand_over", asked)

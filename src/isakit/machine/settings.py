@@ -41,7 +41,7 @@ def _check(hint: Any) -> tuple[Callable[[Any], bool], str] | None:
     """The test for an annotation, and how a message calls what passes."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
-        return (lambda v: any(v is a or (type(v) is type(a) and v == a) for a in args)), _one_of(args)
+        return (lambda v: any(type(v) is type(a) and v == a for a in args)), _one_of(args)
     if hint is bool:
         return (lambda v: isinstance(v, bool | np.bool_)), "True or False"
     if hint is int:

@@ -12,8 +12,7 @@ pytest.importorskip("llvmlite")
 
 import isakit
 from isakit.errors import MachineFault
-from isakit.machine.tesla.native.run import NativeRun
-from support.compiled import WAYS, compiled_device
+from support.compiled import WAYS, compiled_device, without_help
 
 TABLE = """
     cvt u32 $r1 u16 $r0l
@@ -66,11 +65,7 @@ def everywhere(targets: list[int | str], mask: int, block: int, before: str = ""
 @pytest.mark.parametrize("before", ["", "joinat"])
 def test_tables(mask: int, block: int, before: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lanes go where their word says, without help of the reference machine, and meet again."""
-
-    def asked(*given: Any) -> None:
-        raise AssertionError("handed over")
-
-    monkeypatch.setattr(NativeRun, "_hand_over", asked)
+    without_help(monkeypatch)
     order = [WAYS_TO_GO[k] for k in (2, 0, 1, 0, 2, 2, 1, 1)]
     got = everywhere(list(order), mask, block, before)
     sums = {WAYS_TO_GO[0]: 0x111, WAYS_TO_GO[1]: 0x110, WAYS_TO_GO[2]: 0x100}

@@ -11,9 +11,8 @@ pytest.importorskip("llvmlite")
 
 import isakit
 from isakit.errors import MachineFault
-from isakit.machine.tesla.native.run import NativeRun
 from isakit.machine.tesla.native.served import finish
-from support.compiled import WAYS, compiled_device
+from support.compiled import WAYS, compiled_device, without_help
 
 HISTOGRAM = """
 .kernel histogram                           // 256 threads: how often each byte occurs in 256 words
@@ -52,11 +51,7 @@ counted:
 @pytest.mark.parametrize("way", list(WAYS))
 def test_a_histogram(way: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every lane counts once, and the reference machine is not asked for help."""
-
-    def asked(*given: Any) -> None:
-        raise AssertionError("handed over")
-
-    monkeypatch.setattr(NativeRun, "_hand_over", asked)
+    without_help(monkeypatch)
     blocks = 20
     data = np.random.default_rng(1).integers(0, 256, (blocks, 256), dtype=np.uint32)
     data[3] = 7  # all threads want the same word

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from isakit.machine.tesla.native import layout
-from isakit.machine.tesla.native.layout import V1, V32, slot
+from isakit.machine.tesla.native.layout import V1, V32, record, slot
 from isakit.machine.tesla.stack import Kind
 
 CONTENDED = -1
@@ -74,9 +74,7 @@ release:
   br label %warp
 warp:
   %w = phi i32 [ 0, %release ], [ %w2, %nextwarp ]
-  %w64 = zext i32 %w to i64
-  %wo = mul i64 %w64, %state_bytes
-  %ws = getelementptr i8, ptr %state, i64 %wo
+{record("w", "ws")}\
   %status_p = getelementptr i8, ptr %ws, i64 {layout.STATUS}
   %status = load i32, ptr %status_p
   %barrier_p = getelementptr i8, ptr %ws, i64 {layout.BARRIER}
@@ -205,53 +203,45 @@ def _locks() -> str:
     A warp holds one lock at a time; it is in its state. `lock` returns CONTENDED where another warp holds one of the
     words: here warps run until they wait, so that one might wait for ever; on the reference machine they take turns.
     """
+
+    def hits(held: str) -> str:
+        """`%hits`: the lanes whose word is the one of the number `%held`; `%numbers` are those of all words."""
+        return f"""
+  %words = lshr {V32} %at, splat (i32 2)
+  %numbers = add {V32} %words, splat (i32 1)
+  %one = insertelement {V32} poison, i32 %{held}, i64 0
+  %all = shufflevector {V32} %one, {V32} poison, {V32} zeroinitializer
+  %same = icmp eq {V32} %numbers, %all
+  %same32 = bitcast {V1} %same to i32
+  %hits = and i32 %same32, %lanes
+  %some = icmp ne i32 %hits, 0"""
+
     return f"""
 define i32 @lock(ptr %ctx, ptr %ws, {V32} %at, i32 %lanes) nounwind noinline {{
 entry:
 {slot("warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}
   %own = getelementptr i8, ptr %ws, i64 {layout.LOCK}
-  %held = load i32, ptr %own
-  %free = icmp eq i32 %held, 0
-  br i1 %free, label %lane, label %none
-lane:
-  %rest = phi i32 [ %lanes, %entry ], [ %rest2, %nextlane ]
-  %over = icmp eq i32 %rest, 0
-  br i1 %over, label %got, label %try
-try:
-  %k = call i32 @llvm.cttz.i32(i32 %rest, i1 false)
-  %k31 = and i32 %k, 31
-  %a = extractelement {V32} %at, i32 %k31
-  %word = lshr i32 %a, 2
-  %key = add i32 %word, 1
-  br label %warp
+  %mine = load i32, ptr %own
+  %holds = icmp ne i32 %mine, 0
+  %nobody = icmp eq i32 %lanes, 0
+  %vain = or i1 %holds, %nobody
+  br i1 %vain, label %none, label %warp
 warp:
-  %w = phi i32 [ 0, %try ], [ %w2, %next ]
-  %w64 = zext i32 %w to i64
-  %wo = mul i64 %w64, %state_bytes
-  %other = getelementptr i8, ptr %state, i64 %wo
-  %other_p = getelementptr i8, ptr %other, i64 {layout.LOCK}
-  %other_key = load i32, ptr %other_p
-  %hit = icmp eq i32 %other_key, %key
-  br i1 %hit, label %contended, label %next
+  %w = phi i32 [ 0, %entry ], [ %w2, %next ]
+{record("w", "other")}\
+  %held_p = getelementptr i8, ptr %other, i64 {layout.LOCK}
+  %held = load i32, ptr %held_p{hits("held")}
+  br i1 %some, label %contended, label %next
 next:
   %w2 = add i32 %w, 1
   %more = icmp ult i32 %w2, %warps
-  br i1 %more, label %warp, label %nextlane
-nextlane:
-  %lowest = sub i32 %rest, 1
-  %rest2 = and i32 %rest, %lowest
-  br label %lane
-got:
-  %some = icmp ne i32 %lanes, 0
-  br i1 %some, label %take, label %none
+  br i1 %more, label %warp, label %take
 take:
-  %f = call i32 @llvm.cttz.i32(i32 %lanes, i1 false)
-  %f31 = and i32 %f, 31
-  %fa = extractelement {V32} %at, i32 %f31
-  %fword = lshr i32 %fa, 2
-  %fkey = add i32 %fword, 1
-  store i32 %fkey, ptr %own
-  %bit = shl i32 1, %f31
+  %k = call i32 @llvm.cttz.i32(i32 %lanes, i1 false)
+  %k31 = and i32 %k, 31
+  %number = extractelement {V32} %numbers, i32 %k31
+  store i32 %number, ptr %own
+  %bit = shl i32 1, %k31
   ret i32 %bit
 contended:
   ret i32 {CONTENDED}
@@ -261,15 +251,7 @@ none:
 
 define void @unlock(ptr %ws, {V32} %at, i32 %lanes) nounwind noinline {{
   %own = getelementptr i8, ptr %ws, i64 {layout.LOCK}
-  %held = load i32, ptr %own
-  %key = insertelement {V32} poison, i32 %held, i64 0
-  %keys = shufflevector {V32} %key, {V32} poison, {V32} zeroinitializer
-  %words = lshr {V32} %at, splat (i32 2)
-  %numbers = add {V32} %words, splat (i32 1)
-  %same = icmp eq {V32} %numbers, %keys
-  %same32 = bitcast {V1} %same to i32
-  %hits = and i32 %same32, %lanes
-  %some = icmp ne i32 %hits, 0
+  %held = load i32, ptr %own{hits("held")}
   %left = select i1 %some, i32 0, i32 %held
   store i32 %left, ptr %own
   ret void

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from isakit.engine.llvm import Host, flushing_wrapper
 from isakit.machine.tesla.native import layout
-from isakit.machine.tesla.native.layout import SLOT, slot
+from isakit.machine.tesla.native.layout import SLOT, record, slot
 
 TURNS = 2
 """In place of `fresh`: run the warps as they are until none of them can go on without the host."""
@@ -121,9 +121,7 @@ cleared_local:
   br label %prepare_warp
 prepare_warp:
   %i = phi i32 [ 0, %cleared_local ], [ %i2, %set_warp ]
-  %i64 = zext i32 %i to i64
-  %io = mul i64 %i64, %state_bytes
-  %is = getelementptr i8, ptr %state, i64 %io
+{record("i", "is")}\
   call void @llvm.memset.p0.i64(ptr align 64 %is, i8 0, i64 {layout.CONDITIONS}, i1 false)
   br i1 %counts_on_zeros, label %clear_warp, label %set_warp
 clear_warp:
@@ -166,9 +164,7 @@ warp:
   %w = phi i32 [ 0, %turn ], [ %w2, %endwarp ]
   %ran = phi i32 [ 0, %turn ], [ %ran2, %endwarp ]
   %held = phi i32 [ 0, %turn ], [ %held2, %endwarp ]
-  %w64 = zext i32 %w to i64
-  %wo = mul i64 %w64, %state_bytes
-  %ws = getelementptr i8, ptr %state, i64 %wo
+{record("w", "ws")}\
   %status_p = getelementptr i8, ptr %ws, i64 {layout.STATUS}
   %status = load i32, ptr %status_p
   %ready = icmp eq i32 %status, {layout.READY}
@@ -228,9 +224,7 @@ entry:
   br label %loop
 loop:
   %w = phi i32 [ 0, %entry ], [ %w2, %loop ]
-  %w64 = zext i32 %w to i64
-  %wo = mul i64 %w64, %state_bytes
-  %ws = getelementptr i8, ptr %state, i64 %wo
+{record("w", "ws")}\
   %tp = getelementptr i8, ptr %ws, i64 {layout.THREADS}
   %t = load i64, ptr %tp
   %ip = getelementptr i8, ptr %ws, i64 {layout.ISSUED}
@@ -267,9 +261,7 @@ turn:
 warp:
   %w = phi i32 [ 0, %turn ], [ %w2, %endwarp ]
   %some = phi i1 [ false, %turn ], [ %some2, %endwarp ]
-  %w64 = zext i32 %w to i64
-  %wo = mul i64 %w64, %state_bytes
-  %ws = getelementptr i8, ptr %state, i64 %wo
+{record("w", "ws")}\
   %status_p = getelementptr i8, ptr %ws, i64 {layout.STATUS}
   %status = load i32, ptr %status_p
   %ready = icmp eq i32 %status, {layout.READY}

@@ -148,8 +148,8 @@ def to_machine(states: WarpStates, barriers: Array, machine: Machine) -> None:
     for w in machine.warps:
         _control_to_machine(states, w)
     held = states.column(layout.LOCK)
-    locks = {(int(machine.state.block_of_warp[w]), int(held[w]) - 1): int(w) for w in np.flatnonzero(held)}
-    machine.state.locks = locks
+    blocks = machine.state.block_of_warp
+    machine.state.locks = {(int(blocks[w]), int(held[w]) - 1): int(w) for w in np.flatnonzero(held)}
     for block, rows in zip(machine.blocks, barriers.tolist(), strict=True):
         n = len(block.counters)
         block.counters[:], block.targets[:] = [r[0] for r in rows[:n]], [r[1] for r in rows[:n]]

@@ -35,6 +35,7 @@ class Step:
 
     `trace` is its meaning (None when it cannot be executed: reaching it stops the warp), `word` its bits, `target` the
     address of a direct control transfer, `control` the name of its control action. The host executes a `served` one.
+    `once`: executing it a second time could be noticed.
     """
 
     op: Op
@@ -43,6 +44,7 @@ class Step:
     guard: Value | None = None
     control: str = ""
     served: bool = False
+    once: bool = False
     target: int | None = None
     reads: set[Place] = field(default_factory=set[Place])
     writes: set[Place] = field(default_factory=set[Place])
@@ -58,13 +60,6 @@ class Step:
     def transfers(self) -> bool:
         """The stack may say who goes on."""
         return self.op.join or self.op.exit or self.control in ("ret", "brk", "quadpop")
-
-    @property
-    def once(self) -> bool:
-        """Executing it a second time could be noticed."""
-        if self.trace is None or self.trace.of_kind("store", "atomic"):
-            return self.trace is not None
-        return any(n.op == "machine" and n.attr[0] == "lock" for n in _nodes(self.trace))
 
     @property
     def conditional(self) -> bool:
@@ -129,7 +124,9 @@ class Flow:
                 step.target = uniform_number(requests[0].args[0], i.word)
         if not self._plain_effects(trace):
             return Step(op, 0, None)
-        step.served |= any(n.op == "machine" and not _lowered(n, i.word) for n in _nodes(trace))
+        machine = [n for n in _nodes(trace) if n.op == "machine"]
+        step.served |= any(not _lowered(n, i.word) for n in machine)
+        step.once = bool(trace.of_kind("store", "atomic")) or any(n.attr[0] == "lock" for n in machine)
         self._places(step)
         return step
 
@@ -271,7 +268,7 @@ class Flow:
 
     def may_wait(self, step: Step, target: int) -> bool:
         """Whether the loop that a jump back closes may turn until another warp has written something."""
-        inside = [s for pc, s in self.steps.items() if target <= pc <= step.pc and s.trace is not None]
+        inside = (s for pc, s in self.steps.items() if target <= pc <= step.pc)
         return any(s.control == "call" or (s.trace and s.trace.of_kind("load", "atomic")) for s in inside)
 
     @cached_property

@@ -88,7 +88,7 @@ class Kernel:
             self.program = Program(code, self.flow, target)
             main = self.program.library.main
             run_warp = main.address("interpret_warp")
-            self._interpreted = Executable(_entry(main), run_warp, self.program.sites, True, self.program, True)
+            self._interpreted = Executable(_entry(main), run_warp, self.program.sites, True, self.program, resumes=True)
 
     @property
     def sites(self) -> int:

@@ -73,3 +73,15 @@ def flag(n: int, bit: int) -> int:
 def slot(name: str, ty: str = "i64") -> str:
     """IR that loads a slot of the context `%ctx`, named like the slot."""
     return f"  %{name}_p = getelementptr i8, ptr %ctx, i64 {SLOT[name]}\n  %{name} = load {ty}, ptr %{name}_p\n"
+
+
+def record(warp: str, pointer: str) -> str:
+    """IR of `%pointer`, the state of the warp with the number `%warp` (i32; as i64 it is `%warp64`).
+
+    Needs the slots `state` and `state_bytes`.
+    """
+    return (
+        f"  %{warp}64 = zext i32 %{warp} to i64\n"
+        f"  %{warp}o = mul i64 %{warp}64, %state_bytes\n"
+        f"  %{pointer} = getelementptr i8, ptr %state, i64 %{warp}o\n"
+    )

@@ -124,7 +124,8 @@ class NativeRun:
         failed: list[tuple[int, BaseException]] = []
 
         def work() -> None:
-            worker = self.kernel.worker(Worker.shape_of(self)) or Worker(Worker.shape_of(self))
+            shape = Worker.shape_of(self)
+            worker = self.kernel.worker(shape) or Worker(shape)
             worker.bind(self)
             try:
                 while not failed and not self.stop[0]:
