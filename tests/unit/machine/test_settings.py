@@ -10,10 +10,10 @@ import pytest
 
 import isakit
 from isakit.errors import LaunchError
+from isakit.graphics.draw_state import DrawState, GraphicsChoices, Stencil
 from isakit.machine.settings import Settings
 from isakit.machine.tesla import Choices
-from isakit.machine.tesla.graphics.state import DrawState, GraphicsChoices, Stencil
-from isakit.machine.tesla.texture.choices import TextureChoices
+from isakit.texture.texture_choices import TextureChoices
 
 
 @dataclass(frozen=True)

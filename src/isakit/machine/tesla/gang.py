@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from isakit.engine import Lanes
-from isakit.machine.tesla.memory import Array
+from isakit.machine.tesla.device_memory import Array
 
 
 class Gang:
