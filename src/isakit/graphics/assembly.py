@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
-from isakit.machine.tesla.device_memory import Array
 
 Mode = Literal["points", "triangles", "triangle_strip", "triangle_fan"]
 MODES: tuple[Mode, ...] = ("points", "triangles", "triangle_strip", "triangle_fan")

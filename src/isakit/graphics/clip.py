@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isakit.machine.tesla.device_memory import Array
+from isakit.engine.protocol import Array
 
 
 @dataclass(frozen=True)

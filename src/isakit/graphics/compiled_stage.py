@@ -11,6 +11,7 @@ import threading
 import numpy as np
 
 from isakit.engine import Lanes
+from isakit.engine.protocol import Array
 from isakit.graphics.draw_state import DEFAULT_CHOICES
 from isakit.graphics.stage import Stage, StageRun, StageState
 from isakit.graphics.stage_spaces import RowSpace
@@ -20,7 +21,6 @@ from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps, interruptible
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, lanes_of, masks_of
 from isakit.machine.tesla.compiled.launch.worker_context import Bound
-from isakit.machine.tesla.device_memory import Array
 from isakit.machine.tesla.launch import Stats
 
 _spare = threading.local()

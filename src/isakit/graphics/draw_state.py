@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from isakit.machine.settings import Settings
+from isakit.settings import Settings
 
 Compare = Literal["never", "less", "equal", "lequal", "greater", "notequal", "gequal", "always"]
 Factor = Literal[

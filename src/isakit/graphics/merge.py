@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.graphics.draw_state import Blend, DrawState, GraphicsChoices, Stencil
-from isakit.machine.tesla.device_memory import Array
 
 TargetFormat = Literal["rgba8", "rgba32f", "rgba32ui", "rgba32i", "r32f", "r32ui"]
 _DTYPES: dict[str, Any] = {

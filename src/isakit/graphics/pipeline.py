@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.graphics.assembly import Attribute, assemble, fetch, packed_inputs
 from isakit.graphics.clip import Triangles, clipped
@@ -29,7 +30,6 @@ from isakit.graphics.stage import OUTPUT_WORDS, Emitted, Stage
 from isakit.graphics.stage_engine import StageEngine
 from isakit.graphics.texture_bindings import Bound, by_stage
 from isakit.graphics.vertices import Vertices, emitted_vertices
-from isakit.machine.tesla.device_memory import Array
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices

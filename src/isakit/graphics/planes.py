@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 
 from isakit.engine import Lanes
+from isakit.engine.protocol import Array
 from isakit.graphics.stage import FACE_WORD
-from isakit.machine.tesla.device_memory import Array
 
 Interpolation = Literal["perspective", "linear", "flat"]
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from isakit.machine.tesla.device_memory import Array
+from isakit.engine.protocol import Array
 
 SUBPIXEL = 256
 _LIMIT = 1 << 24

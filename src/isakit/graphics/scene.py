@@ -15,13 +15,13 @@ from typing import Any, cast
 import numpy as np
 
 from isakit.arch.tesla.tesla import tesla
+from isakit.engine.protocol import Array
 from isakit.errors import FormatError
 from isakit.graphics.assembly import Attribute, Input
 from isakit.graphics.draw_state import Blend, DrawState, DrawStats
 from isakit.graphics.pipeline import Pipeline
 from isakit.graphics.planes import FragmentInput, PositionInput, VaryingInput
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
-from isakit.machine.tesla.device_memory import Array
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 

@@ -13,12 +13,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from isakit.engine import Control, Lanes
+from isakit.engine.protocol import Array
 from isakit.graphics.draw_state import DEFAULT_CHOICES, GraphicsChoices
 from isakit.graphics.stage_spaces import RowSpace
 from isakit.machine.tesla import control_requests as control
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.block import Block, Warp
-from isakit.machine.tesla.device_memory import Array, DeviceMemory, Memory
+from isakit.machine.tesla.device_memory import DeviceMemory, Memory
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.gang_state import State, Trap
 from isakit.machine.tesla.kernel_code import Op

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from isakit.engine import Lanes
+from isakit.engine.protocol import Array
 from isakit.machine.tesla.address_spaces import OUT_OF_RANGE, Accesses, Placed
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.device_memory import Array, Memory
+from isakit.machine.tesla.device_memory import Memory
 
 
 class RowSpace(Accesses):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from isakit.engine.protocol import Array
 from isakit.graphics.stage import OUTPUT_WORDS, Emitted
-from isakit.machine.tesla.device_memory import Array
 
 
 class Vertices:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isakit.machine.tesla.device_memory import Array
+from isakit.engine.protocol import Array
 from isakit.texture.texel_formats import Layout
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isakit.machine.tesla.device_memory import Array
+from isakit.engine.protocol import Array
 
 
 def face_of(x: Array, y: Array, z: Array) -> tuple[Array, Array, Array]:

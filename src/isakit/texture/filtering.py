@@ -11,7 +11,7 @@ from functools import reduce
 
 import numpy as np
 
-from isakit.machine.tesla.device_memory import Array
+from isakit.engine.protocol import Array
 
 CANONICAL_NAN = 0x7FFF_FFFF
 _SLACK = 2.0**-49

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from isakit.machine.tesla.device_memory import Array
+from isakit.engine.protocol import Array
 from isakit.texture.texture_choices import TextureChoices
 
 FRACTION = 256

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from isakit.machine.tesla.device_memory import Array
+from isakit.engine.protocol import Array
 from isakit.texture.cube import across_edges
 from isakit.texture.filtering import weighted
 from isakit.texture.sampler_state import Sampler

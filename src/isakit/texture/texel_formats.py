@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError, NotModelled
-from isakit.machine.tesla.device_memory import Array
 
 SNORM, UNORM, SINT, UINT, SNORM_FORCE_FP16, UNORM_FORCE_FP16, FLOAT = 1, 2, 3, 4, 5, 6, 7
 TYPE_NAMES = {1: "snorm", 2: "unorm", 3: "sint", 4: "uint", 5: "snorm as fp16", 6: "unorm as fp16", 7: "float"}

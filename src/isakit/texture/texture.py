@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError, NotModelled
-from isakit.machine.tesla.device_memory import Array
 from isakit.texture.compressed import decompressed
 from isakit.texture.headers import pack, unpack
 from isakit.texture.texel_formats import Format, decode, format_named, layout

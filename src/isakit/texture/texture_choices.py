@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from isakit.machine.settings import Settings
+from isakit.settings import Settings
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from isakit.engine.protocol import Array
 from isakit.errors import IsakitError, NotModelled
-from isakit.machine.tesla.device_memory import Array
 from isakit.texture.cube import face_of
 from isakit.texture.lod import chosen_levels, derivative_lod
 from isakit.texture.sampler_state import Sampler

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from isakit.machine.tesla.device_memory import Array
+from isakit.engine.protocol import Array
 
 REPEAT, MIRROR, EDGE, BORDER, CLAMP, MIRROR_EDGE, MIRROR_BORDER, MIRROR_CLAMP = range(8)
 ONE = 256

@@ -18,9 +18,10 @@ from typing import Protocol
 import numpy as np
 
 from isakit.engine import Lanes
+from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.device_memory import Array, DeviceMemory, Memory
+from isakit.machine.tesla.device_memory import DeviceMemory, Memory
 
 OUT_OF_RANGE = "UNMAPPED_ADDRESS"
 MISALIGNED = "MISALIGNED_ADDRESS"

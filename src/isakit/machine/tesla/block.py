@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from isakit.machine.tesla.device_memory import Array
+from isakit.engine.protocol import Array
 from isakit.machine.tesla.stack import Entry, Stack
 
 if TYPE_CHECKING:

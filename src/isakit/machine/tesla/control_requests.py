@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from isakit.engine import Control, Lanes
+from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
 from isakit.machine.tesla.block import WAITING, Warp
-from isakit.machine.tesla.device_memory import Array
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.stack import StackFault

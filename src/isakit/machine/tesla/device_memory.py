@@ -11,11 +11,10 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 
-Array = NDArray[Any]
 _PAGE_BITS = 8
 ALIGNMENT = 1 << _PAGE_BITS
 """Buffers start at multiples of this many bytes."""

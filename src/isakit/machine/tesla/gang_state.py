@@ -13,9 +13,10 @@ import numpy as np
 from isakit.arch.tesla.atomics import ATOMIC_OPERATIONS
 from isakit.engine import Lanes
 from isakit.engine.codegen import compiled_operation
+from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
 from isakit.machine.tesla.address_spaces import NO_SPACE, READ_ONLY, AccessFault, Space
-from isakit.machine.tesla.device_memory import Array, Memory
+from isakit.machine.tesla.device_memory import Memory
 from isakit.machine.tesla.launch import Launch
 from isakit.texture.texture_unit import TextureUnit, UnboundTexture
 

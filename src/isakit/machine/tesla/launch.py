@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.machine.tesla.address_spaces import LinearWindow, Window
 from isakit.machine.tesla.chips import Chip
 from isakit.machine.tesla.choices import DEFAULT, Choices
-from isakit.machine.tesla.device_memory import Array
 from isakit.machine.tesla.kernel_code import Code
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture

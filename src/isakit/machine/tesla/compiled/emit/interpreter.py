@@ -20,6 +20,7 @@ import numpy as np
 
 from isakit.engine.llvm import Host, Loaded, Module, cache_folder, object_code, provide, write_atomically
 from isakit.engine.llvm.fingerprint import fingerprint
+from isakit.engine.protocol import Array
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Step
 from isakit.machine.tesla.compiled.emit import interpreter_handlers as handlers
@@ -27,7 +28,6 @@ from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.emit.interpreter_handlers import HandlerCode, Slots
 from isakit.machine.tesla.compiled.emit.memory_ir import add_support, kernel_module, names
 from isakit.machine.tesla.compiled.state_layout import slot
-from isakit.machine.tesla.device_memory import Array
 from isakit.machine.tesla.kernel_code import Code, Op
 
 METADATA = "\n".join(

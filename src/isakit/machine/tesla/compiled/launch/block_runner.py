@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from isakit.engine.protocol import Array
 from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
@@ -21,7 +22,7 @@ from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Ke
 from isakit.machine.tesla.compiled.launch.host_assist import finish, go_on
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, to_machine
 from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED, Bound, Context, Slots, address_of, aligned
-from isakit.machine.tesla.device_memory import Array, DeviceMemory
+from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.machine import Machine, Stats, physical_ids
 

@@ -16,6 +16,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
+from isakit.engine.protocol import Array
 from isakit.errors import IsakitError, LaunchError
 from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.address_spaces import OwnSpace
@@ -25,7 +26,6 @@ from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel, kernel_of
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, from_machine, lanes_of, to_machine
 from isakit.machine.tesla.compiled.launch.worker_context import Bound, Context
-from isakit.machine.tesla.device_memory import Array
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.gang_state import State
 from isakit.machine.tesla.machine import Machine, executing_lanes, has_effect

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from isakit.engine.protocol import Array
 from isakit.machine.tesla.block import FINISHED, READY, WAITING, Warp
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Place
 from isakit.machine.tesla.compiled.launch.worker_context import aligned
-from isakit.machine.tesla.device_memory import Array
 from isakit.machine.tesla.machine import Machine
 from isakit.machine.tesla.stack import Entry, Kind, Stack
 

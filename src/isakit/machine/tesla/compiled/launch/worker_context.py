@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from isakit.engine.protocol import Array
 from isakit.machine.tesla.address_spaces import LinearWindow
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel
 from isakit.machine.tesla.compiled.state_layout import SLOT
-from isakit.machine.tesla.device_memory import Array, DeviceMemory
+from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.launch import MP_FLAGS, Launch
 
 UNLIMITED = 1 << 62

@@ -11,8 +11,8 @@ import pytest
 import isakit
 from isakit.errors import LaunchError
 from isakit.graphics.draw_state import DrawState, GraphicsChoices, Stencil
-from isakit.machine.settings import Settings
 from isakit.machine.tesla import Choices
+from isakit.settings import Settings
 from isakit.texture.texture_choices import TextureChoices
 
 
