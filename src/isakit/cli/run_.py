@@ -131,8 +131,10 @@ def _choose(modules: list[Module], kernel: str | None, chip: str) -> Module:
 
     Raises IsakitError where the kernel is in none of them, or has to be named.
     """
+    if len(modules) == 1:
+        return modules[0]
     names = list(dict.fromkeys(name for m in modules for name in m.kernels))
-    if kernel is None and len(modules) > 1 and len(names) != 1:
+    if kernel is None and len(names) != 1:
         raise IsakitError(f"the file has {len(names)} kernels, name one with --kernel: {', '.join(names)}")
     if kernel is not None and kernel not in names:
         raise IsakitError(f"the file has no kernel {kernel!r}; it has {', '.join(names)}")
@@ -161,7 +163,7 @@ def _progress(what: str) -> Generator[None]:
     from rich.console import Console
     from rich.progress import Progress
 
-    from isakit.machine.tesla.native.select import watching
+    from isakit.machine.progress import watching
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)

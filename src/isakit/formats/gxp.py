@@ -221,7 +221,7 @@ def read_gxp(data: bytes, path: str | None = None, offset: int = 0) -> Shader:
     gxp = parse_gxp(data, path, offset)
     module = Shader("gxp", "usse", "sgx543", path=path, offset=offset, size=len(data), payload=gxp)
     for name, words in (("primary", gxp.primary), ("secondary", gxp.secondary)):
-        module.add(Kernel(name, bytes_of(words, 8), registers=gxp.temp_registers))
+        module.add(Kernel(name, bytes_of(words, 8), 0, gxp.temp_registers, shared_bytes=0, local_bytes=0, barriers=0))
     module.extra["stage"] = gxp.stage
     return module
 

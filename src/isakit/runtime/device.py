@@ -26,15 +26,15 @@ from isakit.machine.tesla import (
     Window,
     needed_registers,
 )
-from isakit.machine.tesla.memory import Writable
-from isakit.machine.tesla.native.select import Tier, executor
-from isakit.machine.tesla.texture.choices import TextureChoices
-from isakit.machine.tesla.texture.sampler import Sampler
-from isakit.machine.tesla.texture.texture import Texture
+from isakit.machine.tesla.device_memory import Writable
 from isakit.runtime.arguments import aligned
 from isakit.runtime.buffer import Buffer
 from isakit.runtime.kernel import LoadedKernel
 from isakit.runtime.module import LoadedModule, described
+from isakit.runtime.tesla_engine import Tier, executor
+from isakit.texture.sampler_state import Sampler
+from isakit.texture.texture import Texture
+from isakit.texture.texture_choices import TextureChoices
 
 Engine = Literal["auto", "reference", "llvm"]
 Place = Buffer | int

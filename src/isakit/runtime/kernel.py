@@ -22,11 +22,11 @@ from isakit.machine.tesla import (
     Window,
     pack_block,
 )
-from isakit.machine.tesla.texture.choices import TextureChoices
-from isakit.machine.tesla.texture.sampler import Sampler
-from isakit.machine.tesla.texture.texture import Target as Axes
-from isakit.machine.tesla.texture.texture import Texture
 from isakit.runtime.arguments import Passed, guess_pointer_bytes, pass_arguments
+from isakit.texture.sampler_state import Sampler
+from isakit.texture.texture import Target as Axes
+from isakit.texture.texture import Texture
+from isakit.texture.texture_choices import TextureChoices
 
 Dims = int | Sequence[int]
 

@@ -23,12 +23,12 @@ from isakit.formats.gxp import (
     GxpParameter,
 )
 from isakit.machine.usse import DEFAULT, Code, Machine, Memory, Rules, Texture, Volume
-from isakit.machine.usse.select import Engine, check_engine, runner, stretches_for
 from isakit.runtime import usse_layout as layout
+from isakit.runtime.usse_engine import Engine, check_engine, runner, stretches_for
 
 if TYPE_CHECKING:
     from isakit.formats import Shader
-    from isakit.machine.usse.stretches import Stretches
+    from isakit.machine.usse.compiled_shader import Stretches
 
 Array = NDArray[Any]
 CHUNK = 16384
