@@ -85,40 +85,41 @@ def _sum_and_product(raw: bool) -> tuple[Native, Native]:
 
 ZERO_OR_DENORMAL = 0x02 | 0x04 | 0x20
 """Classes of `vfpclassps`."""
+ODD_ADDENDS = 0x01 | 0x80 | ZERO_OR_DENORMAL
+"""The same, and NaN."""
 NO_LOSS = 0x0D800000
 """2**-100: a product below 2**-126 does not change the sum with a number that is not smaller."""
 
 
-def _mad(raw: bool) -> Native:
-    def lower(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
-        """The product is cut to 24 bits, except where the addend is zero: there it is rounded.
+def _mad(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    """The product is cut to 24 bits, except where the addend is zero: there it is rounded.
 
-        That is wrong where the product leaves the range of f32, which the definition does not limit: above, where it is
-        cut to the largest number, and below, where it vanishes beside an addend it could have changed, so that the
-        sum is this addend. The test takes in some lanes more, to need one comparison for all lanes; where it finds
-        one, a function does all lanes with care.
-        """
-        if statics.get("zero_wins") or all(a.uniform for a in args):
-            return None
-        a, b, c = (low.splat(x) for x in args)
-        cut, rounded = _avx512(low, "mul", a, b, "rz"), _avx512(low, "mul", a, b, "rn")
+    Three ways, each one for what the one before it does not cover. Two instructions and a test where no addend is a
+    zero or NaN and no product is 0, infinite, NaN or the largest number. One more multiplication takes in all of
+    these. The last two can mean a product that left the range of f32, which the definition does not limit: above,
+    where it is cut to the largest number, and below, where it vanishes beside an addend it could have changed. Then a
+    function does all lanes in double precision.
+    """
+    if statics.get("zero_wins") or all(a.uniform for a in args):
+        return None
+    a, b, c = (low.splat(x) for x in args)
+    cut = _avx512(low, "mul", a, b, "rz")
+    magnitude, one = low.constant(ABS, 32), low.constant(1, 32)
+    size = low.op("and", cut, magnitude)
+    odd = low.op("icmp uge", low.op("sub", size, one), low.constant(LARGEST - 1, 32), 1)
+    odd = low.op("or", odd, _classified(low, c, ODD_ADDENDS))
+
+    def any_operands() -> Ref:
+        rounded = _avx512(low, "mul", a, b, "rn")
         product = low.select(_classified(low, c, ZERO_OR_DENORMAL), rounded, cut)
-        total = _avx512(low, "add", product, c, "rn")
-        magnitude = low.constant(ABS, 32)
-        largest = low.op("xor", low.op("and", cut, magnitude), low.constant(LARGEST, 32))
-        small = low.op("sub", low.op("and", total, magnitude), low.constant(1, 32))
-        odd = low.op("icmp ult", _least(low, largest, small), low.constant(NO_LOSS - 1, 32), 1)
-        result = total if raw else canonical_nan(low, total)
-        return low.unlikely(low.any(odd), result, lambda: low.call(careful_mad(low), (a, b, c), 32))
+        total = canonical_nan(low, _avx512(low, "add", product, c, "rn"))
+        # Beside a vanished product the sum is the addend.
+        small = low.op("sub", low.op("and", total, magnitude), one)
+        left = low.op("icmp ult", small, low.constant(NO_LOSS - 1, 32), 1)
+        left = low.op("or", left, low.op("icmp eq", size, low.constant(LARGEST, 32), 1))
+        return low.unlikely(low.any(left), total, lambda: low.call(careful_mad(low), (a, b, c), 32))
 
-    return lower
-
-
-def _least(low: ValueLowering, a: Ref, b: Ref) -> Ref:
-    """The smaller unsigned number."""
-    ty = low.type(a)
-    f = low.module.declare(f"llvm.umin.v{low.module.lanes}i32", f"{ty} @({ty}, {ty})")
-    return Ref(low.body(f"call {ty} {f}({ty} {a.text}, {ty} {b.text})"), 32)
+    return low.unlikely(low.any(odd), _avx512(low, "add", cut, c, "rn"), any_operands)
 
 
 CAREFUL_MAD = "careful f32_mad"
@@ -166,7 +167,7 @@ _PREDICATES = (
 
 def _embedded(raw: bool) -> dict[str, Native]:
     add, mul = _sum_and_product(raw)
-    return {"f32_add": add, "f32_mul": mul, "f32_mad": _mad(raw), "holds f32_compare": _comparison}
+    return {"f32_add": add, "f32_mul": mul, "f32_mad": _mad, "holds f32_compare": _comparison}
 
 
 EMBEDDED_F32 = _embedded(raw=False)

@@ -125,10 +125,11 @@ class ValueLowering:
         body.do(f"br i1 {condition}, label %{rare}, label %{done}, !prof !0")
         body.label(rare)
         other = make()
+        last = body.current
         body.do(f"br label %{done}")
         body.label(done)
         ty = self.type(usual)
-        return Ref(body(f"phi {ty} [ {usual.text}, %{here} ], [ {other.text}, %{rare} ]"), usual.width)
+        return Ref(body(f"phi {ty} [ {usual.text}, %{here} ], [ {other.text}, %{last} ]"), usual.width)
 
     # --- graphs ---------------------------------------------------------------------------------------
     def value(self, root: Value) -> Ref:

@@ -17,7 +17,7 @@ from isakit.machine.tesla.kernel_code import uniform_number
 from isakit.sem.trace import Effect, Trace
 from isakit.sem.value import Value
 
-RAW_RESULTS = {"f32_add", "f32_mul", "f32_mad"}
+RAW_RESULTS = {"f32_add", "f32_mul"}
 """Operations whose host instruction can leave the result as it is."""
 CANONICAL_RESULTS = {
     "f32_add", "f32_mul", "f32_mad", "f32_saturate", "f32_max", "f32_min", "f32_mov2", "f32_flush",
