@@ -24,7 +24,17 @@ from isakit.errors import (
 
 if TYPE_CHECKING:
     from isakit.asm import Program
-    from isakit.codec import Instruction
+    from isakit.codec import (
+        CodeAddress,
+        Condition,
+        Flag,
+        Immediate,
+        Instruction,
+        Memory,
+        Operand,
+        Register,
+        SpecialRegister,
+    )
     from isakit.instruction_sets import Isa, isa
     from isakit.modules import Kernel, Module, load
 
@@ -33,6 +43,10 @@ __version__ = "0.1.0"
 _LAZY = {
     "Device": "isakit.runtime",
     "Instruction": "isakit.codec",
+    **dict.fromkeys(
+        ("CodeAddress", "Condition", "Flag", "Immediate", "Memory", "Operand", "Register", "SpecialRegister"),
+        "isakit.codec",
+    ),
     "Isa": "isakit.instruction_sets",
     "Kernel": "isakit.modules",
     "Module": "isakit.modules",
@@ -45,19 +59,27 @@ _SUBMODULES = ("docsgen", "formats", "tesla", "usse", "vuc")
 __all__ = [
     "AsmError",
     "BudgetExceeded",
+    "CodeAddress",
+    "Condition",
     "DefinitionError",
     "Diagnostic",
     "EncodeError",
+    "Flag",
     "FormatError",
+    "Immediate",
     "Instruction",
     "Isa",
     "IsakitError",
     "Kernel",
     "LaunchError",
     "MachineFault",
+    "Memory",
     "Module",
     "NotModelled",
+    "Operand",
     "Program",
+    "Register",
+    "SpecialRegister",
     "UnknownIsaError",
     "isa",
     "load",

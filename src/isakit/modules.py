@@ -212,12 +212,10 @@ def _type_of_size(size: int) -> str:
 
 # --- programs to files -----------------------------------------------------------------------------------------------
 
-_REGISTER = re.compile(r"\$r(\d+)([dq]?)")
-_TEMPORARY = re.compile(r"r(\d+)")
-
 
 def image_of(program: Program, name: str = "main") -> ModuleImage:
     """A program as plain data that `isakit.formats` writes; a program without `.kernel` becomes the kernel `name`."""
+    from isakit.codec.instruction import registers_written
     from isakit.formats import KernelImage, ModuleImage
 
     image = ModuleImage("raw", program.isa, program.variant)
@@ -225,7 +223,7 @@ def image_of(program: Program, name: str = "main") -> ModuleImage:
         data = part.kernel
         own = part.program_type if len(program.parts) > 1 else name
         kernel = KernelImage(data.name if data else own, part.to_bytes(), part.address)
-        kernel.registers = data.registers if data and data.registers is not None else _registers(part)
+        kernel.registers = data.registers if data and data.registers is not None else registers_written(part, "r")
         end = max((p.offset + p.size for p in data.params), default=0) if data else 0
         base = program.decoder.isa.param_base
         kernel.shared_bytes = data.shared_bytes if data and data.shared_bytes is not None else base + end
@@ -259,22 +257,14 @@ def _segments(data: bytes, names: dict[str, int]) -> list[ConstantSegment]:
     return out
 
 
-def _registers(program: Program) -> int:
-    """One more than the highest general register the code writes."""
-    count = 1
-    for i in program:
-        for name in i.writes:
-            if m := _REGISTER.match(name):
-                count = max(count, int(m[1]) + {"": 1, "d": 2, "q": 4}[m[2]])
-    return count
-
-
 def _barriers(program: Program) -> int:
     """One more than the highest barrier the code names."""
+    from isakit.codec import Immediate
+
     count = 0
     for i in program:
         if i.mnemonic == "bar" and i.form is not None and "barrier" in i.form.parts:
-            count = max(count, int(i.form.parts["barrier"].text(i.word), 0) + 1)
+            count = max([count, *(o.value + 1 for o in i.operands if o.name == "barrier" and isinstance(o, Immediate))])
     return count
 
 
@@ -328,8 +318,7 @@ def _phases(program: Program) -> int:
 
 def _temporaries(program: Program) -> int:
     """One more than the highest temporary the code names."""
-    names = (name for i in program for name in (*i.reads, *i.writes))
-    return max((int(m[1]) + 1 for name in names if (m := _TEMPORARY.fullmatch(name))), default=0)
+    return max((r.index + 1 for i in program for r in i.registers if r.file == "r"), default=0)
 
 
 def _hex_lines(program: Program) -> Iterator[str]:
