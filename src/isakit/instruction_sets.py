@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isakit.errors import IsakitError, UnknownIsaError
 
 if TYPE_CHECKING:
     from isakit.asm import Program
+    from isakit.asm.directives import Directive
     from isakit.codec import Decoder, Explanation
     from isakit.spec import InstructionSet, Record, Variant
 
@@ -95,7 +96,7 @@ class Isa:
         """
         from isakit.asm import assemble
 
-        return assemble(text, self.decoder(program_type), path)
+        return assemble(text, self.decoder(program_type), path, file_directives(self.name))
 
     def explain(self, words_or_text: int | str | bytes | Sequence[int], program_type: str | None = None) -> Explanation:
         """What every bit of one instruction means. Takes its words, as ints or hexadecimal text, or its text."""
@@ -116,6 +117,15 @@ class Isa:
 
     def __repr__(self) -> str:
         return f"<instruction set {self.name} {self.variant}, {len(self.instructions)} instruction families>"
+
+
+def file_directives(name: str) -> Mapping[str, Directive]:
+    """Directives of the file formats of an instruction set, besides those of the assembler."""
+    if name != "usse":
+        return {}
+    from isakit.formats.gxp_directives import GXP_DIRECTIVES
+
+    return GXP_DIRECTIVES
 
 
 def isa(name: str, variant: str | None = None) -> Isa:

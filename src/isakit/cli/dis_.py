@@ -73,7 +73,9 @@ def command(
         start = int(address, 0)
     except ValueError:
         raise click.BadParameter(f"{address!r} is not a number", param_hint="--address") from None
-    programs = list(_programs(read_bytes(file), shown(file), isa_name, variant, program_type, as_hex, start))
+    files: list[Module] = []
+    found = _programs(read_bytes(file), shown(file), isa_name, variant, program_type, as_hex, start, files)
+    programs = list(found)
     if kernel is not None:
         names = [name for name, _ in programs]
         programs = [p for p in programs if p[0] == kernel]
@@ -82,6 +84,10 @@ def command(
     if as_json:
         echo_json([_plain(name, p) for name, p in programs])
         return
+    if kernel is None and len(files) == 1:
+        programs = [p for p in programs if len(p[1]) or len(programs) == 1] or programs[:1]
+        for line in _directives(files[0]):
+            click.echo(_paint(line) if coloured() else line)
     for number, (name, program) in enumerate(programs):
         if number:
             click.echo()
@@ -98,8 +104,9 @@ def _programs(
     program_type: str | None,
     as_hex: bool,
     address: int,
+    files: list[Module],
 ) -> Iterator[tuple[str, Program]]:
-    """(name, program) of everything in the input."""
+    """(name, program) of everything in the input; the files found are added to `files`."""
     from isakit.modules import module
 
     if as_hex:
@@ -114,7 +121,15 @@ def _programs(
     from isakit.formats import load_images
 
     for image in load_images(data, **named_code(isa_name, variant), path=path):
-        yield from _of_module(module(image), isa_name, variant, program_type, address)
+        files.append(module(image))
+        yield from _of_module(files[-1], isa_name, variant, program_type, address)
+
+
+def _directives(m: Module) -> list[str]:
+    """What a shader file says besides its programs."""
+    from isakit.modules import Shader
+
+    return m.directives() if isinstance(m, Shader) else []
 
 
 def _of_module(

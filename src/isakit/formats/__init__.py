@@ -24,6 +24,7 @@ from isakit.formats.gxp import (
     parse_gxp,
     read_gxp,
 )
+from isakit.formats.gxp_build import GxpBuilder
 from isakit.formats.gxp_write import write_gxp
 from isakit.formats.image import (
     ARCH_TO_VARIANT,
@@ -57,6 +58,7 @@ __all__ = [
     "Found",
     "FragmentVaryings",
     "GlobalVariable",
+    "GxpBuilder",
     "GxpContainer",
     "GxpDependentSampler",
     "GxpFile",

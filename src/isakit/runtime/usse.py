@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from isakit.errors import LaunchError, NotModelled
 from isakit.formats.gxp import (
     ATTRIBUTE,
+    DATA,
+    DEFAULT_BUFFER,
     DISCARD,
     HAS_INDEX,
+    LITERAL_BUFFER,
     NATIVE_COLOR,
     SAMPLER,
     TYPES,
@@ -133,14 +136,14 @@ class _Run:
             if c.index in contents:
                 words = contents[c.index].view(np.uint32)[: c.size_in_words]
                 self.shared[c.base_sa_offset : c.base_sa_offset + len(words), 0] = words
-        base = layout.container_base(gxp, layout.LITERALS)
-        data = layout.container_base(gxp, layout.DATA) or 0
+        base = layout.container_base(gxp, LITERAL_BUFFER)
+        data = layout.container_base(gxp, DATA) or 0
         base = data if base is None else base
         for literal in gxp.literals:
             self.shared[base + literal.sa_offset, 0] = literal.value
         for info in gxp.uniform_buffers:
             content = contents.get(info.reside_buffer)
-            if content is None and info.reside_buffer == layout.LITERALS:
+            if content is None and info.reside_buffer == LITERAL_BUFFER:
                 content = np.frombuffer(gxp.literal_buffer, np.uint8).copy()
             if content is None:
                 content = np.zeros(max(4, 4 * max(gxp.buffer_sizes)), np.uint8)
@@ -151,9 +154,9 @@ class _Run:
         """Bytes of every uniform buffer by its number."""
         gxp: GxpFile = self.gxp
         known = [p for p in gxp.parameters if p.category == UNIFORM]
-        sizes: dict[int, int] = {layout.DEFAULT_BUFFER: gxp.buffer_sizes[5]}
+        sizes: dict[int, int] = {DEFAULT_BUFFER: gxp.buffer_sizes[5]}
         for p in known:
-            end = p.resource_index + layout.element_words(p) * max(1, p.array_size)
+            end = p.resource_index + p.words
             sizes[p.container_index] = max(sizes.get(p.container_index, 0), end)
         out = {k: np.zeros(4 * n, np.uint8) for k, n in sizes.items()}
         for key, value in buffers.items():
@@ -170,7 +173,7 @@ class _Run:
             out[number] = content
         for name, value in uniforms.items():
             p = layout.find(known, name, "uniform")
-            stride = layout.element_words(p)
+            stride = p.element_words
             words = layout.to_words(_uniform_rows(p, value), TYPES[p.type])[:, :stride]
             target = out[p.container_index].view(np.uint32)
             if p.resource_index + stride * (len(words) - 1) + words.shape[1] > len(target):
@@ -183,7 +186,7 @@ class _Run:
     def _samplers(self) -> dict[int, Texture]:
         """Textures by the sa register of their first state word."""
         gxp: GxpFile = self.gxp
-        data = layout.container_base(gxp, layout.DATA) or 0
+        data = layout.container_base(gxp, DATA) or 0
         return {
             data + d.sa_offset: self.units[d.resource // 4]
             for d in gxp.dependent_samplers
