@@ -17,7 +17,7 @@ import numpy as np
 import isakit
 from isakit import usse
 from isakit.formats import GxpBuilder
-from isakit.modules import write
+from isakit.programs import write
 
 WIDTH, HEIGHT = 320, 240
 

@@ -22,6 +22,9 @@ VARIANTS = {
 }
 """Names that are valid, so that asking for them loads no instruction set."""
 
+_FILE_DIRECTIVES = {"usse": ("isakit.formats.gxp_directives", "GXP_DIRECTIVES")}
+"""Where the directives of file formats are, by instruction set; formats stand above this module."""
+
 _HEX_WORDS = re.compile(r"\s*(?:(?:0[xX])?[0-9a-fA-F]{6,16}[\s,]*)+")
 
 
@@ -121,11 +124,8 @@ class Isa:
 
 def file_directives(name: str) -> Mapping[str, Directive]:
     """Directives of the file formats of an instruction set, besides those of the assembler."""
-    if name != "usse":
-        return {}
-    from isakit.formats.gxp_directives import GXP_DIRECTIVES
-
-    return GXP_DIRECTIVES
+    found = _FILE_DIRECTIVES.get(name)
+    return getattr(importlib.import_module(found[0]), found[1]) if found else {}
 
 
 def isa(name: str, variant: str | None = None) -> Isa:

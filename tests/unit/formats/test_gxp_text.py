@@ -11,7 +11,8 @@ import isakit
 from conftest import shared_dir
 from isakit import formats as f
 from isakit.errors import AsmError, FormatError
-from isakit.modules import Shader, write
+from isakit.formats import Shader
+from isakit.programs import write
 from unit.formats.strategies import gxp_files
 
 USSE = isakit.isa("usse")
