@@ -17,6 +17,7 @@ from isakit.formats.gxp import (
     DATA,
     LITERAL_BUFFER,
     SEMANTICS,
+    TEXTURE_BUFFER,
     TYPES,
     UNIFORM,
     AttributeDescriptor,
@@ -176,9 +177,13 @@ def check(gxp: GxpFile, path: str | None) -> None:
     """
     data = container_base(gxp, DATA) or 0
     base = container_base(gxp, LITERAL_BUFFER)
+    in_registers = (
+        () if any(b.reside_buffer == TEXTURE_BUFFER for b in gxp.uniform_buffers) else gxp.texture_buffer_samplers
+    )
     ends = {
         "a container": [c.base_sa_offset + c.size_in_words for c in gxp.containers],
         "a literal": [(data if base is None else base) + literal.sa_offset + 1 for literal in gxp.literals],
+        "a texture state": [data + d.sa_offset + 1 for d in (*gxp.dependent_samplers, *in_registers)],
         "a buffer address": [data + b.ldst_base_offset + 1 for b in gxp.uniform_buffers],
     }
     for what, found in ends.items():
