@@ -166,10 +166,9 @@ class Volume(Texture):
 
 
 class Cube(Texture):
-    """A cube map: `faces` of shape [6, size, size, channels] in the order +X -X +Y -Y +Z -Z, or a list of such arrays,
-    the mip levels from the largest on.
+    """A cube map: `faces` of shape [6, size, size, channels], or a list of such arrays, the mip levels.
 
-    Row 0 of a face is at its t coordinate 0, as cube maps are stored everywhere. With `seamless` bilinear samples mix
+    Faces are in the order +X -X +Y -Y +Z -Z, levels from the largest on. Row 0 of a face is at its t coordinate 0, as cube maps are stored everywhere. With `seamless` bilinear samples mix
     across the edges of faces; whether the hardware does is not known, so it is off: they stop at the edge.
     """
 

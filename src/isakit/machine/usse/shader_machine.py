@@ -36,8 +36,9 @@ class Machine:
     """State of `lanes` invocations.
 
     `files` maps register files to arrays of shape [registers, lanes]. `textures` maps the number of the sa register
-    that holds a texture's first state word to the texture, `units` the unit that a state word names. After a run: `killed` (bool per lane), `depth` (f32 or
-    None), `notes` (what was executed on inferred knowledge). `rows` gives the sizes of register files where fewer do.
+    that holds a texture's first state word to the texture, `units` the unit that a state word names. After a run:
+    `killed` (bool per lane), `depth` (f32 or None), `notes` (what was executed on inferred knowledge). `rows` gives the
+    sizes of register files where fewer do.
     """
 
     def __init__(self, lanes: int = 1, *, memory: Memory | None = None, textures: Mapping[int, Texture] | None = None,

@@ -48,8 +48,8 @@ def sampled(
     v = coordinates[1] if len(coordinates) > 1 else np.zeros_like(u)
     if len(coordinates) == 3:
         if not isinstance(texture, Volume) or mode != "sample":
-            raise NotModelled("a three-dimensional sample", "the texture bound there is neither a volume nor a cube map, "
-                              "or its texels are gathered")  # fmt: skip
+            why = "the texture bound there is neither a volume nor a cube map, or its texels are gathered"
+            raise NotModelled("a three-dimensional sample", why)
         return packed(texture.sample_volume(u, v, coordinates[2]), format)
     lod = _lod(texture, attrs["lod"], extra, u, v, len(coordinates))
     if mode == "sample":
