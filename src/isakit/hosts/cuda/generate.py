@@ -53,7 +53,7 @@ def c_files() -> dict[str, str]:
     made += [f'    {{"{f.name}", (void (*)(void)){f.name}}},' for f in exported]
     made += ["    {0, 0},", "};"]
     rows = [
-        f'{{{e.runtime if e.runtime is not None else -1}, {e.driver if e.driver is not None else -1}, '
+        f"{{{e.runtime if e.runtime is not None else -1}, {e.driver if e.driver is not None else -1}, "
         f'"{e.name}", "{e.driver_name}", "{e.text}"}},'
         for e in errors()
     ]
