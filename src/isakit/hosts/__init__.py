@@ -1,1 +1,1 @@
-"""Hosts: what surrounds a device in the world outside, so that programs made for it run as they are."""
+"""The world outside: programs of other people that run on the simulated chips."""

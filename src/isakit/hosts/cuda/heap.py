@@ -8,15 +8,25 @@ of an allocation is a fault.
 from __future__ import annotations
 
 import mmap
+import os
 from bisect import bisect_right, insort
 
 from isakit.hosts.cuda.codes import CudaError
 from isakit.runtime import Device
 
+WINDOW = 1 << 32
+"""Bytes of the device's address space, which the memory file holds from address 0 on."""
 ALIGNMENT = 256
 SLACK = 1 << 16
 """Bytes that can be accessed in front of the first and behind the last allocation of a flat heap."""
 _STEP = 1 << 22
+
+
+def memory_file() -> int:
+    """A descriptor of a file that takes no room until it is written: all of a device's address space."""
+    file = os.memfd_create("isakit-device", os.MFD_CLOEXEC)
+    os.ftruncate(file, WINDOW)
+    return file
 
 
 class Heap:
@@ -87,6 +97,12 @@ class Heap:
     def allocations(self) -> list[tuple[int, int]]:
         """(address, bytes) of all allocations, by address."""
         return [(a, self._sizes[a]) for a in self._starts]
+
+    def used_ranges(self) -> list[tuple[int, int]]:
+        """(start, end) of what may hold something and can be accessed."""
+        if self.strict:
+            return [(a, a + n) for a, n in self.allocations()]
+        return [(self.first, self._touched)] if self._touched > self.first + SLACK else []
 
     def _find(self, room: int, alignment: int) -> int | None:
         """First fit."""

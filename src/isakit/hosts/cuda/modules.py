@@ -35,11 +35,15 @@ class Candidate:
 
 
 class ProgramModule:
-    """A module of the program; its code and variables are placed when something of it is first used."""
+    """A module of the program; its code and variables are placed when something of it is first used.
+
+    Attributes: `arch` (10 to 13: what the code that was chosen is for), `placed` (the file of that code).
+    """
 
     def __init__(self, session: Session, kind: int, image: bytes) -> None:
         self.session, self.kind, self.image = session, kind, image
         self.arch = 0
+        self.placed = b""
         self._loaded: LoadedModule | None = None
         self._failed: CudaError | None = None
 
@@ -102,6 +106,7 @@ class ProgramModule:
             if fitting:
                 best = max(fitting, key=lambda c: c.arch)
                 image = load_image(best.data)
+                self.placed = best.data
                 self.arch = best.arch or int(image.extra.get("sm", 0) or _arch_of(image))
             else:
                 image = self._compiled()

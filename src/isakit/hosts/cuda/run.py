@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,11 +35,7 @@ def run(
     environment = programs.own_environment()
     found = programs.examined(program)
     programs.check_libraries(found, environment)
-    if capture is not None:
-        Path(capture).mkdir(parents=True, exist_ok=True)
     # The program starts while the engine is being loaded: it waits at its first call.
-    import socket
-
     broker, program_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     sys.stdout.flush()
     child = programs.start(found, arguments, program_end.fileno(), environment)
@@ -46,11 +43,14 @@ def run(
         from isakit.hosts.cuda.server import Server, Signals
         from isakit.hosts.cuda.session import Options
 
-        options = Options(
-            chosen, engine, tier, threads, strict, fill, version, trace, programs.blocking(environment), capture
-        )
+        options = Options(chosen, engine, tier, threads, strict, fill, version, trace, programs.blocking(environment))
+        recorder = None
+        if capture is not None:
+            from isakit.hosts.cuda.capture import Recorder
+
+            recorder = Recorder(Path(capture))
         with Signals(child):
-            server = Server(options, broker=(broker, program_end))
+            server = Server(options, (broker, program_end), recorder)
             status = server.serve(child)
     except BaseException:
         child.kill()

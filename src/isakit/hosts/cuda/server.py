@@ -12,14 +12,17 @@ import selectors
 import signal
 import socket
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from isakit.hosts.cuda.dispatch import ANSWER, HEADER, LONGEST, ProtocolError, answer
 from isakit.hosts.cuda.session import Options, Session
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.table import functions
 from isakit.machine.progress import watching
+
+if TYPE_CHECKING:
+    from isakit.hosts.cuda.capture import Recorder
 
 _CHUNK = 1 << 20
 _SEND_SECONDS = 10.0
@@ -62,16 +65,16 @@ class Server:
         options: what the device is.
         broker: a pair of sockets; through the second one, which the program inherits, its processes introduce
             themselves.
-        make: makes the state of a new process.
+        recorder: writes the launches down, if that is wanted.
     """
 
     def __init__(
         self,
         options: Options,
         broker: tuple[socket.socket, socket.socket],
-        make: Callable[[Options, Statistics], Session] = Session,
+        recorder: Recorder | None = None,
     ) -> None:
-        self.options, self.make = options, make
+        self.options, self.recorder = options, recorder
         self.statistics = Statistics()
         self.broker, self.program_end = broker
         self.selector = selectors.DefaultSelector()
@@ -120,7 +123,7 @@ class Server:
                 connected.close()
                 continue
             connected.setblocking(False)
-            connection = Connection(connected, self.make(self.options, self.statistics))
+            connection = Connection(connected, Session(self.options, self.statistics, self.recorder))
             self.connections.append(connection)
             self.served += 1
             self.selector.register(connected, selectors.EVENT_READ, connection)

@@ -7,22 +7,24 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 from isakit.errors import BudgetExceeded, IsakitError, LaunchError, MachineFault
 from isakit.formats import Module
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.device_facts import Card, Version
-from isakit.hosts.cuda.heap import Heap
+from isakit.hosts.cuda.heap import WINDOW, Heap, memory_file
 from isakit.hosts.cuda.modules import ProgramModule
 from isakit.hosts.cuda.objects import Array, Context, Function, Handles, TextureReference, Variable
 from isakit.hosts.cuda.statistics import Statistics
-from isakit.hosts.cuda.textures import shown
+from isakit.hosts.cuda.textures import sampler_of, texture_over
+from isakit.machine.tesla import Stats
 from isakit.runtime import Choices, Device, LoadedKernel, LoadedModule
 
-WINDOW = 1 << 32
-"""Bytes of the device's address space, which the memory file holds from address 0 on."""
+if TYPE_CHECKING:
+    from isakit.hosts.cuda.capture import Recorder
+
 _HEAP, _PINNED, _END = 0x1_0000, 0xE000_0000, 0xFFF0_0000
 _FENCE_BYTES = 1 << 16
 
@@ -38,7 +40,7 @@ class Options:
 
     Attributes: `card`, `engine`, `tier`, `threads` (as of `Device`), `strict` (accesses outside of allocations fault),
     `fill` (value of memory nobody wrote), `version` (of CUDA, where it cannot be told from the program), `trace`,
-    `capture` (folder for bundles), `tell` (writes a line for the user).
+    `blocking` (a launch reports its own fault), `tell` (writes a line for the user).
     """
 
     card: Card
@@ -50,7 +52,6 @@ class Options:
     version: Version | None = None
     trace: bool = False
     blocking: bool = False
-    capture: str | None = None
     tell: Callable[[str], None] = lambda line: print(f"isakit: {line}", file=sys.stderr, flush=True)
 
 
@@ -72,11 +73,12 @@ class Session:
     the host that kernels can see), `handles`, `modules`.
     """
 
-    def __init__(self, options: Options, statistics: Statistics | None = None, process: int = 0) -> None:
-        self.options, self.card, self.process = options, options.card, process
+    def __init__(
+        self, options: Options, statistics: Statistics | None = None, recorder: Recorder | None = None
+    ) -> None:
+        self.options, self.card, self.process = options, options.card, 0
         self.statistics = statistics or Statistics()
-        self.file = os.memfd_create("isakit-device", os.MFD_CLOEXEC)
-        os.ftruncate(self.file, WINDOW)
+        self.file = memory_file()
         self.pages = mmap.mmap(self.file, WINDOW)
         self.handles = Handles()
         self.modules: list[ProgramModule] = []
@@ -88,7 +90,7 @@ class Session:
         self.flags = 0
         self.limits: dict[int, int] = {0: 1024, 1: 1 << 20, 2: 8 << 20}
         self.lost: CudaError | None = None
-        self.captured = None
+        self.recorder = recorder
         self._banks: dict[tuple[int, int], int] = {}
         self._start_device()
 
@@ -146,7 +148,7 @@ class Session:
             return (4, 0), True
         return version, False in told
 
-    # --- modules --------------------------------------------------------------------------------------------------------
+    # --- modules ------------------------------------------------------------------------------------------------------
     def place(self, image: Module) -> LoadedModule:
         """Put a module on the device: variables into the heap, constants where copies can reach them."""
         module = self.device.load(image)
@@ -179,6 +181,10 @@ class Session:
         """Bytes of the device's memory."""
         return memoryview(self.pages)[address : address + nbytes]
 
+    def used_memory(self) -> list[tuple[int, int]]:
+        """(start, end) of all memory that may hold something."""
+        return [*self.heap.used_ranges(), *self.pinned.used_ranges()]
+
     # --- what handles mean -------------------------------------------------------------------------------------------
     @staticmethod
     def _numbered(things: list[Any], number: int, error: str) -> Any:
@@ -210,7 +216,7 @@ class Session:
             raise CudaError("cudaErrorIncompatibleDriverContext", "no context is current")
         return self.handles.get(self.contexts[-1], Context)
 
-    # --- launches ---------------------------------------------------------------------------------------------------------
+    # --- launches -----------------------------------------------------------------------------------------------------
     def launch(self, launch: Launch) -> None:
         """Run a kernel. Raises CudaError for what the chip does not start; a fault shows at the next call."""
         kernel = launch.function.kernel()
@@ -228,8 +234,11 @@ class Session:
         else:
             self.statistics.add(launch.function.name, stats, time.perf_counter() - started)
 
-    def _run(self, kernel: LoadedKernel, launch: Launch) -> Any:
-        return kernel.launch(launch.grid[:2], launch.block, param_bytes=launch.params, dynamic_shared=launch.shared)
+    def _run(self, kernel: LoadedKernel, launch: Launch) -> Stats:
+        def run() -> Stats:
+            return kernel.launch(launch.grid[:2], launch.block, param_bytes=launch.params, dynamic_shared=launch.shared)
+
+        return run() if self.recorder is None else self.recorder.record(self, kernel, launch, run)
 
     def _lose(self, why: str) -> None:
         """A kernel has faulted: the process can do nothing more with the device, as on a chip."""
@@ -256,22 +265,14 @@ class Session:
 
     def _bind_textures(self, kernel: LoadedKernel, module: ProgramModule) -> None:
         """Show a kernel what the texture references of its module are bound to."""
-        if not kernel.samplers:
-            return
-        for reference in self.textures:
-            if reference.module is module and reference.name in kernel.samplers:
-                pair = shown(self, reference) if reference.binding is not None else None
-                if pair is None:
-                    kernel.bind(reference.name, None)
-                else:
-                    kernel.bind(reference.name, *pair)
+        for name in kernel.samplers:
+            reference = self.bound_texture(module, name)
+            if reference is None or reference.binding is None:
+                kernel.bind(name, None)
+            else:
+                texture = texture_over(self.device.memory.memory.bytes, reference.binding, reference.state)
+                kernel.bind(name, texture, sampler_of(reference.state))
 
-
-@dataclass
-class Copied:
-    """What the device's side of a copy is: where it starts, bytes from row to row and from slice to slice."""
-
-    at: int = 0
-    pitch: int = 0
-    slice: int = 0
-    extent: tuple[int, int, int] = field(default=(0, 0, 0))
+    def bound_texture(self, module: ProgramModule, name: str) -> TextureReference | None:
+        """The texture reference of a module by name, if the program has made it known."""
+        return next((t for t in self.textures if t.module is module and t.name == name), None)

@@ -6,7 +6,7 @@ the reference page follow from it.
 | kind | who does the work |
 |---|---|
 | `call` | a handler of the server; the C function is generated |
-| `copy` | the C library moves the bytes, after the server has said where they lie; `= to, from, width, height, depth, kind` |
+| `copy` | the C library, once the server has said where the bytes lie; `= to, from, width, height, depth, kind` |
 | `local` | a C function written by hand; the line holds its C prototype |
 | `hint` | nobody: a setting without a counterpart on these chips; it succeeds |
 | `refuse` | nobody: returns the error code behind `=` and says why, once |

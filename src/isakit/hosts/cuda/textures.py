@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isakit.hosts.cuda.codes import CudaError
-from isakit.hosts.cuda.objects import FLOAT, SIGNED, Channel, TextureReference, TextureState
+from isakit.hosts.cuda.objects import FLOAT, SIGNED, Binding, Channel, TextureState
 from isakit.tesla import Sampler, Texture
-
-if TYPE_CHECKING:
-    from isakit.hosts.cuda.session import Session
 
 _COMPONENTS = {1: "r", 2: "rg", 4: "rgba"}
 _WRAPS = ("repeat", "edge", "mirror", "border")
+_CLAMP, _BORDER = 1, 3
 OFFSET_ALIGNMENT = 256
 """Textures start at multiples of this many bytes; a kernel adds the rest."""
 
@@ -56,15 +55,24 @@ def check_state(state: TextureState) -> None:
         raise CudaError("cudaErrorInvalidFilterSetting", "integers cannot be filtered")
 
 
-def shown(session: Session, reference: TextureReference) -> tuple[Texture, Sampler] | None:
-    """The texture and sampler a bound reference stands for; None where its memory has gone."""
-    bound, state = reference.binding, reference.state
-    if bound is None:
-        return None
-    pages = np.frombuffer(session.pages, np.uint8, bound.size, bound.address)
-    texture = Texture.from_memory(
+def format_of(state: TextureState) -> str:
+    """The texel format a reference reads."""
+    return format_name(state.channel, state.as_float)
+
+
+def sampler_of(state: TextureState) -> Sampler:
+    """How a reference samples. Coordinates that count texels only clamp, whatever it says about wrapping."""
+    modes = state.modes if state.normalized else tuple(m if m == _BORDER else _CLAMP for m in state.modes)
+    kind = "linear" if state.filter else "nearest"
+    return Sampler(wrap=cast(Any, tuple(_WRAPS[m] for m in modes)), mag=kind, min=kind)
+
+
+def texture_over(memory: NDArray[np.uint8], bound: Binding, state: TextureState) -> Texture:
+    """The texture a binding shows, over the whole memory of a device."""
+    pages = memory[bound.address : bound.address + bound.size]
+    return Texture.from_memory(
         lambda: pages,
-        format_name(state.channel, state.as_float),
+        format_of(state),
         bound.width,
         max(1, bound.height),
         max(1, bound.depth),
@@ -72,9 +80,3 @@ def shown(session: Session, reference: TextureReference) -> tuple[Texture, Sampl
         pitch=bound.pitch or None,
         normalized=state.normalized and bound.target != "buffer",
     )
-    kind = "linear" if state.filter else "nearest"
-    modes = state.modes
-    if not state.normalized:  # coordinates that count texels only clamp, whatever the reference says
-        modes = tuple(m if m == 3 else 1 for m in modes)
-    wraps = cast(Any, tuple(_WRAPS[m] for m in modes))
-    return texture, Sampler(wrap=wraps, mag=kind, min=kind)

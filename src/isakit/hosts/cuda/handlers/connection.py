@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.dispatch import ProtocolError, handler
+from isakit.hosts.cuda.heap import WINDOW
 from isakit.hosts.cuda.modules import FAT_CONTAINER, WHOLE_FILE, ProgramModule
 from isakit.hosts.cuda.objects import Function, TextureReference, Variable
-from isakit.hosts.cuda.session import WINDOW, Session
+from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import fingerprint
 
 _MOST = 1 << 16
