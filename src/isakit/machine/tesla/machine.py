@@ -148,11 +148,12 @@ class Machine:
             self._stop(started)
 
     def _stop(self, started: float) -> None:
-        """Whatever ended a run: nobody is running any more, and the warps' own state is up to date."""
+        """Whatever ended a run or step: no gang is running any more, and the warps' own state is up to date."""
         if self._running is not None:
             self._ready.add(self._running)
             self._running = None
-        self._settle()
+        changed, self._ready.added = self._ready.added, None
+        self._settle(self._ready.gangs if changed is None else changed)
         self.stats.seconds += time.perf_counter() - started
         if self.after is not None:
             self.after()
@@ -167,18 +168,19 @@ class Machine:
     def step(self, warp: Warp | None = None, *, limit: int | None = None) -> Warp | None:
         """Execute one instruction of one warp and return the warp; None when everything has finished.
 
-        Without `warp` the ready warps take turns. Raises LaunchError for a warp that cannot execute.
+        Without `warp` the ready warps are scheduled round-robin. The time it takes does not depend on the number of
+        resident warps. Raises LaunchError for a warp that cannot execute.
         """
         started = time.perf_counter()
         if warp is None:
             if self.idle():
                 return None
-            numbers = sorted(int(n) for g in self._ready.gangs for n in g.numbers)
-            self._turn = next((n for n in numbers if n > self._turn), numbers[0])
+            self._turn = self._ready.warp_after(self._turn)
             warp = self.warps[self._turn]
-        gang = self._ready.take_warp(warp.number)
-        if gang is None or self.warps[warp.number] is not warp:
+        gang = self._ready.take_warp(warp.number) if self.warps[warp.number] is warp else None
+        if gang is None:
             raise LaunchError(f"{warp} cannot execute an instruction")
+        self._ready.added = []
         self._running = gang
         try:
             self._running = self._affordable(gang, limit)
@@ -219,9 +221,9 @@ class Machine:
         self._ready.add(gang.part(~first, gang.pc))
         return gang.part(first, gang.pc)
 
-    def _settle(self) -> None:
-        """Bring every warp's own pc and instruction count up to date."""
-        for gang in self._ready.gangs:
+    def _settle(self, gangs: Iterable[Gang]) -> None:
+        """Bring the warps' own pc and instruction count up to date."""
+        for gang in gangs:
             self._flush(gang)
             for w in self.members(gang):
                 w.control.pc = gang.pc
