@@ -82,7 +82,7 @@ class Ready:
     The lowest pc goes first: warps that are behind catch up with the others and meet them. A gang that has waited for
     `PATIENCE` instructions goes first once, so that a spinning warp cannot keep the one it waits for from running.
 
-    Attributes: `clock` (instructions executed so far), `added` (gangs that were queued, where someone set it to a list).
+    Attributes: `clock` (instructions executed so far), `added` (None, or the list that collects what is queued).
     """
 
     def __init__(self) -> None:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.errors import MachineFault
 
-Array = NDArray[Any]
+Overwritten = tuple[NDArray[np.uint8], Array, Array]
+"""A buffer, offsets in it, and the bytes that were there."""
 _FIRST, _STEP = 0x10000000, 0x00100000
 
 
 class Memory:
-    """Buffers, each at an address of its own; an access outside of them is a fault."""
+    """Buffers, each at an address of its own; an access outside of them is a fault.
+
+    `overwritten`, if it is a list, collects what stores replace, for `put_back`.
+    """
 
     def __init__(self) -> None:
         self._buffers: list[tuple[int, NDArray[np.uint8]]] = []
         self._next = _FIRST
+        self.overwritten: list[Overwritten] | None = None
+
+    @property
+    def buffers(self) -> list[tuple[int, NDArray[np.uint8]]]:
+        """(address, content) of the buffers, in address order."""
+        return list(self._buffers)
 
     def add(self, data: NDArray[np.uint8]) -> int:
         """Place a buffer (uint8, kept by reference) and return its address."""
@@ -52,5 +61,14 @@ class Memory:
         lanes = np.arange(len(address)) if active is None else np.flatnonzero(active)
         if len(lanes):
             data, at = self._find(address[lanes], size)
+            if self.overwritten is not None:
+                places = at[:, None] + np.arange(size)
+                self.overwritten.append((data, places, data[places]))
             for k in range(size):
                 data[at + k] = (value[lanes] >> np.uint32(8 * k)).astype(np.uint8)
+
+    @staticmethod
+    def put_back(overwritten: list[Overwritten]) -> None:
+        """Undo stores, the last one first."""
+        for data, places, content in reversed(overwritten):
+            data[places] = content
