@@ -92,8 +92,9 @@ def prepared(
     inputs[small] &= 0xFF
     program = isakit.isa("tesla", chip).assemble(text)
     constants = dict(_banks(seed % 16))
-    for bank, given in program.constants.items():
-        constants[bank] = given.data + constants[bank][len(given.data) :]
+    for bank, segments in program.constants.items():
+        for s in segments:
+            constants[bank] = constants[bank][: s.offset] + s.data + constants[bank][s.offset + len(s.data) :]
     return Fuzzed(seed, chip, text, list(program.words), grid, block, flags, budget, inputs, constants)
 
 

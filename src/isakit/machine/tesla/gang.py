@@ -116,6 +116,15 @@ class Ready:
         if self.added is not None:
             self.added.append(gang)
 
+    @property
+    def since(self) -> dict[int, int]:
+        """Per pc, the value of `clock` when its first gang was queued."""
+        return dict(self._since)
+
+    def set_clock(self, clock: int, since: dict[int, int]) -> None:
+        """Set how long the gangs have waited."""
+        self.clock, self._since = clock, dict(since)
+
     def overdue(self) -> bool:
         """Whether some gang has waited too long."""
         return bool(self._since) and self.clock - min(self._since.values()) > PATIENCE

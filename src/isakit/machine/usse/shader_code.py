@@ -164,6 +164,9 @@ class Code:
         self.program, self.rules = program, rules
         self.steps = [self._step(i) for i in program]
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Code, (self.program, self.rules)
+
     def _step(self, i: Any) -> Step | None:
         if i.form is None or not i.valid:
             return None

@@ -14,6 +14,7 @@ import numpy as np
 from isakit.arch.usse.arithmetic import DEFAULT, Rules
 from isakit.engine.protocol import Array, Control, Lanes
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
+from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.usse import numpy_ieee as native  # noqa: F401  # pyright: ignore[reportUnusedImport] - registers its functions
 from isakit.machine.usse.sampler import Texture, Volume, level_of_detail, packed
 from isakit.machine.usse.shader_code import Code, Increments, Step, check_modelled
@@ -27,6 +28,23 @@ REGISTERS = {"r": 256, "o": 256, "pa": 256, "sa": 256, "i": 16, "idx": 4, "g": 6
 MAX_INSTRUCTIONS = 1_000_000
 ROUND = 16
 """Lanes that compiled code works on at a time."""
+
+
+_STATE = ("killed", "depth", "notes", "increments", "executed", "waiting", "_link")
+"""Attributes of a machine that are state, besides registers and memory."""
+
+
+def _is_shared(a: Array) -> bool:
+    """Whether all lanes have one copy."""
+    return a.strides[1] == 0
+
+
+def _restored(lanes: int, rows: Mapping[str, int], memory: Memory, textures: Mapping[int, Texture], code: Code | None,
+              snapshot: Snapshot) -> Machine:  # fmt: skip
+    machine = Machine(lanes, memory=memory, textures=textures, rows=rows)
+    machine.code = code
+    machine.restore(snapshot)
+    return machine
 
 
 class Machine:
@@ -71,6 +89,44 @@ class Machine:
         raw = np.zeros(nbytes + 64, np.uint8)
         start = -raw.ctypes.data % 64
         return raw[start : start + nbytes].view(dtype).reshape(rows, self.pitch)[:, : self.lanes]
+
+    # --- snapshots --------------------------------------------------------------------------------------------------
+    def snapshot(self) -> Snapshot:
+        """The state of all invocations and the buffers; must not be taken inside of `run` or `step`."""
+        return frozen("usse", self._content())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a snapshot of this machine, or of one with as many invocations and registers.
+
+        The program and the textures are no part of it. Raises LaunchError for a snapshot of another machine.
+        """
+        self._put_back(snapshot.content("usse"))
+
+    def _content(self) -> dict[str, Any]:
+        files = {n: a[:, :1] if _is_shared(a) and n == "sa" else a for n, a in self.files.items()}
+        attributes = {n: getattr(self, n) for n in _STATE}
+        return {"lanes": self.lanes, "files": files, "attributes": attributes, "buffers": self.memory.buffers}
+
+    def _put_back(self, content: dict[str, Any]) -> None:
+        shapes = {n: len(a) for n, a in content["files"].items()}
+        if content["lanes"] != self.lanes or shapes != {n: len(a) for n, a in self.files.items()}:
+            raise LaunchError(
+                f"a snapshot of {content['lanes']} invocations does not fit {self.lanes} or their registers"
+            )
+        for name, rows in content["files"].items():
+            if name == "sa" and rows.shape[1] < self.lanes:
+                self._files["sa"] = np.broadcast_to(rows, (len(rows), self.lanes))
+                continue
+            if name == "sa":
+                self.own_shared()
+            self.files[name][:] = rows
+        for name, value in content["attributes"].items():
+            setattr(self, name, value)
+        self.memory.set_buffers(content["buffers"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rows = {n: len(a) for n, a in self.files.items() if n in REGISTERS}
+        return _restored, (self.lanes, rows, self.memory, self.textures, self.code, self.snapshot())
 
     # --- running ----------------------------------------------------------------------------------------------------
     def start(self, code: Code) -> None:

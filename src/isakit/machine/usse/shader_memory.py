@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from isakit.engine.protocol import Array
-from isakit.errors import MachineFault
+from isakit.errors import LaunchError, MachineFault
 
 Overwritten = tuple[NDArray[np.uint8], Array, Array]
 """A buffer, offsets in it, and the bytes that were there."""
@@ -28,6 +30,14 @@ class Memory:
     def buffers(self) -> list[tuple[int, NDArray[np.uint8]]]:
         """(address, content) of the buffers, in address order."""
         return list(self._buffers)
+
+    def set_buffers(self, buffers: Sequence[tuple[int, NDArray[np.uint8]]]) -> None:
+        """Give the buffers this content. Raises LaunchError where they are not those of `buffers`."""
+        if [(a, len(d)) for a, d in buffers] != [(a, len(d)) for a, d in self._buffers]:
+            raise LaunchError("the snapshot is of a memory with other buffers")
+        for (_, own), (_, content) in zip(self._buffers, buffers, strict=True):
+            if own.flags.writeable:
+                own[:] = content
 
     def add(self, data: NDArray[np.uint8]) -> int:
         """Place a buffer (uint8, kept by reference) and return its address."""
