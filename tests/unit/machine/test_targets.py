@@ -175,7 +175,7 @@ def test_position_is_what_the_next_step_executes(make):
 
 
 def test_a_fault_leaves_the_state_before_the_instruction():
-    t = tesla("mov b32 $r1 $r0\nld b32 $r2 g14[$r1]\nexit nop")
+    t = tesla("mov b32 $r1 0x100\nld b32 $r2 g14[$r1]\nexit nop")
     t.step()
     before = t.snapshot().content("tesla")
     with pytest.raises(MachineFault, match="UNMAPPED_ADDRESS"):
