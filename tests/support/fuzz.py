@@ -93,8 +93,10 @@ def prepared(
     program = isakit.isa("tesla", chip).assemble(text)
     constants = dict(_banks(seed % 16))
     for bank, segments in program.constants.items():
-        for s in segments:
-            constants[bank] = constants[bank][: s.offset] + s.data + constants[bank][s.offset + len(s.data) :]
+        content = bytearray(constants[bank])
+        for given in segments:
+            content[given.offset : given.offset + len(given.data)] = given.data
+        constants[bank] = bytes(content)
     return Fuzzed(seed, chip, text, list(program.words), grid, block, flags, budget, inputs, constants)
 
 
