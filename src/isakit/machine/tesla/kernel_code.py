@@ -111,6 +111,9 @@ class Code:
         self.drop_unallocated = drop_unallocated
         self._ops: dict[int, Op] = {}
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Code, (self.decoder, self.units, self.address, self.registers, self.drop_unallocated)
+
     @property
     def end(self) -> int:
         """The address behind the last word."""
