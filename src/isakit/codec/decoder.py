@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from isakit.codec.compiled import CompiledForm, compile_form
+from isakit.codec.compiled import CompiledForm
 from isakit.codec.encoder import Encoder
 from isakit.codec.instruction import Instruction
 from isakit.codec.tokens import tokenize
@@ -46,7 +46,7 @@ class Decoder:
         """The fast paths of a form of this view."""
         c = self._compiled.get(form)
         if c is None:
-            c = self._compiled[form] = compile_form(form)
+            c = self._compiled[form] = CompiledForm(form)
         return c
 
     def find(self, word: int, units: int) -> CompiledForm | str:
