@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -182,7 +182,7 @@ class Kernel:
 
 def supported(launch: Launch) -> str | None:
     """Why the launch needs the reference engine, or None."""
-    if launch.choices != DEFAULT:
+    if replace(launch.choices, barrier_all=DEFAULT.barrier_all) != DEFAULT:
         return "answers to open questions differ from the defaults"
     if any(not isinstance(w, LinearWindow) for w in launch.windows.values()):
         return "a 2D window of global memory"
