@@ -25,6 +25,7 @@ from isakit.machine.tesla import (
     Stats,
     Window,
     needed_registers,
+    reads_space,
 )
 from isakit.runtime.arguments import aligned
 from isakit.runtime.buffer import Buffer
@@ -34,6 +35,9 @@ from isakit.runtime.tesla_engine import Tier, executor
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import TextureChoices
+
+FENCE_SPACE, FENCE_BYTES = 15, 0x10000
+"""`__threadfence()` of sm_13 reads this much of g15[] and throws the values away. Source: [tesla] 7.2."""
 
 Engine = Literal["auto", "reference", "llvm"]
 
@@ -51,7 +55,8 @@ class Device:
         texturing: the same for the texture units.
         limits: enforce the chip's launch limits (threads per block, registers, ...).
 
-    Attributes: `memory`, `windows` (g[] space number -> window of the memory; g14 covers all of it at first),
+    Attributes: `memory`, `windows` (g[] space number -> window of the memory; g14 covers all of it at first, and g15,
+    from which fences of sm_13 read, gets a window of zeros with the first kernel that needs one),
     `textures` and `samplers` (what $t and $s numbers stand for).
     """
 
@@ -180,6 +185,8 @@ class Device:
         if not 1 <= k.registers <= 128:
             raise LaunchError(f"{k.name} wants {k.registers} registers; a thread has 1 to 128")
         code = Code(units, k.words, k.address, k.registers, self.choices.drop_unallocated)
+        if FENCE_SPACE not in self.windows and reads_space(code, f"g{FENCE_SPACE}"):
+            self.bind(FENCE_SPACE, self.alloc(FENCE_BYTES))
         return Kernel(
             self,
             k.name,

@@ -10,7 +10,7 @@ from isakit.codec.instruction import Instruction
 from isakit.engine import Compiled, compile_trace
 from isakit.errors import NotModelled
 from isakit.sem.semantics import bind_control, fields_of, trace_of
-from isakit.sem.trace import Trace, control, tracing
+from isakit.sem.trace import Effect, Trace, control, tracing
 from isakit.sem.value import INTEGER_MEANING, Value
 from isakit.spec.record import Form
 
@@ -166,6 +166,33 @@ class Code:
         touches_global = any(e.name.startswith("g") for e in trace.of_kind("load", "store", "atomic"))
         beyond = any(file == "r" and n >= self.registers for file, n in written)
         op.dropped = beyond and self.drop_unallocated and not touches_global
+
+
+def reads_space(code: Code, space: str) -> bool:
+    """Whether some instruction of a program loads from a memory space."""
+    find, length, units = code.decoder.find, code.decoder.isa.length, code.units
+    touching: dict[Form, bool] = {}
+    k = 0
+    while k < len(units):
+        n = length(units[k])
+        word = sum(u << 32 * j for j, u in enumerate(units[k : k + n]))
+        k += n
+        found = find(word, n)
+        if isinstance(found, str):
+            continue
+        form = found.form
+        if form not in touching:
+            touching[form] = any(e.name[0] == space[0] for e in _loads(form, word))
+        if touching[form] and any(e.name == space for e in _loads(form, word)):
+            return True
+    return False
+
+
+def _loads(form: Form, word: int) -> list[Effect]:
+    try:
+        return trace_of(form, word).of_kind("load")
+    except NotModelled:
+        return []
 
 
 def needed_registers(instructions: Sequence[Instruction]) -> int:
