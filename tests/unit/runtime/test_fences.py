@@ -11,7 +11,8 @@ import isakit
 from isakit.errors import MachineFault
 
 # What the compiler of CUDA 2.3 to 4.2 makes of __threadfence(), between two stores.
-KERNEL = """
+KERNEL = (
+    """
 .kernel k
 .param out ptr
     shl b32 $r4 $r0 0x2
@@ -21,9 +22,10 @@ KERNEL = """
     and b32 $r1 $r1 $r2
     shl b32 $r1 $r1 0xc
     st b32 g14[$r4] $r0
-""" + "".join(
-    "    ld b32 $r3 g15[$r1]\n    add b32 $r1 $r1 0x100\n" for _ in range(9)
-) + "    add b32 $r5 $r0 $r3\n    exit st b32 g14[$r4] $r5\n"
+"""
+    + "".join("    ld b32 $r3 g15[$r1]\n    add b32 $r1 $r1 0x100\n" for _ in range(9))
+    + "    add b32 $r5 $r0 $r3\n    exit st b32 g14[$r4] $r5\n"
+)
 
 
 def run(engine: str, **windows: Any) -> Any:

@@ -26,7 +26,8 @@ class Op:
         pc, following: byte addresses of it and of the next instruction.
         error: the decode error to fault with, or None.
         missing: why the machine cannot execute it, or None.
-        body: the compiled meaning, None when there is nothing to compute; `params` are its field values.
+        meaning: what it computes, None when there is nothing; `body` is the compiled meaning, `params` are its field
+            values.
         guard: the compiled condition, None when it always holds; `never` says it holds nowhere.
         join, exit: the tails.
         controls: the body asks the machine for control actions.
@@ -40,8 +41,9 @@ class Op:
     instruction: Instruction | None = None
     error: str | None = None
     missing: NotModelled | None = None
-    body: Compiled | None = None
-    params: tuple[int, ...] = ()
+    meaning: Trace | None = None
+    _body: Compiled | None = None
+    _params: tuple[int, ...] = ()
     guard: Compiled | None = None
     guard_params: tuple[int, ...] = ()
     never: bool = False
@@ -51,6 +53,21 @@ class Op:
     dropped: bool = False
     fixed_a: tuple[int, ...] = ()
     plain: bool = False
+
+    @property
+    def body(self) -> Compiled | None:
+        """The compiled meaning, made when the instruction is first executed here."""
+        if self._body is None and self.meaning is not None:
+            self._body = compiled(self.meaning)
+            i = self.instruction
+            assert i is not None and i.form is not None
+            self._params = fields_of(i.form, i.word, self._body.fields)
+        return self._body
+
+    @property
+    def params(self) -> tuple[int, ...]:
+        """What `body` is told of the instruction word."""
+        return self._params if self.body is not None else ()
 
 
 def compiled(trace: Trace) -> Compiled:
@@ -153,8 +170,7 @@ class Code:
             tail = bind_control(form, "tail", word)
             op.join, op.exit = tail == "join", tail == "exit"
         if trace.effects:
-            op.body = compiled(trace)
-            op.params = fields_of(form, word, op.body.fields)
+            op.meaning = trace
         op.controls = bool(trace.of_kind("control"))
         self._destinations(op, trace, word)
         op.plain = not (op.controls or op.join or op.exit)
