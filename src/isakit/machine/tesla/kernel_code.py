@@ -60,7 +60,8 @@ class Op:
         if self._body is None and self.meaning is not None:
             self._body = compiled(self.meaning)
             i = self.instruction
-            assert i is not None and i.form is not None
+            assert i is not None
+            assert i.form is not None
             self._params = fields_of(i.form, i.word, self._body.fields)
         return self._body
 

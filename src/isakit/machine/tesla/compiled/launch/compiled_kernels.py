@@ -192,14 +192,14 @@ def supported(launch: Launch) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def flow_of(code: Code, entry: int, results: frozenset[Place] = frozenset()) -> Flow:
+def flow_of(code: Code, entry: int, results: frozenset[Place]) -> Flow:
     """The control flow of a kernel. Raises NotCompiled."""
     return Flow(code, entry, results)
 
 
 def has_loops(launch: Launch) -> bool:
     """Whether the kernel jumps back somewhere. Raises NotCompiled."""
-    return flow_of(launch.code, launch.entry).has_loops
+    return flow_of(launch.code, launch.entry, frozenset()).has_loops
 
 
 @lru_cache(maxsize=256)
