@@ -27,8 +27,8 @@ from isakit.runtime import usse_layout as layout
 from isakit.runtime.usse_engine import Engine, check_engine, runner, stretches_for
 
 if TYPE_CHECKING:
+    from isakit.formats import Shader
     from isakit.machine.usse.compiled_shader import Stretches
-    from isakit.modules import Shader
 
 Array = NDArray[Any]
 CHUNK = 16384
@@ -109,7 +109,7 @@ class _Run:
     ) -> None:
         self.shader, self.gxp, self.rules, self.limit = shader, shader.file, rules, limit
         gxp: GxpFile = self.gxp
-        layout.check(gxp, shader.image.path)
+        layout.check(gxp, shader.path)
         self.memory = Memory()
         self.units = _textures(gxp, textures)
         self.shared = np.zeros((layout.SHARED_REGISTERS, 1), np.uint32)

@@ -77,7 +77,7 @@ class Core(Machine):
         if isinstance(program, str):
             program = assemble(program, decoder_of(self.variant))
         kernels = getattr(program, "kernels", None)
-        payload = getattr(getattr(program, "image", None), "payload", None)
+        payload = getattr(program, "payload", None)
         if not isinstance(program, Program) and kernels:
             tail = getattr(payload, "data", b"")
             if tail:

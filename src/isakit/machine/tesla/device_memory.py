@@ -24,6 +24,9 @@ ROOM_BEHIND = 64
 HUGE = 1 << 22
 """Memory of so many bytes asks for huge pages."""
 
+Writable = bytearray | memoryview | mmap.mmap | Array
+"""What may hold a device's memory."""
+
 _VIEWS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
@@ -55,14 +58,38 @@ class Memory:
         memory.bytes[: len(data)] = np.frombuffer(data, np.uint8)
         return memory
 
+    @classmethod
+    def over(cls, buffer: Writable) -> Memory:
+        """Memory whose bytes are those of a writable buffer; the last `ROOM_BEHIND` of them are not used.
+
+        Raises LaunchError for a buffer that is read-only, not contiguous, too small or not aligned to 16 bytes.
+        """
+        try:
+            data = np.frombuffer(buffer, np.uint8)
+        except (TypeError, ValueError, BufferError) as e:
+            raise LaunchError(f"{type(buffer).__name__} is no contiguous buffer of bytes: {e}") from None
+        if not data.flags.writeable:
+            raise LaunchError("the device's memory must be a writable buffer")
+        if data.ctypes.data % 16:
+            raise LaunchError("the device's memory must start at a multiple of 16 bytes")
+        if len(data) < 16 + ROOM_BEHIND:
+            raise LaunchError(f"{len(data)} bytes are too few for a device's memory")
+        memory = cls.__new__(cls)
+        memory.size = (len(data) - ROOM_BEHIND) // 16 * 16
+        memory._use(data[: memory.size + ROOM_BEHIND])
+        return memory
+
     def _allocate(self, size: int) -> None:
-        self.bytes = _zeros(max(16, -(-size // 16) * 16) + ROOM_BEHIND)
+        self._use(_zeros(max(16, -(-size // 16) * 16) + ROOM_BEHIND))
+
+    def _use(self, data: Array) -> None:
+        self.bytes = data
         self._views: dict[int, Array] = {1: self.bytes, **{n: self.bytes.view(t) for n, t in _VIEWS.items()}}
 
     def grow(self, size: int) -> None:
         """Make room for `size` bytes, keeping the content."""
         self.size = max(size, self.size)
-        if size > len(self.bytes):
+        if size + ROOM_BEHIND > len(self.bytes):
             old = self.bytes
             self._allocate(max(size, min(2 * len(old), 1 << 32)))
             self.bytes[: len(old)] = old
@@ -95,14 +122,15 @@ class DeviceMemory:
     """The device's 32-bit address space: allocations, and for every access the check that it hits one.
 
     Addresses index `memory` directly. The first 64 KB are never handed out, so that small numbers used as pointers
-    fault.
+    fault. `limit` is where the space ends: at 4 GB, or where the buffer ends that was given to hold it.
     """
 
     FIRST = 0x10000
     LIMIT = 1 << 32
 
-    def __init__(self) -> None:
-        self.memory = Memory(self.FIRST)
+    def __init__(self, buffer: Writable | None = None) -> None:
+        self.memory = Memory(self.FIRST) if buffer is None else Memory.over(buffer)
+        self.limit = self.LIMIT if buffer is None else min(self.LIMIT, self.memory.size)
         self._starts: list[int] = []
         self._sizes: dict[int, int] = {}
         self._ends = np.zeros(self.FIRST >> _PAGE_BITS, np.uint16)  # usable bytes of each page
@@ -125,8 +153,9 @@ class DeviceMemory:
             address = self._find(room)
         elif address % ALIGNMENT:
             raise LaunchError(f"address {address:#x} is not a multiple of {ALIGNMENT}")
-        if address < 0 or address + room > self.LIMIT:
-            raise LaunchError(f"{nbytes} bytes at {address:#x} do not fit into the 32-bit address space")
+        if address < 0 or address + room > self.limit:
+            space = "32-bit address space" if self.limit == self.LIMIT else f"device's memory of {self.limit:#x} bytes"
+            raise LaunchError(f"{nbytes} bytes at {address:#x} do not fit into the {space}")
         if self._overlaps(address, room):
             raise LaunchError(f"{nbytes} bytes at {address:#x} overlap another buffer")
         end = address + room
