@@ -3,6 +3,7 @@
 from isakit.engine.llvm.f32_lowerings import CAREFUL_MAD, EMBEDDED, PORTABLE, RAW, careful_mad
 from isakit.engine.llvm.ieee_lowerings import ieee_natives, rsqrt_f32
 from isakit.engine.llvm.ir_text import Body, Module, Ref, signed_text
+from isakit.engine.llvm.object_cache import read_object, write_object
 from isakit.engine.llvm.straight import Bank, Piece, Straight, Write, bound
 from isakit.engine.llvm.target import (
     OLDEST_LLVM,
@@ -10,13 +11,11 @@ from isakit.engine.llvm.target import (
     Host,
     Loaded,
     build,
-    cache_folder,
     flushing_wrapper,
     host,
     llvm_version,
     object_code,
     provide,
-    write_atomically,
 )
 from isakit.engine.llvm.values import ValueLowering
 
@@ -39,7 +38,6 @@ __all__ = [
     "Write",
     "bound",
     "build",
-    "cache_folder",
     "careful_mad",
     "flushing_wrapper",
     "host",
@@ -47,7 +45,8 @@ __all__ = [
     "llvm_version",
     "object_code",
     "provide",
+    "read_object",
     "rsqrt_f32",
     "signed_text",
-    "write_atomically",
+    "write_object",
 ]

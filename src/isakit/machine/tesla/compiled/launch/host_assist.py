@@ -7,6 +7,7 @@ copied there and back, and go on in compiled code behind it.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -238,6 +239,10 @@ def _wave(machine: Machine, bound: Bound, kernel: Kernel, budget: int | None) ->
 @lru_cache(maxsize=1)
 def _runner() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="isakit")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_runner.cache_clear)
 
 
 def interruptible(work: Callable[[], T], stop: Array) -> T:
