@@ -112,6 +112,7 @@ class SourcePart(_Placed):
         if not isinstance(value, (Register, Immediate)):
             return ()
         given = dict(value.modifiers)
+        given.pop("via", None)
         neg, absolute, letters = given.pop("neg", False), given.pop("abs", False), given.pop("swizzle", None)
         swizzle = self.swizzle.encode(letters or "") if self.swizzle else None if letters else Bits()
         b = self.place.put(value)
@@ -187,6 +188,7 @@ class DestPart(_Placed):
         if not isinstance(value, Register):
             return ()
         given = dict(value.modifiers)
+        given.pop("via", None)
         letters = given.pop("mask", None)
         b = self.place.put(value)
         if b is None or given or (letters is not None) != (self.mask is not None):

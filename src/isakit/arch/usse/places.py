@@ -133,6 +133,8 @@ class Place:
             more.pop("partial", None)
             return Number(n, f"u{self.number.width}", **more)
         more["plain"] = plain
+        if "@" in plain:
+            more["via"] = plain.partition("@")[2].partition("[")[0]
         if bank == "special":
             more.pop("partial", None)
             return Register("g", n - 64, 32, **more) if n >= 64 else SpecialRegister(f"c{n}", n, file="c", **more)
