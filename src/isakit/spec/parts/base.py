@@ -92,6 +92,8 @@ class Part:
     static = False
     #: the text depends on where the instruction stands (a relative branch that prints its target): see `text_at`
     addressed = False
+    #: the operand decides which lanes execute
+    guards = False
     #: the operand is where a branch goes
     code_address = False
 
