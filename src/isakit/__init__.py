@@ -35,8 +35,10 @@ if TYPE_CHECKING:
         Register,
         SpecialRegister,
     )
+    from isakit.description import Kernel, Module, Param
     from isakit.instruction_sets import Isa, isa
-    from isakit.modules import Kernel, Module, load
+    from isakit.programs import load, load_all
+    from isakit.runtime import Device
 
 __version__ = "0.1.0"
 
@@ -48,11 +50,13 @@ _LAZY = {
         "isakit.codec",
     ),
     "Isa": "isakit.instruction_sets",
-    "Kernel": "isakit.modules",
-    "Module": "isakit.modules",
+    "Kernel": "isakit.description",
+    "Module": "isakit.description",
+    "Param": "isakit.description",
     "Program": "isakit.asm",
     "isa": "isakit.instruction_sets",
-    "load": "isakit.modules",
+    "load": "isakit.programs",
+    "load_all": "isakit.programs",
 }
 _SUBMODULES = ("docsgen", "formats", "tesla", "usse", "vuc")
 
@@ -62,6 +66,7 @@ __all__ = [
     "CodeAddress",
     "Condition",
     "DefinitionError",
+    "Device",
     "Diagnostic",
     "EncodeError",
     "Flag",
@@ -77,12 +82,14 @@ __all__ = [
     "Module",
     "NotModelled",
     "Operand",
+    "Param",
     "Program",
     "Register",
     "SpecialRegister",
     "UnknownIsaError",
     "isa",
     "load",
+    "load_all",
 ]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 import isakit
 from isakit.errors import BudgetExceeded, IsakitError, MachineFault
-from isakit.machine.tesla.spaces import LinearWindow
+from isakit.machine.tesla.address_spaces import LinearWindow
 from support.compiled import compiled_device
 from support.fuzz_instructions import STARTS, WARP_BYTES
 from support.fuzz_kernels import Generator
@@ -92,8 +92,11 @@ def prepared(
     inputs[small] &= 0xFF
     program = isakit.isa("tesla", chip).assemble(text)
     constants = dict(_banks(seed % 16))
-    for bank, given in program.constants.items():
-        constants[bank] = given.data + constants[bank][len(given.data) :]
+    for bank, segments in program.constants.items():
+        content = bytearray(constants[bank])
+        for given in segments:
+            content[given.offset : given.offset + len(given.data)] = given.data
+        constants[bank] = bytes(content)
     return Fuzzed(seed, chip, text, list(program.words), grid, block, flags, budget, inputs, constants)
 
 
@@ -176,7 +179,7 @@ def keep_nothing() -> None:
 
 def in_turns() -> None:
     """Warps are taken off after few instructions, as if they had turned in a loop for long."""
-    from isakit.machine.tesla.native import context
+    from isakit.machine.tesla.compiled.launch import worker_context as context
 
     keep_nothing()
     context.PATIENCE, context.TURN = 24, 9
