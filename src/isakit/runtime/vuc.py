@@ -65,6 +65,9 @@ class Core(Machine):
         self.accelerator = accelerator(self, engine)
         self.on_cycle: Callable[[Cycle], None] | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.variant, self.options, self.engine, self.snapshot())
+
     # --- programs and data --------------------------------------------------------------------------------------------
     def load(self, program: Any, *, address: int = 0, start: bool = True) -> None:
         """Put a program into code memory and, unless `start` is false, let it begin at address 0.
@@ -238,6 +241,12 @@ class Core(Machine):
     def __repr__(self) -> str:
         what = "halted" if self.halted else "asleep" if self.idle else f"at {self.pc:#x}"
         return f"<vµc core {self.variant}: {what}, cycle {self.cycle}>"
+
+
+def _restored(variant: str, options: Options, engine: Literal["auto", "reference", "llvm"], snapshot: Any) -> Core:
+    core = Core(variant, options, engine=engine)
+    core.restore(snapshot)
+    return core
 
 
 def decoder_of(variant: str):
