@@ -25,8 +25,10 @@ from isakit.errors import (
 if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.codec import Instruction
+    from isakit.description import Kernel, Module, Param
     from isakit.instruction_sets import Isa, isa
-    from isakit.modules import Kernel, Module, load
+    from isakit.programs import load, load_all
+    from isakit.runtime import Device
 
 __version__ = "0.1.0"
 
@@ -34,11 +36,13 @@ _LAZY = {
     "Device": "isakit.runtime",
     "Instruction": "isakit.codec",
     "Isa": "isakit.instruction_sets",
-    "Kernel": "isakit.modules",
-    "Module": "isakit.modules",
+    "Kernel": "isakit.description",
+    "Module": "isakit.description",
+    "Param": "isakit.description",
     "Program": "isakit.asm",
     "isa": "isakit.instruction_sets",
-    "load": "isakit.modules",
+    "load": "isakit.programs",
+    "load_all": "isakit.programs",
 }
 _SUBMODULES = ("docsgen", "formats", "tesla", "usse", "vuc")
 
@@ -46,6 +50,7 @@ __all__ = [
     "AsmError",
     "BudgetExceeded",
     "DefinitionError",
+    "Device",
     "Diagnostic",
     "EncodeError",
     "FormatError",
@@ -57,10 +62,12 @@ __all__ = [
     "MachineFault",
     "Module",
     "NotModelled",
+    "Param",
     "Program",
     "UnknownIsaError",
     "isa",
     "load",
+    "load_all",
 ]
 
 

@@ -15,10 +15,10 @@ from click.testing import CliRunner
 import isakit
 from isakit import formats
 from isakit.cli.app import COMMANDS, app
+from isakit.description import InfoRecord
 from isakit.formats.cubin_elf_write import write_elf_cubin
-from isakit.formats.image import InfoRecord
 from isakit.formats.nvinfo import FORM_HALF, FORM_SIZED
-from isakit.modules import image_of
+from isakit.programs import completed, module_of, write
 from support.command_line import run
 from support.tesla_kernels import SAXPY
 
@@ -195,7 +195,7 @@ def test_info_tells_what_a_kernel_needs(saxpy: Path, tmp_path: Path) -> None:
 
 
 def test_info_names_what_the_compiler_noted(tmp_path: Path) -> None:
-    image = image_of(isakit.isa("tesla", "gt200").assemble(SAXPY))
+    image = completed(module_of(isakit.isa("tesla", "gt200").assemble(SAXPY)))
     image.info.append(InfoRecord(FORM_SIZED, 0x70, b"\x07"))
     image.kernels["saxpy"].info += [InfoRecord(FORM_HALF, 0x1B, b"\x10\0"), InfoRecord(FORM_SIZED, 0x0D)]
     cubin = tmp_path / "saxpy.cubin"
@@ -249,6 +249,17 @@ def test_run_shows_results_as_json(saxpy: Path) -> None:
     (out,) = result["arguments"]
     assert (out["dtype"], out["shape"]) == ("float32", [4, 8])
     assert out["values"][0][0] == "nan"  # 0 * inf
+
+
+def test_run_finds_the_kernel_in_any_program_of_a_host_file(tmp_path: Path) -> None:
+    host = b"MZ" + bytes(62)
+    for name, chip in (("first", "g80"), ("second", "gt200")):
+        host += write(isakit.isa("tesla", chip).assemble(f".kernel {name}\nexit nop"), "elf")
+    path = tmp_path / "host"
+    path.write_bytes(host)
+    assert json.loads(run("run", str(path), "--kernel", "second", "--json").stdout)["kernel"] == "second"
+    assert "name one with --kernel: first, second" in run("run", str(path), code=1).stderr
+    assert "it has first, second" in run("run", str(path), "--kernel", "third", code=1).stderr
 
 
 def test_a_fault_is_code_3_and_says_where(saxpy: Path) -> None:

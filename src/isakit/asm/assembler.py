@@ -8,12 +8,13 @@ from functools import lru_cache
 
 from isakit.asm.layout import Placement, Slot, place
 from isakit.asm.names import Names
-from isakit.asm.program import ConstantData, Program
+from isakit.asm.program import Program
 from isakit.asm.reader import Reader
 from isakit.asm.sections import Bank, Code, Data, Fill, Section
 from isakit.asm.source import Place, Source, Statement, stray
 from isakit.asm.statements import Parsed, StatementEncoder, Symbol
 from isakit.codec import Decoder, Miss, Stream
+from isakit.description import ConstantSegment, named_segments
 from isakit.errors import AsmError, did_you_mean
 
 _REFERENCE = re.compile(r"#([A-Za-z_.][\w.$]*)")
@@ -83,12 +84,15 @@ class _Resolver:
         units = self._emit(placement, report)
         for bank in section.banks.values():
             self._fill(bank, report)
-        kernel = section.kernel
-        if kernel is not None:
-            kernel.constants = _constants(section)
         if self.source.diagnostics:
             units = []
-        return Program(self.decoder, units, section.address, section.tail, kernel)
+        program = Program(self.decoder, units, section.address, section.tail, section.kernel)
+        if section.kernel is not None:
+            section.kernel.constants = _constants(section)
+            section.kernel.param_bytes = section.param_bytes or None
+            section.kernel.param_base = self.decoder.isa.param_base
+            section.kernel.own(program)
+        return program
 
     def _parse(self) -> None:
         """Encode what depends on no name, and find out what does."""
@@ -257,8 +261,8 @@ def _slot(item: Code | Data | Fill) -> Slot:
     return Slot((item.count,), aligned=item.aligned)
 
 
-def _constants(section: Section) -> dict[int, ConstantData]:
-    return {n: ConstantData(bytes(b.data), dict(b.names)) for n, b in sorted(section.banks.items())}
+def _constants(section: Section) -> dict[int, list[ConstantSegment]]:
+    return {n: named_segments(bytes(b.data), b.names) for n, b in sorted(section.banks.items())}
 
 
 @lru_cache(maxsize=64)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from isakit.asm.directives import TYPES
-from isakit.asm.program import ConstantData, Program
+from isakit.asm.program import Program
+from isakit.asm.spelling import KernelSpelling
 from isakit.codec import Decoder, Instruction, tokenize
+from isakit.description import merge_segments
 from isakit.spec import Form
 
 _COLUMN = 44
@@ -26,7 +27,7 @@ def lines(program: Program, *, words: bool = True, labels: bool = True) -> Itera
     if program.program_type != isa.default_program and not several:
         yield f".program {program.program_type}"
     for bank, data in program.constants.items():
-        yield from _constants(bank, data)
+        yield from _constants(bank, merge_segments(data), {s.name: s.offset for s in data if s.name})
     if program.constants and not program.parts and program.kernel is None:
         yield ".code"
     for part in program.parts or (program,):
@@ -38,21 +39,17 @@ def lines(program: Program, *, words: bool = True, labels: bool = True) -> Itera
 def _body(program: Program, words: bool, labels: bool) -> Iterator[str]:
     kernel = program.kernel
     if kernel is not None:
-        yield f".kernel {kernel.name}"
+        spelling = KernelSpelling(kernel)
+        yield f".kernel {spelling.name}"
         for name, value in (
             ("regs", kernel.registers), ("shared", kernel.shared_bytes), ("local", kernel.local_bytes),
             ("bars", kernel.barriers),
         ):  # fmt: skip
             if value is not None:
                 yield f".{name} {value:#x}" if name in ("shared", "local") else f".{name} {value}"
-        end = 0
-        for p in kernel.params:
-            align = TYPES.get(p.type.partition("[")[0], 1)
-            placed = "" if p.offset == end + -end % align else f" {p.offset:#x}"
-            yield f".param {p.name} {p.type}{placed}"
-            end = max(end, p.offset + p.size)
-        for bank, data in kernel.constants.items():
-            yield from _constants(bank, data)
+        yield from spelling.params()
+        for bank in kernel.constants:
+            yield from _constants(bank, kernel.constant_bytes(bank), spelling.constants[bank])
         if kernel.constants:
             yield ".code"
     if program.address:
@@ -62,12 +59,11 @@ def _body(program: Program, words: bool, labels: bool) -> Iterator[str]:
         yield _INDENT + ".byte " + ", ".join(f"{b:#04x}" for b in program.tail)
 
 
-def _constants(bank: int, constants: ConstantData) -> Iterator[str]:
+def _constants(bank: int, data: bytes, names: Mapping[str, int]) -> Iterator[str]:
     yield f".const {bank}"
     places: dict[int, list[str]] = {}
-    for name, offset in constants.names.items():
+    for name, offset in names.items():
         places.setdefault(offset, []).append(name)
-    data = constants.data
     cuts = sorted({0, len(data), *(o for o in places if o <= len(data))})
     for start, end in zip(cuts, [*cuts[1:], cuts[-1]], strict=True):
         for name in places.get(start, ()):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from isakit.asm.directives import DIRECTIVES
 from isakit.asm.names import Names
-from isakit.asm.program import KernelData
 from isakit.asm.sections import Bank, Code, Data, Item, Scope, Section
 from isakit.asm.source import Place, Source, Statement, stray
 from isakit.codec import Decoder, Token, decoder
+from isakit.description import Kernel
 from isakit.errors import AsmError, did_you_mean
 from isakit.spec import Variant
 
@@ -220,5 +220,5 @@ class Reader:
                 f"the first `.kernel` stands in line {s.line}",
             )  # fmt: skip
         self._kernels[name] = s.place()
-        self.section = Section(Scope(self.globals), self.decoder, KernelData(name), s.place())
+        self.section = Section(Scope(self.globals), self.decoder, Kernel(name), s.place())
         self.sections.append(self.section)

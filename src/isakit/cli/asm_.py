@@ -21,7 +21,7 @@ from isakit.cli.common import (
 from isakit.errors import AsmError
 
 if TYPE_CHECKING:
-    from isakit.modules import Module
+    from isakit.description import Module
 
 
 @click.command(
@@ -58,7 +58,7 @@ def command(
     All errors of the text are reported. `--json` writes words, kernels and errors instead of a file.
     """
     from isakit.instruction_sets import isa
-    from isakit.modules import image_of, write, write_like
+    from isakit.programs import completed, module_of, write, write_like
 
     original = None if like is None else _original(like)
     if original is not None and kind is not None:
@@ -77,14 +77,14 @@ def command(
             ]})  # fmt: skip
         raise
     if as_json:
-        image = image_of(program)
+        module = completed(module_of(program))
         echo_json({
             "isa": program.isa, "variant": program.variant, "words": program.words, "tail": program.tail.hex(),
             "kernels": [
                 {"name": k.name, "registers": k.registers, "shared_bytes": k.shared_bytes,
                  "local_bytes": k.local_bytes, "barriers": k.barriers, "code": k.code.hex(),
                  "params": [{"name": p.name, "type": p.kind, "offset": p.offset, "size": p.size} for p in k.params]}
-                for k in image.kernels.values()
+                for k in module.kernels.values()
             ],
         })  # fmt: skip
         return
@@ -99,6 +99,5 @@ def command(
 def _original(path: str) -> Module:
     """The file that another one shall be like."""
     from isakit import formats
-    from isakit.modules import module
 
-    return module(formats.load_image(read_bytes(path), path=shown(path)))
+    return formats.load_image(read_bytes(path), path=shown(path))

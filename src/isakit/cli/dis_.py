@@ -26,7 +26,7 @@ from isakit.errors import IsakitError
 if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.codec import Instruction
-    from isakit.modules import Module
+    from isakit.description import Module
 
 _MANY = 200_000
 """Instructions from which on a progress bar is shown."""
@@ -100,8 +100,6 @@ def _programs(
     address: int,
 ) -> Iterator[tuple[str, Program]]:
     """(name, program) of everything in the input."""
-    from isakit.modules import module
-
     if as_hex:
         from isakit.formats import parse_hex
         from isakit.instruction_sets import isa
@@ -114,24 +112,22 @@ def _programs(
     from isakit.formats import load_images
 
     for image in load_images(data, **named_code(isa_name, variant), path=path):
-        yield from _of_module(module(image), isa_name, variant, program_type, address)
+        yield from _of_module(image, isa_name, variant, program_type, address)
 
 
 def _of_module(
     m: Module, isa_name: str | None, variant: str | None, program_type: str | None, address: int
 ) -> Iterator[tuple[str, Program]]:
-    from isakit.modules import program_of
-
     if isa_name and m.isa and isa_name != m.isa:
-        raise IsakitError(f"{m.image.path} holds {m.isa} code, not {isa_name}")
+        raise IsakitError(f"{m.path} holds {m.isa} code, not {isa_name}")
     if variant:
-        m.image.variant = variant
+        m.variant = variant
     for name, kernel in m.kernels.items():
-        if kernel.image.address == 0 and m.kind in ("raw", "hex", "vuc"):
-            kernel.image.address = address
-            yield name, m.instruction_set.disassemble(kernel.image.code, address, program_type)
+        if kernel.address == 0 and m.kind in ("raw", "hex", "vuc"):
+            kernel.address = address
+            yield name, m.instruction_set.disassemble(kernel.code, address, program_type)
         else:
-            yield name, program_of(kernel.image, m.instruction_set, program_type)
+            yield name, m.disassemble(kernel, program_type)
 
 
 def _plain(name: str, program: Program) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 
+from isakit.description import Kernel, bytes_of, words_of
 from isakit.errors import FormatError
-from isakit.formats.image import KernelImage, ModuleImage, bytes_of, words_of
+from isakit.formats.shader import Shader
 
 MAGIC = b"GXP\0"
 FRAGMENT, DISCARD, DEPTH_REPLACE, NATIVE_COLOR = 1 << 0, 1 << 3, 1 << 4, 1 << 6
@@ -215,12 +216,12 @@ def gxp_extent(data: bytes, start: int = 0) -> int | None:
     return end - start
 
 
-def read_gxp(data: bytes, path: str | None = None, offset: int = 0) -> ModuleImage:
+def read_gxp(data: bytes, path: str | None = None, offset: int = 0) -> Shader:
     """A GXP file as a module with the programs `primary` and `secondary`; `payload` is the `GxpFile`."""
     gxp = parse_gxp(data, path, offset)
-    module = ModuleImage("gxp", "usse", "sgx543", path=path, offset=offset, size=len(data), payload=gxp)
+    module = Shader("gxp", "usse", "sgx543", path=path, offset=offset, size=len(data), payload=gxp)
     for name, words in (("primary", gxp.primary), ("secondary", gxp.secondary)):
-        module.kernels[name] = KernelImage(name, bytes_of(words, 8), registers=gxp.temp_registers)
+        module.add(Kernel(name, bytes_of(words, 8), 0, gxp.temp_registers, shared_bytes=0, local_bytes=0, barriers=0))
     module.extra["stage"] = gxp.stage
     return module
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from typing import TYPE_CHECKING
 
+from isakit.description import bytes_of
 from isakit.errors import FormatError
 from isakit.formats.gxp import (
     FRAGMENT_LAYOUT,
@@ -24,7 +25,6 @@ from isakit.formats.gxp import (
     VertexVaryings,
     alignment,
 )
-from isakit.formats.image import bytes_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -1,0 +1,329 @@
+"""Kernels, modules and parameters: one description, whether they come from a file, a source text or a compiler.
+
+Readers of files produce a `Module` and writers take one; `program.kernel` is what a source text says about its code;
+`device.load` adds to a `Kernel` what loading adds and keeps the rest. Nothing is decoded here until `Kernel.program`
+is asked for. Sizes, offsets and addresses are bytes unless a field says otherwise.
+Source: [tesla] 10-12, [usse] 3, [vuc] 12.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from isakit.errors import IsakitError
+
+if TYPE_CHECKING:
+    from isakit.asm import Program
+    from isakit.instruction_sets import Isa
+
+ARCH_TO_VARIANT: Mapping[str, str] = {"sm_10": "g80", "sm_11": "g84", "sm_12": "gt215", "sm_13": "gt200"}
+# CUDA calls mcp77 sm_11, but it has the instructions of sm_12, and that is what a file has to say. [tesla] 1
+VARIANT_TO_ARCH: Mapping[str, str] = {v: k for k, v in ARCH_TO_VARIANT.items()} | {"mcp77": "sm_12"}
+
+PARAM_BASE = 0x10
+"""Where user parameters start in the shared memory of a Tesla block. Source: [tesla] 10."""
+
+MAX_SPACE = 1 << 32
+"""Every memory space of the three machines has 32-bit addresses, so no declared size may exceed this."""
+
+
+@dataclass(frozen=True)
+class ConstantSegment:
+    """A piece of a constant bank.
+
+    `data` may be shorter than `size`: the rest is zero. A segment without data only names a range whose content
+    another segment holds (a variable inside an ELF section).
+    """
+
+    offset: int
+    size: int
+    data: bytes = b""
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Param:
+    """One kernel parameter; its index is its place in `Kernel.params`.
+
+    Attributes:
+        name: as the source says it, or "".
+        offset: bytes from the start of the parameter area (`Kernel.param_base`).
+        size: in bytes.
+        kind: name of the type where the source says one ("f32", "ptr", "u32[4]", ...), else "".
+    """
+
+    name: str
+    offset: int
+    size: int
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class GlobalVariable:
+    """A module variable in global memory; `data` is its initial content, None when it is not initialised.
+
+    `section` and `offset` say where the file keeps it; a text cubin gives neither.
+    """
+
+    name: str
+    size: int
+    data: bytes | None = None
+    section: str = ""
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """At `offset` of `target` ("c14", "code" or a section name) belongs the address of `symbol` plus `addend`."""
+
+    target: str
+    offset: int
+    symbol: str
+    addend: int = 0
+    kind: int = 1
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A texture reference of the module; `unit` is the $t index, None where the file binds it per kernel."""
+
+    name: str
+    unit: int | None = None
+    sizes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class InfoRecord:
+    """One `.nv.info` record exactly as stored. `form`: 1 no data, 2 byte, 3 half word, 4 sized."""
+
+    form: int
+    attribute: int
+    data: bytes = b""
+
+
+@dataclass(frozen=True)
+class ExtraSection:
+    """A section of an ELF cubin that nothing here interprets (debug information); kept for writing back."""
+
+    name: str
+    type: int
+    flags: int
+    align: int
+    entsize: int
+    size: int
+    data: bytes
+
+
+@dataclass(repr=False)
+class Kernel:
+    """One entry point (or program of a shader, or microcode) and what it needs to run.
+
+    Attributes:
+        name: symbol name as stored.
+        code: the instruction bytes in memory order.
+        address: address of the first byte of `code`.
+        registers: 32-bit registers per thread; None where the source does not say, as in the next three.
+        shared_bytes: shared memory per block including launch header and parameters.
+        local_bytes: local memory per thread; the corpus has files that understate it.
+        barriers: barriers to allocate, 0 to 16.
+        params: parameters in order; empty where the source does not describe them, see `params_known`.
+        param_base: address of the parameter area in shared memory.
+        param_bytes: size of the parameter area, None where unknown.
+        constants: bank number to segments (bank 1 on Tesla).
+        relocations: addresses the loader has to fill in.
+        samplers: texture references used, with their unit.
+        max_threads: threads per block the kernel was compiled for (x, y, z); empty when not limited.
+        binding: "global", "local" or "weak"; device functions that are not entry points have `entry` False.
+        info: raw `.nv.info` records, in file order, when the kernel comes from an ELF cubin.
+        extra: facts of one format only, by format-specific key.
+        module: the module it belongs to, which says what instruction set the code is of.
+    """
+
+    name: str
+    code: bytes = b""
+    address: int = 0
+    registers: int | None = None
+    shared_bytes: int | None = None
+    local_bytes: int | None = None
+    barriers: int | None = None
+    params: list[Param] = field(default_factory=list[Param])
+    param_base: int = PARAM_BASE
+    param_bytes: int | None = None
+    constants: dict[int, list[ConstantSegment]] = field(default_factory=dict[int, list[ConstantSegment]])
+    relocations: list[Relocation] = field(default_factory=list[Relocation])
+    samplers: list[Sampler] = field(default_factory=list[Sampler])
+    max_threads: tuple[int, ...] = ()
+    entry: bool = True
+    binding: str = "global"
+    info: list[InfoRecord] = field(default_factory=list[InfoRecord])
+    extra: dict[str, object] = field(default_factory=dict[str, object])
+    module: Module | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def words(self) -> list[int]:
+        """`code` as little-endian 32-bit ints; up to 3 bytes at the end that fill no word are left out."""
+        return words_of(self.code)
+
+    @property
+    def params_known(self) -> bool:
+        """Whether `params` says what the arguments are; a kernel known to have none is one of those."""
+        return bool(self.params) or self.param_bytes == 0
+
+    @cached_property
+    def program(self) -> Program:
+        """The code, disassembled once. Raises IsakitError where nothing says which instruction set it is of."""
+        if self.module is None:
+            raise IsakitError(
+                f"kernel {self.name!r} belongs to no module that says what instruction set its code is of"
+            )
+        return self.module.disassemble(self)
+
+    def own(self, program: Program) -> None:
+        """Take the code of a program that was assembled for this kernel."""
+        self.code, self.address = program.to_bytes(), program.address
+        self.program = program
+
+    def constant_bytes(self, bank: int) -> bytes:
+        """Content of a constant bank private to this kernel, from its offset 0."""
+        return merge_segments(self.constants.get(bank, ()))
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}: {len(self.code)} bytes of code>"
+
+
+@dataclass(repr=False)
+class Module:
+    """A whole file, or one program found inside another file; a mapping from names to kernels.
+
+    Attributes:
+        kind: "text-cubin", "elf-cubin", "raw", "hex", "gxp", "vuc", or "text" for an assembled source text.
+        isa: "tesla", "vuc", "usse", or "" when the file does not say (raw, hex).
+        variant: chip name of that instruction set, or "".
+        path: name of the file it came from, None for data in memory.
+        offset: where the program starts in that file.
+        size: bytes it takes there (0 when unknown).
+        kernels: by name, in file order; put new ones in with `add`.
+        constants: bank number to module-level segments (c0).
+        globals: variables in global memory.
+        relocations: of the module ("c14": the table of addresses of `globals`).
+        samplers: texture references.
+        info: raw module-level `.nv.info` records.
+        extra: facts of one format only.
+        payload: the parsed file where a format has more to say than this class (`GxpFile`, `VucImage`).
+    """
+
+    kind: str
+    isa: str = "tesla"
+    variant: str = ""
+    path: str | None = field(default=None, compare=False)
+    offset: int = field(default=0, compare=False)
+    size: int = field(default=0, compare=False)
+    kernels: dict[str, Kernel] = field(default_factory=dict[str, Kernel])
+    constants: dict[int, list[ConstantSegment]] = field(default_factory=dict[int, list[ConstantSegment]])
+    globals: list[GlobalVariable] = field(default_factory=list[GlobalVariable])
+    relocations: list[Relocation] = field(default_factory=list[Relocation])
+    samplers: list[Sampler] = field(default_factory=list[Sampler])
+    info: list[InfoRecord] = field(default_factory=list[InfoRecord])
+    extra: dict[str, object] = field(default_factory=dict[str, object])
+    payload: object = None
+
+    def __post_init__(self) -> None:
+        for kernel in self.kernels.values():
+            kernel.module = self
+
+    def add(self, kernel: Kernel) -> None:
+        """Put a kernel in under its name, in place of one that has the same."""
+        kernel.module = self
+        self.kernels[kernel.name] = kernel
+
+    @property
+    def instruction_set(self) -> Isa:
+        """The instruction set of the code. Raises IsakitError where the file does not say which it is."""
+        from isakit.instruction_sets import VARIANTS, isa
+
+        if not self.isa:
+            raise IsakitError(
+                f"{self.path or 'the file'} does not say what its words are; name one of {', '.join(VARIANTS)}"
+            )
+        return isa(self.isa, self.variant or None)
+
+    def disassemble(self, kernel: Kernel, program_type: str | None = None) -> Program:
+        """The code of one of its kernels as a program of a type; the name of a kernel may be that of its type."""
+        instruction_set = self.instruction_set
+        kind = program_type or (kernel.name if kernel.name in instruction_set.program_types else None)
+        program = instruction_set.disassemble(kernel.code, kernel.address, kind)
+        if instruction_set.name == "tesla":
+            program.kernel = kernel
+        return program
+
+    def constant_bytes(self, bank: int) -> bytes:
+        """Content of a module-level constant bank, from its offset 0."""
+        return merge_segments(self.constants.get(bank, ()))
+
+    def constant_symbols(self) -> dict[str, tuple[int, int, int]]:
+        """Named constants: name to (bank, offset, size)."""
+        return {s.name: (bank, s.offset, s.size) for bank, segs in self.constants.items() for s in segs if s.name}
+
+    def address_table(self, addresses: Mapping[str, int], target: str = "c14") -> bytes:
+        """The bank of variable addresses, filled in for variables placed at `addresses`.
+
+        Raises KeyError for a symbol without an address.
+        """
+        base = self.constant_bytes(int(target[1:])) if target[1:].isdigit() else b""
+        entries = [r for r in self.relocations if r.target == target]
+        table = bytearray(max([len(base), *(r.offset + 4 for r in entries)]))
+        table[: len(base)] = base
+        for r in entries:
+            value = (addresses[r.symbol] + r.addend) & 0xFFFFFFFF
+            table[r.offset : r.offset + 4] = value.to_bytes(4, "little")
+        return bytes(table)
+
+    def __getitem__(self, name: str) -> Kernel:
+        return self.kernels[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.kernels)
+
+    def __len__(self) -> int:
+        return len(self.kernels)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} for {self.isa or 'an unnamed instruction set'} {self.variant}: {', '.join(self.kernels)}>"
+
+
+def words_of(data: bytes, size: int = 4) -> list[int]:
+    """Little-endian words of `size` bytes; a shorter rest at the end is left out."""
+    count = len(data) // size
+    if size in (4, 8):
+        return list(struct.unpack_from(f"<{count}{'I' if size == 4 else 'Q'}", data))
+    return [int.from_bytes(data[i : i + size], "little") for i in range(0, count * size, size)]
+
+
+def bytes_of(words: Iterable[int], size: int = 4) -> bytes:
+    """Inverse of `words_of`; every word must be in range of `size` bytes."""
+    return b"".join(w.to_bytes(size, "little") for w in words)
+
+
+def named_segments(data: bytes, names: Mapping[str, int]) -> list[ConstantSegment]:
+    """A bank's content, and its names as ranges that reach up to the next name."""
+    out = [ConstantSegment(0, len(data), data)]
+    cuts = sorted({*names.values(), len(data)})
+    for name, offset in names.items():
+        end = next((c for c in cuts if c > offset), len(data))
+        out.append(ConstantSegment(offset, end - offset, b"", name))
+    return out
+
+
+def merge_segments(segments: Sequence[ConstantSegment]) -> bytes:
+    """Content of a bank: later segments win, ranges nobody fills are zero."""
+    out = bytearray(max((s.offset + max(s.size, len(s.data)) for s in segments), default=0))
+    for s in segments:
+        out[s.offset : s.offset + len(s.data)] = s.data
+    return bytes(out)
