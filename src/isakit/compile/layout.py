@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isakit.compile.ptx.syntax import Entry, PtxModule, PtxSyntaxError, Variable
-from isakit.formats.image import PARAM_BASE
+from isakit.description import PARAM_BASE
 
 CONSTANT_BYTES = 0x10000
 LOCAL_BYTES = 0x10000
@@ -18,7 +18,7 @@ class ConstantBank:
         for v in module.variables.values():
             if v.space == "const":
                 at = -(-self.size // v.align) * v.align
-                self.offsets[v.name] = at
+                self.offsets[v.unique] = at
                 self.size = at + v.size
 
 
@@ -66,9 +66,9 @@ class Layout:
     def address(self, v: Variable) -> int | str:
         """The address of a variable; for one in global memory its name, since only loading it decides."""
         if v.space == "const":
-            return self.bank.offsets[v.name]
+            return self.bank.offsets[v.unique]
         if v.space == "global":
-            if v.name not in self.globals:
-                self.globals.append(v.name)
-            return v.name
+            if v.unique not in self.globals:
+                self.globals.append(v.unique)
+            return v.unique
         return self._placed[v.unique]

@@ -251,12 +251,65 @@ def _sel(op: str, args: list[Value], values: list[int | None], attrs: dict[str, 
     return None
 
 
+def _absorbed(v: Value, neg: bool) -> tuple[Value, bool]:
+    """A source of an operation that flushes and has a sign modifier, with what such a modifier can do taken out."""
+    while v.ins is not None and v.ins.op == "cvt":
+        a = v.ins.attrs
+        if a["to"] != "f32" or a["from"] != "f32" or a.get("rnd") or a.get("sat") or a.get("abs"):
+            break
+        neg ^= bool(a.get("neg"))
+        v = v.ins.args[0]
+    return v, neg
+
+
+def _float_sum(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+    a, n1 = _absorbed(args[0], bool(attrs.get("neg1")))
+    b, n2 = _absorbed(args[1], bool(attrs.get("neg2")))
+    if values[0] is not None and values[1] is None:
+        return op, [b, a], attrs | {"neg1": n2, "neg2": n1}
+    if isinstance(b, Const) and n2:
+        return op, [a, Const(b.value ^ 0x8000_0000)], attrs | {"neg1": n1, "neg2": False}
+    if a is not args[0] or b is not args[1]:
+        return op, [a, b], attrs | {"neg1": n1, "neg2": n2}
+    return None
+
+
+def _float_product(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+    a, neg = _absorbed(args[0], bool(attrs.get("neg")))
+    b, neg = _absorbed(args[1], neg)
+    rest = list(args[2:])
+    new = attrs | {"neg": neg}
+    if op == "fmad":
+        c, negc = _absorbed(args[2], bool(attrs.get("negc")))
+        rest, new = [c], new | {"negc": negc}
+    if isinstance(a, Const) and not isinstance(b, Const):
+        a, b = b, a
+    if isinstance(b, Const) and neg:
+        b, new = Const(b.value ^ 0x8000_0000), new | {"neg": False}
+    return (op, [a, b, *rest], new) if [a, b, *rest] != args else None
+
+
+def _float_function(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+    """Minima, maxima and functions flush their sources: a conversion that only does that says nothing new."""
+    new = [_absorbed(a, False) for a in args]
+    if any(v is not a and not n for (v, n), a in zip(new, args, strict=True)):
+        return op, [v if not n else a for (v, n), a in zip(new, args, strict=True)], attrs
+    return None
+
+
 def _cvt(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     """A conversion of f32 to itself does nothing behind an operation that already cleans its result."""
     plain = attrs.get("to") == attrs.get("from") == "f32" and not any(
         attrs.get(k) for k in ("rnd", "sat", "neg", "abs")
     )
     i = args[0].ins
+    if attrs.get("to") == attrs.get("from") == "f32" and not plain:
+        v, neg = _absorbed(args[0], False)
+        if v is not args[0] and (not neg or (attrs.get("neg") or attrs.get("abs"))):
+            both = bool(attrs.get("neg")) if attrs.get("abs") else bool(attrs.get("neg")) != neg
+            return op, [v], attrs | {"neg": both}
+    if attrs.get("again"):
+        return None
     if plain and i is not None:
         if i.op in FLUSHING or (i.op == "cvt" and i.attrs["to"] == "f32"):
             return args[0]
@@ -290,6 +343,8 @@ _RULES: dict[str, Any] = {
     "add": _add, "sub": _sub, "mul": _mul, "mul16": _mul16, "and": _and, "or": _or, "xor": _xor, "not": _not,
     "shl": _shift, "shr": _shift, "sar": _shift, "zext8": _zext, "zext16": _zext, "sext8": _sext, "sext16": _sext,
     "cmp": _cmp, "cmpf": _cmp, "pnot": _pnot, "pand": _logic, "por": _logic, "pxor": _logic, "sel": _sel, "cvt": _cvt,
-    "word": _word, "pack": _pack, "minu": _commuted, "maxu": _commuted, "mins": _commuted, "maxs": _commuted,
+    "word": _word, "fadd": _float_sum, "fmul": _float_product, "fmad": _float_product, "fmin": _float_function,
+    "fmax": _float_function, "rcp": _float_function, "rsqrt": _float_function, "lg2": _float_function,
+    "sin": _float_function, "cos": _float_function, "ex2": _float_function, "pack": _pack, "minu": _commuted, "maxu": _commuted, "mins": _commuted, "maxs": _commuted,
     "mulhu": _commuted, "mulhs": _commuted, "mul24": _commuted, "addsat": _commuted,
 }  # fmt: skip

@@ -491,6 +491,8 @@ class Parser:
         else:
             v.unique = f"{self.entry.name}::{v.name}" if v.name not in self.module.variables else f"{v.name}@{v.pos}"
             self.entry.variables.append(v)
+            if v.space in ("const", "global", "tex"):
+                self.module.variables[v.unique] = v
         self.scopes[-1].names[t.text] = v
 
     def _register(self, t: Token, kind: str, vector: int) -> None:

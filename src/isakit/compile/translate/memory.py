@@ -7,7 +7,7 @@ from typing import Any
 from isakit.compile.ir import Const, Value
 from isakit.compile.ptx.syntax import SIZES, Address, Name, Number, Operand, Register, Variable, Vector
 from isakit.compile.translate.base import Base
-from isakit.formats.image import PARAM_BASE
+from isakit.description import PARAM_BASE
 
 Mods = dict[str, str]
 Args = tuple[Operand, ...]
@@ -398,7 +398,7 @@ class Memory(Base):
         if len(given) < n:
             raise self.refuse(f"{n} coordinates were expected", coordinates)
         values = [self.word(c, m["texc"]) for c in given[:n]]
-        i = self.b.emit("tex", values, "q", texture=what.name, fetch=m["texc"] == "s32", mask=15)
+        i = self.b.emit("tex", values, "q", texture=what.unique, fetch=m["texc"] == "s32", mask=15)
         for k, item in enumerate(items):
             self.write(item, self.b.op("word", i.out, i=k), m["texd"])
 
