@@ -116,7 +116,7 @@ class Selector(FloatSelection, MemorySelection):
 
     def emit(self, op: str, /, results: tuple[str, ...] = ("dst",), **ops: Any) -> MIns:
         """Append an instruction; operands that are None are left out."""
-        m = MIns(op, {k: v for k, v in ops.items() if v is not None and v != ""}, results)
+        m = MIns(op, {k: v for k, v in ops.items() if v is not None and v is not False and v != ""}, results)
         if self.at is not None:
             m.loc = self.at.loc
         m.guard = self.guard
