@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from isakit.errors import IsakitError, UnknownIsaError
 
 if TYPE_CHECKING:
     from isakit.asm import Program
+    from isakit.asm.directives import Directive
     from isakit.codec import Builder, Decoder, Explanation, Instruction
     from isakit.spec import InstructionSet, Record, Variant
 
@@ -20,6 +21,9 @@ VARIANTS = {
     "usse": ("sgx543", "seed"),
 }
 """Names that are valid, so that asking for them loads no instruction set."""
+
+_FILE_DIRECTIVES = {"usse": ("isakit.formats.gxp_directives", "GXP_DIRECTIVES")}
+"""Where the directives of file formats are, by instruction set; formats stand above this module."""
 
 _HEX_WORDS = re.compile(r"\s*(?:(?:0[xX])?[0-9a-fA-F]{6,16}[\s,]*)+")
 
@@ -96,7 +100,7 @@ class Isa:
         """
         from isakit.asm import assemble
 
-        return assemble(text, self.decoder(program_type), path)
+        return assemble(text, self.decoder(program_type), path, file_directives(self.name))
 
     def build(
         self,
@@ -147,6 +151,12 @@ class Isa:
 
     def __repr__(self) -> str:
         return f"<instruction set {self.name} {self.variant}, {len(self.instructions)} instruction families>"
+
+
+def file_directives(name: str) -> Mapping[str, Directive]:
+    """Directives of the file formats of an instruction set, besides those of the assembler."""
+    found = _FILE_DIRECTIVES.get(name)
+    return getattr(importlib.import_module(found[0]), found[1]) if found else {}
 
 
 def isa(name: str, variant: str | None = None) -> Isa:

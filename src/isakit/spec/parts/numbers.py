@@ -58,6 +58,9 @@ class Reg(Part):
     width: int = 0
     half: bool = False
 
+    def may_be(self, kind: type) -> bool:
+        return issubclass(kind, Register) or kind is str
+
     def text(self, word: int) -> str:
         return self.names[self.field.get(word)] or "???"
 
@@ -128,8 +131,7 @@ class Reg(Part):
         if (
             value.file != self.family
             or bool(value.half) != self.half
-            or (value.width != self.width
-            and (value.width or self.width > 32))
+            or (value.width != self.width and (value.width or self.width > 32))
         ):
             return ()
         v = value.index * 2 + "lh".index(value.half) if value.half else value.index
@@ -228,6 +230,8 @@ class Imm(Part):
         return Immediate(
             value, f"{'s' if self.signed else 'b' if self.wrap else 'u'}{self.field.width}", text=self.text(word)
         )
+
+    kinds = (int, float, Immediate, CodeAddress)
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
         if isinstance(value, float) and self.single:
