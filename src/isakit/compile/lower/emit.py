@@ -19,6 +19,8 @@ MNEMONICS = {
     "ld_l": "ld", "ld_c": "ld", "ld_s": "ld", "ld_lock": "ld", "st_g": "st", "st_l": "st", "st_s": "st",
     "st_unlock": "st", "atom": "ld",
 }  # fmt: skip
+ROUNDED = frozenset({"add_f32", "mul_f32"})
+"""Operations whose long form says how it rounds, and whose short form always rounds to nearest."""
 UNLOCK = 1 << 55
 """The bit of `st s[]` that gives a lock back; its word is no operand. Source: [tesla] 7.1."""
 ZERO_REGISTER = 124
@@ -132,7 +134,7 @@ class Emitter:
         n = i.ops["sources"]
         sources = [Register("r", base + k) for k in range(n)]
         dst = Compound(tuple(parts), text=":".join(parts))
-        src = Compound(tuple(sources), text=":".join(sources)) if n > 1 else Compound(tuple(sources), text=sources[0])
+        src = Compound(tuple(sources), text=":".join(sources)) if n > 1 else sources[0]
         out: dict[str, Any] = {"live": "live", "dst": dst, "texture": Register("t", unit), "sampler": Register("s", unit),
                                "src": src, "dx": 0, "dy": 0, "dz": 0}  # fmt: skip
         return out | ({"guard": ops["guard"]} if "guard" in ops else {})
@@ -150,6 +152,8 @@ class Emitter:
             literal = True
         for attempt in (literal, False):
             ops = self._operands(i, attempt)
+            if i.op in ROUNDED and "rounding" not in ops and (long or "guard" in ops or tail):
+                ops["rounding"] = "rn"
             if mnemonic in ("exch", "cas"):
                 ops.pop("op")
             if tail:
@@ -157,7 +161,13 @@ class Emitter:
             try:
                 return self.isa.build(mnemonic, at=at, long=long, raw=raw, **ops)
             except EncodeError:
-                if not attempt:
+                if i.op in ROUNDED and "rounding" not in ops:
+                    try:
+                        return self.isa.build(mnemonic, at=at, long=long, raw=raw, **ops, rounding="rn")
+                    except EncodeError:
+                        if not attempt:
+                            raise
+                elif not attempt:
                     raise
         raise AssertionError
 

@@ -186,7 +186,7 @@ class Plan:
             a, b = (i.args[1], i.args[0]) if swap else (i.args[0], i.args[1])
             s = self.shared(a, at) and (not half or self._mode(a) != "b32") and i.op not in ("adc",)
             c = self.constant(b, at) and (not half or isinstance(b, Const))
-            if s and c and (self._indexed(a) and self._indexed(b)):
+            if s and c and self._indexed(b):  # the one address register goes to shared memory
                 c = False
             score = (2 if s else 0) + (2 if c else 0) - (1 if isinstance(a, Const) else 0)
             if best is None or score > best[0]:
@@ -221,9 +221,12 @@ class Plan:
         if swap:
             self.swapped.add(p)
         b = 0 if swap else 1
-        if self.constant(p.args[b], at) and (not half or isinstance(p.args[b], Const)):
+        s = (p, 1 - b) in self.folded
+        if self.constant(p.args[b], at) and (not half or isinstance(p.args[b], Const)) and not (
+            s and self._indexed(p.args[b])
+        ):
             self._take(p, b)
-        elif self.constant(i.args[1 - k], at):
+        elif self.constant(i.args[1 - k], at) and not (s and self._indexed(i.args[1 - k])):
             self._take(i, 1 - k)
 
     def _fmad(self, i: Ins, at: Ins) -> None:
@@ -235,14 +238,12 @@ class Plan:
                     self.swapped.add(i)
                 s = True
                 break
-        first = 1 if i in self.swapped else 0
-        indexed = s and self._indexed(i.args[first])
-        other = 1 - first
+        other = 0 if i in self.swapped else 1
         if not s and isinstance(i.args[0], Const) and not isinstance(i.args[1], Const):
             self.swapped.add(i)
             other = 0
         for k in (other, 2):
-            if self.constant(i.args[k], at) and not (indexed and self._indexed(i.args[k])):
+            if self.constant(i.args[k], at) and not (s and self._indexed(i.args[k])):
                 self._take(i, k)
                 break
 

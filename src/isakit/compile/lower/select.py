@@ -265,6 +265,9 @@ class Selector(FloatSelection, MemorySelection):
                     values.append(Literal(v.value, half=True) if n else self.half(v))
                 else:
                     place = self.memory(v)
+                    sign = p.attrs.get("s2" if k else "s1")
+                    if place.mode in ("u16", "s16"):
+                        place.mode = "s16" if sign else "u16"
                     values.append(place)
             else:
                 values.append(self.half(v))

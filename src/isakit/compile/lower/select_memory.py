@@ -101,6 +101,8 @@ class MemorySelection:
     def on_ldc(self, i: Ins) -> None:
         ty, offset = i.attrs["ty"], i.attrs["offset"]
         base = self._base(i.args[0])
+        if offset % _STEP[ty]:
+            base, offset = self._near(base, offset, -1)
         if ty == "s8":
             t = self.temporary()
             t.v.low = True

@@ -132,7 +132,7 @@ st           st{.space}{.order}{.vec}.any [a], b
 prefetch     prefetch{.space}.L1 [a]
 prefetch     prefetch{.space}.L2 [a]
 prefetch     prefetchu.L1 [a]
-tex          tex.geom{.v4}.texd.texc d, [a]
+tex          tex.geom{.v4}.texd.texc d, [a]{, b}
 txq          txq.query.b32 d, [a]             query = width height depth channel_data_type channel_order
 atom         atom{.sem}{.scope}{.aspace}.aop.atype d, [a], b{, c}   sem = relaxed acquire release acq_rel
 red          red{.sem}{.scope}{.aspace}.aop.atype [a], b            sem = relaxed acquire release acq_rel

@@ -386,6 +386,8 @@ class Memory(Base):
         if geometry not in ("1d", "2d", "3d"):
             raise self.refuse(f"textures of kind .{geometry} are not supported")
         address = a[1]
+        if len(a) > 2 and isinstance(address, Name):  # PTX 1.0: the texture, then the coordinates
+            address = Address(address, 0, address.pos, a[2])
         if not isinstance(address, Address) or address.coordinates is None or not isinstance(address.base, Name):
             raise self.refuse("a texture and its coordinates in brackets were expected", address)
         what = address.base.what
