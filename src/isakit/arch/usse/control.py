@@ -11,9 +11,10 @@ from typing import Any
 
 from isakit.arch.usse.fields import BR, DEPTHF, EMIT, KILL, NOP, PHAS, SMBO, SMLSI, SPECIAL
 from isakit.arch.usse.forms import UNEXPLORED, form, source, word_source
+from isakit.arch.usse.requests import BASES, BRANCH, DEPTH, EMIT_RESULTS, INCREMENTS, JUMP, KILL_LANES, RETURN
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
-from isakit.sem import control, param
+from isakit.sem import param
 from isakit.spec import Bits, Enum, Field, Flag, Form, Imm, Match, Part, Ref, Row, Status, TokenStream
 from isakit.spec.parts import Binder
 
@@ -161,21 +162,21 @@ def _check_instances(anyinst: bool, allinst: bool) -> None:
 def br(name, target, savelink, anyinst, allinst):
     """Branch by a number of instructions, counted from the branch itself; with `savelink` it is a call."""
     _check_instances(anyinst, allinst)
-    control("branch", target, link=savelink)
+    BRANCH(target, link=savelink)
 
 
 @usse.insn([_branch("bra", 0, target=True)], ref=Ref("usse", "2.7 BR"), status=Status.INFERRED, name="bra")
 def bra(name, target, savelink, anyinst, allinst):
     """Branch to an instruction by its number in the program; with `savelink` it is a call."""
     _check_instances(anyinst, allinst)
-    control("jump", target, link=savelink)
+    JUMP(target, link=savelink)
 
 
 @usse.insn([_branch("ret", 2, target=False)], ref=Ref("usse", "2.7 BR"), status=Status.INFERRED, name="ret")
 def ret(name, savelink, anyinst, allinst):
     """Return to the instruction behind the last call (through the link register)."""
     _check_instances(anyinst, allinst)
-    control("return")
+    RETURN()
 
 
 @usse.insn([form(NOP, GROUP, "{name}", {NOP.zero: 0, NOP.sub: 5}, name="nop")], ref=Ref("usse", "2.7 NOP"))
@@ -240,7 +241,7 @@ def phas(name):
 )
 def smlsi(name, temp, pa, sa, d, s0, s1, s2):
     """Set how operands of repeated instructions move: by a signed step per repetition, or to one of four offsets."""
-    control("increments", dst=d, src0=s0, src1=s1, src2=s2)
+    INCREMENTS(dst=d, src0=s0, src1=s1, src2=s2)
 
 
 @usse.insn(
@@ -263,7 +264,7 @@ def smlsi(name, temp, pa, sa, d, s0, s1, s2):
 )
 def smbo(name, d, s0, s1, s2):
     """Set the base offsets that are added to the registers of repeated instructions."""
-    control("bases", dst=d, src0=s0, src1=s1, src2=s2)
+    BASES(dst=d, src0=s0, src1=s1, src2=s2)
 
 
 @usse.insn(
@@ -293,7 +294,7 @@ def smbo(name, d, s0, s1, s2):
 )
 def kill(name, condition):
     """Discard the pixel where the condition holds: `kill !p1` where p1 is false."""
-    control("kill", condition=condition)
+    KILL_LANES(condition=condition)
 
 
 _DEPTH_PARTS: dict[str, Any] = {
@@ -324,7 +325,7 @@ _DEPTH_PARTS: dict[str, Any] = {
 )
 def depthf(name, src0, src1, src2):
     """Replace the depth of the pixel by SRC0.x."""
-    control("depth", src0.channel(0))
+    DEPTH(src0.channel(0))
 
 
 @usse.insn(
@@ -334,7 +335,7 @@ def depthf(name, src0, src1, src2):
 )
 def emit(name):
     """Emit the vertex whose outputs stand in o0 and behind; with `end` the program is over."""
-    control("emit")
+    EMIT_RESULTS()
 
 
 _KNOWN_SPECIALS = [
