@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
+from isakit.asm.directives import Directive
 from isakit.asm.layout import Placement, Slot, place
 from isakit.asm.names import Names
 from isakit.asm.program import Program
@@ -35,10 +37,13 @@ class Assembler:
         self.decoder = decoder
         self.statements = StatementEncoder(decoder)
 
-    def assemble(self, text: str, path: str = "<text>") -> Program:
-        """The program a text stands for. Raises AsmError with every error of the text, in order."""
+    def assemble(self, text: str, path: str = "<text>", directives: Mapping[str, Directive] | None = None) -> Program:
+        """The program a text stands for; `directives` are those of a file format, besides the assembler's own.
+
+        Raises AsmError with every error of the text, in order.
+        """
         source = Source(text, path)
-        reader = Reader(source, self.decoder)
+        reader = Reader(source, self.decoder, directives)
         reader.read()
         has_kernels = any(section.kernel is not None for section in reader.sections)
         programs: list[Program] = []
@@ -52,10 +57,12 @@ class Assembler:
             raise AsmError(sorted(source.diagnostics, key=lambda d: (d.line, d.column)))
         shared = _constants(reader.sections[0])
         if len(programs) == 1:
-            programs[0].constants = shared
+            programs[0].constants, programs[0].file = shared, reader.file
             return programs[0]
         units = [u for p in programs for u in p.units]
-        return Program(programs[0].decoder, units, parts=programs, constants=shared)
+        whole = Program(programs[0].decoder, units, parts=programs, constants=shared)
+        whole.file = reader.file
+        return whole
 
 
 class _Resolver:
@@ -271,6 +278,8 @@ def assembler(decoder: Decoder) -> Assembler:
     return Assembler(decoder)
 
 
-def assemble(text: str, decoder: Decoder, path: str = "<text>") -> Program:
+def assemble(
+    text: str, decoder: Decoder, path: str = "<text>", directives: Mapping[str, Directive] | None = None
+) -> Program:
     """Assemble a text; see `Assembler.assemble`."""
-    return assembler(decoder).assemble(text, path)
+    return assembler(decoder).assemble(text, path, directives)

@@ -67,9 +67,11 @@ def _smp() -> list[Form]:
     notes=[
         "the result is there after wdf on the same channel; here at once",
         "the order of gathered texels and of their weights, and the bytes of sample information are inferred",
-        "cube maps are not modelled",
+        "the level of a cube map is that of the direction's gradients on the face it meets; whether samples mix across "
+        "the edges of faces is not known, here they do not unless asked to",
         "without a conversion the result has the texture's own format, in one register per 8-bit texel",
     ],
+    group="texture",
 )
 def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
     """Sample a texture: DST and the registers behind it get the four components of the texel at coordinate SRC0.
@@ -94,13 +96,14 @@ def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
         extra = at
     # One sample per invocation; the machine computes it once for the components of an instruction.
     facts = {"count": count, "lod": lodmode or "none", "conv": conv or "raw", "mode": mode or "sample"}
-    state = src1.at.index
+    # The register says which texture was bound to it, the word which one was moved there.
+    state, first = src1.at.index, src1.at.word(0)
     for k in range(_result_words(conv, mode)):
         there = None
         if conv not in ("f16", "f32") and mode != "info":
             # In the texture's own format only the machine knows how many registers there are.
-            there = SAMPLE_HAS(state, *coordinates, *extra, word=k, **facts)
-        dst.at.put(k, SAMPLE(state, *coordinates, *extra, word=k, **facts), there)
+            there = SAMPLE_HAS(state, first, *coordinates, *extra, word=k, **facts)
+        dst.at.put(k, SAMPLE(state, first, *coordinates, *extra, word=k, **facts), there)
 
 
 def _result_words(conv: str, mode: str) -> int:
@@ -162,6 +165,7 @@ def _ldst_forms(opcode: int, stem: str) -> list[Form]:
         "the address arithmetic was found by trial: compilers store a bias with every buffer address",
         "the address and cache modes have no effect here",
     ],
+    group="memory",
 )
 def ldr(name, dst, src0, src1, src2, count, moe):
     """Load `xN` elements from memory to consecutive registers.
@@ -181,6 +185,7 @@ def ldr(name, dst, src0, src1, src2, count, moe):
     ref=Ref("usse", "2.6.14 LDR, STR"),
     status=Status.INFERRED,
     notes=["the address arithmetic was found by trial: compilers store a bias with every buffer address"],
+    group="memory",
 )
 def str_(name, src0, src1, src2, count, moe):
     """Store `xN` elements of consecutive registers from SRC2 on to memory at SRC0 + offset, plus 4 unless `moe`."""
@@ -203,6 +208,7 @@ def str_(name, src0, src1, src2, count, moe):
         )
     ],
     ref=Ref("usse", "2.7 WDF"),
+    group="control",
 )
 def wdf(name):
     """Wait for the data of a channel (drc0 or drc1). Data is always there here, so it does nothing."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isakit.codec.decoder import Decoder
-from isakit.codec.instruction import Instruction
+from isakit.codec.instruction import Instruction, registers_written
 from isakit.engine import Compiled, compile_trace
 from isakit.errors import NotModelled
 from isakit.sem.semantics import bind_control, fields_of, trace_of
@@ -173,16 +173,4 @@ class Code:
 
 def needed_registers(instructions: Sequence[Instruction]) -> int:
     """Registers to allocate for a program that does not say: up to the highest one it writes, at least $r0."""
-    highest = 0
-    for i in instructions:
-        form = i.form
-        if form is None or i.error is not None:
-            continue
-        try:
-            trace = trace_of(form, i.word)
-        except NotModelled:
-            continue
-        for e in trace.of_kind("write"):
-            if e.name == "r" and e.args[0].uniform:
-                highest = max(highest, uniform_number(e.args[0], i.word))
-    return highest + 1
+    return registers_written(instructions, "r")

@@ -6,7 +6,7 @@ again as early as possible. Source: [usse] 2.7, 3.4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +18,10 @@ from isakit.engine.protocol import Array, Control, Lanes
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
 from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.usse import numpy_ieee as native  # noqa: F401  # pyright: ignore[reportUnusedImport] - registers its functions
-from isakit.machine.usse.sampler import Texture, Volume, level_of_detail, packed
+from isakit.machine.usse.sampler import Texture
 from isakit.machine.usse.shader_code import Code, Increments, Step, check_modelled
 from isakit.machine.usse.shader_memory import Memory, Overwritten
+from isakit.machine.usse.texture_samples import sampled, unit_of
 from isakit.sem.requests import covered
 from isakit.spec import Status
 
@@ -42,9 +43,9 @@ def _is_shared(a: Array) -> bool:
     return a.strides[1] == 0
 
 
-def _restored(lanes: int, rows: Mapping[str, int], memory: Memory, textures: Mapping[int, Texture], code: Code | None,
-              snapshot: Snapshot) -> Machine:  # fmt: skip
-    machine = Machine(lanes, memory=memory, textures=textures, rows=rows)
+def _restored(lanes: int, rows: Mapping[str, int], memory: Memory, textures: Mapping[int, Texture], units: Mapping[int, Texture],
+              code: Code | None, snapshot: Snapshot) -> Machine:  # fmt: skip
+    machine = Machine(lanes, memory=memory, textures=textures, units=units, rows=rows)
     machine.code = code
     machine.restore(snapshot)
     return machine
@@ -58,14 +59,15 @@ class Machine:
     """State of `lanes` invocations.
 
     `files` maps register files to arrays of shape [registers, lanes]. `textures` maps the number of the sa register
-    that holds a texture's first state word to the texture. After a run: `killed` (bool per lane), `depth` (f32 or
-    None), `notes` (what was executed on inferred knowledge). `waiting` maps numbers of instructions to the invocations
-    that are about to execute them (bool per lane, None for all). `rows` gives the sizes of register files where fewer
-    registers do.
+    that holds a texture's first state word to the texture, `units` the unit that a state word names. After a run:
+    `killed` (bool per lane), `depth` (f32 or None), `notes` (what was executed on inferred knowledge). `waiting` maps
+    numbers of instructions to the invocations that are about to execute them (bool per lane, None for all). `rows`
+    gives the sizes of register files where fewer registers do.
     """
 
     def __init__(self, lanes: int = 1, *, memory: Memory | None = None, textures: Mapping[int, Texture] | None = None,
-                 uniform: Array | None = None, rows: Mapping[str, int] | None = None) -> None:  # fmt: skip
+                 uniform: Array | None = None, rows: Mapping[str, int] | None = None,
+                 units: Mapping[int, Texture] | None = None) -> None:  # fmt: skip
         self.lanes = lanes
         self.pitch = -(-lanes // ROUND) * ROUND + ROUND
         count = REGISTERS | dict(rows or {})
@@ -77,7 +79,7 @@ class Machine:
         self._files = files
         self.files: Mapping[str, Any] = files
         self.memory = memory or Memory()
-        self.textures = dict(textures or {})
+        self.textures, self.units = dict(textures or {}), dict(units or {})
         self.killed = np.zeros(lanes, bool)
         self.depth: Array | None = None
         self.notes: dict[str, str] = {}
@@ -133,7 +135,7 @@ class Machine:
 
     def __reduce__(self) -> tuple[Any, ...]:
         rows = {n: len(a) for n, a in self.files.items() if n in REGISTERS}
-        return _restored, (self.lanes, rows, self.memory, self.textures, self.code, self.snapshot())
+        return _restored, (self.lanes, rows, self.memory, self.textures, self.units, self.code, self.snapshot())
 
     # --- running ----------------------------------------------------------------------------------------------------
     def start(self, code: Code) -> None:
@@ -149,6 +151,22 @@ class Machine:
         """
         self.start(code)
         self.resume(max_instructions, runner)
+
+    def steps(self, code: Code, max_instructions: int = MAX_INSTRUCTIONS) -> Iterator[tuple[int, Array | None]]:
+        """Run an instruction at a time. Raises what `run` raises.
+
+        Before each it gives the instruction's number and the invocations that stand there (bool per lane, None: all),
+        whatever the instruction's own predicate.
+        """
+        self.start(code)
+        for _ in range(max_instructions):
+            if not self.waiting:
+                return
+            pc = min(self.waiting)
+            yield pc, self.waiting[pc]
+            self.step()
+        if self.waiting:
+            raise BudgetExceeded("BUDGET", 8 * min(self.waiting))
 
     @property
     def finished(self) -> bool:
@@ -382,63 +400,52 @@ class Machine:
 
     def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
         """Neighbours in a quad, texture samples."""
-        return _VALUES[name](self, args, attrs)
+        return _VALUES[name](self, args, attrs, lanes)
 
-    def _quad(self, args: Sequence[Any], attrs: Mapping[str, Any]) -> Array:
+    def _quad(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
         number = np.arange(self.lanes)
         other = number & ~attrs["without"] if "without" in attrs else number | attrs["with_"]
         value = np.broadcast_to(np.asarray(args[0], np.uint32), (self.lanes,))
         return value[np.minimum(other, self.lanes - 1)]
 
-    def _sample_word(self, args: Sequence[Any], attrs: Mapping[str, Any]) -> Array:
-        words = self._sample(args, attrs)
+    def _sample_word(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
+        words = self._sample(args, attrs, lanes)
         word: int = attrs["word"]
         return words[word] if word < len(words) else np.zeros(self.lanes, np.uint32)
 
-    def _sample_has(self, args: Sequence[Any], attrs: Mapping[str, Any]) -> Array:
-        return np.full(self.lanes, attrs["word"] < len(self._sample(args, attrs)))
+    def _sample_has(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
+        return np.full(self.lanes, attrs["word"] < len(self._sample(args, attrs, lanes)))
 
-    def _sample(self, args: Sequence[Any], attrs: Mapping[str, Any]) -> list[Array]:
+    def _sample(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> list[Array]:
         """The registers a sample fills, computed once per instruction."""
         key = attrs["count"]
         if key in self._samples:
             return self._samples[key]
+        values = [np.broadcast_to(np.asarray(a, np.uint32), (self.lanes,)).copy().view(np.float32) for a in args[2:]]
         register = int(np.asarray(args[0]).flat[0])
-        texture = self.textures.get(register)
+        states = np.broadcast_to(np.asarray(args[1], np.uint32), (self.lanes,))
+        states = states if lanes.active is None else states[lanes.active]
+        found: list[tuple[int, list[Array]]] = []
+        for state in np.unique(states):
+            texture = self._texture(register, int(state))
+            found.append((int(state), sampled(texture, values[:key], values[key:], attrs)))
+        words = found[0][1]
+        everywhere = np.broadcast_to(np.asarray(args[1], np.uint32), (self.lanes,))
+        for state, other in found[1:]:
+            if len(other) != len(words):
+                raise NotModelled("one sample of textures of several sizes per texel")
+            words = [np.where(everywhere == state, b, a) for a, b in zip(words, other, strict=True)]
+        self._samples[key] = words
+        return words
+
+    def _texture(self, register: int, state: int) -> Texture:
+        """The texture that a state word stands for, or that was bound to the register."""
+        unit = unit_of(state)
+        texture = self.units.get(unit) if unit is not None else self.textures.get(register)
         if texture is None:
-            raise NotModelled(f"a sample through sa{register}", "no texture is bound there")
-        values = [np.broadcast_to(np.asarray(a, np.uint32), (self.lanes,)).copy().view(np.float32) for a in args[1:]]
-        count = attrs["count"]
-        u = values[0]
-        v = values[1] if count > 1 else np.zeros_like(u)
-        format = texture.format if attrs["conv"] in ("raw", "native") else attrs["conv"]
-        if count == 3:
-            if not isinstance(texture, Volume) or attrs["mode"] != "sample":
-                raise NotModelled("a three-dimensional sample", "cube maps and gathers of volumes are not implemented")
-            self._samples[key] = packed(texture.sample_volume(u, values[1], values[2]), format)
-            return self._samples[key]
-        lod = self._lod(texture, attrs["lod"], values[count:], u, v, count)
-        self._samples[key] = _fetched(texture, attrs["mode"], format, u, v, lod)
-        return self._samples[key]
-
-    def _lod(self, texture: Texture, mode: str, extra: list[Array], u: Array, v: Array, count: int) -> Array | float:
-        if len(texture.levels) == 1:
-            return 0.0
-        if mode == "replace":
-            return extra[0]
-        if mode == "gradient":
-            zero = np.zeros_like(u)
-            du = np.stack([extra[0], extra[count]])
-            dv = np.stack([extra[1], extra[count + 1]]) if count == 2 else np.stack([zero, zero])
-            return level_of_detail(texture, du, dv)
-        number = np.arange(self.lanes)
-
-        def difference(x: Array, step: int) -> Array:
-            return x[np.minimum(number | step, self.lanes - 1)] - x[number & ~step]
-
-        lod = level_of_detail(texture, np.stack([difference(u, 1), difference(u, 2)]),
-                              np.stack([difference(v, 1), difference(v, 2)]))  # fmt: skip
-        return lod + extra[0] if mode == "bias" else lod
+            where = f"texture unit {unit}" if unit is not None else f"sa{register}"
+            raise NotModelled(f"a sample through {where}", "no texture is bound there")
+        return texture
 
 
 # pyright: reportPrivateUsage=false
@@ -465,17 +472,6 @@ _VALUES = covered(
 
 def _signed(number: int) -> int:
     return number - ((number >> 31) << 32)
-
-
-def _fetched(texture: Texture, mode: str, format: str, u: Array, v: Array, lod: Array | float) -> list[Array]:
-    """The registers of a sample, of gathered texels, or of information about the sample."""
-    if mode == "sample":
-        return packed(texture.sample(u, v, lod), format)
-    if mode == "info":
-        return [texture.info(u, v, lod)]
-    texels, weights = texture.gather(u, v)
-    words = [w for t in texels for w in packed(t, format)]
-    return words if mode == "gather4" else words + packed(weights[:, ::-1], "f16")
 
 
 def _mask(active: Array | None, lanes: int) -> Array:

@@ -7,6 +7,7 @@ import pytest
 
 import isakit
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
+from isakit.machine.tesla.gang_state import State
 from support.tesla_kernels import kernel, machine
 
 
