@@ -110,7 +110,7 @@ class ServedWarps:
             executing = executing_lanes(state, op, lanes)
             if op.body is not None and has_effect(op, executing):
                 for request in op.body.run(state, executing, op.params):
-                    getattr(state, request.name)(executing)
+                    state.actions[request.name](state, executing)
         except (IsakitError, ArithmeticError):
             status[where] = state_layout.JOINED  # the reference machine says what is wrong
             return
