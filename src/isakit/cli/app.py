@@ -18,6 +18,7 @@ COMMANDS = {
     "asm": "Assemble a source text.",
     "explain": "Say what every bit of an instruction means.",
     "info": "Show what a program file contains.",
+    "cfg": "Show the control-flow graph of a program.",
     "run": "Run a program on a simulated chip.",
     "draw": "Draw a scene with vertex, geometry and fragment programs.",
     "cuda": "Run a CUDA program made for sm_10 to sm_13.",

@@ -87,6 +87,10 @@ class InstructionSet:
     default_variant: str = ""
     #: operands after which the lanes that execute are finished
     ends_with: frozenset[str] = frozenset()
+    #: instructions behind a branch, call or return that are executed before it takes effect
+    delay_slots: int = 0
+    #: program type -> register files whose content is read after the program has ended
+    results: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     #: branch targets and labels count units of code instead of bytes
     word_addressed: bool = False
     #: address of the first kernel parameter in shared memory

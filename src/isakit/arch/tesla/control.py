@@ -88,6 +88,7 @@ def ret(name):
     ref=_CF,
     see=_SEE,
     group="control",
+    break_target=True,
 )
 def prebrk(name, target):
     """Push the address where lanes continue that execute `break`, and the lanes active now."""
@@ -100,6 +101,7 @@ def prebrk(name, target):
     see=_SEE,
     group="branch",
     ends=True,
+    breaks=True,
 )
 def brk(name):
     """Leave to the nearest address given by `breakaddr`."""
@@ -175,6 +177,7 @@ def trap(name):
     ref=_CF,
     see=_SEE,
     group="control",
+    join_target=True,
 )
 def joinat(name, target):
     """Push the address of a later `join` and the lanes active now, which will meet there."""

@@ -78,6 +78,8 @@ vuc.registers = {
         RegisterFile("sr", 64, 16, "special registers; many have side effects", "$sr{n}", Ref("vuc", "9")),
     )
 }
+vuc.delay_slots = 1
+vuc.results = {"": frozenset(vuc.registers)}  # the core keeps its state for the next program
 vuc.special_registers = list(SPECIAL_REGISTERS)
 
 _SPACES = Ref("vuc", "13")
