@@ -223,7 +223,7 @@ class Instruction:
         """Whether a condition decides which lanes execute; a guarded write does not end the life of the old value."""
         form = self.form
         return form is not None and any(
-            form.parts[o.name].guards or (isinstance(o, Condition) and o.name in form.control) for o in self.operands
+            form.parts[o.name].guards(self.word) or (isinstance(o, Condition) and o.name in form.control) for o in self.operands
         )
 
     @property

@@ -20,6 +20,8 @@ class Operand(str):
 
     __slots__ = ("key", "name")
     fields: ClassVar[tuple[str, ...]] = ()
+    #: what the attributes are where a spelling does not show them
+    absent: ClassVar[dict[str, Any]] = {}
     key: Any
     name: str
 
@@ -175,6 +177,7 @@ class Memory(Operand):
 
     __slots__ = ("base", "index", "offset", "offset_written", "post_increment", "scale", "signed", "size", "space")
     fields = ("space", "base", "offset", "index", "post_increment", "size")
+    absent: ClassVar[dict[str, Any]] = {"base": None, "index": None, "offset": 0, "post_increment": False, "scale": 1}
     space: str
     base: Register | None
     offset: int
@@ -280,6 +283,7 @@ class Condition(Operand):
 
     __slots__ = ("register", "test")
     fields = ("register", "test")
+    absent: ClassVar[dict[str, Any]] = {"register": None, "test": ""}
     register: Register | None
     test: str
 

@@ -79,14 +79,14 @@ class SourcePart(_Placed):
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         start = k
         bits = Bits()
-        for sign, field in (("-", self.neg), ("|", self.abs)):
+        for sign, f in (("-", self.neg), ("|", self.abs)):
             there = s.text(k) == sign
-            if there and field is None:
+            if there and f is None:
                 s.fail(start, self.accepts())
                 return
             k += there
-            if field is not None:
-                bits = Bits(bits.mask | field.mask, bits.value | field.put(int(there)))
+            if f is not None:
+                bits = Bits(bits.mask | f.mask, bits.value | f.put(int(there)))
         closing = self.abs is not None and bool(self.abs.get(bits.value))
         k, name, letters = take_register(s, k)
         parts = [self.place.encode(name), self.swizzle.encode(letters) if self.swizzle else Bits()]

@@ -211,7 +211,7 @@ class Choice(Part):
             if not isinstance(a.part, Illegal):
                 for b in a.part.put(value, address):
                     both = b.join(a.when)
-                    if both is not None and self._leads_to(i, both):
+                    if both is not None and both not in out and self._leads_to(i, both):
                         out.append(both)
         return out
 
