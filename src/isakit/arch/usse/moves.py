@@ -74,7 +74,7 @@ def _move_forms(kind: int) -> list[Form]:
                 name=Enum(VMOV.cond, names, CONDITIONS),
                 ty=ty,
                 dst=dst,
-                src0=first,
+                src0=replace(first, span=lambda _: 2) if kind == 2 else first,  # bytes of it, whatever the swizzle
                 src1=operand(1, swizzle),
                 src2=operand(2, swizzle),
                 default=default,
