@@ -243,7 +243,8 @@ class Module:
     @property
     def instruction_set(self) -> Isa:
         """The instruction set of the code. Raises IsakitError where the file does not say which it is."""
-        from isakit.instruction_sets import VARIANTS, isa
+        from isakit.instruction_sets import isa
+        from isakit.registry import VARIANTS
 
         if not self.isa:
             raise IsakitError(

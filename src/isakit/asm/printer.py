@@ -22,7 +22,7 @@ def listing(program: Program, *, words: bool = True, labels: bool = True) -> str
 def lines(program: Program, *, words: bool = True, labels: bool = True) -> Iterator[str]:
     """The lines of `listing`, made as they are asked for."""
     isa = program.decoder.isa
-    yield f"// {isa.name} {program.variant}"
+    yield f".isa {isa.name} {program.variant}"
     several = any(p.kernel is None for p in program.parts)
     if program.program_type != isa.default_program and not several:
         yield f".program {program.program_type}"

@@ -28,7 +28,7 @@ def command(isa_name: str | None, as_json: bool, name: str | None) -> None:
     """Show the manual page of an instruction, special register or directive; without a name, what there is."""
     from isakit.docsgen.find import find_pages, known_names, records_named
     from isakit.docsgen.overview import isa_page
-    from isakit.instruction_sets import VARIANTS, instruction_set
+    from isakit.registry import VARIANTS, instruction_set
 
     isas = [instruction_set(n) for n in ([isa_name] if isa_name else VARIANTS)]
     if as_json:

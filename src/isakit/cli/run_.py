@@ -13,7 +13,17 @@ import click
 from click.core import ParameterSource
 
 from isakit.cli.arguments import FORMS, Argument, parse, plain
-from isakit.cli.common import echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
+from isakit.cli.common import (
+    UTF16_MARKS,
+    echo_json,
+    isa_option,
+    json_option,
+    named_code,
+    read_bytes,
+    shown,
+    text_of,
+    variant_option,
+)
 from isakit.errors import FormatError, IsakitError, MachineFault
 
 if TYPE_CHECKING:
@@ -116,13 +126,18 @@ def _split(spec: str) -> tuple[str, str]:
 def _load(
     data: bytes, path: str, isa_name: str | None, variant: str | None, chip: str, kernel: str | None
 ) -> Module | Program:
+    from isakit.asm import declared
     from isakit.formats import load_images
-    from isakit.instruction_sets import isa
+    from isakit.instruction_sets import isa, isa_of_text
 
+    if data[:2] in UTF16_MARKS:
+        data = text_of(data).encode()
     if _SOURCE.search(data) and not data.lstrip().startswith(b"architecture"):
-        name = isa_name or "tesla"
-        chosen = isa(name, variant or (chip if name == "tesla" else None))
-        return chosen.assemble(data.decode("utf-8-sig", "replace"), path=path)
+        text = text_of(data)
+        name = (isa_name or "tesla").lower()
+        # A text that does not say its chip is for the simulated one.
+        chosen = isa_of_text(text, isa_name, variant) if declared(text) else None
+        return (chosen or isa(name, variant or (chip if name == "tesla" else None))).assemble(text, path=path)
     return _choose(load_images(data, **named_code(isa_name, variant), path=path), kernel, chip)
 
 

@@ -86,6 +86,10 @@ class InstructionSet:
     word_addressed: bool = False
     #: address of the first kernel parameter in shared memory
     param_base: int = 0
+    #: operation -> word of its long forms that a text may leave out; short and immediate forms mean it without a word
+    implied: Mapping[str, str] = field(default_factory=dict[str, str])
+    #: (regular expression on a statement, advice): what people write that is said in another way
+    advice: tuple[tuple[str, str], ...] = ()
 
     def insn(
         self,
@@ -136,9 +140,10 @@ class InstructionSet:
         self.view.cache_clear()
 
     def variant(self, name: str) -> Variant:
-        """A variant by name or alias."""
+        """A variant by name or alias, in any case. Raises UnknownIsaError."""
+        wanted = name.lower()
         for v in self.variants.values():
-            if name == v.name or name in v.aliases:
+            if wanted == v.name or wanted in v.aliases:
                 return v
         raise UnknownIsaError(f"{self.name} has no variant {name!r}; it has {', '.join(self.variants)}")
 
