@@ -1,6 +1,7 @@
 """LLVM building blocks: values to IR, native lowerings, compilation with a cache. Knows no instruction set."""
 
-from isakit.engine.llvm.f32_lowerings import CAREFUL_MAD, EMBEDDED, PORTABLE, RAW, careful_mad
+from isakit.engine.llvm.f32_lowerings import CAREFUL_MAD, careful_mad
+from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.engine.llvm.ieee_lowerings import ieee_natives, rsqrt_f32
 from isakit.engine.llvm.ir_text import Body, Module, Ref, signed_text
 from isakit.engine.llvm.straight import Bank, Piece, Straight, Write, bound
@@ -22,10 +23,7 @@ from isakit.engine.llvm.values import ValueLowering
 
 __all__ = [
     "CAREFUL_MAD",
-    "EMBEDDED",
     "OLDEST_LLVM",
-    "PORTABLE",
-    "RAW",
     "Bank",
     "Body",
     "CompileError",
@@ -41,6 +39,7 @@ __all__ = [
     "build",
     "cache_folder",
     "careful_mad",
+    "float_lowerings",
     "flushing_wrapper",
     "host",
     "ieee_natives",

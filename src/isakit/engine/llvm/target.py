@@ -22,6 +22,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from isakit.engine.llvm.ir_text import Module
 from isakit.errors import IsakitError
 
 ENGINE_VERSION = "1"
@@ -178,14 +179,15 @@ def provide(name: str, address: int) -> None:
     llvm.add_symbol(name, address)
 
 
-def flushing_wrapper(name: str, inner: str, arguments: Sequence[str]) -> str:
+def flushing_wrapper(module: Module, name: str, inner: str, arguments: Sequence[str]) -> str:
     """IR of a function `name` that calls `inner` (both `i32` of the given argument types) with denormals flushed.
 
     The environment is set in a function of its own: LLVM moves float operations across the switch inside one function.
     """
+    module.declare("llvm.x86.sse.ldmxcsr", "void @(ptr)")
+    module.declare("llvm.x86.sse.stmxcsr", "void @(ptr)")
     listed = ", ".join(f"{t} %a{i}" for i, t in enumerate(arguments))
     return (
-        "declare void @llvm.x86.sse.ldmxcsr(ptr)\ndeclare void @llvm.x86.sse.stmxcsr(ptr)\n"
         f"@flushing = internal constant i32 {FLUSH_BOTH}\n"
         f"define i32 @{name}({listed}) nounwind noinline {{\n"
         "  %old = alloca i32\n"

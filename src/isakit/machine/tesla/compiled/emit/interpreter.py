@@ -184,8 +184,8 @@ def _main_module(target: Host) -> str:
     nothing.unwinder("unwind")
     nothing.joining("join")
     add_support(module, target)
-    ir = str(module) + scheduler_ir.driver() + scheduler_ir.turns() + loop()
-    return ir + scheduler_ir.entry(target) + METADATA
+    entry = scheduler_ir.entry(module, target)
+    return str(module) + scheduler_ir.driver() + scheduler_ir.turns() + loop() + entry + METADATA
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ barrier to barrier.
 
 from __future__ import annotations
 
-from isakit.engine.llvm import Host, flushing_wrapper
+from isakit.engine.llvm import Host, Module, flushing_wrapper
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.state_layout import SLOT, record, slot
 
@@ -16,11 +16,11 @@ DONE, DEADLOCK, HALTED = 0, 1, 2
 """Results of `run_blocks`: all blocks ran; a block waits for itself; a warp stopped or was interrupted."""
 
 
-def entry(target: Host) -> str:
+def entry(module: Module, target: Host) -> str:
     """`i32 @enter(ctx, first, last, fresh)`: `run_blocks` in the floating-point environment the code needs."""
     arguments = ["ptr", "i64", "i64", "i32"]
     if target.embedded:
-        return flushing_wrapper("enter", "@run_blocks", arguments)
+        return flushing_wrapper(module, "enter", "@run_blocks", arguments)
     return (
         "define i32 @enter(ptr %ctx, i64 %first, i64 %last, i32 %fresh) nounwind {\n"
         "  %r = call i32 @run_blocks(ptr %ctx, i64 %first, i64 %last, i32 %fresh)\n  ret i32 %r\n}\n"
