@@ -28,7 +28,7 @@ from isakit.errors import FormatError, IsakitError, MachineFault
 
 if TYPE_CHECKING:
     from isakit.asm import Program
-    from isakit.description import Module
+    from isakit.description import Module, Param
 
 _FOR_KERNELS = ("kernel", "grid", "block", "chip", "tier", "threads", "textures", "registers", "shared", "local")
 _SOURCE = re.compile(rb"^[ \t]*\.(kernel|isa|program|regs|param)\b", re.MULTILINE)
@@ -220,6 +220,13 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
     kernel = kernels[name if name is not None else next(iter(kernels))]
     for spec in options["textures"]:
         kernel.bind(*_texture(spec))
+    if kernel.params is not None and len(kernel.params) != len(arguments):
+        names = ", ".join(p.name or f"#{i}" for i, p in enumerate(kernel.params))
+        given = " ".join(f"--arg {_example(p)}" for p in kernel.params)
+        raise IsakitError(
+            f"{kernel.name} takes {len(kernel.params)} arguments ({names or 'none'}), got {len(arguments)}"
+            + (f"; for instance: {given}" if given else "")
+        )
     with _progress(f"running {kernel.name}"):
         stats = kernel.launch(
             options["grid"], options["block"], *(a.value for a in arguments), max_instructions=options["limit"]
@@ -231,6 +238,15 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
         "engine": device.engine,
     }  # fmt: skip
     return {"kernel": kernel.name, "stats": took, "arguments": outputs}, texts
+
+
+def _example(p: Param) -> str:
+    """A --arg for a parameter, to be copied and filled in."""
+    if p.kind in ("f32", "f64"):
+        return f"{p.kind}:1.0"
+    if p.kind.startswith("ptr") or (not p.kind and p.size == 4):
+        return "zeros:f32:1024"  # what only has a size may be an address
+    return f"i{8 * p.size}:1" if p.size in (4, 8) else f"in:{p.name or 'data'}.npy"
 
 
 _WRAPS = ("repeat", "mirror", "border", "edge")
