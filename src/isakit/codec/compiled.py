@@ -1,31 +1,76 @@
 """Compiled fast paths of a form: text, decode error and unexplained bits as generated Python functions.
 
-Generated once per resolved form when it is first met; the interpretive methods of `Form` say the same more slowly and
+Each is generated once per resolved form when it is first needed, so that executing makes no text functions; the interpretive methods of `Form` say the same more slowly and
 tests hold the two against each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 from isakit.spec.record import Form
 
 
-@dataclass(frozen=True, eq=False)
 class CompiledForm:
-    """The functions of one form, each taking the instruction word.
+    """The functions of one form, each taking the instruction word and made when it is first asked for.
 
     `addressed`: the text also depends on the address; then `form.text(word, address)` gives it.
     """
 
-    form: Form
-    text: Callable[[int], str]
-    error: Callable[[int], str | None]
-    unexplained: Callable[[int], int]
-    source: str
-    addressed: bool = False
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    @cached_property
+    def addressed(self) -> bool:
+        """Whether the text depends on where the instruction stands."""
+        return any(p.addressed for p in self.form.parts.values())
+
+    @cached_property
+    def text(self) -> Callable[[int], str]:
+        """The text of a word."""
+        space = _Namespace()
+        pieces: list[str] = []
+        for item in self.form.syntax:
+            if item[0] == "{":
+                pieces.append(self.form.parts[item[1:-1]].text_source(space.keep))
+            elif item == ")":
+                pieces.append("')'")
+            else:
+                pieces.append(repr(" " + item))
+        text = "+".join(_fold_literals(pieces)) or "''"
+        tail = ".replace('( ','(')[1:]" if any(i == "(" for i in self.form.syntax) else "[1:]"
+        return self._made("text", f" return ({text}){tail}", space)
+
+    @cached_property
+    def error(self) -> Callable[[int], str | None]:
+        """The decode error of a word, or None."""
+        space = _Namespace()
+        errors = [f"({r.error!r} if w&{r.when.mask}=={r.when.value} else None)" for r in self.form.refusals]
+        errors += [s for p in self.form.parts.values() if (s := p.error_source(space.keep)) != "None"]
+        return self._made("error", f" return {' or '.join(errors) or 'None'}", space)
+
+    @cached_property
+    def unexplained(self) -> Callable[[int], int]:
+        """Bits of a word that differ from what the assembler would write and that no part tells."""
+        space = _Namespace()
+        claims = [p.claimed_source(space.keep) for p in self.form.parts.values()]
+        constant = self.form.fixed.mask
+        for c in claims:
+            if c.isdigit():
+                constant |= int(c)
+        dynamic = list(dict.fromkeys(c for c in claims if not c.isdigit()))
+        claimed = "|".join([str(constant), *dynamic])
+        body = f" r=(w^{self.form.base})&{(1 << 128) - 1 ^ constant}\n" + (
+            f" return r&~({claimed}) if r else 0" if dynamic else " return r"
+        )
+        return self._made("unexplained", body, space)
+
+    def _made(self, name: str, body: str, space: _Namespace) -> Any:
+        names = dict(space.names)
+        exec(compile(f"def {name}(w):\n{body}\n", f"<form {self.form.layout.name}>", "exec"), names)
+        return names[name]
 
 
 class _Namespace:
@@ -42,42 +87,6 @@ class _Namespace:
             name = self._known[key] = f"k{len(self.names)}"
             self.names[name] = obj
         return name
-
-
-def compile_form(form: Form) -> CompiledForm:
-    """Generate and compile the fast paths of a resolved form."""
-    space = _Namespace()
-    keep = space.keep
-    pieces: list[str] = []
-    for item in form.syntax:
-        if item[0] == "{":
-            pieces.append(form.parts[item[1:-1]].text_source(keep))
-        elif item == ")":
-            pieces.append("')'")
-        else:
-            pieces.append(repr(" " + item))
-    text = "+".join(_fold_literals(pieces)) or "''"
-    tail = ".replace('( ','(')[1:]" if any(i == "(" for i in form.syntax) else "[1:]"
-    errors = [f"{r.error!r} if w&{r.when.mask}=={r.when.value} else None" for r in form.refusals]
-    errors = [f"({e})" for e in errors] + [s for p in form.parts.values() if (s := p.error_source(keep)) != "None"]
-    claims = [p.claimed_source(keep) for p in form.parts.values()]
-    constant = form.fixed.mask
-    for c in claims:
-        if c.isdigit():
-            constant |= int(c)
-    dynamic = list(dict.fromkeys(c for c in claims if not c.isdigit()))
-    claimed = "|".join([str(constant), *dynamic])
-    source = (
-        f"def text(w):\n return ({text}){tail}\n"
-        f"def error(w):\n return {' or '.join(errors) or 'None'}\n"
-        f"def unexplained(w):\n r=(w^{form.base})&{(1 << 128) - 1 ^ constant}\n"
-        + (f" return r&~({claimed}) if r else 0\n" if dynamic else " return r\n")
-    )
-    names = dict(space.names)
-    exec(compile(source, f"<form {form.layout.name}>", "exec"), names)
-    return CompiledForm(
-        form, names["text"], names["error"], names["unexplained"], source, any(p.addressed for p in form.parts.values())
-    )
 
 
 def _fold_literals(pieces: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from isakit.graphics.stage import Stage, StageMachine, StageState
 from isakit.graphics.stage_engine import StageEngine
 from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.choices import DEFAULT, Choices
-from isakit.machine.tesla.kernel_code import Code, needed_registers
+from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
@@ -58,7 +58,7 @@ class StageProgram:
         self.chip = tesla.variant(chip).name
         units = decoder(tesla, self.chip, kind)
         if registers is None:
-            registers = needed_registers(units.decode(list(words), 0))
+            registers = registers_written(units.decode(list(words), 0), "r")
         self.code = _prepared(units, tuple(words), max(registers, 1), choices.drop_unallocated)
         self.local_bytes, self.choices, self.flags = local_bytes, choices, flags
         self.constants = dict(constants or {})

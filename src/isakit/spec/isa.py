@@ -10,12 +10,15 @@ from typing import Any
 
 from isakit.errors import UnknownIsaError
 from isakit.spec.parts import Context
-from isakit.spec.record import Form, Record, Ref, Status
+from isakit.spec.record import Form, Kind, Record, Ref, Status
 
 
 @dataclass(frozen=True)
 class RegisterFile:
-    """A register file as the semantics sees it: how many registers of how many bits."""
+    """A register file as the semantics sees it: how many registers of how many bits.
+
+    `constant` are registers that always read the same and that writes do not change.
+    """
 
     name: str
     count: int
@@ -23,6 +26,7 @@ class RegisterFile:
     doc: str = ""
     text: str = ""
     ref: Ref | None = None
+    constant: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,8 @@ class InstructionSet:
     prefixes: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset({"dst", "cdst"})
     default_variant: str = ""
+    #: operands after which the lanes that execute are finished
+    ends_with: frozenset[str] = frozenset()
     #: branch targets and labels count units of code instead of bytes
     word_addressed: bool = False
     #: address of the first kernel parameter in shared memory
@@ -100,6 +106,9 @@ class InstructionSet:
         notes: Sequence[str] = (),
         see: Sequence[Ref] = (),
         name: str = "",
+        group: Kind | str = Kind.ARITHMETIC,
+        ends: bool = False,
+        links: str = "",
         **facts: Any,
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Decorator that records an instruction: its encodings here, its meaning and manual text in the function."""
@@ -116,6 +125,9 @@ class InstructionSet:
                     tuple(notes),
                     tuple(see),
                     self.name,
+                    Kind(group),
+                    ends,
+                    links,
                     facts,
                 )
             )

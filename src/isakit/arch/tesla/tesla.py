@@ -50,6 +50,7 @@ tesla = InstructionSet(
     param_base=0x10,
     implied={"add": "rn", "mul": "rn"},
     advice=((r"mov\b[^$]*\$a\d", "an address register is loaded by a shift: `shl $a1 $r1 0x0`"),),
+    ends_with=frozenset({"exit"}),
     documents={
         "000": "early notes on the Tesla CUDA ISA from reverse engineering, text 000",
         "001": "Tesla CUDA ISA manual page of a later generation of the notes, text 001",
@@ -76,6 +77,7 @@ tesla.registers = {
             "address registers; $a0 reads 0, $a5 and $a6 are not writable, $a7 is per warp",
             "$a{n}",
             Ref("tesla", "2.5"),
+            frozenset({0}),
         ),
         RegisterFile("c", 4, 4, "condition codes: bit 0 Z, 1 S, 2 C, 3 O", "$c{n}", Ref("001", "Registers")),
         RegisterFile("o", 128, 32, "output attributes of vertex and geometry programs", "o[{n}]", Ref("001", "Memory")),

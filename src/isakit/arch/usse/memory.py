@@ -69,6 +69,7 @@ def _smp() -> list[Form]:
         "cube maps are not modelled",
         "without a conversion the result has the texture's own format, in one register per 8-bit texel",
     ],
+    group="texture",
 )
 def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
     """Sample a texture: DST and the registers behind it get the four components of the texel at coordinate SRC0.
@@ -161,6 +162,7 @@ def _ldst_forms(opcode: int, stem: str) -> list[Form]:
         "the address arithmetic was found by trial: compilers store a bias with every buffer address",
         "the address and cache modes have no effect here",
     ],
+    group="memory",
 )
 def ldr(name, dst, src0, src1, src2, count, moe):
     """Load `xN` elements from memory to consecutive registers.
@@ -180,6 +182,7 @@ def ldr(name, dst, src0, src1, src2, count, moe):
     ref=Ref("usse", "2.6.14 LDR, STR"),
     status=Status.INFERRED,
     notes=["the address arithmetic was found by trial: compilers store a bias with every buffer address"],
+    group="memory",
 )
 def str_(name, src0, src1, src2, count, moe):
     """Store `xN` elements of consecutive registers from SRC2 on to memory at SRC0 + offset, plus 4 unless `moe`."""
@@ -202,6 +205,7 @@ def str_(name, src0, src1, src2, count, moe):
         )
     ],
     ref=Ref("usse", "2.7 WDF"),
+    group="control",
 )
 def wdf(name):
     """Wait for the data of a channel (drc0 or drc1). Data is always there here, so it does nothing."""

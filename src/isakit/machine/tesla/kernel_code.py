@@ -166,20 +166,3 @@ class Code:
         touches_global = any(e.name.startswith("g") for e in trace.of_kind("load", "store", "atomic"))
         beyond = any(file == "r" and n >= self.registers for file, n in written)
         op.dropped = beyond and self.drop_unallocated and not touches_global
-
-
-def needed_registers(instructions: Sequence[Instruction]) -> int:
-    """Registers to allocate for a program that does not say: up to the highest one it writes, at least $r0."""
-    highest = 0
-    for i in instructions:
-        form = i.form
-        if form is None or i.error is not None:
-            continue
-        try:
-            trace = trace_of(form, i.word)
-        except NotModelled:
-            continue
-        for e in trace.of_kind("write"):
-            if e.name == "r" and e.args[0].uniform:
-                highest = max(highest, uniform_number(e.args[0], i.word))
-    return highest + 1

@@ -6,7 +6,6 @@ smlsi and smbo set. Source: [usse] 2.5.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -138,10 +137,6 @@ def _doubled(part: Any, word: int) -> bool:
     return bool(place and place.double)
 
 
-_REGISTER = re.compile(r"(r|o|pa)(?:(\d+)|\[)")
-_GLOBAL = re.compile(r"\bg\d")
-
-
 class Code:
     """A program ready to run under some rules. `steps` has None where a word is no instruction."""
 
@@ -158,18 +153,19 @@ class Code:
     @cached_property
     def _highest(self) -> dict[str, int]:
         out: dict[str, int] = {"r": 0, "o": 0, "pa": 0}
+        touches_global = False
         for step in self.steps:
             if step is None:
                 continue
             # Components, loads of up to 16 registers, and what repetitions add.
             more = 20 + 8 * step.repeats
-            for name in (*step.instruction.reads, *step.instruction.writes):
-                m = _REGISTER.match(name)
-                if m and m[1] in out:
-                    out[m[1]] = 256 if m[2] is None else min(256, max(out[m[1]], int(m[2]) + more))
+            for r in step.instruction.registers:
+                if r.file in out:
+                    out[r.file] = 256 if r.index_register else min(256, max(out[r.file], r.index + more))
+                touches_global |= r.file == "g"
         moved = any(step is not None and step.name in ("smlsi", "smbo") for step in self.steps)
         out = dict.fromkeys(out, 256) if moved else out
-        return out | {"g": 64 if any(s is not None and _GLOBAL.search(s.instruction.text) for s in self.steps) else 0}
+        return out | {"g": 64 if touches_global else 0}
 
     @property
     def extent(self) -> dict[str, int]:
