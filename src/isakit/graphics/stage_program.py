@@ -8,6 +8,7 @@ from typing import Literal
 
 from isakit.arch.tesla.tesla import tesla
 from isakit.codec.decoder import Decoder, decoder
+from isakit.codec.instruction import registers_written
 from isakit.graphics.stage import Stage, StageMachine, StageState
 from isakit.graphics.stage_engine import StageEngine
 from isakit.machine.tesla.chips import CHIPS
