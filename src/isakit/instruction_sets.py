@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,12 @@ from isakit.registry import VARIANTS, instruction_set
 
 if TYPE_CHECKING:
     from isakit.asm import Program
+    from isakit.asm.directives import Directive
     from isakit.codec import Builder, Decoder, Explanation, Instruction
     from isakit.spec import InstructionSet, Record, Variant
+
+_FILE_DIRECTIVES = {"usse": ("isakit.formats.gxp_directives", "GXP_DIRECTIVES")}
+"""Where the directives of file formats are, by instruction set; formats stand above this module."""
 
 _HEX_WORDS = re.compile(r"\s*(?:(?:0[xX])?[0-9a-fA-F]{6,16}[\s,]*)+")
 
@@ -83,7 +88,7 @@ class Isa:
         said = declared(text)
         if said is not None and not self._chosen and said.isa == self.name and said.variant:
             return isa(self.name, said.variant).assemble(text, program_type, path)
-        return assemble(text, self.decoder(program_type), path)
+        return assemble(text, self.decoder(program_type), path, file_directives(self.name))
 
     def build(
         self,
@@ -103,6 +108,8 @@ class Isa:
         None are absent. The form is the one the assembler would choose for the text.
 
         Args:
+            mnemonic: the operation, e.g. `add`.
+            **operands: by name, as above.
             program_type: the program type the instruction is for (default: the instruction set's own).
             at: byte address of the instruction, for operands that count from it.
             long: leave out short forms.
@@ -134,6 +141,12 @@ class Isa:
 
     def __repr__(self) -> str:
         return f"<instruction set {self.name} {self.variant}, {len(self.instructions)} instruction families>"
+
+
+def file_directives(name: str) -> Mapping[str, Directive]:
+    """Directives of the file formats of an instruction set, besides those of the assembler."""
+    found = _FILE_DIRECTIVES.get(name)
+    return getattr(importlib.import_module(found[0]), found[1]) if found else {}
 
 
 def isa(name: str, variant: str | None = None) -> Isa:

@@ -477,3 +477,25 @@ def test_doc_searches_all_pages() -> None:
     assert "`isakit doc -k saturate` searches" in run("doc", "saturate", code=1).stderr
     hits = json.loads(run("doc", "-k", "predicate", "--json").stdout)
     assert {"isa": "tesla", "name": "vote"}.items() <= hits[0].items()
+
+
+def test_a_shader_file_goes_through_its_listing(tmp_path):
+    source = "".join(f"{line}\n" for line in (
+        ".gxp fragment", ".uniform tint f32x4", ".varying texcoord0 f32x2", ".result f16x4", ".program primary",
+        "phas wait7 temps 0 addr 0", "vpck.f16.f32 pa0.xyzw sa0.xyzw sa2",
+    ))  # fmt: skip
+    (tmp_path / "s.s").write_text(source)
+    first, second = tmp_path / "s.gxp", tmp_path / "t.gxp"
+    assert run("asm", str(tmp_path / "s.s"), "-o", str(first), "--format", "gxp").exit_code == 0
+    (tmp_path / "t.s").write_text(run("dis", str(first)).stdout)
+    assert run("asm", str(tmp_path / "t.s"), "-o", str(second), "--format", "gxp").exit_code == 0
+    assert first.read_bytes() == second.read_bytes()
+    assert ".uniform tint f32x4 sa0" in (tmp_path / "t.s").read_text()
+    assert ".gxp" not in run("dis", "--kernel", "primary", str(first)).stdout
+    assert run("doc", ".varying").exit_code == 0
+
+
+def test_gxp_needs_the_directive(tmp_path):
+    (tmp_path / "s.s").write_text("nop\n")
+    result = run("asm", str(tmp_path / "s.s"), "-o", str(tmp_path / "s.gxp"), "--format", "gxp", code=1)
+    assert "begin it with `.gxp`" in result.stderr

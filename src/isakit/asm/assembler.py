@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from isakit.asm.advice import Adviser
 from isakit.asm.declared import declared, disagreement
+from isakit.asm.directives import Directive
 from isakit.asm.layout import Placement, Slot, place
 from isakit.asm.names import Names
 from isakit.asm.program import Program
@@ -39,15 +41,18 @@ class Assembler:
         self.decoder = decoder
         self.statements = StatementEncoder(decoder)
 
-    def assemble(self, text: str, path: str = "<text>") -> Program:
-        """The program a text stands for. Raises AsmError with every error of the text, in order."""
+    def assemble(self, text: str, path: str = "<text>", directives: Mapping[str, Directive] | None = None) -> Program:
+        """The program a text stands for; `directives` are those of a file format, besides the assembler's own.
+
+        Raises AsmError with every error of the text, in order.
+        """
         source = Source(text, path)
         said = declared(text)
         why = disagreement(self.decoder.view, said.isa, said.variant) if said is not None else ""
         if said is not None and why:  # everything else would be an error, too
             source.error(said.variant_place if said.isa == self.decoder.isa.name else said.isa_place, why)
             raise AsmError(source.diagnostics)
-        reader = Reader(source, self.decoder)
+        reader = Reader(source, self.decoder, directives)
         reader.read()
         has_kernels = any(section.kernel is not None for section in reader.sections)
         programs: list[Program] = []
@@ -61,10 +66,12 @@ class Assembler:
             raise AsmError(sorted(source.diagnostics, key=lambda d: (d.line, d.column)))
         shared = _constants(reader.sections[0])
         if len(programs) == 1:
-            programs[0].constants = shared
+            programs[0].constants, programs[0].file = shared, reader.file
             return programs[0]
         units = [u for p in programs for u in p.units]
-        return Program(programs[0].decoder, units, parts=programs, constants=shared)
+        whole = Program(programs[0].decoder, units, parts=programs, constants=shared)
+        whole.file = reader.file
+        return whole
 
 
 class _Resolver:
@@ -289,6 +296,8 @@ def assembler(decoder: Decoder) -> Assembler:
     return Assembler(decoder)
 
 
-def assemble(text: str, decoder: Decoder, path: str = "<text>") -> Program:
+def assemble(
+    text: str, decoder: Decoder, path: str = "<text>", directives: Mapping[str, Directive] | None = None
+) -> Program:
     """Assemble a text; see `Assembler.assemble`."""
-    return assembler(decoder).assemble(text, path)
+    return assembler(decoder).assemble(text, path, directives)

@@ -18,12 +18,16 @@ def listing(program: Program, *, words: bool = True, labels: bool = True) -> str
     return "".join(f"{line}\n" for line in lines(program, words=words, labels=labels))
 
 
-def lines(program: Program, *, words: bool = True, labels: bool = True) -> Iterator[str]:
-    """The lines of `listing`, made as they are asked for."""
+def lines(program: Program, *, words: bool = True, labels: bool = True, header: bool = True) -> Iterator[str]:
+    """The lines of `listing`, made as they are asked for.
+
+    Without `header` they say neither instruction set nor program type, for texts that do so themselves.
+    """
     isa = program.decoder.isa
-    yield f".isa {isa.name} {program.variant}"
+    if header:
+        yield f".isa {isa.name} {program.variant}"
     several = any(p.kernel is None for p in program.parts)
-    if program.program_type != isa.default_program and not several:
+    if header and program.program_type != isa.default_program and not several:
         yield f".program {program.program_type}"
     for bank, data in program.constants.items():
         yield from _constants(bank, merge_segments(data), {s.name: s.offset for s in data if s.name})

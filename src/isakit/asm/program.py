@@ -19,7 +19,7 @@ class Program(Sequence[Instruction]):
     `address` is the byte address of the first unit, `tail` holds bytes at the end that fill no unit. `kernel` is the
     description of the kernel, from its file or from the source text. `parts` are the programs of the kernels where a
     text has several, or programs of several types; then this program is their code one after the other. `constants` are
-    the constant banks of the whole text.
+    the constant banks of the whole text, `file` is what directives of a file format made of it.
     """
 
     def __init__(
@@ -38,6 +38,7 @@ class Program(Sequence[Instruction]):
         self.address, self.tail = address, tail
         self.kernel, self.parts = kernel, tuple(parts)
         self.constants = {bank: list(segments) for bank, segments in (constants or {}).items()}
+        self.file: object = None
 
     @classmethod
     def from_bytes(cls, decoder: Decoder, data: bytes, address: int = 0) -> Program:

@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 Examples:
   isakit asm -m tesla -V gt200 saxpy.s -o saxpy.cubin --format cubin
   echo 'exit nop' | isakit asm -m tesla - --format hex
-  isakit dis shader.gxp > shader.s; isakit asm shader.s --like shader.gxp -o new.gxp""",
+  isakit dis shader.gxp > shader.s; isakit asm shader.s -o new.gxp --format gxp""",
 )
 @isa_option()
 @variant_option
 @type_option
 @click.option("-o", "--output", metavar="OUT", default="-", help="The file to write.  [default: -]")
 @click.option(
-    "--format", "kind", type=click.Choice(["raw", "hex", "cubin", "elf"]),
-    help="raw words, a text of words, a text cubin, an ELF cubin.  [default: raw; hex on a terminal]",
+    "--format", "kind", type=click.Choice(["raw", "hex", "cubin", "elf", "gxp"]),
+    help="raw words, a text of words, a text cubin, an ELF cubin, a shader file.  [default: raw; hex on a terminal]",
 )  # fmt: skip
 @click.option("--like", metavar="FILE", help="Write a GXP file like this one, with the programs of the source.")
 @json_option
@@ -64,7 +64,8 @@ def command(
     if original is not None and kind is not None:
         raise click.UsageError("--like says the format of the file; leave --format out")
     text = read_text(source)
-    chosen = isa_of_text(text, isa_name or ("usse" if original is not None else None), variant)
+    shader = original is not None or kind == "gxp"
+    chosen = isa_of_text(text, isa_name or ("usse" if shader else None), variant)
     if chosen is None:
         raise click.UsageError("name the instruction set with --isa ISA (-m ISA), or in the text: `.isa tesla gt200`")
     try:

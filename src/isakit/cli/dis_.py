@@ -64,8 +64,8 @@ def command(
 ) -> None:
     """Disassemble a file: cubin, GXP, host program with kernels in it, microcode, raw words.
 
-    The kind of file is told by its content. The listing assembles back to the same bytes; of a shader file to
-    the same programs, which `isakit asm --like` puts back into a file.
+    The kind of file is told by its content. The listing assembles back to the same bytes; of a shader file
+    to the same file (`isakit asm --format gxp`).
     """
     if as_hex and not isa_name:
         raise click.UsageError("--hex needs -m ISA: words do not say what they are for")
@@ -73,7 +73,9 @@ def command(
         start = int(address, 0)
     except ValueError:
         raise click.BadParameter(f"{address!r} is not a number", param_hint="--address") from None
-    programs = list(_programs(read_bytes(file), shown(file), isa_name, variant, program_type, as_hex, start))
+    files: list[Module] = []
+    found = _programs(read_bytes(file), shown(file), isa_name, variant, program_type, as_hex, start, files)
+    programs = list(found)
     if kernel is not None:
         names = [name for name, _ in programs]
         programs = [p for p in programs if p[0] == kernel]
@@ -82,6 +84,14 @@ def command(
     if as_json:
         echo_json([_plain(name, p) for name, p in programs])
         return
+    if kernel is None and len(files) == 1:
+        from isakit.formats import Shader
+
+        shader = files[0]
+        if isinstance(shader, Shader):
+            programs = [p for p in programs if len(p[1])]
+            for line in shader.directives():
+                click.echo(_paint(line) if coloured() else line)
     for number, (name, program) in enumerate(programs):
         if number:
             click.echo()
@@ -98,8 +108,9 @@ def _programs(
     program_type: str | None,
     as_hex: bool,
     address: int,
+    files: list[Module],
 ) -> Iterator[tuple[str, Program]]:
-    """(name, program) of everything in the input."""
+    """(name, program) of everything in the input; the files found are added to `files`."""
     if as_hex:
         from isakit.formats import parse_hex
         from isakit.instruction_sets import isa
@@ -112,6 +123,7 @@ def _programs(
     from isakit.formats import load_images
 
     for image in load_images(data, **named_code(isa_name, variant), path=path):
+        files.append(image)
         yield from _of_module(image, isa_name, variant, program_type, address)
 
 

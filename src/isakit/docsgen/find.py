@@ -8,6 +8,7 @@ from isakit.asm.directives import DIRECTIVES
 from isakit.codec.syntax import syntax_line
 from isakit.docsgen.instruction import instruction_page
 from isakit.docsgen.overview import registers_page, summary
+from isakit.formats.gxp_directives import GXP_DIRECTIVES
 from isakit.spec import InstructionSet, Record
 
 
@@ -29,8 +30,8 @@ def find_pages(isas: Sequence[InstructionSet], name: str) -> list[str]:
                 )
     if not pages:
         pages = [registers_page(isa) for isa in isas if _names_registers(isa, name)]
-    if name in DIRECTIVES:
-        d = DIRECTIVES[name]
+    d = DIRECTIVES.get(name) or GXP_DIRECTIVES.get(name)
+    if d is not None:
         pages.append(f"# {d.name}\n\n`{d.usage}`\n\n{' '.join(d.doc.split())}\n")
     return pages
 
@@ -69,4 +70,4 @@ def known_names(isas: Sequence[InstructionSet]) -> list[str]:
     """Everything that has a page."""
     names = [n for isa in isas for r in isa.records for n in (r.name, *r.mnemonics)]
     names += [s.name for isa in isas for s in isa.special_registers]
-    return list(dict.fromkeys([*names, *DIRECTIVES]))
+    return list(dict.fromkeys([*names, *DIRECTIVES, *GXP_DIRECTIVES]))

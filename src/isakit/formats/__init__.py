@@ -41,6 +41,7 @@ from isakit.formats.gxp import (
     parse_gxp,
     read_gxp,
 )
+from isakit.formats.gxp_build import GxpBuilder
 from isakit.formats.gxp_write import write_gxp
 from isakit.formats.raw import parse_hex, read_hex, read_raw, write_hex, write_raw
 from isakit.formats.shader import Shader
@@ -58,6 +59,7 @@ __all__ = [
     "Found",
     "FragmentVaryings",
     "GlobalVariable",
+    "GxpBuilder",
     "GxpContainer",
     "GxpDependentSampler",
     "GxpFile",

@@ -14,7 +14,7 @@ from isakit.programs.needs import completed, module_of
 
 
 def write(program: Program, kind: str) -> bytes:
-    """A program as the content of a file: `raw`, `hex`, `cubin` (text) or `elf`.
+    """A program as the content of a file: `raw`, `hex`, `cubin` (text), `elf`, or `gxp` for a text with `.gxp`.
 
     Raises FormatError for a format that cannot hold it.
     """
@@ -22,12 +22,23 @@ def write(program: Program, kind: str) -> bytes:
         return program.to_bytes()
     if kind == "hex":
         return "".join(f"{line}\n" for line in _hex_lines(program)).encode()
+    if kind == "gxp":
+        return _gxp(program)
     if kind not in ("cubin", "elf"):
-        raise FormatError(None, 0, f"there is no output format {kind!r}; there are raw, hex, cubin, elf")
+        raise FormatError(None, 0, f"there is no output format {kind!r}; there are raw, hex, cubin, elf, gxp")
     if program.isa != "tesla":
         raise FormatError(None, 0, f"a cubin holds Tesla code, not {program.isa} code")
     module = completed(module_of(program))
     return formats.write_elf_cubin(module) if kind == "elf" else formats.write_text_cubin(module).encode()
+
+
+def _gxp(program: Program) -> bytes:
+    if program.isa != "usse":
+        raise FormatError(None, 0, f"a GXP file holds USSE code, not {program.isa} code")
+    if not isinstance(program.file, formats.GxpBuilder):
+        raise FormatError(None, 0, "the text does not say what the file holds besides code: begin it with `.gxp`")
+    parts = program.by_type
+    return program.file.to_bytes(parts.get("primary"), parts.get("secondary"))
 
 
 def write_like(program: Program, original: Module) -> bytes:
@@ -49,12 +60,16 @@ def write_like(program: Program, original: Module) -> bytes:
         setattr(gxp, kind, part.words)
         gxp.temp_registers = max(gxp.temp_registers, _temporaries(part))
         if kind == "primary":
-            gxp.phase_count += _phases(part) - _phases(original.primary)
+            old, new = _phases(original.primary), _phases(part)
+            gxp.phase_count += len(new) - len(old)
+            if gxp.phases == (tuple(old) or (0,)):
+                gxp.phases = tuple(new) or (0,)
     return formats.write_gxp(gxp)
 
 
-def _phases(program: Program) -> int:
-    return sum(i.mnemonic == "phas" for i in program)
+def _phases(program: Program) -> list[int]:
+    """Numbers of the instructions that phases begin with."""
+    return [k for k, i in enumerate(program) if i.mnemonic == "phas"]
 
 
 def _temporaries(program: Program) -> int:

@@ -14,7 +14,24 @@ from isakit.arch.usse.forms import UNEXPLORED, form, source, word_source
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import control, param
-from isakit.spec import Bits, Enum, Field, Flag, Form, Imm, Match, Part, Ref, Row, Status, TokenStream
+from isakit.spec import (
+    Bits,
+    Choice,
+    Enum,
+    Field,
+    Flag,
+    Form,
+    Imm,
+    Match,
+    Nothing,
+    Part,
+    Ref,
+    Row,
+    Status,
+    TokenStream,
+    choice,
+    when,
+)
 from isakit.spec.operands import CodeAddress, Operand
 from isakit.spec.operands import Flag as Word
 from isakit.spec.parts import Binder
@@ -323,12 +340,20 @@ def smbo(name, d, s0, s1, s2):
     control("bases", dst=d, src0=s0, src1=s1, src2=s2)
 
 
+_KILL_SA0 = {KILL.s1bank: 3, KILL.s2bank: 3, KILL.s1n: 0, KILL.s2n: 0}
+
+
+def _kill_source(n: int) -> Choice:
+    """An operand that is left out where both are sa0."""
+    return choice(when(_KILL_SA0, Nothing()), when({}, word_source(KILL, n, ext=False)))
+
+
 @usse.insn(
     [
         form(
             KILL,
             GROUP,
-            "{name} {condition}",
+            "{name} {condition} {src1} {src2}",
             {KILL.op2: 1, KILL.cat: 3, KILL.special: 0},
             name="kill",
             default=0x6F0000000,
@@ -338,19 +363,21 @@ def smbo(name, d, s0, s1, s2):
                 {0: None, 1: (0, True), 2: (1, True), 3: (0, False)},
                 label="always",
             ),
+            src1=_kill_source(1),
+            src2=_kill_source(2),
         )
     ],
     ref=Ref("usse", "2.7 KILL"),
     see=[Ref("usse", "2.4 Predicates by opcode")],
-    status=Status.INFERRED,
     notes=[
-        "other decoders print the predicate the wrong way round: the pixel is discarded where it is false",
-        "the low bits hold register numbers of a kind that is not known",
+        "other decoders print the predicate the wrong way round: the pixel is discarded where it is false, as compiled "
+        "shaders with a known source show",
+        "what the sources are for is not known: compilers write the first register of the data container twice",
     ],
     group="control",
 )
-def kill(name, condition):
-    """Discard the pixel where the condition holds: `kill !p1` where p1 is false."""
+def kill(name, condition, src1, src2):
+    """Discard the pixel where the condition holds: `kill !p1` where p1 is false. The sources have no effect here."""
     control("kill", condition=condition)
 
 
@@ -377,7 +404,6 @@ _DEPTH_PARTS: dict[str, Any] = {
         )
     ],
     ref=Ref("usse", "2.7 DEPTHF"),
-    status=Status.INFERRED,
     notes=["sources 1 and 2 hold state of the depth unit that is not modelled"],
     group="control",
 )

@@ -66,7 +66,8 @@ def _smp() -> list[Form]:
     notes=[
         "the result is there after wdf on the same channel; here at once",
         "the order of gathered texels and of their weights, and the bytes of sample information are inferred",
-        "cube maps are not modelled",
+        "the level of a cube map is that of the direction's gradients on the face it meets; whether samples mix across "
+        "the edges of faces is not known, here they do not unless asked to",
         "without a conversion the result has the texture's own format, in one register per 8-bit texel",
     ],
     group="texture",
@@ -94,13 +95,14 @@ def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
         extra = at
     # One sample per invocation; the machine computes it once for the components of an instruction.
     facts = {"count": count, "lod": lodmode or "none", "conv": conv or "raw", "mode": mode or "sample"}
-    state = src1.at.index
+    # The register says which texture was bound to it, the word which one was moved there.
+    state, first = src1.at.index, src1.at.word(0)
     for k in range(_result_words(conv, mode)):
         there = None
         if conv not in ("f16", "f32") and mode != "info":
             # In the texture's own format only the machine knows how many registers there are.
-            there = machine("sample_has", 1, state, *coordinates, *extra, word=k, **facts)
-        dst.at.put(k, machine("sample", 32, state, *coordinates, *extra, word=k, **facts), there)
+            there = machine("sample_has", 1, state, first, *coordinates, *extra, word=k, **facts)
+        dst.at.put(k, machine("sample", 32, state, first, *coordinates, *extra, word=k, **facts), there)
 
 
 def _result_words(conv: str, mode: str) -> int:

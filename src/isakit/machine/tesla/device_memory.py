@@ -141,9 +141,10 @@ class DeviceMemory:
         """Address -> size in bytes, in address order."""
         return {a: self._sizes[a] for a in self._starts}
 
-    def alloc(self, nbytes: int, address: int | None = None) -> int:
+    def alloc(self, nbytes: int, address: int | None = None, *, zeroed: bool = True) -> int:
         """Allocate `nbytes` zeroed bytes, anywhere or at `address`; returns the address.
 
+        Not `zeroed`, they keep what the memory holds there: large ranges of a buffer of the caller then cost nothing.
         Raises LaunchError when the space is full, or the address is not aligned or not free.
         """
         if nbytes < 0:
@@ -165,7 +166,8 @@ class DeviceMemory:
             ends = np.zeros(pages, np.uint16)
             ends[: len(self._ends)] = self._ends
             self._ends = ends
-        self.memory.bytes[address:end] = 0
+        if zeroed:
+            self.memory.bytes[address:end] = 0
         first, last = address >> _PAGE_BITS, (address + nbytes) >> _PAGE_BITS
         self._ends[first:last] = ALIGNMENT
         if nbytes % ALIGNMENT:

@@ -6,7 +6,7 @@ again as early as possible. Source: [usse] 2.7, 3.4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +16,10 @@ from isakit.arch.usse.arithmetic import DEFAULT, Rules
 from isakit.engine.protocol import Control, Lanes
 from isakit.errors import BudgetExceeded, MachineFault, NotModelled
 from isakit.machine.usse import numpy_ieee as native  # noqa: F401  # pyright: ignore[reportUnusedImport] - registers its functions
-from isakit.machine.usse.sampler import Texture, Volume, level_of_detail, packed
+from isakit.machine.usse.sampler import Texture
 from isakit.machine.usse.shader_code import Code, Increments, Step, check_modelled
 from isakit.machine.usse.shader_memory import Memory
+from isakit.machine.usse.texture_samples import sampled, unit_of
 from isakit.spec import Status
 
 if TYPE_CHECKING:
@@ -35,12 +36,14 @@ class Machine:
     """State of `lanes` invocations.
 
     `files` maps register files to arrays of shape [registers, lanes]. `textures` maps the number of the sa register
-    that holds a texture's first state word to the texture. After a run: `killed` (bool per lane), `depth` (f32 or
-    None), `notes` (what was executed on inferred knowledge). `rows` gives the sizes of register files where fewer do.
+    that holds a texture's first state word to the texture, `units` the unit that a state word names. After a run:
+    `killed` (bool per lane), `depth` (f32 or None), `notes` (what was executed on inferred knowledge). `rows` gives the
+    sizes of register files where fewer do.
     """
 
     def __init__(self, lanes: int = 1, *, memory: Memory | None = None, textures: Mapping[int, Texture] | None = None,
-                 uniform: Array | None = None, rows: Mapping[str, int] | None = None) -> None:  # fmt: skip
+                 uniform: Array | None = None, rows: Mapping[str, int] | None = None,
+                 units: Mapping[int, Texture] | None = None) -> None:  # fmt: skip
         self.lanes = lanes
         self.pitch = -(-lanes // ROUND) * ROUND + ROUND
         count = REGISTERS | dict(rows or {})
@@ -52,7 +55,7 @@ class Machine:
         self._files = files
         self.files: Mapping[str, Any] = files
         self.memory = memory or Memory()
-        self.textures = dict(textures or {})
+        self.textures, self.units = dict(textures or {}), dict(units or {})
         self.killed = np.zeros(lanes, bool)
         self.depth: Array | None = None
         self.notes: dict[str, str] = {}
@@ -77,6 +80,17 @@ class Machine:
         Raises NotModelled for instructions of unknown meaning, MachineFault for words that are no instruction and for
         bad addresses, BudgetExceeded after `max_instructions` instructions of one group of invocations.
         """
+        for _ in self.steps(code, max_instructions, runner):
+            pass
+
+    def steps(
+        self, code: Code, max_instructions: int = MAX_INSTRUCTIONS, runner: Runner | None = None
+    ) -> Iterator[tuple[int, Array | None]]:
+        """Run like `run`, an instruction at a time (a stretch of compiled code at a time).
+
+        Before each it gives the instruction's number and the invocations that stand there (bool per lane, None: all),
+        whatever the instruction's own predicate.
+        """
         waiting: dict[int, Array | None] = {0: None}
         budget = max_instructions
         while waiting:
@@ -91,6 +105,7 @@ class Machine:
                     break
                 if not budget:
                     raise BudgetExceeded("BUDGET", 8 * pc)
+                yield pc, mask
                 done = runner.advance(pc, mask, join, budget) if runner is not None else 0
                 if done:
                     pc, budget = pc + done, budget - done
@@ -237,66 +252,44 @@ class Machine:
             value = np.broadcast_to(np.asarray(args[0], np.uint32), (self.lanes,))
             return value[np.minimum(other, self.lanes - 1)]
         if name == "sample":
-            words = self._sample(args, attrs)
+            words = self._sample(args, attrs, lanes)
             word: int = attrs["word"]
             return words[word] if word < len(words) else np.zeros(self.lanes, np.uint32)
         if name == "sample_has":
-            words = self._sample(args, attrs)
+            words = self._sample(args, attrs, lanes)
             return np.full(self.lanes, attrs["word"] < len(words))
         raise NotModelled(f"the machine value {name}")
 
-    def _sample(self, args: Sequence[Any], attrs: Mapping[str, Any]) -> list[Array]:
+    def _sample(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> list[Array]:
         """The registers a sample fills, computed once per instruction."""
         key = attrs["count"]
         if key in self._samples:
             return self._samples[key]
+        values = [np.broadcast_to(np.asarray(a, np.uint32), (self.lanes,)).copy().view(np.float32) for a in args[2:]]
         register = int(np.asarray(args[0]).flat[0])
-        texture = self.textures.get(register)
+        states = np.broadcast_to(np.asarray(args[1], np.uint32), (self.lanes,))
+        states = states if lanes.active is None else states[lanes.active]
+        found: list[tuple[int, list[Array]]] = []
+        for state in np.unique(states):
+            texture = self._texture(register, int(state))
+            found.append((int(state), sampled(texture, values[:key], values[key:], attrs)))
+        words = found[0][1]
+        everywhere = np.broadcast_to(np.asarray(args[1], np.uint32), (self.lanes,))
+        for state, other in found[1:]:
+            if len(other) != len(words):
+                raise NotModelled("one sample of textures of several sizes per texel")
+            words = [np.where(everywhere == state, b, a) for a, b in zip(words, other, strict=True)]
+        self._samples[key] = words
+        return words
+
+    def _texture(self, register: int, state: int) -> Texture:
+        """The texture that a state word stands for, or that was bound to the register."""
+        unit = unit_of(state)
+        texture = self.units.get(unit) if unit is not None else self.textures.get(register)
         if texture is None:
-            raise NotModelled(f"a sample through sa{register}", "no texture is bound there")
-        values = [np.broadcast_to(np.asarray(a, np.uint32), (self.lanes,)).copy().view(np.float32) for a in args[1:]]
-        count = attrs["count"]
-        u = values[0]
-        v = values[1] if count > 1 else np.zeros_like(u)
-        format = texture.format if attrs["conv"] in ("raw", "native") else attrs["conv"]
-        if count == 3:
-            if not isinstance(texture, Volume) or attrs["mode"] != "sample":
-                raise NotModelled("a three-dimensional sample", "cube maps and gathers of volumes are not implemented")
-            self._samples[key] = packed(texture.sample_volume(u, values[1], values[2]), format)
-            return self._samples[key]
-        lod = self._lod(texture, attrs["lod"], values[count:], u, v, count)
-        self._samples[key] = _fetched(texture, attrs["mode"], format, u, v, lod)
-        return self._samples[key]
-
-    def _lod(self, texture: Texture, mode: str, extra: list[Array], u: Array, v: Array, count: int) -> Array | float:
-        if len(texture.levels) == 1:
-            return 0.0
-        if mode == "replace":
-            return extra[0]
-        if mode == "gradient":
-            zero = np.zeros_like(u)
-            du = np.stack([extra[0], extra[count]])
-            dv = np.stack([extra[1], extra[count + 1]]) if count == 2 else np.stack([zero, zero])
-            return level_of_detail(texture, du, dv)
-        number = np.arange(self.lanes)
-
-        def difference(x: Array, step: int) -> Array:
-            return x[np.minimum(number | step, self.lanes - 1)] - x[number & ~step]
-
-        lod = level_of_detail(texture, np.stack([difference(u, 1), difference(u, 2)]),
-                              np.stack([difference(v, 1), difference(v, 2)]))  # fmt: skip
-        return lod + extra[0] if mode == "bias" else lod
-
-
-def _fetched(texture: Texture, mode: str, format: str, u: Array, v: Array, lod: Array | float) -> list[Array]:
-    """The registers of a sample, of gathered texels, or of information about the sample."""
-    if mode == "sample":
-        return packed(texture.sample(u, v, lod), format)
-    if mode == "info":
-        return [texture.info(u, v, lod)]
-    texels, weights = texture.gather(u, v)
-    words = [w for t in texels for w in packed(t, format)]
-    return words if mode == "gather4" else words + packed(weights[:, ::-1], "f16")
+            where = f"texture unit {unit}" if unit is not None else f"sa{register}"
+            raise NotModelled(f"a sample through {where}", "no texture is bound there")
+        return texture
 
 
 def _mask(active: Array | None, lanes: int) -> Array:

@@ -128,8 +128,7 @@ class Reg(Part):
         if (
             value.file != self.family
             or bool(value.half) != self.half
-            or (value.width != self.width
-            and (value.width or self.width > 32))
+            or (value.width != self.width and (value.width or self.width > 32))
         ):
             return ()
         v = value.index * 2 + "lh".index(value.half) if value.half else value.index
