@@ -38,6 +38,9 @@ class Isa:
         self._variant, self._chosen = variant, chosen
         self._builders: dict[str | None, Builder] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_builders": {}}
+
     @property
     def program_types(self) -> tuple[str, ...]:
         """Values of `program_type`; the default stands first."""

@@ -37,6 +37,9 @@ class Instruction:
         self.address, self.units, self.error = address, units, error
         self._text: str | None = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _again, (self.decoder, self.word, self.address, self.units, self.error)
+
     @property
     def valid(self) -> bool:
         """Whether the words are an instruction of this variant and program type."""
@@ -215,14 +218,16 @@ class Instruction:
                 indices = (r.index + k for k in r.words)
             else:
                 indices = range(r.index, r.index + max(1, r.width // file.width))
-            out |= {(r.file, n): None for n in indices if n not in file.constant}
+            out |= {(r.file, n): None for n in indices if n < file.count and n not in file.constant}
         return tuple(out)
 
     @property
     def guarded(self) -> bool:
         """Whether a condition decides which lanes execute; a guarded write does not end the life of the old value."""
         form = self.form
-        return form is not None and any(isinstance(o, Condition) and o.name in form.control for o in self.operands)
+        return form is not None and any(
+            form.parts[o.name].guards or (isinstance(o, Condition) and o.name in form.control) for o in self.operands
+        )
 
     @property
     def group(self) -> Kind | None:
@@ -287,3 +292,11 @@ class Instruction:
 
     def __repr__(self) -> str:
         return f"<{self.address:#x}: {self.text}>"
+
+
+def _again(decoder: Decoder, word: int, address: int, units: int, error: str | None) -> Instruction:
+    """An instruction that was pickled; a word that was data for another reason than its bits stays data."""
+    instruction = decoder.one(word, units, address)
+    if instruction.error != error:
+        instruction.compiled, instruction.error = None, error
+    return instruction

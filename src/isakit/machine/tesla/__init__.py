@@ -7,7 +7,7 @@ from isakit.machine.tesla.block import Block, Warp
 from isakit.machine.tesla.chips import CHIPS, Chip
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.device_memory import DeviceMemory
-from isakit.machine.tesla.kernel_code import Code
+from isakit.machine.tesla.kernel_code import Code, reads_space
 from isakit.machine.tesla.launch import HEADER_BYTES, Launch, Stats, pack_block
 from isakit.machine.tesla.machine import Machine
 
@@ -27,4 +27,5 @@ __all__ = [
     "Warp",
     "Window",
     "pack_block",
+    "reads_space",
 ]
