@@ -1,8 +1,9 @@
-"""The instruction sets there are, by name."""
+"""The instruction sets and chips there are, by name."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from isakit.errors import UnknownIsaError
@@ -16,6 +17,11 @@ VARIANTS = {
     "usse": ("sgx543", "seed"),
 }
 """Names that are valid, so that asking for them loads no instruction set."""
+
+
+ARCH_TO_VARIANT: Mapping[str, str] = {"sm_10": "g80", "sm_11": "g84", "sm_12": "gt215", "sm_13": "gt200"}
+# CUDA calls mcp77 sm_11, but it has the instructions of sm_12, and that is what a file has to say. [tesla] 1
+VARIANT_TO_ARCH: Mapping[str, str] = {v: k for k, v in ARCH_TO_VARIANT.items()} | {"mcp77": "sm_12"}
 
 
 def instruction_set(name: str) -> InstructionSet:

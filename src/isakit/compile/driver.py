@@ -20,12 +20,10 @@ from isakit.compile.passes.ssa import values_defined_once
 from isakit.compile.passes.uniform import divergent_values
 from isakit.compile.passes.values import no_value_unused, products_contracted, values_computed_once
 from isakit.compile.ptx.parser import parse
-from isakit.compile.ptx.syntax import Entry, Initial, PtxModule, PtxSyntaxError, SIZES, Variable
+from isakit.compile.ptx.syntax import SIZES, Entry, Initial, PtxModule, PtxSyntaxError, Variable
 from isakit.compile.target import Target, target
 from isakit.compile.translate import translate
 from isakit.description import (
-    ARCH_TO_VARIANT,
-    VARIANT_TO_ARCH,
     ConstantSegment,
     GlobalVariable,
     Kernel,
@@ -35,6 +33,7 @@ from isakit.description import (
     Sampler,
 )
 from isakit.errors import CompileError, Diagnostic
+from isakit.registry import ARCH_TO_VARIANT, VARIANT_TO_ARCH
 
 PASSES: tuple[Callable[[Function], None], ...] = (
     values_defined_once,
@@ -161,7 +160,9 @@ def compile_entry(
     try:
         allocate(m, chip, max_registers)
     except OutOfRegistersError:
-        raise PtxSyntaxError(entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)) from None
+        raise PtxSyntaxError(
+            entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)
+        ) from None
     blocks_do_something(m)
     exits_ride_on_stores(m)
     if watch:
@@ -212,9 +213,7 @@ def _variables(ptx: PtxModule, bank: ConstantBank, module: Module) -> None:
         if v.space == "const":
             segments.append(ConstantSegment(bank.offsets[v.unique], v.size, _content(v, number(v)), v.unique))
         elif v.space == "global" and v.type not in ("texref", "samplerref", "surfref"):
-            module.globals.append(
-                GlobalVariable(v.unique, v.size, _content(v, number(v)) if v.initial else None)
-            )
+            module.globals.append(GlobalVariable(v.unique, v.size, _content(v, number(v)) if v.initial else None))
     if segments:
         module.constants = {0: segments}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from isakit.description import ARCH_TO_VARIANT
+from isakit.registry import ARCH_TO_VARIANT
 from isakit.spec import InstructionSet, Ref, RegisterFile, Space, SpecialRegister, Status, Variant
 
 COMPUTE, VERTEX, GEOMETRY, FRAGMENT = "compute", "vertex", "geometry", "fragment"
