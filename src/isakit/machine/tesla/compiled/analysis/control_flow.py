@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from isakit.arch.tesla import requests as request
 from isakit.errors import IsakitError
 from isakit.machine.tesla.kernel_code import Code, Op, uniform_number
+from isakit.sem.requests import covered
 from isakit.sem.semantics import bind_control, trace_of
 from isakit.sem.trace import Trace
 from isakit.sem.value import INTEGER_MEANING, Value
@@ -14,14 +16,27 @@ from isakit.sem.value import INTEGER_MEANING, Value
 Place = tuple[str, int]
 """A register: file and number."""
 
-SUPPORTED_CONTROL = {
-    "bra", "call", "ret", "prebrk", "brk", "joinat", "preret", "bar", "pmevent", "quadon", "quadpop", "trap", "brkpt",
-    "discard", "unlock", "bra_indirect",
-}  # fmt: skip
-SUPPORTED_MACHINE = {"lane", "quad", "sr", "vote", "mp_flag", "lock"}
-SERVED_CONTROL = {"emit", "restart"}
-SERVED_MACHINE = {"tex", "texel", "visible", "interp"}
-"""What the host does for the warps that ask: `native.served`."""
+HOST, LOWERED = False, True
+"""Whether compiled code does what is asked for, or the host does it for the warps that ask: `launch.host_assist`."""
+CONTROLS = covered(
+    "compiled code",
+    request.REQUESTS.controls,
+    {
+        **dict.fromkeys(request.REQUESTS.controls.values(), LOWERED),
+        **dict.fromkeys((request.EMIT, request.RESTART), HOST),
+    },
+)
+VALUES = covered(
+    "compiled code",
+    request.REQUESTS.values,
+    {
+        **dict.fromkeys(
+            (request.LANE, request.QUAD, request.SPECIAL_REGISTER, request.VOTE, request.MP_FLAG, request.TRY_LOCK),
+            LOWERED,
+        ),
+        **dict.fromkeys((request.TEX, request.TEXEL, request.VISIBLE, request.INTERP), HOST),
+    },
+)
 MAX_INSTRUCTIONS = 20_000
 
 
@@ -116,11 +131,11 @@ class Flow:
             step.guard = None if holds is None or holds.op == "const" else holds
         requests = trace.of_kind("control")
         if requests:
-            if len(requests) > 1 or requests[0].name not in SUPPORTED_CONTROL | SERVED_CONTROL:
+            if len(requests) > 1 or requests[0].name not in CONTROLS:
                 return Step(op, 0, None)
             step.control = requests[0].name
-            step.served = step.control in SERVED_CONTROL
-            if step.control in ("bra", "call", "prebrk", "joinat", "preret"):
+            step.served = CONTROLS[step.control] is HOST
+            if request.REQUESTS.controls[step.control].target:
                 step.target = uniform_number(requests[0].args[0], i.word)
         if not self._plain_effects(trace):
             return Step(op, 0, None)
@@ -135,7 +150,7 @@ class Flow:
         for e in trace.effects:
             if e.kind == "trap" or (e.kind in ("load", "store", "atomic") and e.name not in _SPACES):
                 return False
-        return all(n.attr[0] in SUPPORTED_MACHINE | SERVED_MACHINE for n in _nodes(trace) if n.op == "machine")
+        return all(n.attr[0] in VALUES for n in _nodes(trace) if n.op == "machine")
 
     def _places(self, step: Step) -> None:
         assert step.trace is not None
@@ -316,7 +331,7 @@ class Flow:
 
 def _lowered(n: Value, word: int) -> bool:
     """Whether compiled code has a machine value: inputs of fragments only at addresses that are the same everywhere."""
-    return n.attr[0] in SUPPORTED_MACHINE or (n.attr[0] == "interp" and _fixed(n.args[0], word) is not None)
+    return VALUES[n.attr[0]] is LOWERED or (n.attr[0] == "interp" and _fixed(n.args[0], word) is not None)
 
 
 def _fixed(v: Value, word: int) -> int | None:
