@@ -203,7 +203,7 @@ def brkpt(name):
             name="bra",
             lim=LIM,
             needs="gt200+",
-            source=Memory("c", Control.offset16, 1, 4, 32, bank=Control.cspace, address=Control.areg),
+            source=Memory("c", Control.offset16, 4, 4, 32, bank=Control.cspace, address=Control.areg),
         )
     ],
     ref=Ref("001", "Opcode map: bra c[]"),

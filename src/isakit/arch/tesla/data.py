@@ -145,6 +145,8 @@ ADST = Reg(
     AddressRegister,
     "an address register",
     aliases={"$a0": 0},
+    file="a",
+    width=16,
 )
 
 

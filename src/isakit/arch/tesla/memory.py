@@ -141,7 +141,13 @@ def _shared_store_forms() -> list[Any]:
             out.append(long("st {ty} {dst} {src}", fixed, needs=["compute", "!gt200+"], **plain))
             out.append(long("st {ty} {dst} {src}", fixed | {LOCK: 0}, needs=["compute", "gt200+"], **plain))
             out.append(
-                long("st unlock {ty} {dst} {src}", fixed | {LOCK: 1}, needs=["compute", "gt200+"], unlock=True, **plain)
+                long(
+                    "st {unlock} {ty} {dst} {src}",
+                    fixed | {LOCK: 1},
+                    needs=["compute", "gt200+"],
+                    unlock=Literal("unlock", True),
+                    **plain,
+                )
             )
     return out
 

@@ -73,11 +73,12 @@ class Texels:
 class TexelPart(Part):
     """`$r4:#:$r5:#`: consecutive registers for the enabled components, `#` for the others.
 
-    `mask` is None where all four are written.
+    `mask` is None where all four are written. `live` is the flag under which only visible fragments are written.
     """
 
     base: Field
     mask: Field | None = None
+    live: Field | None = None
 
     def _enabled(self, word: int) -> int:
         return 15 if self.mask is None else self.mask.get(word)
@@ -140,10 +141,13 @@ class TexelPart(Part):
         return "four components like `$r0:$r1:#:#`"
 
     def operand(self, word: int) -> Operand:
-        names = self._names(word)
-        return Compound(
-            tuple(Word(n) if n == "#" else Register("r", int(n[2:]), 32) for n in names), text=self.text(word)
-        )
+        n, out = self.base.get(word), list[Operand]()
+        partial = self.live is not None and bool(self.live.get(word))
+        for component in range(4):
+            on = self._enabled(word) >> component & 1
+            out.append(Register("r", n, 32, partial=partial) if on else Word("#"))
+            n += on
+        return Compound(tuple(out), text=self.text(word))
 
 
 @dataclass(frozen=True)
@@ -218,7 +222,8 @@ _CUBE: dict[str, Any] = {"cube": Flag(CUBE, "cube")}
 _CUBE_OR_OFFSETS: dict[str, Any] = _CUBE | {
     n: choice(when({CUBE: 0}, p), when({CUBE: 1}, Nothing())) for n, p in _OFFSETS.items()
 }
-_LIVE_PARTS: dict[str, Any] = {"live": Enum(w1(2), {0: "all", 1: "live"}), "deriv": Flag(w1(3), "deriv")}
+_LIVE = w1(2)
+_LIVE_PARTS: dict[str, Any] = {"live": Enum(_LIVE, {0: "all", 1: "live"}), "deriv": Flag(w1(3), "deriv")}
 _FRAGMENT: Choice = choice(when({}, Nothing(True), needs="fragment"), when({}, Nothing(False)))
 
 
@@ -232,7 +237,7 @@ def _tex(
         needs=needs,
         **_LIVE_PARTS,
         **parts,
-        dst=TexelPart(Long.dst, MASK),
+        dst=TexelPart(Long.dst, MASK, _LIVE),
         texture=TEXTURE,
         sampler=SAMPLER,
         src=CoordinatePart(Long.dst, count),
@@ -245,7 +250,7 @@ def _short_tex(name: str, fetch: int) -> Any:
         f"{name} {{live}} {{dst}} {{texture}} {{sampler}} {{src}} {{fragment}}",
         {Short.op: 0xF, FETCH: fetch},
         live=Enum(Short.mod1, {0: "all", 1: "live"}),
-        dst=TexelPart(Short.dst),
+        dst=TexelPart(Short.dst, None, Short.mod1),
         texture=TEXTURE,
         sampler=SAMPLER,
         src=CoordinatePart(Short.dst, COUNT),

@@ -256,6 +256,7 @@ class LaneMask(Part):
     field: Field
     names: dict[int, str] = member(default_factory=_lane_names)
     static = True
+    guards = True
 
     def static_mask(self) -> int:
         return self.field.mask
