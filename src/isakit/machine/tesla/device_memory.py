@@ -6,10 +6,13 @@ Nothing here can reach memory outside its own arrays: every access is checked be
 from __future__ import annotations
 
 import mmap
+import os
+import threading
 from bisect import bisect_right, insort
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -125,11 +128,27 @@ class Memory:
 _SHIFT = {2: 1, 4: 2, 8: 3}
 
 
+_spaces: WeakSet[DeviceMemory] = WeakSet()
+
+
+def _in_child() -> None:
+    """In a forked process nobody holds the locks."""
+    for space in list(_spaces):
+        space.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
+
 class DeviceMemory:
     """The device's 32-bit address space: allocations, and for every access the check that it hits one.
 
     Addresses index `memory` directly. The first 64 KB are never handed out, so that small numbers used as pointers
     fault. `limit` is where the space ends: at 4 GB, or where the buffer ends that was given to hold it.
+
+    Threads share it: whoever works on its content for some time, as a launch does, holds `lock`, because an allocation
+    may move all of it. `version` changes with every allocation and every end of one.
     """
 
     FIRST = 0x10000
@@ -142,6 +161,21 @@ class DeviceMemory:
         self._sizes: dict[int, int] = {}
         self._ends = np.zeros(self.FIRST >> _PAGE_BITS, np.uint16)  # usable bytes of each page
         self._last = (0, 0)
+        self.lock = threading.RLock()
+        self.version = 0
+        self._ranges: tuple[int, Array] = -1, np.zeros((0, 2), np.uint32)
+        _spaces.add(self)
+
+    @property
+    def ranges(self) -> Array:
+        """Address and size of every allocation that has bytes, in address order: u32 [n, 2]."""
+        with self.lock:
+            version, found = self._ranges
+            if version != self.version:
+                pairs = [(a, n) for a, n in self.allocations.items() if n]
+                found = np.array(pairs, np.uint32).reshape(-1, 2)
+                self._ranges = self.version, found
+            return found
 
     @property
     def allocations(self) -> dict[int, int]:
@@ -178,6 +212,10 @@ class DeviceMemory:
         """
         if nbytes < 0:
             raise LaunchError(f"cannot allocate {nbytes} bytes")
+        with self.lock:
+            return self._alloc(nbytes, address, zeroed)
+
+    def _alloc(self, nbytes: int, address: int | None, zeroed: bool) -> int:
         room = max(ALIGNMENT, -(-nbytes // ALIGNMENT) * ALIGNMENT)
         if address is None:
             address = self._find(room)
@@ -203,16 +241,19 @@ class DeviceMemory:
             self._ends[last] = nbytes % ALIGNMENT
         insort(self._starts, address)
         self._sizes[address] = nbytes
+        self.version += 1
         return address
 
     def free(self, address: int) -> None:
         """Give an allocation back. Raises LaunchError for an address that is none."""
-        if address not in self._sizes:
-            raise LaunchError(f"no buffer starts at {address:#x}")
-        size = self._sizes.pop(address)
-        self._starts.remove(address)
-        self._ends[address >> _PAGE_BITS : (address + max(size, 1) - 1 >> _PAGE_BITS) + 1] = 0
-        self._last = (0, 0)
+        with self.lock:
+            if address not in self._sizes:
+                raise LaunchError(f"no buffer starts at {address:#x}")
+            size = self._sizes.pop(address)
+            self._starts.remove(address)
+            self._ends[address >> _PAGE_BITS : (address + max(size, 1) - 1 >> _PAGE_BITS) + 1] = 0
+            self._last = (0, 0)
+            self.version += 1
 
     def _find(self, room: int) -> int:
         """First fit."""
@@ -231,11 +272,12 @@ class DeviceMemory:
 
     def range_of(self, address: int) -> tuple[int, int] | None:
         """(start, end) of the allocation that holds an address."""
-        k = bisect_right(self._starts, address)
-        if not k:
-            return None
-        start = self._starts[k - 1]
-        return (start, start + self._sizes[start]) if address < start + self._sizes[start] else None
+        with self.lock:
+            k = bisect_right(self._starts, address)
+            if not k:
+                return None
+            start = self._starts[k - 1]
+            return (start, start + self._sizes[start]) if address < start + self._sizes[start] else None
 
     def valid(self, address: Array, size: int) -> Array | None:
         """None when every access of `size` bytes (aligned) hits an allocation, else a bool array of those that do."""

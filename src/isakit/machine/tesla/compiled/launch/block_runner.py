@@ -6,13 +6,14 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
 
 from isakit.engine.protocol import Array
+from isakit.machine.interrupts import wait_stoppable
 from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
@@ -202,17 +203,14 @@ class NativeRun:
 
     def _wait(self, futures: Sequence[Future[None]], told: Watcher | None) -> None:
         """Wait for the workers; an interrupt stops them at the next jump back."""
-        try:
-            while told is not None and wait(futures, PROGRESS_SECONDS).not_done:
-                told(self.blocks_done, self.launch.blocks)
-            for f in futures:
-                f.result()
-        except BaseException:
-            self.stop[0] = 1
-            wait(futures)
-            raise
-        if told is not None:
+
+        def tell() -> None:
+            assert told is not None
             told(self.blocks_done, self.launch.blocks)
+
+        wait_stoppable(futures, self.stop, None if told is None else tell, PROGRESS_SECONDS)
+        if told is not None:
+            tell()
 
     # --- what compiled code does not do ---------------------------------------------------------------------
     def _hand_over(self, block: int, why: int, worker: Worker) -> None:
