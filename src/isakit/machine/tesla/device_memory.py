@@ -8,7 +8,7 @@ from __future__ import annotations
 import mmap
 import os
 import threading
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -163,19 +163,21 @@ class DeviceMemory:
         self._last = (0, 0)
         self.lock = threading.RLock()
         self.version = 0
-        self._ranges: tuple[int, Array] = -1, np.zeros((0, 2), np.uint32)
+        # Starts and ends, replaced with every change: workers of a launch look without the lock, which others hold.
+        self._spans: tuple[list[int], list[int]] = [], []
+        self._ranges = self._spans, np.zeros((0, 2), np.uint32)
         _spaces.add(self)
 
     @property
     def ranges(self) -> Array:
         """Address and size of every allocation that has bytes, in address order: u32 [n, 2]."""
-        with self.lock:
-            version, found = self._ranges
-            if version != self.version:
-                pairs = [(a, n) for a, n in self.allocations.items() if n]
-                found = np.array(pairs, np.uint32).reshape(-1, 2)
-                self._ranges = self.version, found
-            return found
+        spans, found = self._ranges
+        if spans is not self._spans:
+            spans = self._spans
+            pairs = [(start, end - start) for start, end in zip(*spans, strict=True) if end > start]
+            found = np.array(pairs, np.uint32).reshape(-1, 2)
+            self._ranges = spans, found
+        return found
 
     @property
     def allocations(self) -> dict[int, int]:
@@ -241,7 +243,7 @@ class DeviceMemory:
             self._ends[last] = nbytes % ALIGNMENT
         insort(self._starts, address)
         self._sizes[address] = nbytes
-        self.version += 1
+        self._changed(address, address + nbytes)
         return address
 
     def free(self, address: int) -> None:
@@ -253,7 +255,15 @@ class DeviceMemory:
             self._starts.remove(address)
             self._ends[address >> _PAGE_BITS : (address + max(size, 1) - 1 >> _PAGE_BITS) + 1] = 0
             self._last = (0, 0)
-            self.version += 1
+            self._changed(address)
+
+    def _changed(self, address: int, *ends: int) -> None:
+        """An allocation with this end begins or, without one, ends."""
+        starts, known = self._spans
+        k = bisect_left(starts, address)
+        rest = k if ends else k + 1
+        self._spans = [*starts[:k], *([address] if ends else []), *starts[rest:]], [*known[:k], *ends, *known[rest:]]
+        self.version += 1
 
     def _find(self, room: int) -> int:
         """First fit."""
@@ -272,12 +282,9 @@ class DeviceMemory:
 
     def range_of(self, address: int) -> tuple[int, int] | None:
         """(start, end) of the allocation that holds an address."""
-        with self.lock:
-            k = bisect_right(self._starts, address)
-            if not k:
-                return None
-            start = self._starts[k - 1]
-            return (start, start + self._sizes[start]) if address < start + self._sizes[start] else None
+        starts, ends = self._spans
+        k = bisect_right(starts, address)
+        return (starts[k - 1], ends[k - 1]) if k and address < ends[k - 1] else None
 
     def valid(self, address: Array, size: int) -> Array | None:
         """None when every access of `size` bytes (aligned) hits an allocation, else a bool array of those that do."""
