@@ -21,7 +21,7 @@ SHARED = [Memory("s", offset=4 * n) for n in range(32)]
 HALVES = [Register("r", n, half=h) for n in range(32) for h in "lh"]
 SHAPES: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {
     "add, three registers": ("add", lambda k: {"ty": "b32", "dst": R[k % 64], "src1": R[k % 61], "src2": R[k % 53]}),
-    "add, a number": ("add", lambda k: {"ty": "b32", "dst": R[k % 64], "src1": R[k % 61], "src2": Immediate(k)}),
+    "add, a number": ("add", lambda k: {"ty": "b32", "dst": R[k % 64], "src1": R[k % 61], "src2": Immediate(k % 5000)}),
     "mov from s[]": ("mov", lambda k: {"ty": "b32", "dst": R[k % 64], "src1": SHARED[k % 32]}),
     "mul, halves": (
         "mul",

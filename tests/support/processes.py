@@ -12,7 +12,9 @@ import isakit
 SOURCE = Path(isakit.__file__).parent.parent
 
 
-def python(program: str, *, cache: Path | str, timeout: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
+def python(
+    program: str, *, cache: Path | str, timeout: float = 60, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run a program with the package at hand and a cache of its own."""
     settings = {"PYTHONPATH": f"{SOURCE}{os.pathsep}{Path(__file__).parent.parent}", "ISAKIT_CACHE": str(cache)}
     return subprocess.run(

@@ -15,6 +15,7 @@ from isakit.codec.instruction import Instruction
 from isakit.codec.syntax import syntax_line
 from isakit.errors import Diagnostic, EncodeError, did_you_mean
 from isakit.spec.fields import Bits
+from isakit.spec.operands import Operand
 from isakit.spec.parts import Part
 from isakit.spec.record import Form
 
@@ -26,74 +27,62 @@ _MOST_VALUES = 1 << 14
 
 
 class _Values(dict[Any, "Bits | Sequence[Bits]"]):
-    """Bits by the value of one operand of one form: `Bits` where there is one way to write it, else all ways."""
+    """Bits by what one operand of one form stands for: `Bits` where there is one way to write it, else all ways."""
 
-    __slots__ = ("_part",)
+    __slots__ = ("part",)
 
     def __init__(self, part: Part) -> None:
         super().__init__()
-        self._part = part
+        self.part = part
 
-    def __missing__(self, value: Any) -> Bits | Sequence[Bits]:
-        if len(self) >= _MOST_VALUES:
-            self.clear()
-        found = self._part.put(value)
-        bits = self[value] = found[0] if len(found) == 1 else tuple(found)
+    def fill(self, key: Any, value: Any, address: int) -> Bits | Sequence[Bits]:
+        """The bits of a value seen for the first time."""
+        found = self.part.put(value, address)
+        bits = found[0] if len(found) == 1 else tuple(found)
+        if not self.part.addressed:
+            if len(self) >= _MOST_VALUES:
+                self.clear()
+            self[key] = bits
         return bits
-
-
-class _Addressed:
-    """In place of `_Values` for an operand whose bits depend on where the instruction stands."""
-
-    __slots__ = ("_part", "address")
-
-    def __init__(self, part: Part) -> None:
-        self._part, self.address = part, 0
-
-    def __getitem__(self, value: Any) -> Sequence[Bits]:
-        return self._part.put(value, self.address)
 
 
 class _Plan:
     """One form a shape may become: the bits that are settled, and a table per operand given."""
 
-    __slots__ = ("addressed", "base", "compiled", "form", "settled", "tables")
+    __slots__ = ("base", "compiled", "form", "settled", "tables")
 
     def __init__(self, decoder: Decoder, form: Form, settled: list[Bits], given: Sequence[str]) -> None:
         self.form, self.settled = form, settled
         self.base = form.base
         self.compiled = decoder.compiled(form)
-        parts = [form.parts[n] for n in given]
-        self.tables = [_Addressed(p) if p.addressed else _Values(p) for p in parts]
-        self.addressed = [t for t in self.tables if isinstance(t, _Addressed)]
+        self.tables = [_Values(form.parts[n]) for n in given]
 
-    def word(self, values: tuple[Any, ...]) -> int | None:
+    def word(self, keys: list[Any], values: tuple[Any, ...], address: int) -> int | None:
         """The word, None where the form does not hold the values."""
-        if len(self.settled) == 1:
-            mask, value = self.settled[0].mask, self.settled[0].value
-            for table, v in zip(self.tables, values, strict=True):
-                b = table[v]
-                if type(b) is not Bits:
-                    if not b:
-                        return None
-                    break
-                if (value ^ b.value) & mask & b.mask:  # type: ignore[union-attr]
+        several = len(self.settled) > 1
+        mask, value = (0, 0) if several else (self.settled[0].mask, self.settled[0].value)
+        ways: list[Sequence[Bits]] = []
+        for table, key, v in zip(self.tables, keys, values, strict=True):
+            b = table.get(key)
+            if b is None:
+                b = table.fill(key, v, address)
+            if type(b) is Bits:
+                if (value ^ b.value) & mask & b.mask:
                     return None
-                mask |= b.mask  # type: ignore[union-attr]
-                value |= b.value  # type: ignore[union-attr]
+                mask |= b.mask
+                value |= b.value
+            elif b:
+                several = True
+                ways.append(b)
             else:
-                word = value | self.base & ~mask
-                return word if self._legal(word) else None
-        return next(self._words(values), None)
-
-    def _words(self, values: tuple[Any, ...]) -> Iterator[int]:
-        """All ways, in order of preference."""
-        every = [t[v] for t, v in zip(self.tables, values, strict=True)]
-        ways: list[Sequence[Bits]] = [(b,) if isinstance(b, Bits) else b for b in every]
-        for bits in joined([self.settled, *ways]):
-            word = bits.value | self.base & ~bits.mask
-            if self._legal(word):
-                yield word
+                return None
+        if several:
+            # What is certain decides before what may be written in several ways.
+            found = joined([(Bits(mask, value),), self.settled, *ways])
+            words = (b.value | self.base & ~b.mask for b in found)
+            return next((w for w in words if self._legal(w)), None)
+        word = value | self.base & ~mask
+        return word if self._legal(word) else None
 
     def _legal(self, word: int) -> bool:
         for u in self.form.unless:
@@ -121,6 +110,7 @@ class Builder:
     def __init__(self, decoder: Decoder) -> None:
         self.decoder = decoder
         self._plans: dict[Any, list[_Plan]] = {}
+        self._unit_bytes = decoder.view.variant.unit_bytes
 
     def build(
         self, mnemonic: str, operands: Mapping[str, Any], *, at: int = 0, long: bool = False, raw: int = 0
@@ -139,12 +129,11 @@ class Builder:
         if plans is None:
             if len(self._plans) >= _MOST_PLANS:
                 self._plans.clear()
-            plans = self._plans[shape] = self._make(mnemonic, tuple(operands), long)
+            plans = self._plans[shape] = self._make(mnemonic, operands, long)
+        keys = [v.key if isinstance(v, Operand) else v for v in values]
+        address = at // self._unit_bytes
         for plan in plans:
-            if plan.addressed:
-                for table in plan.addressed:
-                    table.address = at // self.decoder.view.variant.unit_bytes
-            word = plan.word(values)
+            word = plan.word(keys, values, address)
             if word is not None:
                 if raw:
                     return self.decoder.one(word ^ raw, plan.form.units, at)
@@ -162,10 +151,11 @@ class Builder:
         forms = self.decoder.encoder.named(mnemonic)
         return [f for f in forms if f.units > 1] if long else forms
 
-    def _make(self, mnemonic: str, given: Sequence[str], long: bool) -> list[_Plan]:
+    def _make(self, mnemonic: str, operands: Mapping[str, Any], long: bool) -> list[_Plan]:
         plans: list[_Plan] = []
+        given = tuple(operands)
         for form in self._forms(mnemonic, long):
-            if all(n in form.parts and n != "name" for n in given):
+            if all(n in form.parts and n != "name" and form.parts[n].may_be(type(v)) for n, v in operands.items()):
                 settled = list(joined(_settled(form, mnemonic, given)))
                 if settled:
                     plans.append(_Plan(self.decoder, form, settled, given))

@@ -218,14 +218,16 @@ class Instruction:
                 indices = (r.index + k for k in r.words)
             else:
                 indices = range(r.index, r.index + max(1, r.width // file.width))
-            out |= {(r.file, n): None for n in indices if n not in file.constant}
+            out |= {(r.file, n): None for n in indices if n < file.count and n not in file.constant}
         return tuple(out)
 
     @property
     def guarded(self) -> bool:
         """Whether a condition decides which lanes execute; a guarded write does not end the life of the old value."""
         form = self.form
-        return form is not None and any(isinstance(o, Condition) and o.name in form.control for o in self.operands)
+        return form is not None and any(
+            form.parts[o.name].guards or (isinstance(o, Condition) and o.name in form.control) for o in self.operands
+        )
 
     @property
     def group(self) -> Kind | None:

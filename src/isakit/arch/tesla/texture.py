@@ -12,8 +12,9 @@ from typing import Any
 
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Long, Short, long, short
+from isakit.arch.tesla.requests import TEX, TEXEL, VISIBLE
 from isakit.arch.tesla.tesla import tesla
-from isakit.sem import Value, const, machine, read, write
+from isakit.sem import Value, const, read, write
 from isakit.spec import (
     Binder,
     Bits,
@@ -72,11 +73,12 @@ class Texels:
 class TexelPart(Part):
     """`$r4:#:$r5:#`: consecutive registers for the enabled components, `#` for the others.
 
-    `mask` is None where all four are written.
+    `mask` is None where all four are written. `live` is the flag under which only visible fragments are written.
     """
 
     base: Field
     mask: Field | None = None
+    live: Field | None = None
 
     def _enabled(self, word: int) -> int:
         return 15 if self.mask is None else self.mask.get(word)
@@ -139,10 +141,13 @@ class TexelPart(Part):
         return "four components like `$r0:$r1:#:#`"
 
     def operand(self, word: int) -> Operand:
-        names = self._names(word)
-        return Compound(
-            tuple(Word(n) if n == "#" else Register("r", int(n[2:]), 32) for n in names), text=self.text(word)
-        )
+        n, out = self.base.get(word), list[Operand]()
+        partial = self.live is not None and bool(self.live.get(word))
+        for component in range(4):
+            on = self._enabled(word) >> component & 1
+            out.append(Register("r", n, 32, partial=partial) if on else Word("#"))
+            n += on
+        return Compound(tuple(out), text=self.text(word))
 
 
 @dataclass(frozen=True)
@@ -217,7 +222,8 @@ _CUBE: dict[str, Any] = {"cube": Flag(CUBE, "cube")}
 _CUBE_OR_OFFSETS: dict[str, Any] = _CUBE | {
     n: choice(when({CUBE: 0}, p), when({CUBE: 1}, Nothing())) for n, p in _OFFSETS.items()
 }
-_LIVE_PARTS: dict[str, Any] = {"live": Enum(w1(2), {0: "all", 1: "live"}), "deriv": Flag(w1(3), "deriv")}
+_LIVE = w1(2)
+_LIVE_PARTS: dict[str, Any] = {"live": Enum(_LIVE, {0: "all", 1: "live"}), "deriv": Flag(w1(3), "deriv")}
 _FRAGMENT: Choice = choice(when({}, Nothing(True), needs="fragment"), when({}, Nothing(False)))
 
 
@@ -231,7 +237,7 @@ def _tex(
         needs=needs,
         **_LIVE_PARTS,
         **parts,
-        dst=TexelPart(Long.dst, MASK),
+        dst=TexelPart(Long.dst, MASK, _LIVE),
         texture=TEXTURE,
         sampler=SAMPLER,
         src=CoordinatePart(Long.dst, count),
@@ -244,7 +250,7 @@ def _short_tex(name: str, fetch: int) -> Any:
         f"{name} {{live}} {{dst}} {{texture}} {{sampler}} {{src}} {{fragment}}",
         {Short.op: 0xF, FETCH: fetch},
         live=Enum(Short.mod1, {0: "all", 1: "live"}),
-        dst=TexelPart(Short.dst),
+        dst=TexelPart(Short.dst, None, Short.mod1),
         texture=TEXTURE,
         sampler=SAMPLER,
         src=CoordinatePart(Short.dst, COUNT),
@@ -272,9 +278,9 @@ def _query(
     shift = [const(0, 32) if o is None else o for o in offsets]
     arguments = [texture.resize(32), sampler.resize(32), *shift, *src]
     facts = {"op": name, "cube": cube, "quads": fragment or deriv, "mask": dst.mask}
-    lanes = machine("visible", 1) if fragment and live == "live" else None
-    answer = machine("tex", 32, *arguments, **facts)
-    dst.write(lambda component: machine("texel", 32, answer, component=component), lanes)
+    lanes = VISIBLE() if fragment and live == "live" else None
+    answer = TEX(*arguments, **facts)
+    dst.write(lambda component: TEXEL(answer, component=component), lanes)
 
 
 _REF = Ref("000", "5. TBD: texture instructions")

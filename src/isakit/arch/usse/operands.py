@@ -5,8 +5,8 @@ Source: [usse] 2.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isakit.arch.usse.places import UNIFIED, Place, attach, take_register
@@ -22,9 +22,10 @@ NO_BITS = Field(())
 
 @dataclass(frozen=True)
 class _Placed(Part):
-    """Base of parts with a register in a bank."""
+    """Base of parts with a register in a bank; `span` tells how many registers from this one on are meant."""
 
     place: Place
+    span: Callable[[int], int] | None = field(default=None, kw_only=True)
 
     def resolve(self, ctx: Context) -> Part:
         if SECONDARY in ctx.features and not self.place.secondary:
@@ -105,13 +106,15 @@ class SourcePart(_Placed):
         more: dict[str, Any] = {"neg": True} if neg else {}
         more |= {"abs": True} if absolute else {}
         more |= {"swizzle": letters} if letters else {}
-        channels = ["xyzw".index(c) for c in letters if c in "xyzw"] if letters else [0]
-        return self.place.operand(word, self.text(word), _words(channels, self.ty, self.place.internal(word)), **more)
+        channels = ["xyzw".index(c) for c in letters or "xyzw"[: 4 if self.place.double else 1] if c in "xyzw"]
+        touched = tuple(range(self.span(word))) if self.span else _words(channels, self.ty, self.place.internal(word))
+        return self.place.operand(word, self.text(word), touched, **more)
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
         if not isinstance(value, (Register, Immediate)):
             return ()
         given = dict(value.modifiers)
+        given.pop("via", None)
         neg, absolute, letters = given.pop("neg", False), given.pop("abs", False), given.pop("swizzle", None)
         swizzle = self.swizzle.encode(letters or "") if self.swizzle else None if letters else Bits()
         b = self.place.put(value)
@@ -179,14 +182,18 @@ class DestPart(_Placed):
         internal = self.place.internal(word)
         channels = self.mask.channels(word, internal) if self.mask else (0,)
         more: dict[str, Any] = {"mask": self.mask.letters(word, internal)} if self.mask else {}
-        exact = self.ty == "f32" or internal
-        touched = _words([k for k in channels if k < 2 or self.ty != "f32" or internal], self.ty, internal)
+        # Most operations leave z and w of an f32 register pair alone.
+        exact = internal or (self.ty == "f32" and max(channels, default=0) < 2 and not self.span)
+        touched = _words(channels, self.ty, internal)
+        if self.span:
+            touched = tuple(range(self.span(word)))
         return self.place.operand(word, self.text(word), touched, partial=not exact, **more)
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
         if not isinstance(value, Register):
             return ()
         given = dict(value.modifiers)
+        given.pop("via", None)
         letters = given.pop("mask", None)
         b = self.place.put(value)
         if b is None or given or (letters is not None) != (self.mask is not None):
@@ -207,18 +214,13 @@ class DestPart(_Placed):
         return out
 
 
-_WORDS_OF_CHANNELS = (
-    {"f32": (0, 1, 2, 3), "f16": (0, 0, 1, 1), "s16": (0, 0, 1, 1), "u16": (0, 0, 1, 1)}
-    | dict.fromkeys(("o8", "u8", "s8"), (0, 0, 0, 0))
-    | {"c10": (0, 0, 0, 1)}
-)
-"""In which 32-bit register from the first one on a channel of a format is."""
+_CHANNEL_BITS = {"f32": 32, "f16": 16, "s16": 16, "u16": 16, "c10": 10, "o8": 8, "u8": 8, "s8": 8}
 
 
 def _words(channels: Iterable[int], ty: str, internal: bool) -> tuple[int, ...]:
-    """The 32-bit registers behind the first one that hold some channels of an operand of a format."""
-    where = _WORDS_OF_CHANNELS["f32" if internal else ty]
-    return tuple(dict.fromkeys(where[k] for k in channels))
+    """The 32-bit registers behind the first one that hold bits of some channels of an operand of a format."""
+    n = _CHANNEL_BITS["f32" if internal else ty]
+    return tuple(dict.fromkeys(w for k in channels for w in (n * k // 32, (n * k + n - 1) // 32)))
 
 
 def internal_source(

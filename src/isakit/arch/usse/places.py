@@ -133,14 +133,20 @@ class Place:
             more.pop("partial", None)
             return Number(n, f"u{self.number.width}", **more)
         more["plain"] = plain
+        if "@" in plain:
+            more["via"] = plain.partition("@")[2].partition("[")[0]
         if bank == "special":
             more.pop("partial", None)
-            return Register("g", n - 64, 32, **more) if n >= 64 else SpecialRegister(f"c{n}", n, file="c", **more)
+            return (
+                Register("g", n - 64, width, words=touched, **more)
+                if n >= 64
+                else SpecialRegister(f"c{n}", n, file="c", **more)
+            )
         if bank in INTERNAL_BANKS or self.internal(word):
             first = INTERNAL_BANKS[bank] + n if bank in INTERNAL_BANKS else (n << self.double >> self.double)
             return Register("i", 4 * (first & 3), 128, words=touched, **more)
         if bank == "index":
-            return Register("idx", n, 32, **more)
+            return Register("idx", n, width, words=touched, **more)
         index_register = None
         if bank.startswith("indexed"):
             low = self.number.width - 2

@@ -12,9 +12,9 @@ from typing import Any
 from isakit.arch.vuc.access import Discarded, Predicate, PredicateOutput
 from isakit.arch.vuc.fields import DISCARD, DST, IMMF, PE, POM, PON, PRED, named
 from isakit.arch.vuc.registers import P_NAMES, TRUE
-from isakit.arch.vuc.spelling import P_NUMBERS, Spelled, parse_predicate, predicate, predicate_text
+from isakit.arch.vuc.spelling import P_NUMBERS, Spelled, parse_predicate, predicate, predicate_result, predicate_text
 from isakit.spec import Bits, Field, Match, Row, TokenStream, bits, where
-from isakit.spec.operands import Condition, Operand, Register
+from isakit.spec.operands import Condition, Operand
 from isakit.spec.parts import Binder
 
 _GUARD = named("PE,PRED", PE, PRED)
@@ -139,8 +139,7 @@ class PredicateOut(Spelled):
         if POM.get(word) == DISCARD:
             return None
         n, mode = self._field(word).get(word), MODES[self.mode.get(word)]
-        modifiers = {"mode": mode} if mode else {}
-        return Register("p", n, 1, text=self.text(word), plain=P_NAMES[n], **modifiers)
+        return predicate_result(n, self.text(word), **({"mode": mode} if mode else {}))
 
 
 @dataclass(frozen=True)
@@ -182,7 +181,7 @@ class PredicateDst(Spelled):
         return "a predicate $p0 .. $p15"
 
     def operand(self, word: int) -> Operand:
-        return predicate(self._field(word).get(word))
+        return predicate_result(self._field(word).get(word), self.text(word))
 
 
 @dataclass(frozen=True)

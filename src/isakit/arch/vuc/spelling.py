@@ -30,6 +30,12 @@ def predicate(n: int) -> Register:
     return Register("p", n, 1, text=predicate_text(n), plain=P_NAMES[n])
 
 
+def predicate_result(n: int, text: str, **modifiers: str) -> Register:
+    """$pN as a destination: $p1 follows $p0, and writes to $p1 have no effect."""
+    words = (0, 1) if n == 0 else None
+    return Register("p", n, 1, text=text, plain=P_NAMES[n], words=words, partial=n == NOT_P0, **modifiers)
+
+
 def register_text(n: int) -> str:
     """$rN; $r0 is written as the number it reads."""
     return R_NAMES[n] if n else "0x0"

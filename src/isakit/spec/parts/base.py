@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import CodeAddress, Compound, Condition, Flag, Memory, Operand, Register, key_of
@@ -92,6 +92,8 @@ class Part:
     static = False
     #: the text depends on where the instruction stands (a relative branch that prints its target): see `text_at`
     addressed = False
+    #: the operand decides which lanes execute
+    guards = False
     #: the operand is where a branch goes
     code_address = False
 
@@ -186,6 +188,13 @@ class Part:
         if found is None and isinstance(value, int):
             found = table.get(f"{value:#x}")
         return found or ()
+
+    #: kinds of values `put` may find bits for; empty where that is not known
+    kinds: ClassVar[tuple[type, ...]] = ()
+
+    def may_be(self, kind: type) -> bool:
+        """Whether values of a type can stand here at all, as far as it is known."""
+        return not self.kinds or issubclass(kind, self.kinds)
 
     def _all_values(self) -> dict[Any, list[Bits]]:
         """The bits of every operand there can be, by key and by text."""

@@ -202,6 +202,9 @@ class Choice(Part):
         p = self.pick(word)
         return None if p is None else p.operand(word)
 
+    def may_be(self, kind: type) -> bool:
+        return any(a.part.may_be(kind) for a in self.alternatives)
+
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
         out: list[Bits] = []
         for i, a in enumerate(self.alternatives):

@@ -58,6 +58,9 @@ class Reg(Part):
     width: int = 0
     half: bool = False
 
+    def may_be(self, kind: type) -> bool:
+        return issubclass(kind, Register) or kind is str
+
     def text(self, word: int) -> str:
         return self.names[self.field.get(word)] or "???"
 
@@ -227,6 +230,8 @@ class Imm(Part):
         return Immediate(
             value, f"{'s' if self.signed else 'b' if self.wrap else 'u'}{self.field.width}", text=self.text(word)
         )
+
+    kinds = (int, float, Immediate, CodeAddress)
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
         if isinstance(value, float) and self.single:

@@ -120,6 +120,8 @@ class Literal(Bitless):
 class Illegal(Bitless):
     """An encoding that is a decode error."""
 
+    kinds = (type(None),)
+
     name: str = ILLEGAL
 
     def text(self, word: int) -> str:

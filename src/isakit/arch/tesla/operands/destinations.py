@@ -89,7 +89,7 @@ class OutputPart(Part):
         return Register("o", n, 32, text=self.text(word))
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
-        if not isinstance(value, Register) or value.file != "o":
+        if not isinstance(value, Register) or value.file != "o" or (value.half is None) != (self.width == 32):
             return ()
         raw, odd = divmod(4 * value.index + 2 * (value.half == "h"), self.step)
         return () if odd or not self.field.fits(raw) else (Bits(self.field.mask, self.field.put(raw)),)

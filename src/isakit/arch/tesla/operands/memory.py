@@ -51,6 +51,7 @@ class Memory(Part):
     address: Field | None = None
     increment: Field | None = None
     static = False
+    kinds = (Place,)
 
     # -- bits and text
     def _space(self, word: int) -> str:

@@ -25,6 +25,8 @@ SUPPORTED_MACHINE = {"lane", "quad", "sr", "vote", "mp_flag", "lock"}
 SERVED_CONTROL = {"emit", "restart"}
 SERVED_MACHINE = {"tex", "texel", "visible", "interp"}
 """What the host does for the warps that ask: `native.served`."""
+CLOCKS = (1, 4, 5, 6, 7)
+"""Special registers that count: $clock, $pm0 to $pm3."""
 MAX_INSTRUCTIONS = 20_000
 
 
@@ -233,6 +235,16 @@ class Flow:
         """Whether registers of lanes that are not active can be seen: by their quads, or in the results."""
         return bool(self.results) or any(
             n.attr[0] in ("quad", "tex")
+            for s in self.steps.values()
+            if s.trace is not None
+            for n in _meaning(s.trace).machine
+        )
+
+    @cached_property
+    def reads_clock(self) -> bool:
+        """Whether the kernel can tell how many instructions it has executed."""
+        return any(
+            n.attr[0] == "sr" and dict(n.attr[1])["n"] in CLOCKS
             for s in self.steps.values()
             if s.trace is not None
             for n in _meaning(s.trace).machine

@@ -85,6 +85,7 @@ class Kernel:
         self.compiled: Executable | None = None
         self._interpreted: Executable | None = None
         self._seconds = 0.0
+        self.blocks_wait = False  # blocks of an earlier launch waited for each other
         self.idle: deque[Worker] = deque(maxlen=8)
         self._key = self._cache_key(code, entry)
         self._claims: dict[str, object] = {}
