@@ -161,7 +161,9 @@ def compile_entry(
     try:
         allocate(m, chip, max_registers)
     except OutOfRegistersError:
-        raise PtxSyntaxError(entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)) from None
+        raise PtxSyntaxError(
+            entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)
+        ) from None
     blocks_do_something(m)
     exits_ride_on_stores(m)
     if watch:
@@ -212,9 +214,7 @@ def _variables(ptx: PtxModule, bank: ConstantBank, module: Module) -> None:
         if v.space == "const":
             segments.append(ConstantSegment(bank.offsets[v.unique], v.size, _content(v, number(v)), v.unique))
         elif v.space == "global" and v.type not in ("texref", "samplerref", "surfref"):
-            module.globals.append(
-                GlobalVariable(v.unique, v.size, _content(v, number(v)) if v.initial else None)
-            )
+            module.globals.append(GlobalVariable(v.unique, v.size, _content(v, number(v)) if v.initial else None))
     if segments:
         module.constants = {0: segments}
 
