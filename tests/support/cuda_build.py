@@ -202,11 +202,12 @@ def run(
     *arguments: str | Path,
     code: int = 0,
     environment: dict[str, str] | None = None,
+    folder: Path | None = None,
     timeout: float = 60,
 ) -> subprocess.CompletedProcess[str]:
     """`isakit cuda arguments...` in a process of its own; it must end with that exit status."""
     line = [sys.executable, "-m", "isakit", "cuda", *map(str, arguments)]
     env = {**os.environ, **(environment or {})}
-    done = subprocess.run(line, capture_output=True, text=True, timeout=timeout, check=False, env=env)
+    done = subprocess.run(line, capture_output=True, text=True, timeout=timeout, check=False, env=env, cwd=folder)
     assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
     return done

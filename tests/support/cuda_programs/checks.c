@@ -324,6 +324,7 @@ static void *worker(void *p)
 static void threads(void)
 {
     pthread_t t[8];
+    cudaGetLastError();
     for (intptr_t k = 0; k < 8; k++) pthread_create(t + k, 0, worker, (void *)k);
     for (int k = 0; k < 8; k++) pthread_join(t[k], 0);
     OK(cudaGetLastError());

@@ -71,7 +71,10 @@ class ProgramModule:
             yield Candidate("elf", 0, data)
         else:
             text = data.split(b"\0", 1)[0]
-            yield Candidate("text-cubin" if b"architecture" in text[:4096] else "ptx", 0, text)
+            kind = "text-cubin" if b"architecture" in text[:4096] else "ptx" if b".version" in text else ""
+            if not kind:
+                raise FormatError(None, 0, "neither a cubin nor PTX")
+            yield Candidate(kind, 0, text)
 
     @property
     def built_with_4_0(self) -> bool | None:

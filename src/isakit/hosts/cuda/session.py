@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -126,10 +127,8 @@ class Session:
         self.heap = self.pinned = cast(Any, None)
         self.modules.clear()
         self.functions.clear()
-        try:
+        with suppress(BufferError):  # arrays still show it; it goes with them
             self.pages.close()
-        except BufferError:  # arrays still show it; it goes with them
-            pass
         os.close(self.file)
 
     def reset(self) -> None:
@@ -144,7 +143,7 @@ class Session:
         self.pages.madvise(mmap.MADV_REMOVE, 0, WINDOW)
         self._start_device()
 
-    # --- versions -----------------------------------------------------------------------------------------------------
+    # --- versions ---------------------------------------------------------------------------------------------------
     @property
     def version(self) -> tuple[Version, bool]:
         """The version of CUDA the program was built with, and whether that is certain."""
@@ -158,7 +157,7 @@ class Session:
             return (4, 0), True
         return version, False in told
 
-    # --- modules ------------------------------------------------------------------------------------------------------
+    # --- modules ----------------------------------------------------------------------------------------------------
     def place(self, image: Module) -> LoadedModule:
         """Put a module on the device."""
         return self.device.load(image)
@@ -198,7 +197,7 @@ class Session:
         """(start, end) of all memory that may hold something."""
         return [*self.heap.used_ranges(), *self.pinned.used_ranges()]
 
-    # --- what handles mean -------------------------------------------------------------------------------------------
+    # --- what handles mean ------------------------------------------------------------------------------------------
     @staticmethod
     def _numbered(things: list[Any], number: int, error: str) -> Any:
         if not 1 <= number <= len(things):
@@ -229,7 +228,7 @@ class Session:
             raise CudaError("cudaErrorIncompatibleDriverContext", "no context is current")
         return self.handles.get(self.contexts[-1], Context)
 
-    # --- launches -----------------------------------------------------------------------------------------------------
+    # --- launches ---------------------------------------------------------------------------------------------------
     def launch(self, launch: Launch) -> None:
         """Run a kernel. Raises CudaError for what the chip does not start; a fault shows at the next call."""
         kernel = launch.function.kernel()
