@@ -128,7 +128,7 @@ def compile_ptx(
     if out.failures and not out.module.kernels:
         raise CompileError(out.diagnostics)
     out.module.extra |= {"lines": lines, "files": dict(ptx.files), "source": text}
-    _globals(ptx, out.module)
+    _globals(out.module)
     out.module.samplers = [Sampler(name, k) for k, name in enumerate(textures)]
     return out
 
@@ -145,6 +145,7 @@ def compile_entry(
     """Compile one kernel: this is the pipeline. Raises PtxSyntaxError."""
     layout = Layout(ptx, entry, bank)
     f = translate(ptx, entry, chip, layout)
+    f.globals = [v.unique for v in ptx.variables.values() if v.space == "global"]
     for step in PASSES:
         step(f)
         verify(f, step.__name__)
@@ -181,8 +182,7 @@ def compile_entry(
     )
     if emitted.pool:
         kernel.constants = {1: [ConstantSegment(0, len(emitted.pool), emitted.pool)]}
-    if f.globals:
-        kernel.extra["globals"] = list(f.globals)
+    kernel.samplers = [Sampler(name, textures.index(name)) for name in f.textures]
     return kernel, emitted.lines
 
 
@@ -219,15 +219,9 @@ def _variables(ptx: PtxModule, bank: ConstantBank, module: Module) -> None:
         module.constants = {0: segments}
 
 
-def _globals(ptx: PtxModule, module: Module) -> None:
-    """The table of addresses of the variables kernels use: one table serves all of them."""
-    names: list[str] = []
-    for kernel in module.kernels.values():
-        mine: list[str] = list(kernel.extra.pop("globals", []))  # type: ignore[call-overload]
-        for n in mine:
-            if n not in names:
-                names.append(n)
-    module.relocations = [Relocation("c14", 4 * k, n) for k, n in enumerate(names)]
+def _globals(module: Module) -> None:
+    """The table of addresses of variables in global memory: one table serves all kernels."""
+    module.relocations = [Relocation("c14", 4 * k, v.name) for k, v in enumerate(module.globals)]
 
 
 __all__ = ["VARIANT_TO_ARCH", "Compiled", "compile_entry", "compile_ptx", "variant_for"]
