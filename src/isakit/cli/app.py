@@ -23,6 +23,7 @@ COMMANDS = {
     "draw": "Draw a scene with vertex, geometry and fragment programs.",
     "cuda": "Run a CUDA program made for sm_10 to sm_13.",
     "replay": "Run captured launches again, without their program.",
+    "cache": "Show, empty or check the cache of compiled code.",
     "doc": "Show the manual page of an instruction.",
 }
 """Verbs and what they do, so that the overview loads none of them."""

@@ -37,6 +37,9 @@ class Instruction:
         self.address, self.units, self.error = address, units, error
         self._text: str | None = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _again, (self.decoder, self.word, self.address, self.units, self.error)
+
     @property
     def valid(self) -> bool:
         """Whether the words are an instruction of this variant and program type."""
@@ -289,3 +292,11 @@ class Instruction:
 
     def __repr__(self) -> str:
         return f"<{self.address:#x}: {self.text}>"
+
+
+def _again(decoder: Decoder, word: int, address: int, units: int, error: str | None) -> Instruction:
+    """An instruction that was pickled; a word that was data for another reason than its bits stays data."""
+    instruction = decoder.one(word, units, address)
+    if instruction.error != error:
+        instruction.compiled, instruction.error = None, error
+    return instruction

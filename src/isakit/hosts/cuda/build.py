@@ -20,10 +20,22 @@ from isakit.hosts.cuda.generate import c_files
 SOURCES = Path(__file__).parent / "library"
 BUILT = SOURCES / "libisakit-cuda.so"
 """Where a wheel carries the finished library."""
-FLAGS = (
-    "-std=c11 -O2 -g1 -fPIC -shared -fvisibility=hidden -fno-strict-aliasing -pthread "
-    "-Wall -Wextra -Werror -Wno-missing-field-initializers -Wl,-Bsymbolic -Wl,-z,defs"
-).split()
+FLAGS = [
+    "-std=c11",
+    "-O2",
+    "-g1",
+    "-fPIC",
+    "-shared",
+    "-fvisibility=hidden",
+    "-fno-strict-aliasing",
+    "-pthread",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wno-missing-field-initializers",
+    "-Wl,-Bsymbolic",
+    "-Wl,-z,defs",
+]
 NAMES = (
     *(f"libcudart.so{v}" for v in ("", ".2", ".3", ".4", ".5.0", ".5.5", ".6.0", ".6.5")),
     "libcuda.so",
