@@ -16,6 +16,7 @@ from isakit.compile.lower.tidy import blocks_do_something, exits_ride_on_stores
 from isakit.compile.passes.addresses import addresses_have_registers
 from isakit.compile.passes.conditions import predicates_are_tests
 from isakit.compile.passes.edges import edges_have_room
+from isakit.compile.passes.spaces import MixedSpacesError, accesses_name_spaces
 from isakit.compile.passes.ssa import values_defined_once
 from isakit.compile.passes.uniform import divergent_values
 from isakit.compile.passes.values import no_value_unused, products_contracted, values_computed_once
@@ -38,6 +39,7 @@ from isakit.errors import CompileError, Diagnostic
 
 PASSES: tuple[Callable[[Function], None], ...] = (
     values_defined_once,
+    accesses_name_spaces,
     values_computed_once,
     products_contracted,
     no_value_unused,
@@ -147,7 +149,11 @@ def compile_entry(
     f = translate(ptx, entry, chip, layout)
     f.globals = [v.unique for v in ptx.variables.values() if v.space == "global"]
     for step in PASSES:
-        step(f)
+        try:
+            step(f)
+        except MixedSpacesError as e:
+            where = ptx.source.start(e.loc[0])
+            raise PtxSyntaxError(where, f"this address may lie in several spaces: {e}; these chips have no generic ones") from None
         verify(f, step.__name__)
         if watch:
             watch(step.__name__, f.dump())
