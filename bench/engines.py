@@ -240,7 +240,7 @@ def simulator(repeat: int, rates: dict[str, dict[str, float]]) -> None:
 
 def compile_times() -> None:
     """Compilation per instruction, and the time until a kernel found in the cache can run."""
-    from isakit.machine.tesla.native import kernels
+    from isakit.machine.tesla.compiled.launch import compiled_kernels as kernels
 
     print("\n| kernel | instructions | cold JIT ms | per instruction | cached JIT ms | cached interpreter ms |")
     print("|---|---|---|---|---|---|")

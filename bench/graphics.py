@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from isakit.engine.llvm import cache_folder
-from isakit.machine.tesla.graphics import pipeline as module
+from isakit.graphics import pipeline as module
 from isakit.tesla import FragmentShader, Pipeline, Sampler, Texture, VertexShader
 
 VERTEX = "\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(6)) + "\nexit (never) nop"

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 from isakit.codec.explain import ExplainRow, Explanation
 from isakit.errors import IsakitError
-from isakit.machine.tesla.graphics.assembly import Attribute
-from isakit.machine.tesla.graphics.pipeline import Pipeline
-from isakit.machine.tesla.graphics.png import png
-from isakit.machine.tesla.graphics.scene import Scene
-from isakit.machine.tesla.graphics.shader import FragmentShader, GeometryShader, VertexShader
-from isakit.machine.tesla.graphics.state import Blend, DrawState, DrawStats, GraphicsChoices, Stencil, Viewport
-from isakit.machine.tesla.texture.choices import TextureChoices
-from isakit.machine.tesla.texture.headers import HEADERS, WORDS, joined
-from isakit.machine.tesla.texture.sampler import Sampler
-from isakit.machine.tesla.texture.texture import Texture
+from isakit.graphics.assembly import Attribute
+from isakit.graphics.draw_state import Blend, DrawState, DrawStats, GraphicsChoices, Stencil, Viewport
+from isakit.graphics.pipeline import Pipeline
+from isakit.graphics.png import png
+from isakit.graphics.scene import Scene
+from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
+from isakit.texture.headers import HEADERS, WORDS, joined
+from isakit.texture.sampler_state import Sampler
+from isakit.texture.texture import Texture
+from isakit.texture.texture_choices import TextureChoices
 
 _HEADERS = {"tic": "texture image control", "tsc": "texture sampler control"}
 

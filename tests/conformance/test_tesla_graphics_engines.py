@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isakit.machine.tesla.graphics.program import StageProgram
-from isakit.machine.tesla.graphics.scene import Scene
-from isakit.machine.tesla.graphics.stage import ConstantVaryings, Stage, StageState
+from isakit.graphics.scene import Scene
+from isakit.graphics.stage import ConstantVaryings, Stage, StageState
+from isakit.graphics.stage_program import StageProgram
 
 pytest.importorskip("llvmlite")
 scenes = importlib.import_module("conformance.test_tesla_scenes")

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from conftest import shared_dir
-from isakit.machine.tesla.graphics.program import StageProgram
-from isakit.machine.tesla.graphics.stage import ConstantVaryings, Stage
+from isakit.graphics.stage import ConstantVaryings, Stage
+from isakit.graphics.stage_program import StageProgram
 
 CHIPS = {"50": "g80", "84": "g84", "a0": "gt200", "a3": "gt215"}
 FILES = ("fuzz_int", "fuzz_float", "fuzz_trans")

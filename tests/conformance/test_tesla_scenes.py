@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from conftest import shared_dir
-from isakit.engine import native
-from isakit.machine.tesla import code
-from isakit.machine.tesla.graphics import pipeline as module
-from isakit.machine.tesla.graphics.pipeline import Pipeline
-from isakit.machine.tesla.graphics.scene import Scene
+from isakit.engine import numpy_operations
+from isakit.graphics import pipeline as module
+from isakit.graphics.pipeline import Pipeline
+from isakit.graphics.scene import Scene
+from isakit.machine.tesla import kernel_code
 
 RENDERERS = ("softpipe", "llvmpipe")
 EXACT = {"s01_gouraud", "s02_tex_nearest", "s09_discard_depth", "s17_mrt_int", "s19_raster_rules", "s20_topleft_fan"}
@@ -180,9 +180,9 @@ def outputs(draw: dict[str, Any], chip: str) -> list[int]:
 def test_integer_definitions_give_the_same_bits(name: str, chip: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs computed by the integer definitions of their operations, no host floats, in other groups of warps."""
     expected = [t.pixels.tobytes() for t in rendered(name, chip, floating=True).targets]
-    monkeypatch.setattr(native, "lowering", lambda *what: None)
-    monkeypatch.setattr(code, "_compiled", {})
-    monkeypatch.setattr(code, "_guards", {})
+    monkeypatch.setattr(numpy_operations, "lowering", lambda *what: None)
+    monkeypatch.setattr(kernel_code, "_compiled", {})
+    monkeypatch.setattr(kernel_code, "_guards", {})
     monkeypatch.setattr(module, "LANES", 1 << 12)
     again = scene(name).render(chip, targets=["rgba32f"] * len(expected))
     assert [t.pixels.tobytes() for t in again.targets] == expected

@@ -15,7 +15,7 @@ from isakit.machine.tesla.machine import Machine
 from support import fuzz
 
 pytest.importorskip("llvmlite")
-from isakit.machine.tesla.native.served import finish
+from isakit.machine.tesla.compiled.launch.host_assist import finish
 
 SEEDS = (3, 5, 10, 11, 17, 20, 36, 42, 59)
 """Kernels that end without a fault; several have warps that wait for each other, or quads switched on as a whole."""

@@ -14,7 +14,7 @@ from isakit.codec.decoder import decoder
 from isakit.engine.llvm import host
 from isakit.errors import BudgetExceeded, MachineFault, NotModelled
 from isakit.machine.usse import Code, Rules
-from isakit.machine.usse.stretches import Facts, Stretches
+from isakit.machine.usse.compiled_shader import Facts, Stretches
 from isakit.spec import Form
 from support.usse_engines import compare, machine
 

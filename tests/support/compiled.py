@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from isakit.machine.tesla.native.select import executor
 from isakit.runtime import Device
+from isakit.runtime.tesla_engine import executor
 
 WAYS: dict[str, dict[str, Any]] = {
     "interp": {"tier": "interp"},
@@ -27,7 +27,7 @@ def compiled_device(way: dict[str, Any], *args: Any, **options: Any) -> Device:
 
 def without_help(monkeypatch: pytest.MonkeyPatch) -> None:
     """A launch that leaves compiled code for the reference machine fails."""
-    from isakit.machine.tesla.native.run import NativeRun
+    from isakit.machine.tesla.compiled.launch.block_runner import NativeRun
 
     def asked(*given: Any) -> None:
         raise AssertionError("handed over")

@@ -17,7 +17,7 @@ import numpy as np
 
 import isakit
 from isakit.errors import BudgetExceeded, IsakitError, MachineFault
-from isakit.machine.tesla.spaces import LinearWindow
+from isakit.machine.tesla.address_spaces import LinearWindow
 from support.compiled import compiled_device
 from support.fuzz_instructions import STARTS, WARP_BYTES
 from support.fuzz_kernels import Generator
@@ -176,7 +176,7 @@ def keep_nothing() -> None:
 
 def in_turns() -> None:
     """Warps are taken off after few instructions, as if they had turned in a loop for long."""
-    from isakit.machine.tesla.native import context
+    from isakit.machine.tesla.compiled.launch import worker_context as context
 
     keep_nothing()
     context.PATIENCE, context.TURN = 24, 9

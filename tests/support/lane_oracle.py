@@ -24,12 +24,12 @@ from isakit.engine import compile_trace
 from isakit.engine.codegen import compiled_operation
 from isakit.errors import MachineFault
 from isakit.machine.tesla import Choices, LinearWindow
-from isakit.machine.tesla.texture.sampler import Sampler
-from isakit.machine.tesla.texture.texture import Texture
-from isakit.machine.tesla.texture.unit import TextureUnit
 from isakit.sem.semantics import bind_control, fields_of, trace_of
 from isakit.sem.trace import Trace, control, tracing
 from isakit.spec import Bits, Choice, Form, Part, Seq
+from isakit.texture.sampler_state import Sampler
+from isakit.texture.texture import Texture
+from isakit.texture.texture_unit import TextureUnit
 
 LANES, REGISTERS = 32, 128
 BASE, GLOBAL_BYTES, SHARED_BYTES, LOCAL_BYTES, CONST_BYTES = 0x1000, 1 << 10, 1 << 12, 1 << 11, 1 << 12

@@ -12,9 +12,9 @@ from isakit.arch.tesla.tesla import tesla
 from isakit.asm import assemble
 from isakit.codec import decoder
 from isakit.errors import IsakitError
-from isakit.machine.tesla.graphics.engines import StageEngine
-from isakit.machine.tesla.graphics.program import Kind, StageProgram
-from isakit.machine.tesla.graphics.stage import ConstantVaryings, Stage, StageState
+from isakit.graphics.stage import ConstantVaryings, Stage, StageState
+from isakit.graphics.stage_engine import StageEngine
+from isakit.graphics.stage_program import Kind, StageProgram
 from isakit.tesla import Sampler, Texture
 from support.fuzz import REGISTERS, SPECIAL
 from support.fuzz_instructions import DATA, Instructions

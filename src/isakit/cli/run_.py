@@ -146,7 +146,7 @@ def _progress(what: str) -> Generator[None]:
     from rich.console import Console
     from rich.progress import Progress
 
-    from isakit.machine.tesla.native.select import watching
+    from isakit.machine.progress import watching
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)

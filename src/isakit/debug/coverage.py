@@ -14,7 +14,7 @@ from random import Random
 from typing import Literal
 
 from isakit.codec.decoder import decoder
-from isakit.machine.tesla.code import Op
+from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
 from isakit.spec import Bits, Choice, Enum, Form, HasFeature, Illegal, Imm, Part, Seq
 from isakit.spec.isa import View

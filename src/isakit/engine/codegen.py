@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Literal
 
-from isakit.engine import native, support
+from isakit.engine import numpy_helpers, numpy_operations
 from isakit.engine.graph import Plan, postorder
 from isakit.engine.lower_numpy import NumpyLowering, dtype_of, kind_of
 from isakit.engine.lower_scalar import USED_TWICE, number, scalar_expression
@@ -45,7 +45,7 @@ class Writer:
         self.parameters: list[str] = []
         self.widths: list[int] = []
         self.files: dict[str, str] = {}
-        self.space: dict[str, Any] = {} if style == "scalar" else support.namespace()
+        self.space: dict[str, Any] = {} if style == "scalar" else numpy_helpers.namespace()
         self.indent = 1
         self.needs_errstate = False
         self._text: dict[int, str] = {}
@@ -85,7 +85,7 @@ class Writer:
         """The global name of a zero-dimensional array holding a constant."""
         kind = kind_of(width)
         name = f"k{number(value)}" + {"u32": "", "u64": "_64", "bool_": "_1", "obj": "_obj"}[kind]
-        self.space[name] = support.constant(value, dtype_of(width))
+        self.space[name] = numpy_helpers.constant(value, dtype_of(width))
         return name
 
     def assign(self, text: str, hint: str = "v") -> str:
@@ -208,7 +208,7 @@ class Writer:
         if self.style == "scalar" or self.plan.uniform(n):
             function = self.named(compiled_operation(op, statics, widths, "scalar"), hint)
             return f"{function}({', '.join(bare(self.text(a)) for a in n.args)})"
-        function = native.lowering(op, statics, widths)
+        function = numpy_operations.lowering(op, statics, widths)
         if function is None:
             function = compiled_operation(op, statics, widths, "numpy")
         self.needs_errstate = self.needs_errstate or getattr(function, "needs_errstate", False)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from isakit.engine import support
+from isakit.engine import numpy_helpers
 from isakit.engine.lower_scalar import signed_of
 from isakit.sem.value import Value, mask
 
@@ -211,7 +211,7 @@ class NumpyLowering:
 
     def _table(self, n: Value, index: str) -> str:
         entries = n.attr.entries
-        table = self._named(support.table_array(entries, dtype_of(n.width)), n.attr.name)
+        table = self._named(numpy_helpers.table_array(entries, dtype_of(n.width)), n.attr.name)
         width = n.args[0].width
         if self._bound(n.args[0]) >= len(entries) and len(entries) <= mask(width):
             index = f"minimum({index}, {self._constant(len(entries), width)})"

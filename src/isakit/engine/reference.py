@@ -16,8 +16,8 @@ import numpy as np
 from isakit.engine.codegen import EngineError, Style, Writer, bare
 from isakit.engine.graph import Plan
 from isakit.engine.lower_numpy import dtype_of, kind_of
+from isakit.engine.numpy_helpers import as_width
 from isakit.engine.protocol import Array, Control, LaneState
-from isakit.engine.support import as_width
 from isakit.sem.trace import Effect, Trace
 from isakit.sem.value import Value
 

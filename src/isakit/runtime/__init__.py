@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from isakit.machine.tesla import Choices, LinearWindow, PitchWindow
-from isakit.machine.tesla.texture.sampler import Sampler
-from isakit.machine.tesla.texture.texture import Texture
 from isakit.runtime.buffer import Buffer
 from isakit.runtime.device import Device
 from isakit.runtime.kernel import Kernel
 from isakit.runtime.module import Module, Param
+from isakit.texture.sampler_state import Sampler
+from isakit.texture.texture import Texture
 
 __all__ = [
     "Buffer",

@@ -26,14 +26,14 @@ from isakit.machine.tesla import (
     Window,
     needed_registers,
 )
-from isakit.machine.tesla.native.select import Tier, executor
-from isakit.machine.tesla.texture.choices import TextureChoices
-from isakit.machine.tesla.texture.sampler import Sampler
-from isakit.machine.tesla.texture.texture import Texture
 from isakit.runtime.arguments import aligned
 from isakit.runtime.buffer import Buffer
 from isakit.runtime.kernel import Kernel
 from isakit.runtime.module import KernelSpec, Module, Param, module_spec
+from isakit.runtime.tesla_engine import Tier, executor
+from isakit.texture.sampler_state import Sampler
+from isakit.texture.texture import Texture
+from isakit.texture.texture_choices import TextureChoices
 
 Engine = Literal["auto", "reference", "llvm"]
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from isakit.errors import LaunchError
 from isakit.machine.tesla import HEADER_BYTES, Code, Launch, Machine, Stats, Window, pack_block
-from isakit.machine.tesla.texture.sampler import Sampler
-from isakit.machine.tesla.texture.texture import Target, Texture
 from isakit.runtime.arguments import Passed, guess_pointer_bytes, pass_arguments
 from isakit.runtime.module import Param
+from isakit.texture.sampler_state import Sampler
+from isakit.texture.texture import Target, Texture
 
 if TYPE_CHECKING:
     from isakit.runtime.device import Device

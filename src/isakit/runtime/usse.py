@@ -23,11 +23,11 @@ from isakit.formats.gxp import (
     GxpParameter,
 )
 from isakit.machine.usse import DEFAULT, Code, Machine, Memory, Rules, Texture, Volume
-from isakit.machine.usse.select import Engine, check_engine, runner, stretches_for
 from isakit.runtime import usse_layout as layout
+from isakit.runtime.usse_engine import Engine, check_engine, runner, stretches_for
 
 if TYPE_CHECKING:
-    from isakit.machine.usse.stretches import Stretches
+    from isakit.machine.usse.compiled_shader import Stretches
     from isakit.modules import Shader
 
 Array = NDArray[Any]

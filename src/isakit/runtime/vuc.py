@@ -14,10 +14,10 @@ from isakit.asm import Program, assemble
 from isakit.codec import decoder
 from isakit.errors import LaunchError
 from isakit.machine.vuc.core import Core as Machine
-from isakit.machine.vuc.native.select import accelerator
 from isakit.machine.vuc.options import Options
-from isakit.machine.vuc.special import UnknownRegisterError
+from isakit.machine.vuc.special_registers import UnknownRegisterError
 from isakit.machine.vuc.watch import Cycle, Watch
+from isakit.runtime.vuc_engine import accelerator
 
 DEFAULT_CYCLES = 1_000_000
 

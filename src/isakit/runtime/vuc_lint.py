@@ -15,7 +15,7 @@ from isakit.arch.vuc.registers import SR, special_names
 from isakit.asm import Program, assemble
 from isakit.codec import decoder
 from isakit.errors import MachineFault, NotModelled
-from isakit.machine.vuc.code import Op, Register, decode
+from isakit.machine.vuc.core_code import Op, Register, decode
 from isakit.machine.vuc.watch import MACROBLOCK, WINDOW, register_name
 
 MBIREAD_LATENCY = 5

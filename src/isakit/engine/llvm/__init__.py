@@ -1,8 +1,8 @@
 """LLVM building blocks: values to IR, native lowerings, compilation with a cache. Knows no instruction set."""
 
-from isakit.engine.llvm.emit import Body, Module, Ref, signed_text
-from isakit.engine.llvm.ieee import ieee_natives, rsqrt_f32
-from isakit.engine.llvm.native import CAREFUL_MAD, EMBEDDED, PORTABLE, RAW, careful_mad
+from isakit.engine.llvm.f32_lowerings import CAREFUL_MAD, EMBEDDED, PORTABLE, RAW, careful_mad
+from isakit.engine.llvm.ieee_lowerings import ieee_natives, rsqrt_f32
+from isakit.engine.llvm.ir_text import Body, Module, Ref, signed_text
 from isakit.engine.llvm.straight import Bank, Piece, Straight, Write, bound
 from isakit.engine.llvm.target import (
     OLDEST_LLVM,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from isakit.engine.graph import postorder
-from isakit.engine.llvm.emit import Body, Module, Ref
+from isakit.engine.llvm.ir_text import Body, Module, Ref
 from isakit.engine.llvm.values import Native, ValueLowering
 from isakit.sem.value import INTEGER_MEANING, Value, binary, const, node
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from isakit.engine.graph import postorder
-from isakit.engine.llvm.emit import Body, Ref, signed_text
+from isakit.engine.llvm.ir_text import Body, Ref, signed_text
 from isakit.sem.operation import Operation, expansion
 from isakit.sem.value import Value, mask
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from isakit.machine.tesla.address_spaces import LinearWindow, PitchWindow, Window
 from isakit.machine.tesla.block import Block, Warp
 from isakit.machine.tesla.chips import CHIPS, Chip
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.code import Code, needed_registers
+from isakit.machine.tesla.device_memory import DeviceMemory
+from isakit.machine.tesla.kernel_code import Code, needed_registers
 from isakit.machine.tesla.launch import HEADER_BYTES, Launch, Stats, pack_block
 from isakit.machine.tesla.machine import Machine
-from isakit.machine.tesla.memory import DeviceMemory
-from isakit.machine.tesla.spaces import LinearWindow, PitchWindow, Window
 
 __all__ = [
     "CHIPS",

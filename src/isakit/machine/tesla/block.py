@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from isakit.machine.tesla.memory import Array
+from isakit.engine.protocol import Array
 from isakit.machine.tesla.stack import Entry, Stack
 
 if TYPE_CHECKING:
+    from isakit.machine.tesla.gang_state import State
     from isakit.machine.tesla.launch import Launch
-    from isakit.machine.tesla.state import State
 
 READY, WAITING, FINISHED = "ready", "waiting", "finished"
 

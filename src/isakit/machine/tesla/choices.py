@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from isakit.machine.settings import Settings
+from isakit.settings import Settings
 
 PerformanceCounter = Literal["none", "instructions", "branches", "divergent_branches", "pm_events"]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from isakit.engine import Lanes
-from isakit.machine.tesla.memory import Array
+from isakit.engine.protocol import Array
 
 
 class Gang:

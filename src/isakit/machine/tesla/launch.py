@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
+from isakit.machine.tesla.address_spaces import LinearWindow, Window
 from isakit.machine.tesla.chips import Chip
 from isakit.machine.tesla.choices import DEFAULT, Choices
-from isakit.machine.tesla.code import Code
-from isakit.machine.tesla.memory import Array
-from isakit.machine.tesla.spaces import LinearWindow, Window
-from isakit.machine.tesla.texture.choices import DEFAULT_TEXTURING, TextureChoices
-from isakit.machine.tesla.texture.sampler import Sampler
-from isakit.machine.tesla.texture.texture import Texture
+from isakit.machine.tesla.kernel_code import Code
+from isakit.texture.sampler_state import Sampler
+from isakit.texture.texture import Texture
+from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
 
 HEADER_BYTES = 0x10
 PARAM_LIMIT = 64 * 4

@@ -9,16 +9,17 @@ from typing import Any, cast
 import numpy as np
 
 from isakit.engine import Control, Lanes
+from isakit.engine.protocol import Array
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
-from isakit.machine.tesla import control
+from isakit.machine.tesla import control_requests as control
+from isakit.machine.tesla.address_spaces import AccessFault, GlobalSpace, OwnSpace
 from isakit.machine.tesla.block import READY, WAITING, Block, Warp
-from isakit.machine.tesla.code import Op
+from isakit.machine.tesla.device_memory import DeviceMemory, Memory
 from isakit.machine.tesla.gang import Gang, Ready
+from isakit.machine.tesla.gang_state import State, Trap, UnknownValue
+from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.launch import Launch, Stats, physical_ids
-from isakit.machine.tesla.memory import Array, DeviceMemory, Memory
-from isakit.machine.tesla.spaces import AccessFault, GlobalSpace, OwnSpace
 from isakit.machine.tesla.stack import Stack
-from isakit.machine.tesla.state import State, Trap, UnknownValue
 
 RESIDENT_LANES = 1 << 16
 """Lanes that run side by side; more blocks wait for the next wave."""

@@ -18,17 +18,17 @@ from isakit.arch.vuc.fields import SR_SRC1
 from isakit.arch.vuc.memory_operands import CODE_SIZE
 from isakit.arch.vuc.registers import NOT_P0, SR, TRUE
 from isakit.errors import MachineFault
-from isakit.machine.vuc.code import Op, decode
-from isakit.machine.vuc.entries import ACCUMULATOR, DEAD, EVENT, LONG_VIEW, REGISTER, SPECIAL, Entry
-from isakit.machine.vuc.host import Host
+from isakit.machine.vuc.core_code import Op, decode
+from isakit.machine.vuc.core_memory import D_CELLS, PWT_BYTES, HostMemory
+from isakit.machine.vuc.execution_state import View
+from isakit.machine.vuc.host_registers import Host
 from isakit.machine.vuc.macroblock import Macroblock
 from isakit.machine.vuc.mbring import Ring
-from isakit.machine.vuc.memory import D_CELLS, PWT_BYTES, HostMemory
 from isakit.machine.vuc.mvsurf import Output, Source
 from isakit.machine.vuc.options import Options
-from isakit.machine.vuc.special import WATCHDOG_BIT, SpecialRegisters
-from isakit.machine.vuc.units import H264_MODE, Units
-from isakit.machine.vuc.view import View
+from isakit.machine.vuc.queue_entries import ACCUMULATOR, DEAD, EVENT, LONG_VIEW, REGISTER, SPECIAL, Entry
+from isakit.machine.vuc.special_registers import WATCHDOG_BIT, SpecialRegisters
+from isakit.machine.vuc.unit_requests import H264_MODE, Units
 from isakit.machine.vuc.vpring import VpRing
 
 MASK = CODE_SIZE - 1

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Sequence
 
 from isakit.errors import MachineFault
+from isakit.machine.vuc.core_memory import HostMemory
 from isakit.machine.vuc.macroblock import Input
-from isakit.machine.vuc.memory import HostMemory
 
 HEADER, VECTORS, RESIDUAL = 0, 1, 2
 VP2_CODED, VP2_WEIGHTS = 3, 4

@@ -5,7 +5,7 @@ A macroblock takes 16 little-endian words. Source: [vuc] 14 "MVSURF".
 
 from __future__ import annotations
 
-from isakit.machine.vuc.memory import MVSI_CELLS, MVSO_CELLS, HostMemory
+from isakit.machine.vuc.core_memory import MVSI_CELLS, MVSO_CELLS, HostMemory
 
 RECORD = 0x40
 X_BITS, Y_BITS, RPI_BITS, ZERO_BITS = 14, 12, 5, 4

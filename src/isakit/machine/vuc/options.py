@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from isakit.machine.settings import Settings
+from isakit.settings import Settings
 
 Cycles = Annotated[int, range(1 << 16)]
 

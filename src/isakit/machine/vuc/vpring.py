@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from isakit.machine.vuc.memory import VP_BYTES, HostMemory
+from isakit.machine.vuc.core_memory import VP_BYTES, HostMemory
 
 RESIDUAL, CTRL, DEBLOCK = 0, 1, 2
 RING_NAMES = ("RESIDUAL", "CTRL", "DEBLOCK")

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from enum import IntFlag
 
 from isakit.arch.vuc.registers import P_NAMES, R_NAMES, SR, special_names
-from isakit.machine.vuc.code import Op, Register
 from isakit.machine.vuc.core import Core
-from isakit.machine.vuc.entries import ACCUMULATOR, DEAD, EVENT, LONG_VIEW, REGISTER, SPECIAL, Entry
+from isakit.machine.vuc.core_code import Op, Register
+from isakit.machine.vuc.queue_entries import ACCUMULATOR, DEAD, EVENT, LONG_VIEW, REGISTER, SPECIAL, Entry
 
 WINDOW = frozenset(range(16, 25))
 """Special registers whose meaning depends on $spidx."""

@@ -10,7 +10,7 @@ import pytest
 from isakit.arch.vuc import vuc
 from isakit.codec import decoder
 from isakit.engine import compile_trace
-from isakit.machine.vuc.code import trace_word
+from isakit.machine.vuc.core_code import trace_word
 from isakit.sem.semantics import fields_of, trace_of
 
 

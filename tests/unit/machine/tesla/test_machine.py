@@ -298,7 +298,7 @@ def test_warps_before_the_faulting_one_have_executed() -> None:
 
 
 def test_unmodelled_instructions_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("isakit.machine.tesla.state.State._vote")
+    monkeypatch.delattr("isakit.machine.tesla.gang_state.State._vote")
     m = machine("mov b32 $r1 0x1\nvote any $c1\nexit nop")
     with pytest.raises(NotModelled, match="vote any") as e:
         m.run()

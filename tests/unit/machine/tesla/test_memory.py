@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from isakit.errors import LaunchError, MachineFault
 from isakit.machine.tesla import DeviceMemory, LinearWindow, PitchWindow
-from isakit.machine.tesla.memory import ALIGNMENT, Memory
+from isakit.machine.tesla.device_memory import ALIGNMENT, Memory
 from support.tesla_kernels import kernel
 
 

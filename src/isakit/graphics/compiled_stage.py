@@ -1,0 +1,104 @@
+"""Graphics stages on compiled code.
+
+a[], p[], o[] and l[] stay in the memory of the stage's state, where compiled code reads and writes them. The inputs of
+fragments are evaluated before the program begins, a row for each one that it names.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from isakit.engine import Lanes
+from isakit.engine.protocol import Array
+from isakit.graphics.draw_state import DEFAULT_CHOICES
+from isakit.graphics.stage import Stage, StageRun, StageState
+from isakit.graphics.stage_spaces import RowSpace
+from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
+from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
+from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps, interruptible
+from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, lanes_of, masks_of
+from isakit.machine.tesla.compiled.launch.worker_context import Bound
+from isakit.machine.tesla.launch import Stats
+
+_spare = threading.local()
+
+
+def stage_supported(stage: Stage) -> bool:
+    """Whether the answers to open questions that programs can see are those that are compiled."""
+    c, usual = stage.choices, DEFAULT_CHOICES
+    return c.discarded == usual.discarded and c.vstride == usual.vstride
+
+
+class _StageWarps(ServedWarps):
+    """The warps of a stage: one block that has rows of items, and lanes that are not visible."""
+
+    state: StageState
+
+    def __init__(self, bound: Bound, kernel: Kernel, state: StageState, states: WarpStates) -> None:
+        super().__init__(bound, kernel, state, states, state.stage.warps)
+        put = self.context.put
+        put("row_bytes", 4 * state.lane_count)
+        for name in ("a", "p", "o"):
+            space = state.spaces.get(name)
+            if isinstance(space, RowSpace):
+                put(name, space.memory.bytes)
+                put(f"{name}_size", space.limit)
+        self._rows = [np.zeros(state.lane_count, np.uint32)]
+        put("varyings", self._table())
+
+    def _table(self) -> Array:
+        """Addresses of the rows of v[]; words that are not named share one of zeros."""
+        table = np.full(4 * VARYING_WORDS, self._rows[0].ctypes.data, np.int64)
+        varyings = self.state.stage.varyings
+        everyone = Lanes.span(0, self.state.lane_count)
+        for word, flat, centroid in self.kernel.flow.varyings if varyings is not None else ():
+            if word < VARYING_WORDS:
+                assert varyings is not None
+                row = np.ascontiguousarray(varyings.read(word, flat, centroid, everyone), np.uint32)
+                self._rows.append(row)
+                table[word + VARYING_WORDS * (flat + 2 * centroid)] = row.ctypes.data
+        return table
+
+    def _before(self, warps: Array | slice) -> None:
+        lanes = lanes_of(self.states.column(state_layout.VISIBLE)[warps])
+        self.state.visible.reshape(-1, 32)[warps] = lanes
+
+
+def run_stage(bound: Bound, kernel: Kernel, stage: Stage) -> StageRun | None:
+    """Run a program to the end of all lanes; None where the reference machine must run it, from the beginning."""
+    launch = bound.launch
+    state = StageState(launch, stage)
+    states = _states(stage.warps, kernel.state_bytes)
+    states.clear()
+    masks = stage.masks()
+    for offset, value in (
+        (state_layout.PC, launch.entry),
+        (state_layout.ACTIVE, masks),
+        (state_layout.EXITED, ~masks),
+        (state_layout.STATUS, np.where(masks == 0, state_layout.FINISHED, state_layout.READY)),
+        (state_layout.NUMBER, np.arange(stage.warps)),
+        (state_layout.VISIBLE, masks_of(state.visible)),
+    ):
+        states.column(offset)[:] = value
+    warps = _StageWarps(bound, kernel, state, states)
+    finished = interruptible(warps.run, bound.stop)
+    if bound.stop[0]:
+        raise KeyboardInterrupt
+    if not finished:
+        return None
+    state.visible[:] = lanes_of(states.column(state_layout.VISIBLE)).ravel()
+    states.to_files(state.files, kernel.flow.results, slice(None))
+    stats = Stats(int(states.count(state_layout.THREADS).sum()), int(states.count(state_layout.ISSUED).sum()))
+    return StageRun(state, stats)
+
+
+def _states(warps: int, state_bytes: int) -> WarpStates:
+    """Records for a batch; a thread uses them again for the next one, which saves the first touch of their pages."""
+    key = warps, state_bytes
+    found = getattr(_spare, "states", None)
+    if found is None or found[0] != key:
+        found = _spare.states = key, WarpStates(warps, state_bytes)
+    return found[1]

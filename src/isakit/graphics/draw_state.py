@@ -1,0 +1,135 @@
+"""Fixed-function state of a draw, and what is not known about the fixed functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from isakit.settings import Settings
+
+Compare = Literal["never", "less", "equal", "lequal", "greater", "notequal", "gequal", "always"]
+Factor = Literal[
+    "zero", "one", "src_color", "one_minus_src_color", "src_alpha", "one_minus_src_alpha", "dst_color",
+    "one_minus_dst_color", "dst_alpha", "one_minus_dst_alpha", "constant_color", "one_minus_constant_color",
+    "constant_alpha", "one_minus_constant_alpha", "src_alpha_saturate",
+]  # fmt: skip
+Equation = Literal["add", "subtract", "reverse_subtract", "min", "max"]
+StencilOp = Literal["keep", "zero", "replace", "incr", "decr", "invert", "incr_wrap", "decr_wrap"]
+Byte = Annotated[int, range(256)]
+
+
+@dataclass(frozen=True)
+class Blend(Settings):
+    """Blending: `src` factor times the fragment, `dst` factor times the target, joined by `equation`.
+
+    `src_alpha`, `dst_alpha` and `equation_alpha` are for the alpha component, by default the same as for the others.
+    """
+
+    src: Factor = "one"
+    dst: Factor = "zero"
+    equation: Equation = "add"
+    src_alpha: Factor | None = None
+    dst_alpha: Factor | None = None
+    equation_alpha: Equation | None = None
+
+
+@dataclass(frozen=True)
+class Stencil(Settings):
+    """Stencil test of one side: reference and masks have 8 bits."""
+
+    func: Compare = "always"
+    ref: Byte = 0
+    read_mask: Byte = 0xFF
+    write_mask: Byte = 0xFF
+    fail: StencilOp = "keep"
+    depth_fail: StencilOp = "keep"
+    passed: StencilOp = "keep"
+
+
+@dataclass(frozen=True)
+class Viewport:
+    """window = ndc * scale + translate; depth is clamped to `depth_range`."""
+
+    scale: tuple[float, float, float]
+    translate: tuple[float, float, float]
+    depth_range: tuple[float, float] = (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class DrawState(Settings):
+    """Everything about a draw that is neither program nor data.
+
+    Attributes:
+        depth: comparison of the depth test, None for no test (and no depth write).
+        depth_write: whether passing fragments write depth.
+        depth_clamp: no clipping at near and far; depth is clamped instead.
+        half_z: clip to 0 <= z instead of -w <= z, and map depth accordingly.
+        cull: side that is not drawn.
+        front: winding of front faces, with y up.
+        blend: one for all targets, None for none.
+        blend_constant: R, G, B, A for the constant factors.
+        color_mask: components that are written.
+        stencil: (front, back) tests, None for none.
+        scissor: (x, y, width, height), None for the whole target.
+        viewport: None for the whole target with depth 0 to 1.
+        point_size: edge of points in pixels, where no program writes it.
+        provoking: vertex that gives the flat values.
+    """
+
+    depth: Compare | None = None
+    depth_write: bool = True
+    depth_clamp: bool = False
+    half_z: bool = False
+    cull: Literal["front", "back"] | None = None
+    front: Literal["ccw", "cw"] = "ccw"
+    blend: Blend | None = None
+    blend_constant: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    color_mask: tuple[bool, bool, bool, bool] = (True, True, True, True)
+    stencil: tuple[Stencil, Stencil] | None = None
+    scissor: tuple[int, int, int, int] | None = None
+    viewport: Viewport | None = None
+    point_size: float = 1.0
+    provoking: Literal["first", "last"] = "last"
+
+
+@dataclass(frozen=True)
+class GraphicsChoices(Settings):
+    """Answers to open questions about the fixed functions. Source: [graphics] 3, 5.
+
+    Attributes:
+        planes: positions that interpolation planes are made from: `exact`, or `snapped` to the sub-pixel grid.
+        discarded: whether discarded lanes keep `run`ning, so that derivatives stay valid, or `end`.
+        store: how ties are rounded when a colour becomes 8 bits: to `even`, or `up`.
+        fill: inclusive horizontal edge of a triangle: the one with the `lower` row number or the `upper`.
+        blend: precision of blending.
+        live_helpers: what texture instructions marked `live` do in lanes that are not visible: `keep` their registers,
+            or `fetch` as everywhere.
+        excess: vertices a geometry program emits beyond its limit: `drop` them, or `fault`.
+        vstride: what $vstride reads.
+    """
+
+    planes: Literal["exact", "snapped"] = "exact"
+    discarded: Literal["run", "end"] = "run"
+    store: Literal["even", "up"] = "even"
+    fill: Literal["lower", "upper"] = "lower"
+    blend: Literal["f32", "f64"] = "f32"
+    live_helpers: Literal["keep", "fetch"] = "keep"
+    excess: Literal["drop", "fault"] = "drop"
+    vstride: Annotated[int, range(1 << 32)] = 0x20
+
+
+DEFAULT_CHOICES = GraphicsChoices()
+
+
+@dataclass
+class DrawStats:
+    """What a draw did: items of each stage, instructions (per lane) and seconds."""
+
+    vertices: int = 0
+    primitives: int = 0
+    triangles: int = 0
+    quads: int = 0
+    fragments: int = 0
+    instructions: int = 0
+    seconds: float = 0.0
+    stages: dict[str, float] = field(default_factory=dict[str, float])

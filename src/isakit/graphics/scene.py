@@ -1,0 +1,270 @@
+"""Scene files: programs, arrays, textures and state of one picture as JSON, with arrays in files beside it.
+
+A program is given as `words` for each chip, or as `asm`: the name of a file in assembly, or its text. Everything else
+is what `Pipeline.draw` takes. The format is described in the reference pages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from isakit.arch.tesla.tesla import tesla
+from isakit.engine.protocol import Array
+from isakit.errors import FormatError
+from isakit.graphics.assembly import Attribute, Input
+from isakit.graphics.draw_state import Blend, DrawState, DrawStats
+from isakit.graphics.pipeline import Pipeline
+from isakit.graphics.planes import FragmentInput, PositionInput, VaryingInput
+from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
+from isakit.texture.sampler_state import Sampler
+from isakit.texture.texture import Texture
+
+_COMPONENTS = "xyzw"
+_DTYPES = {
+    "f32": np.float32, "f16": np.float16, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32,
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "s8": np.int8, "s16": np.int16, "s32": np.int32,
+}  # fmt: skip
+_CHIPS: Mapping[str, str] = {"50": "g80", "84": "g84", "a0": "gt200", "a3": "gt215", "aa": "mcp77"}
+_TARGETS = {"2darray": "2d_array", "1darray": "1d_array", "cubearray": "cube_array"}
+
+
+class Scene:
+    """A scene file.
+
+    Attributes: `chips` (variants it has programs for), `width`, `height`, `draws` (the JSON objects).
+    Raises FormatError for files that are no scene or lack something.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if self.path.is_dir():
+            self.path /= "scene.json"
+        try:
+            self.data: dict[str, Any] = json.loads(self.path.read_text())
+        except ValueError as e:
+            raise self._wrong(f"is no JSON: {e}") from None
+        for key in ("width", "height", "draws"):
+            if key not in self.data:
+                raise self._wrong(f"is no scene: it lacks {key!r}")
+        try:
+            self.width, self.height = int(self.data["width"]), int(self.data["height"])
+            self.draws: list[dict[str, Any]] = list(self.data["draws"])
+            self.chips = [_chip(c) for c in self.draws[0]["code"]] if self.draws else []
+        except _MALFORMED as e:
+            raise self._wrong(f"is no scene: {_lacking(e)}") from None
+
+    def _wrong(self, reason: str) -> FormatError:
+        return FormatError(str(self.path), 0, reason)
+
+    # --- arrays and files ---------------------------------------------------------------------------------------------
+    def _beside(self, name: str) -> Path:
+        """A file of the scene; it must lie in the scene's folder."""
+        path = (self.path.parent / name).resolve()
+        if self.path.parent.resolve() not in path.parents:
+            raise self._wrong(f"names a file outside its folder: {name!r}")
+        return path
+
+    def array(self, what: Mapping[str, Any]) -> Array:
+        """An array given by file, dtype and shape, or by `data` in the JSON itself."""
+        kind = _DTYPES.get(str(what.get("dtype", "f32")))
+        if kind is None:
+            raise self._wrong(f"has an array of type {what.get('dtype')!r}; there are: {', '.join(_DTYPES)}")
+        if "data" in what:
+            return np.array(what["data"], kind)
+        shape = tuple(int(n) for n in what["shape"])
+        raw = self._beside(what["file"]).read_bytes()
+        need = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
+        if len(raw) != need:
+            raise FormatError(str(self._beside(what["file"])), 0, f"has {len(raw)} bytes, {shape} needs {need}")
+        return np.frombuffer(raw, kind).reshape(shape)
+
+    # --- programs -----------------------------------------------------------------------------------------------------
+    def _code(self, draw: Mapping[str, Any], chip: str, stage: str) -> dict[str, Any] | None:
+        codes = {_chip(c): v for c, v in draw["code"].items()}
+        code = codes.get(chip, codes.get("any"))
+        if code is None:
+            raise self._wrong(f"has no programs for {chip}; there are: {', '.join(codes)}")
+        return cast("dict[str, Any] | None", code.get(stage))
+
+    def _text(self, code: Mapping[str, Any]) -> Any:
+        if "words" in code:
+            return [int(w, 16) if isinstance(w, str) else int(w) for w in code["words"]]
+        text = str(code["asm"])
+        return text if "\n" in text else self._beside(text)
+
+    def _options(self, draw: Mapping[str, Any], code: Mapping[str, Any], stage: str) -> dict[str, Any]:
+        out: dict[str, Any] = {"local_bytes": int(code.get("local_bytes", 0))}
+        if "max_gpr" in code:
+            out["registers"] = int(code["max_gpr"]) + 1
+        constants = draw.get("constants", {}).get(stage)
+        if constants is not None:
+            out["constants"] = self.array(constants)
+        return out
+
+    def _vertex(self, draw: Mapping[str, Any], chip: str) -> VertexShader:
+        code = self._code(draw, chip, "VERT")
+        if code is None:
+            raise self._wrong("has a draw without vertex program")
+        if "a_words" not in code:
+            ids = {k: bool(code.get(k)) for k in ("vertex_id", "instance_id")}
+            options = self._options(draw, code, "VERT")
+            return VertexShader(self._text(code), chip, **ids, **_outputs(code), **options)
+        inputs: list[Input] = [(0, 0)] * (1 + max((int(a["a_word"]) for a in code["a_words"]), default=-1))
+        for a in code["a_words"]:
+            built = a.get("builtin")
+            inputs[int(a["a_word"])] = built if built else (int(a["attrib"]), _COMPONENTS.index(a["comp"]))
+        return VertexShader(
+            self._text(code), chip, inputs=inputs, **_outputs(code), **self._options(draw, code, "VERT")
+        )
+
+    def _geometry(self, draw: Mapping[str, Any], chip: str) -> GeometryShader | None:
+        code = self._code(draw, chip, "GEOM")
+        if code is None:
+            return None
+        return GeometryShader(
+            self._text(code),
+            chip,
+            inputs=code["inputs"] if "inputs" in code else code["p_words"]["vp_result_map"],
+            output=code.get("output", "triangle_strip"),
+            max_vertices=int(code["max_vertices"]),
+            **_outputs(code),
+            **self._options(draw, code, "GEOM"),
+        )
+
+    def _fragment(self, draw: Mapping[str, Any], chip: str) -> FragmentShader:
+        code = self._code(draw, chip, "FRAG")
+        if code is None:
+            raise self._wrong("has a draw without fragment program")
+        options = self._options(draw, code, "FRAG")
+        if "inputs" in code:
+            given = [what if isinstance(what, str) else (int(what[0]), str(what[1])) for what in code["inputs"]]
+            extra = {k: code[k] for k in ("colors", "depth") if k in code}
+            return FragmentShader(self._text(code), chip, inputs=given, **extra, **options)
+        words: list[Any] = sorted(code["v_words"], key=lambda v: int(v["v_word"]))
+        inputs: list[FragmentInput] = []
+        for v in words:
+            inputs += [PositionInput("w")] * (int(v["v_word"]) - len(inputs))
+            inputs.append(
+                PositionInput(v["comp"]) if v["kind"] == "position" else VaryingInput(int(v["o_word"]), v["interp"])
+            )
+        colors: dict[int, list[int]] = {}
+        depth = None
+        for r in code["results"]:
+            if r["sem"].startswith("COLOR"):
+                into = colors.setdefault(int(r["sem"].removeprefix("COLOR").strip("[]") or 0), [255] * 4)
+                into[_COMPONENTS.index(r["comp"])] = int(r["reg"])
+            elif r["sem"].startswith("POSITION"):
+                depth = int(r["reg"])
+        table = [colors.get(k, [255] * 4) for k in range(1 + max(colors, default=-1))]
+        return FragmentShader(self._text(code), chip, inputs=inputs, colors=table, depth=depth, **options)
+
+    # --- the rest -----------------------------------------------------------------------------------------------------
+    def texture(self, what: Mapping[str, Any]) -> tuple[Texture, Sampler]:
+        """A texture with its sampler."""
+        form = str(what["format"])
+        target = str(what["target"])
+        levels = [self.array(level) for level in what["levels"]]
+        texture = Texture(levels, form, cast(Any, _TARGETS.get(target, target)))
+        low, _, mip = str(what.get("min", "nearest")).partition("_mip_")
+        sampler = Sampler(
+            wrap=cast(Any, tuple(what.get(f"wrap_{c}", "edge") for c in "str")),
+            mag=what.get("mag", "nearest"),
+            min=cast(Any, low),
+            mip=cast(Any, mip or "none"),
+            border=cast(Any, tuple(what.get("border", (0, 0, 0, 0)))),
+            compare=what.get("compare"),
+        )
+        return texture, sampler
+
+    @staticmethod
+    def state(what: Mapping[str, Any]) -> DrawState:
+        """Fixed-function state."""
+        blend = what.get("blend")
+        return DrawState(
+            depth=what.get("depth"),
+            depth_write=what.get("depth_write", True),
+            cull=what.get("cull"),
+            blend=None if blend is None else Blend(*blend),
+            point_size=float(what.get("psize") or 1.0) if not isinstance(what.get("psize"), bool) else 1.0,
+        )
+
+    def pipeline(self, **options: Any) -> Pipeline:
+        """Cleared targets for the scene."""
+        count = int(self.data.get("render_targets", 1))
+        formats = self.data.get("target_formats", ["rgba8"] * count)
+        out = Pipeline(self.width, self.height, targets=options.pop("targets", None) or formats, **options)
+        out.clear(self.data.get("clear", (0, 0, 0, 0)))
+        return out
+
+    def draw(self, pipeline: Pipeline, number: int, chip: str) -> DrawStats:
+        """One draw of the scene. A state `seamless` filters cubes over their edges, in this draw."""
+        chip = tesla.variant(chip).name
+        usual = pipeline.texturing
+        if dict(self.draws[number].get("state", {})).get("seamless"):
+            pipeline.texturing = replace(usual, seamless=True)
+        try:
+            return self._draw(pipeline, number, chip)
+        finally:
+            pipeline.texturing = usual
+
+    def _draw(self, pipeline: Pipeline, number: int, chip: str) -> DrawStats:
+        d = self.draws[number]
+        try:
+            vertex, fragment, geometry = self._vertex(d, chip), self._fragment(d, chip), self._geometry(d, chip)
+            state = d.get("state", {})
+            options: dict[str, Any] = {
+                "attributes": [
+                    Attribute(self.array(a), bool(a.get("normalized")), divisor=int(a.get("divisor", 0)))
+                    for a in d["attribs"]
+                ],
+                "count": d.get("count"),
+                "indices": self.array(d["indices"]) if "indices" in d else None,
+                "restart": d.get("restart_index") if state.get("restart") else None,
+                "instances": int(d.get("instances", 1)),
+                "state": self.state(state),
+                "textures": {int(t["unit"]): self.texture(t) for t in d.get("textures", [])},
+            }
+            mode = str(d["mode"])
+        except _MALFORMED as e:
+            raise self._wrong(f"draw {number}: {_lacking(e)}") from None
+        return pipeline.draw(mode, vertex, fragment, geometry=geometry, **options)
+
+    @property
+    def default_chip(self) -> str:
+        """The first chip the scene has programs for; gt200 for programs that fit any."""
+        named = [c for c in self.chips if c != "any"]
+        return named[0] if named else "gt200"
+
+    def render(self, chip: str | None = None, **options: Any) -> Pipeline:
+        """The whole scene, on a chip it has programs for; options are those of `Pipeline`."""
+        pipeline = self.pipeline(**options)
+        for n in range(len(self.draws)):
+            self.draw(pipeline, n, chip or self.default_chip)
+        return pipeline
+
+
+_MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError)
+
+
+def _lacking(e: Exception) -> str:
+    return f"it lacks {e}" if isinstance(e, KeyError) else f"something in it has another form: {e}"
+
+
+def _chip(name: str) -> str:
+    """A chip by the compiler's number for it, or by name."""
+    return _CHIPS.get(name, name)
+
+
+def _outputs(code: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the position and the point size are among the output words."""
+    if "o_words" not in code:
+        return {"point_size": code.get("point_size")}
+    words = {(o["sem"], o["comp"]): int(o["o_word"]) for o in code["o_words"]}
+    position = [words.get(("POSITION[0]", c), 0) for c in _COMPONENTS]
+    return {"position": position, "point_size": words.get(("PSIZE[0]", "x"))}

@@ -1,0 +1,251 @@
+"""Vertex, geometry and fragment programs on the machine that runs kernels: their inputs, outputs and own actions.
+
+All lanes of a run are warps of one block; lane n works on item n (vertex, input primitive, pixel of a quad). Source:
+[graphics] 3.1 - 3.3, 3.6 - 3.8, where [graphics] is the graphics chapter of the implementer reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from isakit.engine import Control, Lanes
+from isakit.engine.protocol import Array
+from isakit.graphics.draw_state import DEFAULT_CHOICES, GraphicsChoices
+from isakit.graphics.stage_spaces import RowSpace
+from isakit.machine.tesla import control_requests as control
+from isakit.machine.tesla.address_spaces import OwnSpace
+from isakit.machine.tesla.block import Block, Warp
+from isakit.machine.tesla.device_memory import DeviceMemory, Memory
+from isakit.machine.tesla.gang import Gang
+from isakit.machine.tesla.gang_state import State, Trap
+from isakit.machine.tesla.kernel_code import Op
+from isakit.machine.tesla.launch import Launch, Stats
+from isakit.machine.tesla.machine import Machine
+from isakit.machine.tesla.stack import Stack
+
+OUTPUT_WORDS = 128
+FACE_WORD = 0xFF
+"""v[0x3fc]: all ones for a front face, 0 for a back face."""
+
+
+class Varyings(Protocol):
+    """Where `interp` takes its values from."""
+
+    def read(self, word: int, flat: bool, centroid: bool, lanes: Lanes) -> Array:
+        """Word `word` of v[] for every selected lane, as u32."""
+        ...
+
+
+@dataclass(frozen=True)
+class ConstantVaryings:
+    """Inputs that are the same everywhere in a fragment: `rows[word, lane]`, u32. Words past the end read 0."""
+
+    rows: Array
+
+    def read(self, word: int, flat: bool, centroid: bool, lanes: Lanes) -> Array:
+        """See `Varyings`."""
+        out = np.zeros(lanes.count, np.uint32)
+        if word < len(self.rows):
+            here = lanes.numbers < self.rows.shape[1]
+            out[here] = self.rows[word][lanes.numbers[here]]
+        return out
+
+
+@dataclass
+class Emitted:
+    """What a geometry program has emitted, for `limit` vertices per lane.
+
+    Attributes: `words` [limit, OUTPUT_WORDS, lanes] u32, `starts` [limit + 1, lanes] bool (this vertex begins a strip),
+    `count` [lanes]. Vertices beyond the limit are dropped (inferred).
+    """
+
+    limit: int
+    lanes: int
+    words: Array = field(init=False)
+    starts: Array = field(init=False)
+    count: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.words = np.zeros((self.limit, OUTPUT_WORDS, self.lanes), np.uint32)
+        self.starts = np.zeros((self.limit + 1, self.lanes), bool)
+        self.starts[0] = True
+        self.count = np.zeros(self.lanes, np.int64)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What the lanes of one run work on.
+
+    Attributes:
+        lanes: items; the last warp may be partly empty.
+        active: lanes that run, bool [lanes]; None for all.
+        attributes: a[] as [words, lanes] u32 (vertex and geometry programs).
+        primitive: p[] as [words, lanes] u32 (geometry programs).
+        varyings: v[] (fragment programs).
+        visible: lanes that are no helpers, bool [lanes]; None for all.
+        max_vertices: vertices a lane of a geometry program may emit.
+        choices: answers to open questions.
+    """
+
+    lanes: int
+    active: Array | None = None
+    attributes: Array | None = None
+    primitive: Array | None = None
+    varyings: Varyings | None = None
+    visible: Array | None = None
+    max_vertices: int = 0
+    choices: GraphicsChoices = DEFAULT_CHOICES
+
+    @property
+    def warps(self) -> int:
+        """Warps that hold the lanes."""
+        return -(-self.lanes // 32)
+
+    def masks(self) -> Array:
+        """The lanes of each warp that run, u32 [warps]."""
+        active = _padded(self.active, self.lanes, 32 * self.warps)
+        return np.packbits(active.reshape(-1, 32), axis=1, bitorder="little").view(np.uint32).ravel()
+
+
+class StageState(State):
+    """Registers and spaces of a graphics stage.
+
+    `visible`: bool per lane, False for helpers and discarded lanes; `emitted`: output of a geometry program.
+    """
+
+    def __init__(self, launch: Launch, stage: Stage) -> None:
+        super().__init__(launch, stage.warps)
+        n = self.lane_count
+        self.stage = stage
+        local = launch.local_limit
+        if local:
+            bases = np.arange(n) * local
+            self.spaces["l"] = OwnSpace("l", Memory(local * n), local, bases, launch.choices)
+        for k, data in launch.constants.items():
+            self.spaces[f"c{k}"] = OwnSpace(
+                f"c{k}", Memory.holding(data), len(data), None, launch.choices, writable=False
+            )
+        words = OUTPUT_WORDS if stage.varyings is None else 0
+        outputs = RowSpace("o", words, n, launch.choices, writable=True)
+        self.files = {**self.files, "o": outputs.rows}
+        self.spaces["o"] = outputs
+        self.visible = _padded(stage.visible, stage.lanes, n)
+        self.emitted = Emitted(stage.max_vertices, n)
+        for name, rows in (("a", stage.attributes), ("p", stage.primitive)):
+            if rows is not None:
+                space = self.spaces[name] = RowSpace(name, len(rows), n, launch.choices)
+                space.rows[:, : rows.shape[1]] = rows
+
+    def _sr(self, lanes: Lanes, n: int) -> Any:
+        return self.stage.choices.vstride if n == 3 else super()._sr(lanes, n)
+
+    def _visible(self, lanes: Lanes) -> Array:
+        if self.stage.choices.live_helpers == "fetch":
+            return np.ones(lanes.count, bool)
+        return self.visible[lanes.sel].copy()
+
+    def _interp(self, lanes: Lanes, address: Any, flat: bool, centroid: bool) -> Array:
+        varyings = self.stage.varyings
+        if varyings is None:
+            return np.zeros(lanes.count, np.uint32)
+        addresses = np.broadcast_to(np.asarray(address), (lanes.count,)) >> 2
+        first = int(addresses[0])
+        if (addresses == first).all():
+            return varyings.read(first, flat, centroid, lanes)
+        out = np.zeros(lanes.count, np.uint32)
+        for word in np.unique(addresses):
+            here = addresses == word
+            out[here] = varyings.read(int(word), flat, centroid, lanes)[here]
+        return out
+
+    def discard(self, lanes: Lanes) -> None:
+        """The executing lanes become invisible."""
+        self.visible[lanes.numbers[lanes.mask]] = False
+
+    def emit(self, lanes: Lanes) -> None:
+        """The contents of o[] become the next vertex of the executing lanes; o[] is cleared."""
+        out, e = self.files["o"], self.emitted
+        chosen = lanes.numbers[lanes.mask]
+        fits = e.count[chosen] < e.limit
+        if self.stage.choices.excess == "fault" and not fits.all():
+            raise Trap("EMIT_LIMIT", int(chosen[~fits][0]))
+        room = chosen[fits]
+        e.words[e.count[room], :, room] = out[:, room].T
+        e.count[room] += 1
+        out[:, chosen] = 0
+
+    def restart(self, lanes: Lanes) -> None:
+        """The next vertex of the executing lanes begins a new strip."""
+        chosen = lanes.numbers[lanes.mask]
+        self.emitted.starts[self.emitted.count[chosen], chosen] = True
+
+
+@dataclass(frozen=True)
+class StageRun:
+    """What a run of a stage leaves: the lanes' `state`, and how much was executed."""
+
+    state: StageState
+    stats: Stats
+
+
+def _padded(some: Array | None, lanes: int, total: int) -> Array:
+    out = np.zeros(total, bool)
+    out[:lanes] = True if some is None else some
+    return out
+
+
+def _goes_on(gang: Gang, op: Op) -> list[Gang]:
+    gang.pc = op.following
+    return [gang]
+
+
+def _discard(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
+    assert isinstance(machine, StageMachine)
+    machine.state.discard(lanes)
+    if machine.stage.choices.discarded == "end":
+        killed = gang.masks_of(lanes.mask).tolist()
+        return control.each(machine, gang, lambda w, mask: w.control.kill(mask, op.following), killed)
+    return _goes_on(gang, op)
+
+
+def _emit(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
+    assert isinstance(machine, StageMachine)
+    machine.state.emit(lanes)
+    return _goes_on(gang, op)
+
+
+def _restart(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
+    assert isinstance(machine, StageMachine)
+    machine.state.restart(lanes)
+    return _goes_on(gang, op)
+
+
+class StageMachine(Machine):
+    """Runs one program over the items of a stage; `state` holds what they leave behind."""
+
+    state: StageState
+    handlers: Mapping[str, control.Handler] = {"discard": _discard, "emit": _emit, "restart": _restart}
+
+    def __init__(self, launch: Launch, stage: Stage) -> None:
+        self.stage = stage
+        super().__init__(launch, DeviceMemory())
+
+    def _start_wave(self) -> None:
+        launch, stage, choices = self.launch, self.stage, self.launch.choices
+        self._next_block = self._end_block
+        self.state = state = StageState(launch, stage)
+        masks = stage.masks()
+        block = Block(launch, 0, np.zeros(0, np.uint8))
+        block.warps = [
+            Warp(state, block, i, i, Stack(m, launch.entry, choices, launch.code.size_at))
+            for i, m in enumerate(masks.tolist())
+        ]
+        running = np.flatnonzero(masks)
+        block.unfinished = len(running)
+        self.blocks, self.warps = [block], block.warps
+        if len(running):
+            self._ready.add(Gang(running, masks[running], launch.entry))

@@ -1,0 +1,132 @@
+"""Which engine runs a stage: compiled code where it can and where it pays, the reference machine otherwise."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
+from functools import lru_cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from isakit.graphics.stage import Stage, StageMachine, StageRun
+from isakit.machine.tesla.device_memory import DeviceMemory
+from isakit.machine.tesla.kernel_code import Code
+from isakit.machine.tesla.launch import Launch
+from isakit.runtime.tesla_engine import resolve
+
+WORTH = 1 << 14
+"""Lanes, over all draws of a program, from which on its code is used if it is at hand."""
+MAKING = 1 << 20
+"""Lanes from which on it pays to make the code."""
+PATIENCE = 0.02
+"""Seconds to wait for code that may be found on disk before the reference machine begins."""
+
+
+class StageEngine:
+    """Runs stages.
+
+    Args:
+        engine: `reference`; `llvm`: compiled code wherever it can; `auto`: compiled code for programs that run in many
+            lanes, as soon as it is ready, which is made meanwhile.
+        tier: `interp`, `jit`, or `auto`: interpreted until compiling pays.
+
+    Attributes: `name`, the engine in use. Raises LaunchError and NotModelled as `Device` does.
+    """
+
+    def __init__(self, engine: str = "auto", tier: str = "auto") -> None:
+        self.name = resolve(engine, tier)
+        self.tier, self._eager = tier, engine == "llvm"
+        self._lock = threading.Lock()
+        self._stops: list[Any] = []
+
+    def run(self, launch: Launch, stage: Stage, results: Iterable[int] | None = None) -> StageRun:
+        """Run a program over the items of a stage to the end of all lanes.
+
+        `results`: registers that are looked at afterwards, None for all; other registers may hold anything. Raises
+        MachineFault.
+        """
+        if self.name == "llvm":
+            numbers = range(launch.code.registers) if results is None else results
+            places = frozenset(("r", n) for n in numbers if n < launch.code.registers)
+            done = self._compiled(launch, stage, places)
+            if done is not None:
+                return done
+        machine = StageMachine(launch, stage)
+        machine.run()
+        return StageRun(machine.state, machine.stats)
+
+    def interrupt(self) -> None:
+        """Let runs in other threads end, with results that are worth nothing."""
+        with self._lock:
+            for stop in self._stops:
+                stop[0] = 1
+
+    def _compiled(self, launch: Launch, stage: Stage, results: frozenset[tuple[str, int]]) -> StageRun | None:
+        """The run on compiled code; None where the reference machine must do it or does it sooner."""
+        from isakit.graphics.compiled_stage import run_stage, stage_supported
+        from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled
+        from isakit.machine.tesla.compiled.launch.compiled_kernels import kernel_of
+        from isakit.machine.tesla.compiled.launch.worker_context import Bound
+
+        if not stage_supported(stage):
+            return None
+        try:
+            if self._eager:
+                kernel = kernel_of(launch, self.tier, results=results)
+            else:
+                kernel = _ready(launch, stage, self.tier, results)
+        except NotCompiled:
+            return None
+        if kernel is None:
+            return None
+        bound = Bound(launch, _nothing())
+        with self._lock:
+            self._stops.append(bound.stop)
+        try:
+            return run_stage(bound, kernel, stage)
+        finally:
+            with self._lock:
+                self._stops = [s for s in self._stops if s is not bound.stop]
+
+
+@lru_cache(maxsize=1)
+def _nothing() -> DeviceMemory:
+    """Stages have no g[]."""
+    return DeviceMemory()
+
+
+# --- making code while the reference machine runs ---
+_lanes: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
+_making: WeakKeyDictionary[Code, dict[Any, Future[Any]]] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def _maker() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="isakit-prepare")
+
+
+def _make(launch: Launch, tier: str, results: frozenset[tuple[str, int]], always: bool) -> Any:
+    from isakit.machine.tesla.compiled.launch.compiled_kernels import at_hand, kernel_of
+
+    return kernel_of(launch, tier, results=results) if always or at_hand(launch, results) else None
+
+
+def _ready(launch: Launch, stage: Stage, tier: str, results: frozenset[tuple[str, int]]) -> Any:
+    """The kernel, if it has been made or is found at once; None for programs that few lanes run. Raises NotCompiled."""
+    code = launch.code
+    with _lock:
+        lanes = _lanes[code] = _lanes.get(code, 0) + stage.lanes
+        if lanes < WORTH:
+            return None
+        known = _making.setdefault(code, {})
+        key = tier, results, launch.flags, frozenset(launch.constants), launch.local_limit, launch.choices
+        future = known.get((key, True)) or known.get((key, lanes >= MAKING))
+        if future is None:
+            always = lanes >= MAKING
+            future = known[key, always] = _maker().submit(_make, launch, tier, results, always)
+    try:
+        return future.result(PATIENCE)
+    except TimeoutError:
+        return None

@@ -1,0 +1,25 @@
+"""Textures as a draw binds them to its programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from isakit.errors import LaunchError
+from isakit.texture.sampler_state import Sampler
+from isakit.texture.texture import Texture
+
+Bound = Texture | tuple[Texture, Sampler]
+"""A texture, with its sampler or with the plainest one."""
+
+
+def by_stage(textures: Any) -> dict[str, Mapping[int, Bound]]:
+    """Textures for every kind of program."""
+    stages = ("vertex", "geometry", "fragment")
+    given: Mapping[Any, Any] = textures or {}
+    if any(isinstance(k, str) for k in given):
+        unknown = [k for k in given if k not in stages]
+        if unknown:
+            raise LaunchError(f"textures are for {', '.join(stages)}, not {unknown[0]!r}")
+        return {s: given.get(s, {}) for s in stages}
+    return dict.fromkeys(stages, given)

@@ -1,0 +1,176 @@
+"""Memory spaces as lanes see them: from addresses to places in memory, or a fault.
+
+| space | place of a lane's address |
+|---|---|
+| c0..c15 | the bank, the same for all lanes |
+| s | the block's shared memory |
+| l | the thread's local memory |
+| g0..g15 | a window of the device's address space, linear or 2D |
+
+Source: [001] "Memory", [tesla] 7, 10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from isakit.engine import Lanes
+from isakit.engine.protocol import Array
+from isakit.errors import IsakitError
+from isakit.machine.tesla.choices import Choices
+from isakit.machine.tesla.device_memory import DeviceMemory, Memory
+
+OUT_OF_RANGE = "UNMAPPED_ADDRESS"
+MISALIGNED = "MISALIGNED_ADDRESS"
+READ_ONLY = "READ_ONLY_SPACE"
+NO_SPACE = "UNBOUND_SPACE"
+
+
+Placed = tuple[Memory, Array, Array | None]
+
+
+class AccessFault(IsakitError):
+    """An access a space refuses; the machine adds pc, block and warp.
+
+    Attributes: `kind`, `space`, `lane` (position on the lane axis), `address` (as the program gave it), `detail`.
+    """
+
+    def __init__(self, kind: str, space: str, lane: int, address: int, detail: str) -> None:
+        self.kind, self.space, self.lane, self.address, self.detail = kind, space, lane, address, detail
+        super().__init__(f"{kind}: {detail}")
+
+
+class Space(Protocol):
+    """One memory space."""
+
+    writable: bool
+
+    def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> Placed:
+        """(memory, byte offsets, good) for the address of each accessing lane.
+
+        The accessing lanes are all selected lanes, or those at the positions `chosen` of the selection. `good` is None,
+        or marks the lanes whose access counts (the others are out of range and ignored by choice). Raises AccessFault.
+        """
+        ...
+
+
+class Accesses:
+    """Helpers all spaces share."""
+
+    def __init__(self, name: str, choices: Choices) -> None:
+        self.name, self.choices = name, choices
+
+    def first_bad(
+        self, kind: str, bad: Array, address: Array, where: tuple[Lanes, Array | None], detail: str
+    ) -> AccessFault:
+        """The fault of the lowest lane marked in `bad`."""
+        k = int(np.flatnonzero(bad)[0])
+        lanes, chosen = where
+        number = lanes.numbers[k if chosen is None else chosen[k]]
+        return AccessFault(kind, self.name, int(number), int(address[k]), detail)
+
+    def aligned(self, address: Array, size: int, where: tuple[Lanes, Array | None]) -> Array:
+        """The addresses, once they are multiples of the access size."""
+        if size > 1:
+            low = address & (size - 1)
+            if low.any():
+                if self.choices.misaligned == "fault":
+                    raise self.first_bad(MISALIGNED, low != 0, address, where, f"not a multiple of {size}")
+                return address - low
+        return address
+
+
+class OwnSpace(Accesses):
+    """c[], s[] or l[]: `limit` bytes from the lane's own base (`bases`, one element per lane; None: 0 for all)."""
+
+    def __init__(
+        self, name: str, memory: Memory, limit: int, bases: Array | None, choices: Choices, writable: bool = True
+    ) -> None:
+        super().__init__(name, choices)
+        self.memory, self.limit, self.bases, self.writable = memory, limit, bases, writable
+
+    def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> Placed:
+        """See `Space`."""
+        where = lanes, chosen
+        address = self.aligned(address, size, where)
+        good = None
+        if len(address) and int(address.max()) + size > self.limit:
+            bad = address.astype(np.int64) + size > self.limit
+            if self.choices.out_of_range == "fault":
+                raise self.first_bad(OUT_OF_RANGE, bad, address, where, f"the space has {self.limit:#x} bytes")
+            good, address = ~bad, np.where(bad, 0, address)
+            if self.limit < size:
+                address = np.zeros_like(address)
+        if self.bases is not None:
+            bases = self.bases[lanes.sel]
+            address = (bases if chosen is None else bases[chosen]) + address
+        return self.memory, address, good
+
+
+@dataclass(frozen=True)
+class LinearWindow:
+    """`size` bytes of device memory from `base` on."""
+
+    base: int = 0
+    size: int = 1 << 32
+
+    def device_address(self, address: Array) -> tuple[Array, Array | None]:
+        """(device addresses, lanes inside the window or None for all)."""
+        if self.base == 0 and self.size == 1 << 32:
+            return address, None
+        wide = address.astype(np.int64)
+        inside = wide < self.size
+        return wide + self.base, None if inside.all() else inside
+
+
+@dataclass(frozen=True)
+class PitchWindow:
+    """2D addressing: x in the low 16 bits (bytes), y in the high 16; rows are `pitch` bytes apart."""
+
+    base: int
+    pitch: int
+    width: int
+    height: int
+
+    def device_address(self, address: Array) -> tuple[Array, Array | None]:
+        """(device addresses, lanes inside the window or None for all)."""
+        x, y = (address & 0xFFFF).astype(np.int64), (address >> 16).astype(np.int64)
+        inside = (x < self.width) & (y < self.height)
+        return y * self.pitch + x + self.base, None if inside.all() else inside
+
+
+Window = LinearWindow | PitchWindow
+
+
+class GlobalSpace(Accesses):
+    """g[]: a window of the device memory."""
+
+    writable = True
+
+    def __init__(self, name: str, device: DeviceMemory, window: Window, choices: Choices) -> None:
+        super().__init__(name, choices)
+        self.device, self.window = device, window
+
+    def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> Placed:
+        """See `Space`."""
+        where = lanes, chosen
+        address = self.aligned(address, size, where)
+        if not len(address):
+            return self.device.memory, address, None
+        at, inside = self.window.device_address(address)
+        if inside is None:
+            good = self.device.valid(at, size)
+        else:
+            good = inside.copy()
+            if inside.any():
+                mapped = self.device.valid(at[inside], size)
+                if mapped is not None:
+                    good[inside] = mapped
+        if good is not None:
+            if self.choices.out_of_range == "fault":
+                raise self.first_bad(OUT_OF_RANGE, ~good, address, where, f"no buffer holds these {size} bytes")
+            at = np.where(good, at, 0)
+        return self.device.memory, at, good

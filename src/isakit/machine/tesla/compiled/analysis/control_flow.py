@@ -1,0 +1,348 @@
+"""The control flow of a kernel as compiled code needs it: instructions, blocks, liveness, limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from isakit.errors import IsakitError
+from isakit.machine.tesla.kernel_code import Code, Op, uniform_number
+from isakit.sem.semantics import bind_control, trace_of
+from isakit.sem.trace import Trace
+from isakit.sem.value import INTEGER_MEANING, Value
+
+Place = tuple[str, int]
+"""A register: file and number."""
+
+SUPPORTED_CONTROL = {
+    "bra", "call", "ret", "prebrk", "brk", "joinat", "preret", "bar", "pmevent", "quadon", "quadpop", "trap", "brkpt",
+    "discard", "unlock", "bra_indirect",
+}  # fmt: skip
+SUPPORTED_MACHINE = {"lane", "quad", "sr", "vote", "mp_flag", "lock"}
+SERVED_CONTROL = {"emit", "restart"}
+SERVED_MACHINE = {"tex", "texel", "visible", "interp"}
+"""What the host does for the warps that ask: `native.served`."""
+MAX_INSTRUCTIONS = 20_000
+
+
+class NotCompiled(IsakitError):
+    """Something in the kernel that compiled code does not do; the reference engine runs it."""
+
+
+@dataclass(eq=False)
+class Step:
+    """One instruction of the kernel.
+
+    `trace` is its meaning (None when it cannot be executed: reaching it stops the warp), `word` its bits, `target` the
+    address of a direct control transfer, `control` the name of its control action. The host executes a `served` one.
+    `once`: executing it a second time could be noticed.
+    """
+
+    op: Op
+    word: int
+    trace: Trace | None
+    guard: Value | None = None
+    control: str = ""
+    served: bool = False
+    once: bool = False
+    target: int | None = None
+    reads: set[Place] = field(default_factory=set[Place])
+    writes: set[Place] = field(default_factory=set[Place])
+    successors: list[int] = field(default_factory=list[int])
+    live: set[Place] = field(default_factory=set[Place])
+
+    @property
+    def pc(self) -> int:
+        """Byte address."""
+        return self.op.pc
+
+    @property
+    def transfers(self) -> bool:
+        """The stack may say who goes on."""
+        return self.op.join or self.op.exit or self.control in ("ret", "brk", "quadpop")
+
+    @property
+    def conditional(self) -> bool:
+        """Only some lanes may execute it."""
+        return self.guard is not None or self.op.never
+
+
+class Flow:
+    """All instructions reachable from the entry, by address, and what follows what.
+
+    `leaders` start a block; `resumable` are the addresses a warp may be told to continue at: pushed targets, the way
+    not taken of divergent branches, what follows barriers, calls and served instructions. `results` are registers that
+    somebody looks at when the program has ended. With indirect branches, which can go anywhere, it is all instructions
+    of the code, and nothing is known of what follows them.
+    """
+
+    def __init__(self, code: Code, entry: int, results: frozenset[Place] = frozenset()) -> None:
+        self.code, self.entry, self.results = code, entry, results
+        self.steps: dict[int, Step] = {}
+        self.leaders: set[int] = {entry}
+        self.resumable: set[int] = {entry}
+        self._explore(entry)
+        if self.has_indirect:
+            pc = code.address
+            while pc < code.end:
+                self._explore(pc)
+                pc = code.at(pc).following
+        self.order = sorted(self.steps)
+        self.leaders &= self.steps.keys()
+        self.resumable &= self.steps.keys()
+        self.waiting = self._waiting()
+        self._liveness()
+
+    def _explore(self, entry: int) -> None:
+        todo = [entry]
+        while todo:
+            pc = todo.pop()
+            if pc in self.steps:
+                continue
+            if len(self.steps) >= MAX_INSTRUCTIONS:
+                raise NotCompiled(f"more than {MAX_INSTRUCTIONS} instructions")
+            step = self.steps[pc] = self._step(self.code.at(pc))
+            todo += self._follow(step)
+
+    def _step(self, op: Op) -> Step:
+        i = op.instruction
+        if op.error is not None or op.missing is not None or i is None or i.form is None:
+            return Step(op, 0, None)
+        trace = trace_of(i.form, i.word)
+        step = Step(op, i.word, trace)
+        if "guard" in i.form.control and not op.never:
+            guard = bind_control(i.form, "guard", i.word)
+            holds = guard.holds() if guard is not None else None
+            step.guard = None if holds is None or holds.op == "const" else holds
+        requests = trace.of_kind("control")
+        if requests:
+            if len(requests) > 1 or requests[0].name not in SUPPORTED_CONTROL | SERVED_CONTROL:
+                return Step(op, 0, None)
+            step.control = requests[0].name
+            step.served = step.control in SERVED_CONTROL
+            if step.control in ("bra", "call", "prebrk", "joinat", "preret"):
+                step.target = uniform_number(requests[0].args[0], i.word)
+        if not self._plain_effects(trace):
+            return Step(op, 0, None)
+        machine = [n for n in _nodes(trace) if n.op == "machine"]
+        step.served |= any(not _lowered(n, i.word) for n in machine)
+        step.once = bool(trace.of_kind("store", "atomic")) or any(n.attr[0] == "lock" for n in machine)
+        self._places(step)
+        return step
+
+    @staticmethod
+    def _plain_effects(trace: Trace) -> bool:
+        for e in trace.effects:
+            if e.kind == "trap" or (e.kind in ("load", "store", "atomic") and e.name not in _SPACES):
+                return False
+        return all(n.attr[0] in SUPPORTED_MACHINE | SERVED_MACHINE for n in _nodes(trace) if n.op == "machine")
+
+    def _places(self, step: Step) -> None:
+        assert step.trace is not None
+        roots = [] if step.guard is None else [step.guard]
+        dropped = step.op.dropped and not step.control  # it does nothing at all
+        for n in _nodes(Trace() if dropped else step.trace, roots):
+            if n.op == "read":
+                if not n.args[0].uniform:
+                    raise NotCompiled(f"a register numbered by a lane value at {step.pc:#x}")
+                step.reads.add((n.attr, uniform_number(n.args[0], step.word)))
+        for e in [] if dropped else step.trace.of_kind("write"):
+            place = e.name, uniform_number(e.args[0], step.word)
+            if e.name == "o":
+                continue  # outputs of a stage are memory
+            step.writes.add(place)
+            if step.conditional or e.when is not None:
+                step.reads.add(place)
+
+    def _follow(self, step: Step) -> list[int]:
+        op, out = step.op, step.successors
+        if op.join:
+            self.leaders.add(op.pc)
+            self.resumable.add(op.pc)
+        if step.trace is None:
+            self.leaders.add(op.pc)
+            return []
+        c = step.control
+        if step.served:
+            self.leaders |= {op.pc, op.following}
+            self.resumable.add(op.following)
+        if step.target is not None:
+            self.leaders.add(step.target)
+            if c in ("call", "prebrk", "joinat", "preret"):
+                self.resumable.add(op.following if c == "call" else step.target)
+            out.append(step.target)
+        ends = (c in ("bra", "ret", "brk") and not step.conditional) or c == "trap"
+        ends = ends or (op.exit and c != "bra") or c == "bra_indirect"
+        if c or op.exit or op.join:
+            self.leaders.add(op.following)
+        if c in ("bar", "call", "quadon", "quadpop") or (c == "bra" and step.conditional):
+            self.resumable.add(op.following)
+        if not ends:
+            out.append(op.following)
+        return out
+
+    def _liveness(self) -> None:
+        """Registers that may still be read, before each instruction, for any lane.
+
+        Where compiled code stops and the reference machine goes on, nobody knows which are read.
+        """
+        everything, keeps = self.places, self.has_quads
+        changed = True
+        while changed:
+            changed = False
+            for pc in reversed(self.order):
+                s = self.steps[pc]
+                after = set[Place]().union(*(self.steps[n].live for n in self.after(s) if n in self.steps))
+                if s.trace is None:
+                    new = everything
+                else:
+                    new = s.reads | self.results | (after if keeps else after - s.writes)
+                if new != s.live:
+                    s.live = new
+                    changed = True
+
+    # --- lanes that wait ------------------------------------------------------------------------------------
+    def _waiting(self) -> dict[int, frozenset[int]]:
+        """Resumable addresses at which lanes may wait while the instruction at an address is executed."""
+        waiting: dict[int, set[int]] = {pc: set() for pc in self.order}
+        todo = list(self.order)
+        while todo:
+            s = self.steps[todo.pop()]
+            out = waiting[s.pc] | self._parks(s)
+            for n in [*s.successors, *(out if s.transfers else ())]:
+                if n in waiting and not out <= waiting[n]:
+                    waiting[n] |= out
+                    todo.append(n)
+        return {pc: frozenset(w & self.steps.keys()) for pc, w in waiting.items()}
+
+    @staticmethod
+    def _parks(s: Step) -> set[int]:
+        """Where lanes may be told to go on by an entry that the instruction pushes."""
+        if s.control == "call" or (s.control == "bra" and s.conditional):
+            return {s.op.following}
+        return {s.target} if s.control in ("prebrk", "joinat", "preret") and s.target is not None else set()
+
+    def after(self, s: Step) -> list[int]:
+        """Where a lane may go on behind an instruction, by itself or because the stack says so."""
+        return [*s.successors, *(self.waiting[s.pc] | self._parks(s) if s.transfers else ())]
+
+    def parked(self, pc: int) -> set[Place]:
+        """Registers that lanes waiting on the stack while `pc` is executed may still read."""
+        return set[Place]().union(*(self.steps[r].live for r in self.waiting[pc]))
+
+    @property
+    def places(self) -> set[Place]:
+        """Every register the kernel names."""
+        out: set[Place] = set()
+        for s in self.steps.values():
+            out |= s.reads | s.writes
+        return out
+
+    @property
+    def restarts(self) -> set[int]:
+        """Where warps go on that waited at a barrier, or for the host, which may also end a path of theirs."""
+        if self.has_served:
+            return self.resumable & self.steps.keys()
+        behind = {s.op.following for s in self.steps.values() if s.control == "bar"}
+        return behind & self.steps.keys()
+
+    @cached_property
+    def has_quads(self) -> bool:
+        """Whether registers of lanes that are not active can be seen: by their quads, or in the results."""
+        return bool(self.results) or any(
+            n.op == "machine" and n.attr[0] in ("quad", "tex")
+            for s in self.steps.values()
+            if s.trace is not None
+            for n in _nodes(s.trace)
+        )
+
+    @cached_property
+    def has_quadon(self) -> bool:
+        """Whether quads can be switched on as a whole."""
+        return any(s.control == "quadon" for s in self.steps.values())
+
+    @cached_property
+    def has_indirect(self) -> bool:
+        """Whether a branch goes where the data say."""
+        return any(s.control == "bra_indirect" for s in self.steps.values())
+
+    def may_wait(self, step: Step, target: int) -> bool:
+        """Whether the loop that a jump back closes may turn until another warp has written something."""
+        inside = (s for pc, s in self.steps.items() if target <= pc <= step.pc)
+        return any(s.control == "call" or (s.trace and s.trace.of_kind("load", "atomic")) for s in inside)
+
+    @cached_property
+    def stored(self) -> set[str]:
+        """Spaces the kernel writes to."""
+        return {e.name for s in self.steps.values() if s.trace for e in s.trace.of_kind("store", "atomic")}
+
+    @cached_property
+    def accesses(self) -> int:
+        """Loads, stores and atomics of the kernel."""
+        return sum(len(s.trace.of_kind("load", "store", "atomic")) for s in self.steps.values() if s.trace)
+
+    @cached_property
+    def has_loops(self) -> bool:
+        """Whether the kernel jumps back somewhere."""
+        return self.has_indirect or any(n <= s.pc for s in self.steps.values() for n in s.successors)
+
+    @cached_property
+    def leaves(self) -> bool:
+        """Whether there are instructions that compiled code leaves to the reference machine."""
+        return any(s.trace is None for s in self.steps.values())
+
+    @cached_property
+    def has_served(self) -> bool:
+        """Whether the host must execute some of the instructions."""
+        return any(s.served for s in self.steps.values())
+
+    @cached_property
+    def varyings(self) -> set[tuple[int, bool, bool]]:
+        """(word, flat, centroid) of the inputs that compiled code reads."""
+        out: set[tuple[int, bool, bool]] = set()
+        for s in self.steps.values():
+            for n in _nodes(s.trace) if s.trace is not None and not s.served else ():
+                if n.op == "machine" and n.attr[0] == "interp":
+                    facts, address = dict(n.attr[1]), _fixed(n.args[0], s.word)
+                    if address is not None:
+                        out.add((address >> 2, facts["flat"], facts["centroid"]))
+        return out
+
+    @cached_property
+    def has_atomics(self) -> bool:
+        """Whether the order of blocks can be seen in results."""
+        return any(s.trace is not None and s.trace.of_kind("atomic") for s in self.steps.values())
+
+
+def _lowered(n: Value, word: int) -> bool:
+    """Whether compiled code has a machine value: inputs of fragments only at addresses that are the same everywhere."""
+    return n.attr[0] in SUPPORTED_MACHINE or (n.attr[0] == "interp" and _fixed(n.args[0], word) is not None)
+
+
+def _fixed(v: Value, word: int) -> int | None:
+    """The number a value is in an instruction word if it depends on nothing else; $a0 is 0."""
+    if v.uniform:
+        return uniform_number(v, word)
+    if v.op == "read":
+        return 0 if v.attr == "a" and v.args[0].uniform and uniform_number(v.args[0], word) == 0 else None
+    args = [_fixed(a, word) for a in v.args]
+    if v.op not in INTEGER_MEANING or any(a is None for a in args):
+        return None
+    return INTEGER_MEANING[v.op](v.width, [a.width for a in v.args], v.attr, [a for a in args if a is not None])
+
+
+_SPACES = {"s", "l", "a", "p", "o", *(f"c{i}" for i in range(16)), *(f"g{i}" for i in range(16))}
+
+
+def _nodes(trace: Trace, roots: list[Value] | None = None) -> list[Value]:
+    """All nodes the effects hang on."""
+    from isakit.engine.graph import postorder
+
+    seen: set[int] = set()
+    out: list[Value] = []
+    values = list(roots or [])
+    for e in trace.effects:
+        values += [*e.args, *([] if e.when is None else [e.when])]
+    for v in values:
+        out += postorder(v, seen)
+    return out

@@ -1,0 +1,1 @@
+"""From a kernel to LLVM IR: the code of a warp, the interpreter, and the functions that every kernel calls."""

@@ -1,0 +1,364 @@
+"""The interpreter: a loop over predecoded instructions, and the library of functions they call.
+
+A kernel is an array of records, one per 32-bit unit of its code (`handlers` has the layout); a record holds the
+addresses of the functions that execute the instruction, and its numbers. Functions are compiled when first needed, in
+batches that are kept on disk, so that a kernel of instructions that were seen before starts at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isakit.engine.llvm import Host, Loaded, Module, cache_folder, object_code, provide, write_atomically
+from isakit.engine.llvm.fingerprint import fingerprint
+from isakit.engine.protocol import Array
+from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Step
+from isakit.machine.tesla.compiled.emit import interpreter_handlers as handlers
+from isakit.machine.tesla.compiled.emit import scheduler_ir
+from isakit.machine.tesla.compiled.emit.interpreter_handlers import HandlerCode, Slots
+from isakit.machine.tesla.compiled.emit.memory_ir import add_support, kernel_module, names
+from isakit.machine.tesla.compiled.state_layout import slot
+from isakit.machine.tesla.kernel_code import Code, Op
+
+METADATA = "\n".join(
+    [
+        "",
+        '!0 = !{!"branch_weights", i32 1, i32 100000}',
+        "!1 = !{}",
+        '!2 = !{!"branch_weights", i32 100000, i32 1}',
+        '!3 = !{!"branch_weights", i32 64, i32 1}',
+        "",
+    ]
+)
+"""What the code says about branches: the first way is hardly ever taken; almost always; more often."""
+
+
+def loop() -> str:
+    """`interpret_warp`: from record to record until the warp waits, stops or ends."""
+
+    def state(name: str, offset: int) -> str:
+        return f"  %{name}_p = getelementptr i8, ptr %ws, i64 {offset}\n"
+
+    return f"""
+declare i32 @llvm.ctpop.i32(i32)
+
+define i32 @interpret_warp(ptr %ctx, ptr %ws) nounwind noinline {{
+entry:
+{slot("uops", "ptr")}{slot("code_address", "i32")}{slot("code_bytes", "i32")}{slot("patience")}\
+{slot("stop", "ptr")}{state("mask", state_layout.ACTIVE)}{state("pc", state_layout.PC)}\
+{state("issued", state_layout.ISSUED)}{state("threads", state_layout.THREADS)}{state("status", state_layout.STATUS)}
+  br label %look
+look:
+  %pc = load i32, ptr %pc_p
+  %asked = load volatile i32, ptr %stop
+  %interrupt = icmp ne i32 %asked, 0
+  %so_far = load i64, ptr %issued_p
+  %used = icmp sge i64 %so_far, %patience
+  %yield = or i1 %interrupt, %used
+  br i1 %yield, label %interrupted, label %find, !prof !0
+find:
+  %offset = sub i32 %pc, %code_address
+  %inside = icmp ult i32 %offset, %code_bytes
+  %low = and i32 %offset, 3
+  %aligned = icmp eq i32 %low, 0
+  %known = and i1 %inside, %aligned
+  br i1 %known, label %found, label %lost
+found:
+  %unit = lshr i32 %offset, 2
+  %unit64 = zext i32 %unit to i64
+  %place = mul i64 %unit64, {handlers.RECORD}
+  %u0 = getelementptr i8, ptr %uops, i64 %place
+  br label %execute
+execute:
+  %u = phi ptr [ %u0, %found ], [ %u2, %following ]
+  %m = load i32, ptr %mask_p
+  %full = icmp eq i32 %m, -1
+  %which = select i1 %full, i64 {handlers.FIRST}, i64 {handlers.FIRST + 8}
+  %fp = getelementptr i8, ptr %u, i64 %which
+  %f = load ptr, ptr %fp
+  %r0 = call i32 %f(ptr %ctx, ptr %ws, ptr %u)
+  br label %result
+result:
+  %r = phi i32 [ %r0, %execute ], [ %r1, %complete ]
+  %done_by = phi i32 [ %m, %execute ], [ %m1, %complete ]
+  %why = phi i32 [ {state_layout.STOPPED}, %execute ], [ {state_layout.JOINED}, %complete ]
+  %odd = icmp uge i32 %r, {handlers.STOP}
+  br i1 %odd, label %special, label %count
+count:
+  %i0 = load i64, ptr %issued_p
+  %i1 = add i64 %i0, 1
+  store i64 %i1, ptr %issued_p
+  %lanes = call i32 @llvm.ctpop.i32(i32 %done_by)
+  %lanes64 = zext i32 %lanes to i64
+  %t0 = load i64, ptr %threads_p
+  %t1 = add i64 %t0, %lanes64
+  store i64 %t1, ptr %threads_p
+  %plain = icmp eq i32 %r, {handlers.NEXT}
+  br i1 %plain, label %following, label %leave
+following:
+  %step_p = getelementptr i8, ptr %u, i64 {handlers.STEP}
+  %step = load i32, ptr %step_p
+  %step64 = zext i32 %step to i64
+  %u2 = getelementptr i8, ptr %u, i64 %step64
+  br label %execute
+leave:
+  %jump = icmp eq i32 %r, {handlers.JUMP}
+  br i1 %jump, label %look, label %nobody
+nobody:
+  %found_one = call i32 @unwind(ptr %ctx, ptr %ws, ptr %u)
+  %goes_on = icmp eq i32 %found_one, {handlers.RESUMED}
+  br i1 %goes_on, label %look, label %finished
+special:
+  switch i32 %r, label %stopped [ i32 {handlers.WAIT}, label %wait i32 {handlers.COMPLETE}, label %complete
+    i32 {handlers.RESUMED}, label %look i32 {handlers.SERVE}, label %served ]
+complete:
+  %m1 = load i32, ptr %mask_p
+  %full1 = icmp eq i32 %m1, -1
+  %which1 = select i1 %full1, i64 {handlers.BODY}, i64 {handlers.BODY + 8}
+  %bp = getelementptr i8, ptr %u, i64 %which1
+  %body = load ptr, ptr %bp
+  %r1 = call i32 %body(ptr %ctx, ptr %ws, ptr %u)
+  br label %result
+wait:
+  %w0 = load i64, ptr %issued_p
+  %w1 = add i64 %w0, 1
+  store i64 %w1, ptr %issued_p
+  %wlanes = call i32 @llvm.ctpop.i32(i32 %done_by)
+  %wlanes64 = zext i32 %wlanes to i64
+  %v0 = load i64, ptr %threads_p
+  %v1 = add i64 %v0, %wlanes64
+  store i64 %v1, ptr %threads_p
+  %after_p = getelementptr i8, ptr %u, i64 {handlers.FOLLOWING}
+  %after = load i32, ptr %after_p
+  store i32 %after, ptr %pc_p
+  store i32 {state_layout.WAITING}, ptr %status_p
+  ret i32 {state_layout.WAITING}
+served:
+  %asker_p = getelementptr i8, ptr %u, i64 {handlers.PC}
+  %asker = load i32, ptr %asker_p
+  store i32 %asker, ptr %pc_p
+  store i32 {state_layout.SERVED}, ptr %status_p
+  ret i32 {state_layout.SERVED}
+stopped:
+  %here_p = getelementptr i8, ptr %u, i64 {handlers.PC}
+  %here = load i32, ptr %here_p
+  store i32 %here, ptr %pc_p
+  br label %lost
+lost:
+  %halted = phi i32 [ {state_layout.STOPPED}, %find ], [ %why, %stopped ]
+  store i32 %halted, ptr %status_p
+  ret i32 %halted
+interrupted:
+  store i32 {state_layout.INTERRUPTED}, ptr %status_p
+  ret i32 {state_layout.INTERRUPTED}
+finished:
+  store i32 0, ptr %pc_p
+  store i32 {state_layout.FINISHED}, ptr %status_p
+  ret i32 {state_layout.FINISHED}
+}}
+
+define i32 @stop_here(ptr %ctx, ptr %ws, ptr %uop) nounwind {{
+  ret i32 {handlers.STOP}
+}}
+
+define i32 @serve_here(ptr %ctx, ptr %ws, ptr %uop) nounwind {{
+  ret i32 {handlers.SERVE}
+}}
+"""
+
+
+def _main_module(target: Host) -> str:
+    """The loop, the driver, and the functions every kernel shares."""
+    module = Module(32)
+    nothing = HandlerCode(module, target, Step(Op(0, 0), 0, None))
+    nothing.unwinder("unwind")
+    nothing.joining("join")
+    add_support(module, target)
+    ir = str(module) + scheduler_ir.driver() + scheduler_ir.turns() + loop()
+    return ir + scheduler_ir.entry(target) + METADATA
+
+
+@dataclass(frozen=True)
+class Handler:
+    """Functions of one kind of instruction: addresses for all lanes and for some, and what the record holds."""
+
+    full: int
+    some: int
+    slots: Slots
+
+
+@dataclass
+class Library:
+    """The functions of a target, compiled on demand and kept on disk."""
+
+    target: Host
+    known: dict[str, Handler | None] = field(default_factory=dict[str, "Handler | None"])
+    _on_disk: dict[str, tuple[Path, str, Slots]] = field(default_factory=dict[str, "tuple[Path, str, Slots]"])
+    _loaded: dict[Path, Loaded] = field(default_factory=dict[Path, Loaded])
+    _keep: list[Loaded] = field(default_factory=list[Loaded])
+    _indexed: set[Path] = field(default_factory=set[Path])
+
+    def __post_init__(self) -> None:
+        self.lock = threading.Lock()
+        self.main = Loaded(object_code(_main_module(self.target), self.target), self.target)
+        for name in names(self.target):
+            provide(name, self.main.address(name))
+        self.stop, self.serve = self.main.address("stop_here"), self.main.address("serve_here")
+        self.join = self.main.address("join")
+        folder = cache_folder()
+        tag = hashlib.sha256(f"{fingerprint('tesla')} {self.target.key}".encode()).hexdigest()[:24]
+        self.folder = None if folder is None else folder / "handlers" / tag
+
+    def handlers(self, wanted: dict[str, Step]) -> None:
+        """Make `known` hold the handlers of all keys; None for what cannot be compiled."""
+        with self.lock:
+            missing = {k: s for k, s in wanted.items() if k not in self.known}
+            if missing:
+                missing = self._fetch(missing)
+            if missing:
+                self._compile(missing)
+
+    # --- the disk -------------------------------------------------------------------------------------------
+    def has(self, wanted: Iterable[str]) -> bool:
+        """Whether handlers of all keys are there, here or on disk."""
+        with self.lock:
+            self._index()
+            return all(k in self.known or k in self._on_disk for k in wanted)
+
+    def _index(self) -> None:
+        if self.folder is None or not self.folder.is_dir():
+            return
+        for index in sorted(self.folder.glob("*.json")):
+            if index not in self._indexed:
+                self._indexed.add(index)
+                for key, (name, values, sites) in json.loads(index.read_text()).items():
+                    slots = Slots(tuple((what, e) for what, e in values), sites)
+                    self._on_disk.setdefault(key, (index.with_suffix(".o"), name, slots))
+
+    def _fetch(self, missing: dict[str, Step]) -> dict[str, Step]:
+        self._index()
+        rest: dict[str, Step] = {}
+        for key, step in missing.items():
+            if key not in self._on_disk:
+                rest[key] = step
+                continue
+            path, name, slots = self._on_disk[key]
+            if not name:
+                self.known[key] = None
+                continue
+            loaded = self._loaded.get(path)
+            if loaded is None:
+                loaded = self._loaded[path] = Loaded(path.read_bytes(), self.target)
+            self.known[key] = self._handler(loaded, name, slots)
+        return rest
+
+    def _compile(self, missing: dict[str, Step]) -> None:
+        module = kernel_module(self.target)
+        index: dict[str, tuple[str, Slots]] = {}
+        for key, step in missing.items():
+            index[key] = "", Slots((), 0)
+            try:
+                code = HandlerCode(module, self.target, step)
+                name = f"h{len(index)}"
+                code.functions(name)
+                index[key] = name, code.slots
+            except NotCompiled:
+                pass
+        made = object_code(str(module) + METADATA, self.target, keep=False)
+        loaded = Loaded(made, self.target)
+        self._keep.append(loaded)
+        for key, (name, slots) in index.items():
+            self.known[key] = self._handler(loaded, name, slots) if name else None
+        if self.folder is not None:
+            self._store(index, made)
+
+    def _store(self, index: dict[str, tuple[str, Slots]], code: bytes) -> None:
+        assert self.folder is not None
+        tag = hashlib.sha256("\n".join(index).encode()).hexdigest()[:24]
+        listed = {key: (name, s.values, s.sites) for key, (name, s) in index.items()}
+        write_atomically(self.folder / f"{tag}.o", code)
+        write_atomically(self.folder / f"{tag}.json", json.dumps(listed).encode())
+
+    @staticmethod
+    def _handler(loaded: Loaded, name: str, slots: Slots) -> Handler:
+        return Handler(loaded.address(f"{name}_full"), loaded.address(f"{name}_some"), slots)
+
+
+@cache
+def library(target: Host) -> Library:
+    """The library of a target in this process, which kernels call as long as it runs."""
+    return Library(target)
+
+
+def key_of(step: Step, forms: dict[int, int], chip: str) -> str:
+    """Names a handler: everything its code depends on beside the sources. `forms`: id of a form -> its number."""
+    op, form = step.op, step.op.instruction.form if step.op.instruction is not None else None
+    assert form is not None
+    guard = form.parts.get("guard")
+    fixed = step.word & guard.static_mask() if guard is not None and step.guard is not None else 0
+    marks = f"{step.guard is not None:d}{op.never:d}{op.dropped:d}{op.exit:d}{any(op.fixed_a):d}"
+    return f"{chip} {forms[id(form)]} {form.static_word(step.word):x} {fixed:x} {marks} {step.control}"
+
+
+@cache
+def _form_numbers(decoder: Any) -> dict[int, int]:
+    return {id(f): k for k, f in enumerate(decoder.view.forms)}
+
+
+def keys_of(code: Code, flow: Flow) -> dict[int, str]:
+    """The handlers a kernel needs, by address."""
+    view = code.decoder.view
+    numbers, chip = _form_numbers(code.decoder), f"{view.variant.name} {view.program}"
+    return {s.pc: key_of(s, numbers, chip) for s in flow.steps.values() if s.trace is not None and not s.served}
+
+
+class Program:
+    """A kernel for the interpreter: `records` has one row of `handlers.RECORD` bytes per unit of code and two more.
+
+    `sites` counts the global accesses that remember an address range.
+    """
+
+    def __init__(self, code: Code, flow: Flow, target: Host) -> None:
+        lib = self.library = library(target)
+        steps = [s for s in flow.steps.values() if s.trace is not None and not s.served]
+        keys = keys_of(code, flow)
+        lib.handlers({keys[s.pc]: s for s in steps})
+        units = len(code.units) + 2
+        self.records: Array = np.zeros((units, handlers.RECORD), np.uint8)
+        wide, narrow = self.records.view(np.int64), self.records.view(np.int32)
+        wide[:, :4] = lib.stop
+        narrow[:, handlers.PC // 4] = code.address + 4 * np.arange(units)
+        self.sites = 0
+        for s in flow.steps.values():
+            if s.served:
+                k = (s.pc - code.address) // 4
+                narrow[k, handlers.PC // 4] = s.pc
+                wide[k, :4] = (lib.join if s.op.join else lib.serve,) * 2 + (lib.serve,) * 2
+        for s in steps:
+            handler = lib.known[keys[s.pc]]
+            if handler is None:
+                continue
+            k = (s.pc - code.address) // 4
+            first, some = (lib.join, lib.join) if s.op.join else (handler.full, handler.some)
+            wide[k, :4] = first, some, handler.full, handler.some
+            size = s.op.following - s.pc
+            narrow[k, handlers.PC // 4 : handlers.PC // 4 + 5] = (
+                s.pc,
+                s.op.following,
+                s.target if s.target is not None else 0,
+                handlers.RECORD * (size // 4),
+                8 * self.sites,
+            )
+            self.sites += handler.slots.sites
+            values = handler.slots.fill(s.word, code.registers)
+            wide[k, handlers.VALUES // 8 : handlers.VALUES // 8 + len(values)] = values

@@ -1,0 +1,332 @@
+"""The interpreter's instructions: one function per kind of instruction, from the same lowering as compiled kernels.
+
+`i32 @name(ptr %ctx, ptr %ws, ptr %uop)` executes one instruction of a warp on its state in memory and says how to go on
+(see `NEXT` and the other results). Register numbers, immediates and addresses come from the record `%uop`, so that one
+function serves every instruction with the same static bits; `Slots` says what the record holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from isakit.engine.graph import Plan
+from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
+from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
+from isakit.machine.tesla.compiled.emit.control_transfer import Transfers
+from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
+from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
+from isakit.machine.tesla.launch import MP_FLAGS
+from isakit.machine.tesla.stack import Kind
+from isakit.sem.trace import Effect
+from isakit.sem.value import INTEGER_MEANING, Value
+from isakit.spec.fields import Field
+
+_CONTROLS = {
+    "mask": state_layout.ACTIVE,
+    "broke": state_layout.BROKE,
+    "returned": state_layout.RETURNED,
+    "exited": state_layout.EXITED,
+    "depth": state_layout.DEPTH,
+    "next": state_layout.PC,
+    "issued": state_layout.ISSUED,
+}
+
+NEXT, JUMP, UNWIND, STOP, WAIT, COMPLETE, RESUMED, SERVE = range(8)
+"""Results: go on behind it; go on at the state's pc; nobody is active; the reference machine must execute it; wait at
+the barrier; the join is complete, execute the instruction itself; another path goes on and nothing was executed; the
+host must execute it."""
+
+RECORD = 256  # bytes of %uop
+FIRST, BODY, PC, FOLLOWING, TARGET, STEP, SITE, VALUES = 0, 16, 32, 36, 40, 44, 48, 56
+MAX_VALUES = (RECORD - VALUES) // 8
+HERE, BEHIND, THERE = -1, -2, -3
+"""Stand-ins for the addresses of an instruction, the next one and the target of a transfer."""
+
+
+Expression = Sequence[Any]
+"""A uniform value as plain data: ["const", number, width], ["param", slices, width], [operation, attr, width, args]."""
+
+
+def expression(v: Value) -> Expression:
+    """A uniform value as plain data."""
+    if v.op == "const":
+        return ["const", v.attr, v.width]
+    if v.op == "param":
+        return ["param", [list(s) for s in v.attr.slices], v.width]
+    return [v.op, v.attr, v.width, [expression(a) for a in v.args]]
+
+
+def number_of(e: Expression, word: int) -> int:
+    """What an expression is in an instruction word."""
+    if e[0] == "const":
+        return int(e[1])
+    if e[0] == "param":
+        return Field(tuple((low, n) for low, n in e[1])).get(word)
+    args = [number_of(a, word) for a in e[3]]
+    return INTEGER_MEANING[e[0]](e[2], [a[2] for a in e[3]], e[1], args)
+
+
+@dataclass(frozen=True)
+class Slots:
+    """What the values of a record are: (kind, expression), the kind "param", or "read" or "write" and a register file.
+
+    `sites` counts the places where the instruction remembers an address range.
+    """
+
+    values: tuple[tuple[str, Expression], ...]
+    sites: int
+
+    def fill(self, word: int, registers: int) -> list[int]:
+        """The values for an instruction word; places of registers are offsets in the state of a warp."""
+        out: list[int] = []
+        for what, e in self.values:
+            n = number_of(e, word)
+            kind, _, file = what.partition(" ")
+            if kind == "param":
+                out.append(n)
+            elif file == "c":
+                out.append(state_layout.flag(n, 0))
+            elif (file == "r" and n >= registers) or (file == "a" and n == 0):
+                out.append(state_layout.ZERO if kind == "read" else state_layout.SINK)
+            else:
+                out.append(state_layout.register(n) if file == "r" else state_layout.address(n))
+        return out
+
+
+class HandlerCode(WarpCode):
+    """Generates the functions of one kind of instruction into a module."""
+
+    def __init__(self, module: Module, host: Host, step: Step) -> None:
+        self._begin(module, host)
+        self.transfer = HandlerTransfers(self)
+        op = replace(step.op, pc=HERE, following=BEHIND)
+        self.step = replace(step, op=op, target=None if step.target is None else THERE)
+        self._values: dict[str, int] = {}
+        self._listed: list[tuple[str, Expression]] = []
+        self._loaded: dict[int, str] = {}
+        self.block_sizes = {HERE: 1}
+
+    @property
+    def slots(self) -> Slots:
+        """What the record must hold, known when the functions are made."""
+        return Slots(tuple(self._listed), self.sites)
+
+    def functions(self, name: str) -> None:
+        """Add `name`_full and `name`_some: all 32 lanes are active, or some are."""
+        for suffix in ("full", "some"):
+            self.full = suffix == "full"
+            self.module.add(self._function(f"{name}_{suffix}", self._whole))
+
+    def _whole(self) -> None:
+        if not self._instruction(self.step):
+            self.stay(BEHIND)
+
+    def joining(self, name: str) -> None:
+        """Add the function that performs the `join` tail alone."""
+        self.full = False
+        self.module.add(self._function(name, lambda: self.transfer.join(self.step)))
+
+    def unwinder(self, name: str) -> None:
+        """Add the function that finds someone to run when nobody is active; returns RESUMED, or UNWIND if all ended."""
+
+        def fill() -> None:
+            self.body.do("br label %again")
+            self.transfer.unwinding("again")
+            for label, result in (("finished", UNWIND), ("odd", UNWIND)):
+                self.body.label(label)
+                self.body.do(f"ret i32 {result}")
+
+        self.full = False
+        self.module.add(self._function(name, fill))
+
+    def _function(self, name: str, fill: Callable[[], None]) -> str:
+        self.body, self._slots, self._scratch, self._loaded, self.sites = Body(self.module), {}, [], {}, 0
+        self.mask32 = "-1" if self.full else "%active"
+        self.mask = TRUE if self.full else "%lanes"
+        fill()
+        for pc in (BEHIND, THERE):
+            for version in "FM":
+                self.body.label(f"{version}{pc}")
+                if pc == THERE:
+                    self.store32(self.number(TARGET), "next")
+                self.body.do(f"ret i32 {NEXT if pc == BEHIND else JUMP}")
+        for label, result in (("unwind", UNWIND), ("dispatch", RESUMED), ("stopped", STOP)):
+            self.body.label(label)
+            self.body.do(f"ret i32 {result}")
+        b = Body(self.module, first=1_000_000)
+        b.label("entry")
+        for variable, offset in _CONTROLS.items():
+            b.do(f"%{variable} = getelementptr i8, ptr %ws, i64 {offset}")
+        if not self.full:
+            b.do("%active = load i32, ptr %mask")
+            b.do(f"%lanes = bitcast i32 %active to {V1}")
+        b.lines += [*self._scratch, *self._slots.values(), *self._loaded.values()]
+        b.do("br label %start")
+        b.label("start")
+        return (
+            f"define i32 @{name}(ptr noalias %ctx, ptr noalias %ws, ptr noalias %uop) nounwind {{\n"
+            f"{b.text()}\n{self.body.text()}\n}}"
+        )
+
+    # --- the record -----------------------------------------------------------------------------------------
+    def number(self, offset: int, ty: str = "i32") -> str:
+        name = f"%u{offset}_{ty}"
+        self._loaded.setdefault(
+            offset,
+            f"  {name}_p = getelementptr i8, ptr %uop, i64 {offset}\n  {name} = load {ty}, ptr {name}_p, "
+            "!invariant.load !1",
+        )
+        return name
+
+    def _value(self, what: str, v: Value) -> str:
+        """A value of the record, as i64."""
+        e = expression(v)
+        key = f"{what} {e}"
+        k = self._values.get(key)
+        if k is None:
+            k = self._values[key] = len(self._listed)
+            self._listed.append((what, e))
+            if k >= MAX_VALUES:
+                raise NotCompiled("an instruction with too many operands")
+        return self.number(VALUES + 8 * k, "i64")
+
+    def _place(self, kind: str, file: str, number: Value) -> str:
+        """Pointer to a register in the state."""
+        return self.body(f"getelementptr i8, ptr %ws, i64 {self._value(f'{kind} {file}', number)}")
+
+    # --- what differs from a compiled kernel ----------------------------------------------------------------
+    def goto(self, pc: int) -> None:
+        """The interpreter looks at the mask itself."""
+        self.body.do(f"br label %F{pc}")
+
+    def stop(self, step: Step, bad: str) -> None:
+        """Leave the instruction to the reference machine where the i1 `bad` is set."""
+        on = self.body.fresh("on")
+        self.body.do(f"br i1 {bad}, label %stopped, label %{on}, !prof !0")
+        self.body.label(on)
+
+    def bound(self, space: str) -> bool:
+        """A space that a launch does not have has size 0."""
+        return True
+
+    def window(self, space: str, address: Ref, low: ValueLowering) -> tuple[Ref | None, Ref | None]:
+        """Base and size come from the context."""
+        base, size = self.slot(f"{space}_base", "i32"), self.slot(f"{space}_size")
+        last = self.body(f"trunc i64 {self.body(f'sub i64 {size}, 1')} to i32")
+        none = Ref(self.body(f"icmp eq i64 {size}, 0"), 1, True)
+        outside = low.op("or", low.op("icmp ugt", address, Ref(last, 32, True), 1), none)
+        return Ref(base, 32, True), outside
+
+    def site(self) -> str:
+        """The record says where the sites of an instruction begin."""
+        first = self.body(f"zext i32 {self.number(SITE)} to i64")
+        p = self.body(f"getelementptr i8, ptr {self.slot('sites', 'ptr')}, i64 {first}")
+        self.sites += 1
+        return self.body(f"getelementptr i8, ptr {p}, i64 {8 * (self.sites - 1)}")
+
+    def _numbers(self, step: Step) -> Callable[[Value], int | None]:
+        return lambda v: None
+
+    def _flag_leaf(self, step: Step) -> Callable[[Value, int], Ref | None]:
+        def flag(v: Value, bit: int) -> Ref | None:
+            if v.op != "read" or v.attr != "c" or bit > 3:
+                return None
+            p = self.body(f"getelementptr i8, ptr {self._place('read', 'c', v.args[0])}, i64 {4 * bit}")
+            return Ref(self.body(f"bitcast i32 {self.body(f'load i32, ptr {p}')} to {V1}"), 1)
+
+        return flag
+
+    def _leaf(self, step: Step, low: ValueLowering, v: Value) -> Ref:
+        if v.op == "param":
+            number = Ref(self._value("param", v), 64, True)
+            return low.resize(number, v.width)
+        return super()._leaf(step, low, v)
+
+    def _read(self, step: Step, low: ValueLowering, v: Value) -> Ref:
+        b, p = self.body, self._place("read", v.attr, v.args[0])
+        if v.attr != "c":
+            return low.resize(Ref(b(f"load {V32}, ptr {p}, align 64"), 32), v.width)
+        total: Ref | None = None
+        for bit in range(4):
+            flag = b(f"load i32, ptr {b(f'getelementptr i8, ptr {p}, i64 {4 * bit}')}")
+            one = low.resize(Ref(b(f"bitcast i32 {flag} to {V1}"), 1), 4)
+            one = low.op("shl", one, low.constant(bit, 4)) if bit else one
+            total = one if total is None else low.op("or", total, one)
+        assert total is not None
+        return low.resize(total, v.width)
+
+    def _write(self, step: Step, e: Effect, low: ValueLowering, values: list[Ref], lanes: str, some: bool) -> None:
+        if e.name == "o":
+            super()._write(step, e, low, values, lanes, some)
+            return
+        b, p = self.body, self._place("write", e.name, e.args[0])
+        if e.name != "c":
+            v = low.splat(low.resize(values[0], 32)).text
+            if some:
+                old = b(f"load {V32}, ptr {p}, align 64")
+                v = b(f"select {V1} {lanes}, {V32} {v}, {V32} {old}")
+            b.do(f"store {V32} {v}, ptr {p}, align 64")
+            return
+        for bit, flag in enumerate(values):
+            q = b(f"getelementptr i8, ptr {p}, i64 {4 * bit}")
+            new = b(f"bitcast {V1} {low.splat(flag).text} to i32")
+            if some:
+                m = self.as_bits(lanes)
+                kept = b(f"and i32 {b(f'load i32, ptr {q}')}, {b(f'xor i32 {m}, -1')}")
+                new = b(f"or i32 {kept}, {b(f'and i32 {new}, {m}')}")
+            b.do(f"store i32 {new}, ptr {q}")
+
+    def _machine_mp_flag(self, step: Step, low: ValueLowering, v: Value, name: str) -> Ref:
+        bit = self.body(f"lshr i64 {self.slot('flags')}, {MP_FLAGS.index(name)}")
+        return low.resize(Ref(bit, 64, True), v.width)
+
+    def _machine_quad(self, step: Step, low: ValueLowering, v: Value) -> Ref:
+        if v.args[1].uniform:
+            n = low.splat(low.resize(low.value(v.args[1]), 32))
+            return self._quad_of(low, v, n)
+        return super()._machine_quad(step, low, v)
+
+    def _issued(self, step: Step) -> str:
+        return self.body("load i64, ptr %issued")
+
+
+class HandlerTransfers(Transfers):
+    """Control transfers of one instruction on the state in memory."""
+
+    def push(self, step: Step, kind: Kind, pc: int, mask: str) -> None:
+        """Push an entry; the address comes from the record."""
+        c, b = self.code, self.code.body
+        assert isinstance(c, HandlerCode)
+        self._no_quadon(step)
+        depth = c.load32("depth")
+        c.stop(step, b(f"icmp uge i32 {depth}, {state_layout.STACK_ENTRIES}"))
+        entry = self._entry(depth)
+        where = c.number({HERE: PC, BEHIND: FOLLOWING, THERE: TARGET}[pc])
+        b.do(f"store i32 {b(f'or i32 {where}, {kind << 24}')}, ptr {entry}")
+        b.do(f"store i32 {mask}, ptr {b(f'getelementptr i8, ptr {entry}, i64 4')}")
+        c.store32(b(f"add i32 {depth}, 1"), "depth")
+
+    def _bra_indirect(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+        c, b = self.code, self.code.body
+        target = low.resize(low.value(plan.canonical(e.args[0])), 32)
+        if target.uniform:
+            c.store32(target.text, "next")
+        else:
+            c.stop(step, b(f"call i1 {c.shared('fan_out')}(ptr %ws, {V32} {target.text}, i32 {c.mask32})"))
+        b.do(f"ret i32 {JUMP}")
+
+    def _backward(self, step: Step, target: int) -> None:
+        """The loop around the instructions looks at interrupts and the budget."""
+
+    def _here(self, step: Step) -> str:
+        assert isinstance(self.code, HandlerCode)
+        return self.code.number(PC)
+
+    def _joined(self, step: Step) -> None:
+        self.code.body.do(f"ret i32 {COMPLETE}")
+
+    def _wait(self, step: Step) -> None:
+        self.code.body.do(f"ret i32 {WAIT}")

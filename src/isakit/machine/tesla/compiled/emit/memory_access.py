@@ -1,0 +1,485 @@
+"""Loads, stores and atomics of compiled code: every access is checked before it is made.
+
+A lane whose address is misaligned or outside its space stops the warp before the instruction; the reference machine
+then raises the fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from isakit.arch.tesla.atomics import ATOMIC_OPERATIONS
+from isakit.engine.graph import Plan
+from isakit.engine.llvm import Ref, ValueLowering
+from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
+from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
+from isakit.sem.trace import Effect
+from isakit.sem.value import Value
+
+if TYPE_CHECKING:
+    from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
+
+ROWS = ("a", "p", "o")
+"""Spaces of a stage that lie in memory word by word, not lane by lane."""
+LANES = "<" + ", ".join(f"i32 {j}" for j in range(32)) + ">"
+WORDS = "<" + ", ".join(f"i32 {4 * j}" for j in range(32)) + ">"
+
+
+class Access:
+    """Memory instructions of one kernel."""
+
+    def __init__(self, code: WarpCode) -> None:
+        self.code = code
+
+    # --- where a space is -----------------------------------------------------------------------------------
+    def _own(self, space: str) -> tuple[str, str]:
+        """(base pointer, limit i32) of s[], l[] or c[]."""
+        c = self.code
+        if space == "s":
+            return c.slot("shared", "ptr"), c.slot("shared_limit", "i32")
+        if space == "l":
+            return c.slot("local", "ptr"), c.slot("local_limit", "i32")
+        return c.slot(space, "ptr"), c.slot(f"{space}_size", "i32")
+
+    def _check(self, step: Step, bad: Ref, lanes: str) -> None:
+        """Stop where any accessing lane is bad (for all lanes or for none)."""
+        c, b = self.code, self.code.body
+        if lanes == c.mask:  # somebody is active
+            c.stop(step, bad.text)
+            return
+        c.stop(step, b(f"and i1 {bad.text}, {b(f'icmp ne i32 {c.as_bits(lanes)}, 0')}"))
+
+    def _place(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: str) -> Ref:
+        """Check the accesses; returns the offsets from the space's base pointer (safe ones for a uniform address)."""
+        c = self.code
+        if not c.bound(space):
+            self._check(step, low.constant(1, 1), lanes)
+            return low.constant(0, 32)
+        if space[0] == "g":
+            return self._global(step, space, low.splat(address), size, low, lanes)
+        limit = Ref(self._own(space)[1], 32, True)
+        if address.uniform:
+            address = self._uniform(step, address, size, limit, low, lanes)
+        else:
+            f, bits = c.shared("check_own"), c.as_bits(lanes)
+            c.stop(step, c.body(f"call i1 {f}(i32 {limit.text}, {V32} {address.text}, i32 {size}, i32 {bits})"))
+        if space == "l":
+            number = c.body(f"load i32, ptr {c.state_pointer(state_layout.NUMBER)}")
+            first = low.op("mul", Ref(number, 32, True), low.constant(32, 32))
+            thread = low.op("add", first, Ref(LANES, 32))
+            address = low.op("add", address, low.op("mul", thread, limit))
+        if space in ROWS:
+            word, byte = low.op("lshr", address, low.constant(2, 32)), low.op("and", address, low.constant(3, 32))
+            address = low.op("add", self._item_row(word, low), byte)
+        return address
+
+    def _item_row(self, word: Ref, low: ValueLowering) -> Ref:
+        """Offsets of a word of the lanes' items in a[], p[] or o[]: a row for each word."""
+        c = self.code
+        number = c.body(f"load i32, ptr {c.state_pointer(state_layout.NUMBER)}")
+        first = low.op("mul", Ref(number, 32, True), low.constant(128, 32))
+        start = low.op("add", low.op("mul", word, Ref(c.slot("row_bytes", "i32"), 32, True)), first)
+        return low.op("add", start, Ref(WORDS, 32))
+
+    def output(self, word: Ref, value: Ref, low: ValueLowering, lanes: str, some: bool) -> None:
+        """Write word `word` of o[]; nothing happens past its end."""
+        c, b = self.code, self.code.body
+        word = low.resize(word, 32)
+        row = low.op("lshr", Ref(c.slot("o_size", "i32"), 32, True), low.constant(2, 32))
+        inside = low.op("icmp ult", word, row, 1).text
+        number = b(f"zext i32 {b(f'load i32, ptr {c.state_pointer(state_layout.NUMBER)}')} to i64")
+        stride = b(f"zext i32 {c.slot('row_bytes', 'i32')} to i64")
+        start = b(f"mul i64 {low.resize(word, 64).text}, {stride}")
+        offset = b(f"add i64 {start}, {b(f'mul i64 {number}, 128')}")
+        there = b(f"getelementptr i8, ptr {c.slot('o', 'ptr')}, i64 {offset}")
+        p = b(f"select i1 {inside}, ptr {there}, ptr {c.state_pointer(state_layout.SINK)}")
+        v = value.text
+        if some:
+            v = b(f"select {V1} {lanes}, {V32} {v}, {V32} {b(f'load {V32}, ptr {p}, align 4')}")
+        b.do(f"store {V32} {v}, ptr {p}, align 4")
+
+    def _uniform(self, step: Step, address: Ref, size: int, limit: Ref, low: ValueLowering, lanes: str) -> Ref:
+        """One address for all lanes. If no lane executes the access is made all the same, at a place that exists."""
+        if address.text.isdigit():
+            end = int(address.text) + size
+            bad = low.op("icmp ult", limit, low.constant(end, 32), 1) if not end % size else low.constant(1, 1)
+            self._check(step, bad, lanes)
+            return address if lanes == self.code.mask else low.select(bad, low.constant(0, 32), address)
+        short = low.op("icmp ult", limit, low.constant(size, 32), 1)
+        past = low.op("icmp ugt", address, low.op("sub", limit, low.constant(size, 32)), 1)
+        bad = low.op("or", past, short)
+        if size > 1:
+            odd = low.op("icmp ne", low.op("and", address, low.constant(size - 1, 32)), low.constant(0, 32), 1)
+            bad = low.op("or", bad, odd)
+        self._check(step, bad, lanes)
+        return address if lanes == self.code.mask else low.select(bad, low.constant(0, 32), address)
+
+    def _global(self, step: Step, space: str, vector: Ref, size: int, low: ValueLowering, lanes: str) -> Ref:
+        """Device addresses of g[] accesses that hit a buffer."""
+        c = self.code
+        vector = self._windowed(step, space, vector, low, lanes)
+        self._in_buffers(step, c.site(), vector, size, lanes)
+        return vector
+
+    def _windowed(self, step: Step, space: str, vector: Ref, low: ValueLowering, lanes: str) -> Ref:
+        """Device addresses of g[] accesses that are inside of the window."""
+        c, b = self.code, self.code.body
+        base, outside = c.window(space, vector, low)
+        if outside is not None:
+            wrong = low.splat(outside).text
+            hit = wrong if lanes == TRUE else b(f"and {V1} {wrong}, {lanes}")
+            c.stop(step, b(f"icmp ne i32 {b(f'bitcast {V1} {hit} to i32')}, 0"))
+        return vector if base is None else low.op("add", vector, base)
+
+    def _in_buffers(self, step: Step, site: str, vector: Ref, size: int, lanes: str) -> None:
+        c = self.code
+        f, bits = c.shared("check_global"), c.as_bits(lanes)
+        c.stop(step, c.body(f"call i1 {f}(ptr %ctx, ptr {site}, {V32} {vector.text}, i32 {size}, i32 {bits})"))
+
+    def _base(self, space: str) -> str:
+        return self.code.slot("memory", "ptr") if space[0] == "g" else self._own(space)[0]
+
+    # --- words ----------------------------------------------------------------------------------------------
+    def _scalar_pointer(self, space: str, offset: str) -> str:
+        b = self.code.body
+        return b(f"getelementptr i8, ptr {self._base(space)}, i64 {b(f'zext i32 {offset} to i64')}")
+
+    def _signed(self, space: str, offsets: Ref, low: ValueLowering) -> tuple[str, Ref]:
+        """Base pointer and signed offsets: those of g[] count from the middle of the 4 GiB."""
+        if space[0] != "g":
+            return self._base(space), offsets
+        middle = self.code.body(f"getelementptr i8, ptr {self._base(space)}, i64 2147483648")
+        return middle, low.op("xor", offsets, low.constant(0x80000000, 32))
+
+    def _load_words(self, space: str, offsets: Ref, low: ValueLowering, lanes: str) -> Ref:
+        """A word per lane, wherever it is."""
+        c = self.code
+        base, at = self._signed(space, offsets, low)
+        f, bits = c.shared("load_words"), c.as_bits(lanes)
+        return Ref(c.body(f"call {V32} {f}(ptr {base}, {V32} {low.splat(at).text}, i32 {bits})"), 32)
+
+    def _store_words(self, space: str, offsets: Ref, word: Ref, low: ValueLowering, lanes: str) -> None:
+        c = self.code
+        base, at = self._signed(space, offsets, low)
+        f, bits = c.shared("store_words"), c.as_bits(lanes)
+        c.body.do(f"call void {f}(ptr {base}, {V32} {low.splat(at).text}, {V32} {word.text}, i32 {bits})")
+
+    # --- loads ----------------------------------------------------------------------------------------------
+    def load(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: str, some: bool) -> None:
+        """A load effect; defines its result node."""
+        assert e.result is not None
+        size, node = int(e.get("size")), plan.effects.get(id(e.result))
+        where = plan.canonical(e.args[0])
+        word = size == 4 and not some and self.code.bound(e.name)
+        own = size == 4 and e.name[0] in "sc" and self.code.bound(e.name)
+        relative = self.code.relative(step, where) if own else None
+        if relative is not None and word and self.code.full:
+            got = [self._by_tag(step, e.name, relative)]
+        elif relative is not None:
+            got = [self._load_own(step, e.name, relative, lanes)]
+        elif word and e.name[0] == "g" and self.code.full:
+            got = [self._row(step, e.name, low.splat(low.resize(low.value(where), 32)), low)]
+        else:
+            address = low.resize(low.value(where), 32)
+            offsets = self._place(step, e.name, address, size, low, lanes)
+            got = self._loaded(e.name, offsets, size, low, lanes)
+        if node is None:
+            return  # nobody uses the result
+        if size == 16:
+            pairs = [self._pair(low, got[0], got[1]), self._pair(low, got[2], got[3])]
+            self.code.halves[id(node)] = pairs[0], pairs[1]
+            low.define(node, low.constant(0, 128))
+        elif size == 8:
+            low.define(node, self._pair(low, got[0], got[1]))
+        else:
+            low.define(node, low.resize(got[0], 8 * size))
+
+    @staticmethod
+    def _pair(low: ValueLowering, first: Ref, second: Ref) -> Ref:
+        high = low.op("shl", low.resize(second, 64), low.constant(32, 64))
+        return low.op("or", high, low.resize(first, 64))
+
+    def ahead(self, steps: Sequence[Step]) -> set[int]:
+        """Check all accesses of a block relative to $a registers it does not write before, at once; returns those.
+
+        Lanes that do not access rows or the same words run the version of the block for some lanes.
+        """
+        c, b = self.code, self.code.body
+        reach: dict[tuple[str, int], int] = {}
+        stored, written = set[int](), set[int]()
+        for s in steps:
+            assert s.trace is not None
+            for e in s.trace.of_kind("load", "store"):
+                plain = e.get("size") == 4 and not s.conditional and e.when is None and c.bound(e.name)
+                relative = c.relative(s, e.args[0]) if plain and e.name[0] in "sc" else None
+                if relative is None or relative[0] in written:
+                    continue
+                n, distance = relative
+                reach[e.name, n] = max(distance, reach.get((e.name, n), 0))
+                if e.kind == "store":
+                    stored.add(n)
+            written |= {n for file, n in s.writes if file == "a"}
+        tests = [b(f"load i1, ptr %a{n}row") for n in sorted(stored)]
+        for (space, n), distance in sorted(reach.items()):
+            end = b(f"add i32 {c.load32(f'a{n}end')}, {distance}")
+            tests.append(b(f"icmp ule i32 {end}, {self._own(space)[1]}"))
+        if tests:
+            good, on = tests[0], b.fresh("certain")
+            for t in tests[1:]:
+                good = b(f"and i1 {good}, {t}")
+            join = "J" if steps[0].op.join else ""
+            masked = b.fresh("masked")
+            b.do(f"br i1 {good}, label %{on}, label %{masked}, !prof !2")
+            b.label(masked)
+            c.settle()
+            b.do(f"br label %M{join}{steps[0].pc}")
+            b.label(on)
+        return {n for _, n in reach}
+
+    def _pointers(self, space: str, relative: tuple[int, int]) -> list[str]:
+        """Pointers to the words of lanes 0 and 16."""
+        c, (n, distance) = self.code, relative
+        firsts = [c.body(f"add i32 {c.load32(f'a{n}{name}')}, {distance}") for name in ("low", "high")]
+        return [self._scalar_pointer(space, f) for f in firsts]
+
+    def _if_tagged(self, space: str, relative: tuple[int, int]) -> tuple[str, str]:
+        """Branch on what is known of $aN: (block if the accesses are not known to be good, block after both)."""
+        c, b = self.code, self.code.body
+        n, distance = relative
+        near, far, done = b.fresh("near"), b.fresh("far"), b.fresh("done")
+        end = b(f"add i32 {c.load32(f'a{n}end')}, {distance}")
+        b.do(f"br i1 {b(f'icmp ule i32 {end}, {self._own(space)[1]}')}, label %{near}, label %{far}, !prof !2")
+        b.label(near)
+        return far, done
+
+    def _load_own(self, step: Step, space: str, relative: tuple[int, int], lanes: str) -> Ref:
+        """A word per lane at $aN plus an offset, whatever lanes are active."""
+        c, b = self.code, self.code.body
+        base, limit = self._own(space)
+        a = b(f"load {V32}, ptr {c.variable(('a', relative[0]))}")
+        given = f"ptr {base}, i32 {limit}, {V32} {a}, i32 {relative[1]}, i32 {c.as_bits(lanes)}"
+        both = b(f"call {{{V32}, i1}} {c.shared('load_own')}({given})")
+        c.stop(step, b(f"extractvalue {{{V32}, i1}} {both}, 1"))
+        return Ref(b(f"extractvalue {{{V32}, i1}} {both}, 0"), 32)
+
+    def _by_tag(self, step: Step, space: str, relative: tuple[int, int]) -> Ref:
+        """A word per lane at $aN plus an offset, all lanes active."""
+        b = self.code.body
+        if relative[0] in self.code.certain:
+            return Ref(self._words_by_tag(space, relative), 32)
+        far, done = self._if_tagged(space, relative)
+        v1 = self._words_by_tag(space, relative)
+        b.do(f"br label %{done}")
+        near = b.current
+        b.label(far)
+        v2 = self._load_own(step, space, relative, TRUE).text
+        b.do(f"br label %{done}")
+        far = b.current
+        b.label(done)
+        return Ref(b(f"phi {V32} [ {v1}, %{near} ], [ {v2}, %{far} ]"), 32)
+
+    def _words_by_tag(self, space: str, relative: tuple[int, int]) -> str:
+        b, v16 = self.code.body, "<16 x i32>"
+        rows = b(f"load <16 x i1>, ptr %a{relative[0]}rows")
+        parts: list[str] = []
+        for p in self._pointers(space, relative):  # what lies behind the space is not used, but it can be read
+            row = b(f"load {v16}, ptr {p}, align 4")
+            one = b(f"insertelement {v16} poison, i32 {b(f'load i32, ptr {p}, align 4')}, i64 0")
+            same = b(f"shufflevector {v16} {one}, {v16} poison, {v16} zeroinitializer")
+            parts.append(b(f"select <16 x i1> {rows}, {v16} {row}, {v16} {same}"))
+        return b(f"shufflevector {v16} {parts[0]}, {v16} {parts[1]}, {V32} {LANES}")
+
+    def _row(self, step: Step, space: str, address: Ref, low: ValueLowering) -> Ref:
+        """A word of g[] per lane, all lanes active."""
+        b = self.code.body
+        where, pointer, far, done, site = self._rows(step, space, address, low)
+        v1 = b(f"load {V32}, ptr {pointer}, align 4")
+        b.do(f"br label %{done}")
+        near = b.current
+        b.label(far)
+        self._in_buffers(step, site, where, 4, TRUE)
+        v2 = self._load_words(space, where, low.fork(), TRUE).text
+        b.do(f"br label %{done}")
+        far = b.current
+        b.label(done)
+        return Ref(b(f"phi {V32} [ {v1}, %{near} ], [ {v2}, %{far} ]"), 32)
+
+    def _rows(self, step: Step, space: str, address: Ref, low: ValueLowering) -> tuple[Ref, str, str, str, str]:
+        """Branch on whether the lanes access neighbouring words of the buffer that the instruction accessed last.
+
+        (addresses, pointer if so, label if not, label after both, site); the block if so is open.
+        """
+        c, b = self.code, self.code.body
+        address = self._windowed(step, space, address, low, TRUE)
+        site = c.site()
+        first = b(f"extractelement {V32} {address.text}, i64 0")
+        row = low.op("add", low.splat(Ref(first, 32, True)), Ref(WORDS, 32))
+        other = b(f"icmp ne {V32} {address.text}, {row.text}")
+        neighbours = b(f"icmp eq i32 {b(f'bitcast {V1} {other} to i32')}, 0")
+        start = b(f"load i32, ptr {site}, align 8")
+        length = b(f"load i32, ptr {b(f'getelementptr i8, ptr {site}, i64 4')}, align 4")
+        offset = b(f"zext i32 {b(f'sub i32 {first}, {start}')} to i64")
+        inside = b(f"icmp ule i64 {b(f'add i64 {offset}, 128')}, {b(f'zext i32 {length} to i64')}")
+        aligned = b(f"icmp eq i32 {b(f'and i32 {first}, 3')}, 0")
+        good = b(f"and i1 {neighbours}, {b(f'and i1 {inside}, {aligned}')}")
+        near, far, done = b.fresh("near"), b.fresh("far"), b.fresh("done")
+        b.do(f"br i1 {good}, label %{near}, label %{far}, !prof !2")
+        b.label(near)
+        return address, self._scalar_pointer(space, first), far, done, site
+
+    def _loaded(self, space: str, offsets: Ref, size: int, low: ValueLowering, lanes: str) -> list[Ref]:
+        """The words (or the byte, the halfword) at the offsets."""
+        b = self.code.body
+        if offsets.uniform:
+            out: list[Ref] = []
+            for k in range(0, size, 4):
+                at = low.op("add", offsets, low.constant(k, 32)) if k else offsets
+                p = self._scalar_pointer(space, at.text)
+                n = 8 * min(size, 4)
+                one = Ref(b(f"load i{n}, ptr {p}, align {min(size, 4)}"), n, True)
+                out.append(low.resize(one, 32))
+            return out
+        if size < 4:
+            word = self._load_words(space, low.op("and", offsets, low.constant(~3, 32)), low, lanes)
+            shift = low.op("shl", low.op("and", offsets, low.constant(3, 32)), low.constant(3, 32))
+            part = low.op("lshr", word, shift)
+            return [low.op("and", part, low.constant((1 << 8 * size) - 1, 32))]
+        return [
+            self._load_words(space, low.op("add", offsets, low.constant(k, 32)) if k else offsets, low, lanes)
+            for k in range(0, size, 4)
+        ]
+
+    # --- stores ---------------------------------------------------------------------------------------------
+    def store(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: str, some: bool) -> None:
+        """A store effect; where lanes hit the same place the highest lane wins."""
+        size = int(e.get("size"))
+        if e.name[0] in "cap":
+            raise NotCompiled("a store to a space that cannot be written")
+        where = plan.canonical(e.args[0])
+        words: list[Ref] = []
+        value = e.args[1]
+        for k in range(0, value.width, 64):
+            piece = low.splat(low.value(plan.canonical(value.bits(k, 64) if value.width > 64 else value)))
+            words.append(low.resize(piece, 32))
+            if piece.width == 64:
+                words.append(low.resize(low.op("lshr", piece, low.constant(32, 64)), 32))
+        whole = size == 4 and not some and self.code.bound(e.name)
+        relative = self.code.relative(step, where) if whole and self.code.full and e.name == "s" else None
+        if relative is not None:
+            self._store_relative(step, relative, where, words[0], low)
+            return
+        address = low.splat(low.resize(low.value(where), 32))
+        if whole and e.name[0] == "g" and self.code.full:
+            self._store_row(step, e.name, address, words[0], low)
+            return
+        offsets = low.splat(self._place(step, e.name, address, size, low, lanes))
+        if size < 4:
+            self._store_small(e.name, offsets, words[0], size, lanes)
+            return
+        for k, word in enumerate(words):
+            at = low.op("add", offsets, low.constant(4 * k, 32)) if k else offsets
+            self._store_words(e.name, at, word, low, lanes)
+
+    def _store_relative(
+        self, step: Step, relative: tuple[int, int], where: Value, word: Ref, low: ValueLowering
+    ) -> None:
+        """A word per lane at $aN plus an offset of s[]."""
+        b = self.code.body
+        if relative[0] in self.code.certain:
+            self._store_rows(relative, word)
+            return
+        far, done = self._if_tagged("s", relative)
+        rows = b.fresh("rows")
+        b.do(f"br i1 {b(f'load i1, ptr %a{relative[0]}row')}, label %{rows}, label %{far}")
+        b.label(rows)
+        self._store_rows(relative, word)
+        b.do(f"br label %{done}")
+        b.label(far)
+        inner = low.fork()
+        offsets = self._place(step, "s", inner.splat(inner.resize(inner.value(where), 32)), 4, inner, TRUE)
+        self._store_words("s", inner.splat(offsets), word, inner, TRUE)
+        b.do(f"br label %{done}")
+        b.label(done)
+
+    def _store_rows(self, relative: tuple[int, int], word: Ref) -> None:
+        b = self.code.body
+        for k, p in zip((0, 16), self._pointers("s", relative), strict=True):
+            index = "<16 x i32> <" + ", ".join(f"i32 {k + j}" for j in range(16)) + ">"
+            half = b(f"shufflevector {V32} {word.text}, {V32} poison, {index}")
+            b.do(f"store <16 x i32> {half}, ptr {p}, align 4")
+
+    def _store_row(self, step: Step, space: str, address: Ref, word: Ref, low: ValueLowering) -> None:
+        """A word of g[] per lane, all lanes active."""
+        b = self.code.body
+        where, pointer, far, done, site = self._rows(step, space, address, low)
+        b.do(f"store {V32} {word.text}, ptr {pointer}, align 4")
+        b.do(f"br label %{done}")
+        b.label(far)
+        self._in_buffers(step, site, where, 4, TRUE)
+        self._store_words(space, where, word, low.fork(), TRUE)
+        b.do(f"br label %{done}")
+        b.label(done)
+
+    def _store_small(self, space: str, offsets: Ref, value: Ref, size: int, lanes: str) -> None:
+        """Bytes and halfwords, lane by lane."""
+        b = self.code.body
+
+        def one(lane: str) -> None:
+            p = self._scalar_pointer(space, b(f"extractelement {V32} {offsets.text}, i32 {lane}"))
+            v = b(f"trunc i32 {b(f'extractelement {V32} {value.text}, i32 {lane}')} to i{8 * size}")
+            b.do(f"store i{8 * size} {v}, ptr {p}, align {size}")
+
+        self._each_lane(lanes, one)
+
+    def _each_lane(self, lanes: str, action: object) -> None:
+        """A loop over the lanes marked, in ascending order."""
+        b, bits = self.code.body, self.code.as_bits(lanes)
+        ahead, loop, inside, tail, done = (b.fresh(x) for x in ("ahead", "loop", "inside", "tail", "done"))
+        i, nxt = b.fresh("%i"), b.fresh("%n")
+        b.do(f"br label %{ahead}")
+        b.label(ahead)
+        b.do(f"br label %{loop}")
+        b.label(loop)
+        b.do(f"{i} = phi i32 [ 0, %{ahead} ], [ {nxt}, %{tail} ]")
+        on = b(f"trunc i32 {b(f'lshr i32 {bits}, {i}')} to i1")
+        b.do(f"br i1 {on}, label %{inside}, label %{tail}")
+        b.label(inside)
+        action(i)  # type: ignore[operator]
+        b.do(f"br label %{tail}")
+        b.label(tail)
+        b.do(f"{nxt} = add i32 {i}, 1")
+        more = b(f"icmp ult i32 {nxt}, 32")
+        b.do(f"br i1 {more}, label %{loop}, label %{done}")
+        b.label(done)
+
+    # --- atomics --------------------------------------------------------------------------------------------
+    def atomic(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: str) -> None:
+        """Read-modify-write, lane after lane; defines the node of the old values."""
+        b, size = self.code.body, int(e.get("size"))
+        if e.name[0] != "g":
+            raise NotCompiled(f"an atomic on {e.name}[]")
+        bits = 8 * size
+        address = low.splat(low.resize(low.value(plan.canonical(e.args[0])), 32))
+        operands = [low.splat(low.value(plan.canonical(a))) for a in e.args[1:]]
+        offsets = low.splat(self._place(step, e.name, address, size, low, lanes))
+        op = ATOMIC_OPERATIONS[e.get("op")]
+        f = low.one_lane(op, (), (bits,) * (1 + len(operands)))
+        vector = self.code.module.vector(bits)
+        olds = b.fresh("%olds")
+        self.code.scratch(olds, vector)
+        b.do(f"store {vector} zeroinitializer, ptr {olds}, align 64")
+
+        def one(lane: str) -> None:
+            p = self._scalar_pointer(e.name, b(f"extractelement {V32} {offsets.text}, i32 {lane}"))
+            old = b(f"load i{bits}, ptr {p}, align {size}")
+            listed = "".join(f", i{bits} " + b(f"extractelement {vector} {o.text}, i32 {lane}") for o in operands)
+            b.do(f"store i{bits} {b(f'call i{bits} {f}(i{bits} {old}{listed})')}, ptr {p}, align {size}")
+            q = b(f"getelementptr i{bits}, ptr {olds}, i32 {lane}")
+            b.do(f"store i{bits} {old}, ptr {q}")
+
+        self._each_lane(lanes, one)
+        node = plan.effects.get(id(e.result))
+        if node is not None:
+            low.define(node, Ref(b(f"load {vector}, ptr {olds}, align 64"), bits))

@@ -1,0 +1,289 @@
+"""Functions that code of every kernel calls: those of `control`, the checks of memory accesses, accesses of any shape.
+
+They are compiled once per target, with the interpreter's loop, and found by name when a kernel is loaded. Lanes are an
+i32 mask; addresses and offsets are one i32 per lane.
+"""
+
+from __future__ import annotations
+
+from isakit.engine.llvm import CAREFUL_MAD, EMBEDDED, Body, Host, Module, Ref, ValueLowering, careful_mad
+from isakit.machine.tesla.compiled.emit import control_ir as control
+from isakit.machine.tesla.compiled.state_layout import V1, V32, slot
+from isakit.sem.value import Value
+
+SIGNATURES = {
+    "find_range": f"i1 @(ptr, ptr, {V32}, i32, i32)",
+    "has_entry": "i1 @(ptr, i32, i32)",
+    "bar": "i1 @(ptr, i32, i32, i32)",
+    "fan_out": f"i1 @(ptr, {V32}, i32)",
+    "lock": f"i32 @(ptr, ptr, {V32}, i32)",
+    "unlock": f"void @(ptr, {V32}, i32)",
+    "check_global": f"i1 @(ptr, ptr, {V32}, i32, i32)",
+    "check_own": f"i1 @(i32, {V32}, i32, i32)",
+    "load_own": f"{{{V32}, i1}} @(ptr, i32, {V32}, i32, i32)",
+    "load_words": f"{V32} @(ptr, {V32}, i32)",
+    "store_words": f"void @(ptr, {V32}, {V32}, i32)",
+}
+"""Names and types, for `Module.declare`."""
+MAD = f"{V32} @({V32}, {V32}, {V32})"
+
+
+def names(target: Host) -> list[str]:
+    """What kernels find by name."""
+    return [symbol(name, target) for name in (*SIGNATURES, *(["careful_mad"] if target.embedded else []))]
+
+
+def kernel_module(target: Host) -> Module:
+    """A module that finds functions here."""
+    module = Module(32)
+    if target.embedded:
+        module.elsewhere[CAREFUL_MAD] = symbol("careful_mad", target), MAD
+    return module
+
+
+def symbol(name: str, target: Host) -> str:
+    """The name a function has for kernels of a target (kinds of targets pass vectors in different ways)."""
+    return f"isakit_{name}_{'embedded' if target.embedded else 'portable'}"
+
+
+def add_support(module: Module, target: Host) -> None:
+    """Add all of them to a module."""
+    gather = module.declare("llvm.masked.gather.v32i32.v32p0", f"{V32} @(<32 x ptr>, i32, {V1}, {V32})")
+    scatter = module.declare("llvm.masked.scatter.v32i32.v32p0", f"void @({V32}, <32 x ptr>, i32, {V1})")
+    load = module.declare("llvm.masked.load.v32i32.p0", f"{V32} @(ptr, i32, {V1}, {V32})")
+    store = module.declare("llvm.masked.store.v32i32.p0", f"void @({V32}, ptr, i32, {V1})")
+    module.declare("llvm.cttz.i32", "i32 @(i32, i1)")
+    module.declare("llvm.ctlz.i32", "i32 @(i32, i1)")
+    text = _ranges() + _checks() + _loads(gather, load) + _own_loads() + _stores(scatter, store)
+    text += control.functions()
+    for name in SIGNATURES:
+        text = text.replace(f"@{name}(", f"@{symbol(name, target)}(")
+    module.add(text)
+    if target.embedded:
+
+        def nothing(v: Value) -> Ref:
+            raise AssertionError(v.op)
+
+        f = careful_mad(ValueLowering(Body(module), nothing, EMBEDDED))
+        listed = f"{V32} %a, {V32} %b, {V32} %c"
+        module.add(
+            f"define {V32} @{symbol('careful_mad', target)}({listed}) nounwind {{\n"
+            f"  %r = call {V32} {f}({listed})\n  ret {V32} %r\n}}"
+        )
+
+
+def _numbers(step: int, of: int = 32) -> str:
+    """The vector 0, step, 2 * step ..., from 0 again every `of` lanes."""
+    return "<" + ", ".join(f"i32 {step * (j % of)}" for j in range(32)) + ">"
+
+
+def _checks() -> str:
+    """`check_*`: whether some lane's access of `size` bytes is misaligned or outside.
+
+    A site holds start and length of the range that had the last access of an instruction.
+    """
+    odd = f"""
+  %low = sub i32 %size, 1
+  %low1 = insertelement {V32} poison, i32 %low, i64 0
+  %lows = shufflevector {V32} %low1, {V32} poison, {V32} zeroinitializer
+  %odd = and {V32} %at, %lows
+  %misaligned = icmp ne {V32} %odd, zeroinitializer
+  %m = bitcast i32 %lanes to {V1}"""
+    return f"""
+define i1 @check_own(i32 %limit, {V32} %at, i32 %size, i32 %lanes) nounwind noinline {{{odd}
+  %short = icmp ult i32 %limit, %size
+  %last = sub i32 %limit, %size
+  %last1 = insertelement {V32} poison, i32 %last, i64 0
+  %lasts = shufflevector {V32} %last1, {V32} poison, {V32} zeroinitializer
+  %past = icmp ugt {V32} %at, %lasts
+  %wrong = or {V1} %past, %misaligned
+  %hit = and {V1} %wrong, %m
+  %bits = bitcast {V1} %hit to i32
+  %all = select i1 %short, i32 %lanes, i32 %bits
+  %bad = icmp ne i32 %all, 0
+  ret i1 %bad
+}}
+
+define i1 @check_global(ptr %ctx, ptr %site, {V32} %at, i32 %size, i32 %lanes) nounwind noinline {{{odd}
+  %start = load i32, ptr %site
+  %length_p = getelementptr i8, ptr %site, i64 4
+  %length = load i32, ptr %length_p
+  %start1 = insertelement {V32} poison, i32 %start, i64 0
+  %starts = shufflevector {V32} %start1, {V32} poison, {V32} zeroinitializer
+  %room = sub i32 %length, %size
+  %room1 = insertelement {V32} poison, i32 %room, i64 0
+  %rooms = shufflevector {V32} %room1, {V32} poison, {V32} zeroinitializer
+  %offset = sub {V32} %at, %starts
+  %past = icmp ugt {V32} %offset, %rooms
+  %outside = and {V1} %past, %m
+  %outside32 = bitcast {V1} %outside to i32
+  %short = icmp ult i32 %length, %size
+  %miss32 = select i1 %short, i32 %lanes, i32 %outside32
+  %miss = icmp ne i32 %miss32, 0
+  %odd1 = and {V1} %misaligned, %m
+  %odd32 = bitcast {V1} %odd1 to i32
+  %uneven = icmp ne i32 %odd32, 0
+  br i1 %uneven, label %bad, label %even
+even:
+  br i1 %miss, label %search, label %good
+search:
+  %found = call i1 @find_range(ptr %ctx, ptr %site, {V32} %at, i32 %lanes, i32 %size)
+  br i1 %found, label %good, label %bad
+good:
+  ret i1 false
+bad:
+  ret i1 true
+}}
+"""
+
+
+def _row() -> str:
+    """Whether the active lanes access neighbouring words; then %row is where lane 0's word is or would be.
+
+    Offsets are signed: a row must not run over the largest one.
+    """
+    return f"""
+  %m = bitcast i32 %lanes to {V1}
+  %k = call i32 @llvm.cttz.i32(i32 %lanes, i1 false)
+  %k31 = and i32 %k, 31
+  %some = extractelement {V32} %at, i32 %k31
+  %before = mul i32 %k31, 4
+  %first = sub i32 %some, %before
+  %first1 = insertelement {V32} poison, i32 %first, i64 0
+  %firsts = shufflevector {V32} %first1, {V32} poison, {V32} zeroinitializer
+  %numbers = add {V32} %firsts, {_numbers(4)}
+  %same = icmp eq {V32} %numbers, %at
+  %same32 = bitcast {V1} %same to i32
+  %kept = and i32 %same32, %lanes
+  %neighbours = icmp eq i32 %kept, %lanes
+  %room = icmp sle i32 %first, {(1 << 31) - 128}
+  %is_row = and i1 %neighbours, %room
+  br i1 %is_row, label %near, label %other
+near:
+  %first64 = sext i32 %first to i64
+  %row = getelementptr i8, ptr %base, i64 %first64"""
+
+
+def _loads(gather: str, load: str) -> str:
+    """`load_words`: the words at base + offset; 0 in lanes that are not active."""
+    half = "<" + ", ".join(f"i32 {j & 16}" for j in range(32)) + ">"
+    return f"""
+define {V32} @load_words(ptr %base, {V32} %at, i32 %lanes) nounwind noinline {{{_row()}
+  %masked = call {V32} {load}(ptr %row, i32 4, {V1} %m, {V32} zeroinitializer)
+  ret {V32} %masked
+other:
+  %each = getelementptr i8, ptr %base, {V32} %at
+  %halves = shufflevector {V32} %at, {V32} poison, {V32} {half}
+  %equal = icmp eq {V32} %halves, %at
+  %equal32 = bitcast {V1} %equal to i32
+  %is_equal = icmp eq i32 %equal32, -1
+  %full = icmp eq i32 %lanes, -1
+  %two = and i1 %is_equal, %full
+  br i1 %two, label %pair, label %far
+pair:
+  %at0 = extractelement {V32} %at, i64 0
+  %at16 = extractelement {V32} %at, i64 16
+  %o0 = sext i32 %at0 to i64
+  %o16 = sext i32 %at16 to i64
+  %p0 = getelementptr i8, ptr %base, i64 %o0
+  %p16 = getelementptr i8, ptr %base, i64 %o16
+  %w0 = load i32, ptr %p0, align 4
+  %w16 = load i32, ptr %p16, align 4
+  %v0 = insertelement {V32} poison, i32 %w0, i64 0
+  %v16 = insertelement {V32} %v0, i32 %w16, i64 16
+  %spread = shufflevector {V32} %v16, {V32} poison, {V32} {half}
+  ret {V32} %spread
+far:
+  %gathered = call {V32} {gather}(<32 x ptr> %each, i32 4, {V1} %m, {V32} zeroinitializer)
+  ret {V32} %gathered
+}}
+"""
+
+
+def _own_loads() -> str:
+    """`load_own`: the words at $a + offset of s[] or c[], and whether some access is bad (then nothing is loaded)."""
+    return f"""
+define {{{V32}, i1}} @load_own(ptr %base, i32 %limit, {V32} %a, i32 %offset, i32 %lanes) nounwind noinline {{
+  %offset1 = insertelement {V32} poison, i32 %offset, i64 0
+  %offsets = shufflevector {V32} %offset1, {V32} poison, {V32} zeroinitializer
+  %sum = add {V32} %a, %offsets
+  %at = and {V32} %sum, splat (i32 65535)
+  %bad = call i1 @check_own(i32 %limit, {V32} %at, i32 4, i32 %lanes)
+  br i1 %bad, label %stop, label %load
+load:
+  %words = call {V32} @load_words(ptr %base, {V32} %at, i32 %lanes)
+  %good = insertvalue {{{V32}, i1}} zeroinitializer, {V32} %words, 0
+  ret {{{V32}, i1}} %good
+stop:
+  ret {{{V32}, i1}} {{{V32} zeroinitializer, i1 true}}
+}}
+"""
+
+
+def _stores(scatter: str, store: str) -> str:
+    """`store_words`: where lanes hit the same word the highest one wins."""
+    return f"""
+define void @store_words(ptr %base, {V32} %at, {V32} %value, i32 %lanes) nounwind noinline {{{_row()}
+  call void {store}({V32} %value, ptr %row, i32 4, {V1} %m)
+  ret void
+other:
+  %each = getelementptr i8, ptr %base, {V32} %at
+  call void {scatter}({V32} %value, <32 x ptr> %each, i32 4, {V1} %m)
+  ret void
+}}
+"""
+
+
+def _ranges() -> str:
+    """`find_range`: whether every lane hits one of the buffers; the site remembers the last one."""
+    return f"""
+define i1 @find_range(ptr %ctx, ptr %site, <32 x i32> %at, i32 %lanes, i32 %size) nounwind noinline cold {{
+entry:
+{slot("ranges", "ptr")}{slot("range_count")}
+  br label %lane
+lane:
+  %i = phi i32 [ 0, %entry ], [ %i2, %next ]
+  %shifted = lshr i32 %lanes, %i
+  %on = trunc i32 %shifted to i1
+  br i1 %on, label %search, label %next
+search:
+  %a = extractelement <32 x i32> %at, i32 %i
+  %a64 = zext i32 %a to i64
+  %size64 = zext i32 %size to i64
+  %last = add i64 %a64, %size64
+  br label %range
+range:
+  %k = phi i64 [ 0, %search ], [ %k2, %miss ]
+  %more = icmp ult i64 %k, %range_count
+  br i1 %more, label %try, label %bad
+try:
+  %o = mul i64 %k, 8
+  %p = getelementptr i8, ptr %ranges, i64 %o
+  %start = load i32, ptr %p
+  %q = getelementptr i8, ptr %p, i64 4
+  %length = load i32, ptr %q
+  %start64 = zext i32 %start to i64
+  %length64 = zext i32 %length to i64
+  %stop64 = add i64 %start64, %length64
+  %after = icmp uge i64 %a64, %start64
+  %before = icmp ule i64 %last, %stop64
+  %hit = and i1 %after, %before
+  br i1 %hit, label %found, label %miss
+miss:
+  %k2 = add i64 %k, 1
+  br label %range
+found:
+  store i32 %start, ptr %site
+  %site2 = getelementptr i8, ptr %site, i64 4
+  store i32 %length, ptr %site2
+  br label %next
+next:
+  %i2 = add i32 %i, 1
+  %again = icmp ult i32 %i2, 32
+  br i1 %again, label %lane, label %good
+good:
+  ret i1 true
+bad:
+  ret i1 false
+}}
+"""

@@ -1,0 +1,266 @@
+"""Launches on compiled code: compile once, run blocks on a pool of threads, hand faults to the reference machine."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.machine.progress import Watcher, watcher
+from isakit.machine.tesla.address_spaces import OwnSpace
+from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.emit import scheduler_ir
+from isakit.machine.tesla.compiled.launch import worker_context as context
+from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel, kernel_of
+from isakit.machine.tesla.compiled.launch.host_assist import finish, go_on
+from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, to_machine
+from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED, Bound, Context, Slots, address_of, aligned
+from isakit.machine.tesla.device_memory import DeviceMemory
+from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.machine import Machine, Stats, physical_ids
+
+CHUNKS_PER_THREAD = 8
+WATCHED_CHUNKS = 200
+PROGRESS_SECONDS = 0.2
+
+
+Shape = tuple[int, int, int, int, int, int]
+"""Bytes of a warp's state, warps, registers, bytes of s[], of l[] per thread, global accesses that remember a range."""
+
+
+class Worker:
+    """Memory one thread needs to run blocks: context, warp states, s[] and l[]. Later launches use it again."""
+
+    def __init__(self, shape: Shape) -> None:
+        state_bytes, n, self.registers, shared_limit, local_limit, sites = shape
+        self.shape = shape
+        self.states = WarpStates(n, state_bytes)
+        self.shared = aligned(shared_limit + 64)
+        self.local = aligned(max(64, 32 * n * local_limit + 64))
+        self.sites = np.zeros(max(1, sites), np.uint64)
+        self.barriers = np.zeros(32, np.uint32)
+        self.context = Slots()
+        own = {"shared": self.shared, "local": self.local, "sites": self.sites, "barriers": self.barriers}
+        self._own = {name: address_of(a) for name, a in {**own, "state": self.states.raw}.items()}
+
+    @staticmethod
+    def shape_of(run: NativeRun) -> Shape:
+        """What decides about the sizes."""
+        launch, kernel = run.launch, run.kernel
+        registers = launch.code.registers
+        return kernel.state_bytes, launch.warps, registers, launch.shared_limit, launch.local_limit, kernel.sites
+
+    def bind(self, run: NativeRun) -> None:
+        """Get ready for a launch."""
+        self.context.numbers[:] = run.context.numbers
+        for name, address in self._own.items():
+            self.context.put(name, address)
+        self.sites[:] = 0  # buffers may have gone
+        if "l" in run.kernel.flow.stored:
+            self.local[:] = 0
+
+    def prepare(self, how: Executable) -> None:
+        """Set what depends on the tier: the function of a warp, and which registers are cleared before it starts."""
+        self.context.use(how, context.PATIENCE)
+        self.context.put("register_bytes", 128 * self.registers if how.clears else 0)
+
+
+class NativeRun:
+    """One launch on compiled code."""
+
+    def __init__(self, launch: Launch, device: DeviceMemory, kernel: Kernel, max_instructions: int | None) -> None:
+        launch.check()
+        self.launch, self.device, self.kernel = launch, device, kernel
+        self.budget = UNLIMITED if max_instructions is None else max_instructions
+        self.bounded = max_instructions is not None
+        # Compiled code looks at the budget at jumps back and returns: what it can execute in between is left to the
+        # reference machine, which stops at the very instruction.
+        self.reserve = kernel.reserve if self.bounded else 0
+        self.bound = Bound(launch, device)
+        self.stop = self.bound.stop
+        first_registers, masks, physid = _thread_numbers(launch)
+        header = np.frombuffer(launch.header(0), np.uint8).copy()
+        self.context = Context(self.bound, kernel)
+        put = self.context.put
+        put("first_registers", first_registers)
+        put("masks", masks)
+        put("physid_all", physid)
+        put("physid_period", launch.chip.tpcs * launch.chip.mps_per_tpc)
+        put("header", header)
+        put("header_bytes", len(header))
+        put("grid_x", launch.grid[0])
+        put("remaining", self.budget)
+        put("reserve", self.reserve)
+        self.stats = Stats()
+        self.blocks_done = 0
+
+    def execute(self, threads: int) -> Stats:
+        """Run all blocks. Raises MachineFault, BudgetExceeded, KeyboardInterrupt."""
+        launch = self.launch
+        started = time.perf_counter()
+        if self.kernel.flow.has_atomics or self.bounded:
+            threads = 1  # the order of atomics is part of the result, and so is where a budget ends
+        threads = max(1, min(threads, launch.blocks))
+        try:
+            self._spread(threads)
+        finally:
+            self.stats.seconds = time.perf_counter() - started
+        return self.stats
+
+    def _spread(self, threads: int) -> None:
+        """Hand out the blocks in chunks. The first fault in block order counts, as if blocks ran one by one."""
+        blocks = self.launch.blocks
+        chunks = min(blocks, threads * CHUNKS_PER_THREAD) if threads > 1 or self.kernel.compiled is None else 1
+        told = watcher()
+        if told is not None:
+            chunks = min(blocks, max(chunks, WATCHED_CHUNKS))
+        edges = [blocks * k // chunks for k in range(chunks + 1)]
+        todo = iter(range(chunks))
+        lock = threading.Lock()
+        failed: list[tuple[int, BaseException]] = []
+
+        def work() -> None:
+            shape = Worker.shape_of(self)
+            worker = self.kernel.worker(shape) or Worker(shape)
+            worker.bind(self)
+            try:
+                while not failed and not self.stop[0]:
+                    with lock:
+                        k = next(todo, None)
+                    if k is None:
+                        return
+                    failure = self._chunk(worker, edges[k], edges[k + 1])
+                    self.blocks_done += edges[k + 1] - edges[k]
+                    if failure is not None:
+                        failed.append(failure)
+            finally:
+                with lock:
+                    self.stats.instructions += worker.context.get("thread_count")
+                    self.stats.warp_instructions += worker.context.get("warp_count")
+                self.kernel.idle.append(worker)
+
+        if threads == 1 and threading.current_thread() is not threading.main_thread():
+            work()
+        else:
+            self._wait([_pool(threads).submit(work) for _ in range(threads)], told)
+        if failed:
+            raise min(failed, key=lambda f: f[0])[1]
+
+    def _chunk(self, worker: Worker, first: int, last: int) -> tuple[int, BaseException] | None:
+        """Run some blocks, on the reference machine where compiled code stops; returns (block, what it raised)."""
+        while first < last and not self.stop[0]:
+            how, started = self.kernel.choose(), time.perf_counter()
+            worker.prepare(how)
+            code = how.run(worker.context.address, first, last, 1)
+            self.kernel.spent(how, time.perf_counter() - started)
+            if code & 0xFF == scheduler_ir.DONE:
+                return None
+            block = code >> 8
+            try:
+                self._hand_over(block, code & 0xFF, worker)
+            except Exception as e:
+                return block, e
+            first = block + 1
+        return None
+
+    def _wait(self, futures: Sequence[Future[None]], told: Watcher | None) -> None:
+        """Wait for the workers; an interrupt stops them at the next jump back."""
+        try:
+            while told is not None and wait(futures, PROGRESS_SECONDS).not_done:
+                told(self.blocks_done, self.launch.blocks)
+            for f in futures:
+                f.result()
+        except BaseException:
+            self.stop[0] = 1
+            wait(futures)
+            raise
+        if told is not None:
+            told(self.blocks_done, self.launch.blocks)
+
+    # --- what compiled code does not do ---------------------------------------------------------------------
+    def _hand_over(self, block: int, why: int, worker: Worker) -> None:
+        """Finish a block on the reference machine, which also raises the faults, or in turns on the interpreter."""
+        machine = self.adopt(block, worker)
+        status = int(worker.states.column(state_layout.STATUS)[worker.context.get("halted_warp")])
+        interrupted = why == scheduler_ir.HALTED and status == state_layout.INTERRUPTED
+        if interrupted and self.stop[0]:
+            self._count(machine)
+            return
+        left = max(0, worker.context.get("remaining")) if self.bounded else None
+        before = machine.stats.warp_instructions
+        try:
+            if interrupted and (left is None or left > self.reserve):  # it may wait for another warp
+                go_on(machine, self.bound, self.kernel.interpreted(), left)
+            else:
+                machine.run(max_instructions=left)
+        finally:
+            self._count(machine)
+            if self.bounded:
+                left = worker.context.get("remaining") - (machine.stats.warp_instructions - before)
+                worker.context.put("remaining", left)
+
+    def _count(self, machine: Machine) -> None:
+        self.stats.instructions += machine.stats.instructions
+        self.stats.warp_instructions += machine.stats.warp_instructions
+
+    def adopt(self, block: int, worker: Worker) -> Machine:
+        """A reference machine in the state the worker's block is in, counts included."""
+        machine = Machine(self.launch, self.device, blocks=(block, block + 1))
+        machine.blocks[0].shared[:] = worker.shared[: len(machine.blocks[0].shared)]
+        local = machine.state.spaces.get("l")
+        if local is not None:
+            memory = cast(OwnSpace, local).memory
+            memory.bytes[: memory.size] = worker.local[: memory.size]
+        to_machine(worker.states, worker.barriers.reshape(1, 16, 2), machine)
+        return machine
+
+
+_numbers: dict[Any, tuple[Array, Array, Array]] = {}
+
+
+def _thread_numbers(launch: Launch) -> tuple[Array, Array, Array]:
+    """$r0 of the threads, the lanes that exist, and $physid of as many blocks as there are multiprocessors.
+
+    They depend on the shape of the launch alone.
+    """
+    chip = launch.chip
+    count = min(launch.blocks, chip.tpcs * chip.mps_per_tpc)
+    key = launch.block, chip.variant, count
+    found = _numbers.get(key)
+    if found is None:
+        if len(_numbers) >= 64:
+            _numbers.clear()
+        ids = np.ascontiguousarray(physical_ids(launch, 0, count))
+        masks = np.array(launch.warp_masks(), np.uint32)
+        found = _numbers[key] = np.ascontiguousarray(launch.first_registers()), masks, ids
+    return found
+
+
+@lru_cache(maxsize=8)
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="isakit")
+
+
+def execute(
+    launch: Launch,
+    device: DeviceMemory,
+    max_instructions: int | None,
+    threads: int | None = None,
+    tier: str = "auto",
+    portable: bool = False,
+) -> Stats:
+    """Run a launch on compiled code. Raises NotCompiled where the reference engine is needed."""
+    kernel = kernel_of(launch, tier, portable)
+    if kernel.flow.has_served and max_instructions is None:
+        # Blocks side by side, so that the host serves many at once; one by one where the order of atomics shows.
+        machine = Machine(launch, device, 1) if kernel.flow.has_atomics else Machine(launch, device)
+        finish(machine, tier, portable)
+        return machine.stats
+    return NativeRun(launch, device, kernel, max_instructions).execute(threads or os.cpu_count() or 1)

@@ -1,0 +1,227 @@
+"""Kernels ready to run: predecoded for the interpreter, compiled as a whole, or first the one and then the other."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from isakit.engine.llvm import Host, Loaded, cache_folder, host, object_code, write_atomically
+from isakit.engine.llvm.fingerprint import fingerprint
+from isakit.machine.tesla.address_spaces import LinearWindow
+from isakit.machine.tesla.choices import DEFAULT
+from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Place
+from isakit.machine.tesla.compiled.emit.interpreter import METADATA, Program, keys_of, library
+from isakit.machine.tesla.compiled.emit.lane_code import Facts
+from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
+from isakit.machine.tesla.kernel_code import Code
+from isakit.machine.tesla.launch import Launch
+
+if TYPE_CHECKING:
+    from isakit.machine.tesla.compiled.launch.block_runner import Shape, Worker
+
+Run = Callable[[int, int, int, int], int]
+"""(context, first block, block after the last, whether the first starts afresh) -> result of `driver`."""
+
+COMPILE_SECONDS = 0.003
+"""What compiling costs per instruction; a kernel interpreted for longer than its compilation takes gets compiled."""
+
+
+@dataclass(frozen=True)
+class Executable:
+    """One way to run the blocks of a kernel: the loop over blocks, and the address of the function of a warp.
+
+    `clears` tells whether that counts on cleared registers in memory, `resumes` whether a warp can go on wherever its
+    turn ended.
+    """
+
+    run: Run
+    run_warp: int
+    sites: int
+    clears: bool
+    keep: object
+    resumes: bool = False
+
+
+def _entry(loaded: Loaded) -> Run:
+    return loaded.function("enter", ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32)
+
+
+def generate(flow: Flow, facts: Facts, target: Host) -> tuple[str, int]:
+    """The IR of the function of a warp and the number of global access sites."""
+    code = WarpCode(flow, facts, target)
+    text = code.generate()
+    return text + METADATA, code.sites
+
+
+class Kernel:
+    """A kernel with the facts of its launches.
+
+    `tier` is `interp`, `jit` or `auto`: interpreted until it has run for as long as compiling takes, which then happens
+    in the background.
+    """
+
+    def __init__(self, code: Code, entry: int, facts: Facts, target: Host, tier: str) -> None:
+        self.facts, self.target, self.tier = facts, target, tier
+        self.flow = flow_of(code, entry, facts.results)
+        self.state_bytes = state_layout.state_bytes(facts.registers)
+        self.program: Program | None = None
+        self.compiled: Executable | None = None
+        self._interpreted: Executable | None = None
+        self._seconds = 0.0
+        self._lock = threading.Lock()
+        self.idle: deque[Worker] = deque(maxlen=8)
+        self._file = self._cached_file(code, entry)
+        self._started = self.flow.has_indirect  # where such branches go only the interpreter can follow
+        if tier == "jit" and not self.flow.has_indirect:
+            self.compiled = self._compile()
+        elif tier == "auto":
+            self.compiled = self._from_disk()
+        if self.compiled is None:
+            self.program = Program(code, self.flow, target)
+            main = self.program.library.main
+            run_warp = main.address("interpret_warp")
+            self._interpreted = Executable(_entry(main), run_warp, self.program.sites, True, self.program, resumes=True)
+
+    @property
+    def sites(self) -> int:
+        """Places in which a thread remembers address ranges; enough for every tier."""
+        return max(2 * self.flow.accesses, *(x.sites for x in (self.compiled, self._interpreted) if x is not None))
+
+    @property
+    def reserve(self) -> int:
+        """Instructions of a budget that are left to the reference machine: more than there are between two jumps."""
+        return len(self.flow.steps) + 1
+
+    def choose(self) -> Executable:
+        """How to run the next blocks."""
+        chosen = self.compiled or self._interpreted
+        assert chosen is not None
+        return chosen
+
+    def interpreted(self) -> Kernel:
+        """The same kernel on the interpreter."""
+        if self.tier == "interp":
+            return self
+        return _kernel(self.flow.code, self.flow.entry, self.facts, self.target, "interp")
+
+    def worker(self, shape: Shape) -> Worker | None:
+        """A worker of an earlier launch that nobody uses, with the right sizes."""
+        with self._lock:
+            for worker in self.idle:
+                if worker.shape == shape:
+                    self.idle.remove(worker)
+                    return worker
+        return None
+
+    def spent(self, how: Executable, seconds: float) -> None:
+        """Blocks have run: a kernel that was interpreted for long gets compiled in the background."""
+        if self.tier != "auto" or how is not self._interpreted:
+            return
+        with self._lock:
+            self._seconds += seconds
+            if self._started or self._seconds < COMPILE_SECONDS * len(self.flow.steps):
+                return
+            self._started = True
+        threading.Thread(target=self._compile_later, name="isakit-compile", daemon=True).start()
+
+    def _compile_later(self) -> None:
+        with suppress(NotCompiled):  # the interpreter does it
+            self.compiled = self._compile()
+
+    # --- compiled kernels -----------------------------------------------------------------------------------
+    def _cached_file(self, code: Code, entry: int) -> Any:
+        folder = cache_folder()
+        if folder is None:
+            return None
+        f = self.facts
+        key = "\0".join(
+            [
+                fingerprint("tesla"),
+                self.target.key,
+                code.decoder.view.variant.name,
+                code.decoder.view.program,
+                f"{code.address} {entry} {f.registers} {sorted(f.flags)} {f.windows} {sorted(f.banks)} {f.has_local}",
+                repr(sorted(f.results)),
+                code.units.__repr__(),
+            ]
+        )
+        return folder / "kernels" / f"{hashlib.sha256(key.encode()).hexdigest()}.o"
+
+    def _from_disk(self) -> Executable | None:
+        try:
+            data = self._file.read_bytes() if self._file is not None else None
+        except OSError:
+            return None
+        return None if data is None else self._load(data)
+
+    def _load(self, data: bytes) -> Executable:
+        main = library(self.target).main  # has the functions that kernels call
+        loaded = Loaded(data[8:], self.target)
+        sites = int.from_bytes(data[:8], "little")
+        # The reference machine may read registers that the code it goes on from does not name.
+        return Executable(_entry(main), loaded.address("run_warp"), sites, self.flow.leaves, loaded)
+
+    def _compile(self) -> Executable:
+        found = self._from_disk()
+        if found is not None:
+            return found
+        ir, sites = generate(self.flow, self.facts, self.target)
+        data = sites.to_bytes(8, "little") + object_code(ir, self.target, keep=False, quick=True)
+        if self._file is not None:
+            write_atomically(self._file, data)
+        return self._load(data)
+
+
+def supported(launch: Launch) -> str | None:
+    """Why the launch needs the reference engine, or None."""
+    if launch.choices != DEFAULT:
+        return "answers to open questions differ from the defaults"
+    if any(not isinstance(w, LinearWindow) for w in launch.windows.values()):
+        return "a 2D window of global memory"
+    if any(w.base + w.size > 1 << 32 for w in launch.windows.values() if isinstance(w, LinearWindow)):
+        return "a window beyond the address space"
+    return None
+
+
+@lru_cache(maxsize=256)
+def flow_of(code: Code, entry: int, results: frozenset[Place] = frozenset()) -> Flow:
+    """The control flow of a kernel. Raises NotCompiled."""
+    return Flow(code, entry, results)
+
+
+def has_loops(launch: Launch) -> bool:
+    """Whether the kernel jumps back somewhere. Raises NotCompiled."""
+    return flow_of(launch.code, launch.entry).has_loops
+
+
+@lru_cache(maxsize=256)
+def _kernel(code: Code, entry: int, facts: Facts, target: Host, tier: str) -> Kernel:
+    return Kernel(code, entry, facts, target, tier)
+
+
+def at_hand(launch: Launch, results: frozenset[Place] = frozenset()) -> bool:
+    """Whether the interpreter has all it needs for a kernel, so that nothing would be compiled. Raises NotCompiled."""
+    flow = flow_of(launch.code, launch.entry, results)
+    return library(host()).has(keys_of(launch.code, flow).values())
+
+
+_lock = threading.Lock()
+
+
+def kernel_of(
+    launch: Launch, tier: str = "auto", portable: bool = False, results: frozenset[Place] = frozenset()
+) -> Kernel:
+    """The kernel of a launch, made once; `results`: registers somebody looks at in the end. Raises NotCompiled."""
+    reason = supported(launch)
+    if reason is not None:
+        raise NotCompiled(reason)
+    with _lock:
+        return _kernel(launch.code, launch.entry, Facts.of(launch, results), host(portable), tier)

@@ -1,0 +1,231 @@
+"""Compiled code with the host's help: what it does not lower, NumPy executes for all warps that stand there.
+
+A warp that comes to a texture instruction (or another `served` one) leaves compiled code. When no warp of the batch can
+go on, those that stand at the same instruction execute it together on the reference engine, with the registers it names
+copied there and back, and go on in compiled code behind it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import lru_cache
+from typing import TypeVar, cast
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.errors import IsakitError, LaunchError
+from isakit.machine.progress import Watcher, watcher
+from isakit.machine.tesla.address_spaces import OwnSpace
+from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.emit import scheduler_ir
+from isakit.machine.tesla.compiled.launch import worker_context as context
+from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel, kernel_of
+from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, from_machine, lanes_of, to_machine
+from isakit.machine.tesla.compiled.launch.worker_context import Bound, Context
+from isakit.machine.tesla.gang import Gang
+from isakit.machine.tesla.gang_state import State
+from isakit.machine.tesla.machine import Machine, executing_lanes, has_effect
+from isakit.machine.tesla.stack import Kind, Stack
+
+T = TypeVar("T")
+
+
+class ServedWarps:
+    """Warps of a reference machine's `state`, in blocks of `per_block`, that run on compiled code.
+
+    s[] and l[] stay where the state has them; registers are in `states`. `barriers`: u32 [blocks, 16, 2].
+    """
+
+    def __init__(self, bound: Bound, kernel: Kernel, state: State, states: WarpStates, per_block: int) -> None:
+        self.bound, self.kernel, self.state, self.states, self.per_block = bound, kernel, state, states, per_block
+        self.launch = bound.launch
+        self.blocks = len(states.words) // per_block
+        self.barriers = np.zeros((self.blocks, 16, 2), np.uint32)
+        self.context = Context(bound, kernel)
+        self.context.put("warps", per_block)
+        self.context.put("sites", np.zeros(max(1, kernel.sites), np.uint64))
+        threads = 32 * per_block
+        # What belongs to a block: slot -> (address for the first block, bytes from one block to the next).
+        self._of_block = {
+            "state": (states.raw.ctypes.data, kernel.state_bytes * per_block),
+            "physid": (state.physid.ctypes.data, 4 * threads),
+            "barriers": (self.barriers.ctypes.data, self.barriers[0].nbytes),
+        }
+        limits = {"s": ("shared", self.launch.shared_limit), "l": ("local", self.launch.local_limit * threads)}
+        for space, (slot, step) in limits.items():
+            found = state.spaces.get(space)
+            if found is None:
+                self.context.put(f"{slot}_limit", 0)
+            else:
+                self._of_block[slot] = cast(OwnSpace, found).memory.bytes.ctypes.data, step
+
+    # --- running --------------------------------------------------------------------------------------------
+    def run(self) -> bool:
+        """Run until all warps have finished; False where the reference machine has to go on, or after an interrupt."""
+        status = self.states.column(state_layout.STATUS)
+        while True:
+            ready = (status == state_layout.READY).reshape(self.blocks, -1).any(axis=1)
+            for block in np.flatnonzero(ready).tolist():
+                self._enter(block)
+            asking = np.flatnonzero(status == state_layout.SERVED)
+            if self.bound.stop[0]:
+                return False
+            if not len(asking):
+                return bool((status == state_layout.FINISHED).all())
+            where = self.states.column(state_layout.PC)[asking]
+            for pc in np.unique(where).tolist():
+                self._serve(pc, asking[where == pc])
+
+    def _enter(self, block: int) -> None:
+        for slot, (start, step) in self._of_block.items():
+            self.context.put(slot, start + block * step)
+        how, started = self.kernel.choose(), time.perf_counter()
+        self.context.use(how, context.TURN if how.resumes else context.PATIENCE)
+        how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
+        self.kernel.spent(how, time.perf_counter() - started)
+
+    # --- one instruction ------------------------------------------------------------------------------------
+    def _serve(self, pc: int, warps: Array) -> None:
+        """Execute the instruction at `pc` for warps that ask for it; where it faults they stop."""
+        step, op = self.kernel.flow.steps[pc], self.launch.code.at(pc)
+        states, state = self.states, self.state
+        where = _compact(warps)
+        masks = states.column(state_layout.ACTIVE)[where]
+        gang = Gang(warps, np.ascontiguousarray(masks), pc)
+        status = states.column(state_layout.STATUS)
+        if op.exit and self._quads_on(warps):
+            status[where] = state_layout.JOINED  # a fault behind the instruction itself
+            return
+        states.to_files(state.files, step.reads | step.writes, where)  # lanes that do not execute keep theirs
+        self._before(where)
+        state.lanes = lanes = gang.lanes
+        try:
+            executing = executing_lanes(state, op, lanes)
+            if op.body is not None and has_effect(op, executing):
+                for request in op.body.run(state, executing, op.params):
+                    getattr(state, request.name)(executing)
+        except (IsakitError, ArithmeticError):
+            status[where] = state_layout.JOINED  # the reference machine says what is wrong
+            return
+        states.from_files(state.files, step.writes, where)
+        states.count(state_layout.ISSUED)[where] += 1
+        self.context.put("remaining", self.context.get("remaining") - len(warps))
+        states.count(state_layout.THREADS)[where] += lanes_of(masks).sum(axis=1)
+        states.column(state_layout.PC)[where] = op.following
+        status[where] = state_layout.READY
+        if op.exit:
+            self._exit(warps)
+
+    def _before(self, warps: Array | slice) -> None:
+        """Bring more of the state up to date before an instruction of these warps."""
+
+    def _quads_on(self, warps: Array) -> bool:
+        """Whether some warp has an entry of a `quadon` on its stack, which an end of its lanes may meet."""
+        for k in warps[self.states.column(state_layout.DEPTH)[warps] != 0].tolist():
+            depth = int(self.states.column(state_layout.DEPTH)[k])
+            kinds = self.states.words[k, state_layout.STACK // 4 :][: 2 * depth : 2] >> 24
+            if (kinds == Kind.QUADON).any():
+                return True
+        return False
+
+    def _exit(self, warps: Array) -> None:
+        """All active lanes end."""
+        states = self.states
+        depth = states.column(state_layout.DEPTH)[warps]
+        done = warps[depth == 0]
+        states.column(state_layout.EXITED)[done] |= states.column(state_layout.ACTIVE)[done]
+        for offset, value in (
+            (state_layout.ACTIVE, 0),
+            (state_layout.PC, 0),
+            (state_layout.STATUS, state_layout.FINISHED),
+        ):
+            states.column(offset)[done] = value
+        for k in warps[depth != 0].tolist():
+            stack = Stack(0)
+            states.to_stack(k, stack)
+            stack.exit()
+            states.from_stack(k, stack)
+            if stack.finished:
+                states.column(state_layout.STATUS)[k] = state_layout.FINISHED
+
+
+def _compact(numbers: Array) -> Array | slice:
+    """Neighbouring numbers as a slice."""
+    first, last = int(numbers[0]), int(numbers[-1])
+    return slice(first, last + 1) if last - first == len(numbers) - 1 else numbers
+
+
+# --- machines -----------------------------------------------------------------------------------------------
+def finish(machine: Machine, tier: str = "interp", portable: bool = False) -> None:
+    """Run a reference machine to its end on compiled code, from wherever its warps stand.
+
+    The interpreter (`tier` "interp") can take over at any instruction, also inside divergence and at barriers; compiled
+    kernels ("jit", "auto") only a machine that has not begun. Faults are raised, and the machine is left, as by
+    `machine.run()`. Raises NotCompiled where the kernel needs the reference engine, LaunchError for a tier that cannot
+    take over here.
+    """
+    launch = machine.launch
+    if tier != "interp" and machine.state.issued.any():
+        raise LaunchError("only the interpreter can take over a kernel that has begun")
+    kernel = kernel_of(launch, tier, portable)
+    bound = Bound(launch, machine.device)
+    told = watcher()
+    started = time.perf_counter()
+    try:
+        interruptible(lambda: go_on(machine, bound, kernel, told=told), bound.stop)
+    finally:
+        machine.stats.seconds = max(machine.stats.seconds, time.perf_counter() - started)
+
+
+def go_on(
+    machine: Machine, bound: Bound, kernel: Kernel, budget: int | None = None, *, told: Watcher | None = None
+) -> None:
+    """Run a machine on a kernel's code, in this thread, to its end or until `bound.stop` is set.
+
+    `budget`: instructions of warps, for a machine with one wave of blocks. Raises BudgetExceeded.
+    """
+    while not machine.idle() and not bound.stop[0]:
+        before = machine.stats.warp_instructions
+        if not _wave(machine, bound, kernel, budget):
+            if not bound.stop[0]:
+                left = None if budget is None else max(0, budget - (machine.stats.warp_instructions - before))
+                machine.run(max_instructions=left)
+            return
+        if told is not None:
+            told(machine.blocks[-1].number + 1, machine.launch.blocks)
+
+
+def _wave(machine: Machine, bound: Bound, kernel: Kernel, budget: int | None) -> bool:
+    """Run the resident blocks; whether they have finished."""
+    states = WarpStates(len(machine.warps), kernel.state_bytes)
+    warps = ServedWarps(bound, kernel, machine.state, states, machine.launch.warps)
+    if budget is not None:
+        warps.context.put("remaining", budget)
+        warps.context.put("reserve", kernel.reserve)
+    from_machine(machine, states, warps.barriers)
+    try:
+        return warps.run()
+    finally:
+        to_machine(states, warps.barriers, machine)
+
+
+@lru_cache(maxsize=1)
+def _runner() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="isakit")
+
+
+def interruptible(work: Callable[[], T], stop: Array) -> T:
+    """Do some work while the main thread stays free for an interrupt, which sets `stop`."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    future = _runner().submit(work)
+    try:
+        return future.result()
+    except BaseException:
+        stop[0] = 1
+        wait([future])
+        raise

@@ -1,0 +1,172 @@
+"""The state of warps, from the reference machine to compiled code and back.
+
+Compiled code keeps one record per warp (`layout`), the reference machine one row per register. Whole columns of records
+are copied at once; only divergence stacks go warp by warp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.machine.tesla.block import FINISHED, READY, WAITING, Warp
+from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.analysis.control_flow import Place
+from isakit.machine.tesla.compiled.launch.worker_context import aligned
+from isakit.machine.tesla.machine import Machine
+from isakit.machine.tesla.stack import Entry, Kind, Stack
+
+_LANES = np.arange(32, dtype=np.uint32)
+
+
+def lanes_of(masks: Array) -> Array:
+    """Lane masks [n] as bools [n, 32]."""
+    return np.unpackbits(np.ascontiguousarray(masks).view(np.uint8), bitorder="little").view(bool).reshape(-1, 32)
+
+
+def masks_of(lanes: Array) -> Array:
+    """Bools [32 * n] as lane masks u32 [n]."""
+    return np.packbits(lanes.reshape(-1, 32), axis=1, bitorder="little").view(np.uint32).ravel()
+
+
+class WarpStates:
+    """Records of warps, one after the other. `raw`: uint8; `words`: u32 [warps, words of a record], the same memory."""
+
+    def __init__(self, warps: int, state_bytes: int) -> None:
+        self.raw = aligned(warps * state_bytes)
+        self.words = self.raw.view(np.uint32).reshape(warps, -1)
+        self._longs = self.raw.view(np.int64).reshape(warps, -1)
+
+    def clear(self) -> None:
+        """Zero everything but the divergence stacks, which are empty then."""
+        self.words[:, : state_layout.STACK // 4] = 0
+        self.words[:, state_layout.REGISTERS // 4 :] = 0
+
+    def column(self, offset: int) -> Array:
+        """A 32-bit number of every warp, by its offset in the record."""
+        return self.words[:, offset // 4]
+
+    def count(self, offset: int) -> Array:
+        """A 64-bit number of every warp."""
+        return self._longs[:, offset // 8]
+
+    # --- registers ------------------------------------------------------------------------------------------
+    def to_files(self, files: Any, places: Iterable[Place], warps: Array | slice) -> None:
+        """Copy registers of some warps into register files whose lane axis begins with the first warp here."""
+        for name, n in places:
+            if n >= len(files[name]):
+                continue
+            rows = files[name][n].reshape(-1, 32)
+            if name == "c":
+                value = np.zeros((len(self.words[warps]), 32), np.uint32)
+                for bit in range(4):
+                    value |= lanes_of(self.words[warps, state_layout.flag(n, bit) // 4]).astype(np.uint32) << bit
+                rows[warps] = value
+            else:
+                start = (state_layout.register(n) if name == "r" else state_layout.address(n)) // 4
+                rows[warps] = self.words[warps, start : start + 32]
+
+    def from_files(self, files: Any, places: Iterable[Place], warps: Array | slice) -> None:
+        """The other way."""
+        for name, n in places:
+            if n >= len(files[name]):
+                continue
+            rows = files[name][n].reshape(-1, 32)[warps]
+            if name == "c":
+                for bit in range(4):
+                    self.words[warps, state_layout.flag(n, bit) // 4] = masks_of((rows >> bit & 1).astype(bool))
+            else:
+                start = (state_layout.register(n) if name == "r" else state_layout.address(n)) // 4
+                self.words[warps, start : start + 32] = rows
+
+    # --- control --------------------------------------------------------------------------------------------
+    def to_stack(self, k: int, stack: Stack) -> None:
+        """Lanes, address and divergence stack of warp `k`."""
+        words = self.words[k]
+        stack.active, stack.pc = int(words[state_layout.ACTIVE // 4]), int(words[state_layout.PC // 4])
+        stack.broke, stack.returned = int(words[state_layout.BROKE // 4]), int(words[state_layout.RETURNED // 4])
+        stack.exited = int(words[state_layout.EXITED // 4])
+        base = state_layout.STACK // 4
+        pairs = words[base : base + 2 * int(words[state_layout.DEPTH // 4])].reshape(-1, 2).tolist()
+        stack.entries[:] = [Entry(Kind(both >> 24), both & 0xFFFFFF, mask) for both, mask in pairs]
+
+    def from_stack(self, k: int, stack: Stack) -> None:
+        """The other way."""
+        words = self.words[k]
+        for offset, value in (
+            (state_layout.ACTIVE, stack.active),
+            (state_layout.PC, stack.pc),
+            (state_layout.BROKE, stack.broke),
+            (state_layout.RETURNED, stack.returned),
+            (state_layout.EXITED, stack.exited),
+            (state_layout.DEPTH, len(stack.entries)),
+        ):
+            words[offset // 4] = value
+        base = state_layout.STACK // 4
+        for n, e in enumerate(stack.entries):
+            words[base + 2 * n : base + 2 * n + 2] = e.pc | e.kind << 24, e.mask
+
+
+def every_place(registers: int) -> list[Place]:
+    """All registers of a thread."""
+    return [*(("r", n) for n in range(registers)), *(("a", n) for n in range(8)), *(("c", n) for n in range(4))]
+
+
+_STATUS = {READY: state_layout.READY, WAITING: state_layout.WAITING, FINISHED: state_layout.FINISHED}
+
+
+def from_machine(machine: Machine, states: WarpStates, barriers: Array) -> None:
+    """Fill the records of all warps, and the barriers of their blocks (u32 [blocks, 16, 2]), from a machine.
+
+    The machine must not be inside of `run` or `step`; its warps may stand anywhere.
+    """
+    states.clear()
+    for w in machine.warps:
+        states.from_stack(w.number, w.control)
+        states.column(state_layout.STATUS)[w.number] = _STATUS[w.status]
+        states.column(state_layout.BARRIER)[w.number] = w.barrier or 0
+        states.column(state_layout.NUMBER)[w.number] = w.index
+    for (_, word), warp in machine.state.locks.items():
+        states.column(state_layout.LOCK)[warp] = word + 1
+    states.count(state_layout.ISSUED)[:] = machine.state.issued
+    states.from_files(machine.state.files, every_place(machine.launch.code.registers), slice(None))
+    for block, rows in zip(machine.blocks, barriers, strict=True):
+        rows[: len(block.counters), 0], rows[: len(block.targets), 1] = block.counters, block.targets
+
+
+def to_machine(states: WarpStates, barriers: Array, machine: Machine) -> None:
+    """Put what the records say into a machine, which then goes on from there. Counts are added to its `stats`."""
+    executed = states.count(state_layout.ISSUED)
+    begun = np.flatnonzero(executed)  # registers of the others are as the machine made them
+    states.to_files(machine.state.files, every_place(machine.launch.code.registers), begun)
+    machine.stats.instructions += int(states.count(state_layout.THREADS).sum())
+    machine.stats.warp_instructions += int((executed - machine.state.issued).sum())
+    machine.state.issued[:] = executed
+    for w in machine.warps:
+        _control_to_machine(states, w)
+    held = states.column(state_layout.LOCK)
+    blocks = machine.state.block_of_warp
+    machine.state.locks = {(int(blocks[w]), int(held[w]) - 1): int(w) for w in np.flatnonzero(held)}
+    for block, rows in zip(machine.blocks, barriers.tolist(), strict=True):
+        n = len(block.counters)
+        block.counters[:], block.targets[:] = [r[0] for r in rows[:n]], [r[1] for r in rows[:n]]
+    machine.requeue()
+
+
+def _control_to_machine(states: WarpStates, w: Warp) -> None:
+    status, control = int(states.column(state_layout.STATUS)[w.number]), w.control
+    states.to_stack(w.number, control)
+    if status in (state_layout.SERVED, state_layout.JOINED) and w.block.launch.code.at(control.pc).join:
+        # The token is off already: put it back for the machine, which takes it off again.
+        control.entries.append(Entry(Kind.JOINAT, control.pc, control.active))
+    if status == state_layout.FINISHED:
+        control.active = 0
+        if w.status != FINISHED:
+            w.block.retire(w)
+    elif status == state_layout.WAITING:
+        w.status, w.barrier = WAITING, int(states.column(state_layout.BARRIER)[w.number])
+    else:
+        w.status, w.barrier = READY, None

@@ -1,0 +1,112 @@
+"""What compiled code looks up while it runs: the context of a worker, and the memory of a launch behind it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.machine.tesla.address_spaces import LinearWindow
+from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel
+from isakit.machine.tesla.compiled.state_layout import SLOT
+from isakit.machine.tesla.device_memory import DeviceMemory
+from isakit.machine.tesla.launch import MP_FLAGS, Launch
+
+UNLIMITED = 1 << 62
+PATIENCE = 1 << 28
+"""Instructions a warp may execute without waiting until it is taken for one that turns in a loop for another warp."""
+TURN = 1 << 16
+"""Instructions after which it lets the others run from then on."""
+
+
+def aligned(nbytes: int) -> Array:
+    """Zeroed bytes at an address that is a multiple of 64."""
+    raw = np.zeros(nbytes + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + nbytes]
+
+
+def address_of(a: Array) -> int:
+    """Where an array begins in memory."""
+    return int(a.__array_interface__["data"][0])  # quicker than `a.ctypes.data`
+
+
+class Bound:
+    """What all workers of a launch share: buffers, constants, and the flag that stops them (`stop`)."""
+
+    def __init__(self, launch: Launch, device: DeviceMemory) -> None:
+        self.launch = launch
+        self.stop = np.zeros(1, np.int32)
+        self.nothing = aligned(64)
+        self.memory = device.memory.bytes
+        pairs = [(a, n) for a, n in device.allocations.items() if n]
+        self.ranges = np.array(pairs, np.uint32).reshape(-1, 2)
+        self.constants: dict[int, tuple[Array, int]] = {}
+        for k, data in launch.constants.items():
+            room = aligned(max(64, -(-len(data) // 64) * 64 + 64))
+            room[: len(data)] = np.frombuffer(data, np.uint8)
+            self.constants[k] = room, len(data)
+
+
+class Slots:
+    """The slots of `layout`: `numbers` (int64) at `address`. Arrays that were put into them live as long as they do."""
+
+    def __init__(self) -> None:
+        self.numbers = np.zeros(len(SLOT), np.int64)
+        self.address = address_of(self.numbers)
+        self._kept: dict[str, Array] = {}
+
+    def put(self, name: str, value: int | Array) -> None:
+        """Set a slot to a number or to the address of an array."""
+        if isinstance(value, np.ndarray):
+            self._kept[name] = value
+            value = address_of(value)
+        self.numbers[SLOT[name] // 8] = value
+
+    def use(self, how: Executable, turn: int) -> None:
+        """Run warps in a certain way, in turns of so many instructions."""
+        self.put("run_warp", how.run_warp)
+        self.put("turn_length", turn)
+        self.put("paused", state_layout.READY if how.resumes else state_layout.INTERRUPTED)
+
+    def get(self, name: str) -> int:
+        """The number in a slot."""
+        return int(self.numbers[SLOT[name] // 8])
+
+
+class Context(Slots):
+    """The slots with what a launch has for all its workers."""
+
+    def __init__(self, bound: Bound, kernel: Kernel) -> None:
+        super().__init__()
+        launch, stored = bound.launch, kernel.flow.stored
+        self._bound = bound
+        slots = {
+            "memory": address_of(bound.memory),
+            "ranges": address_of(bound.ranges),
+            "range_count": len(bound.ranges),
+            "shared_limit": launch.shared_limit,
+            "local_limit": launch.local_limit,
+            "stop": address_of(bound.stop),
+            "clock_step": launch.choices.clock_step,
+            "warps": launch.warps,
+            "state_bytes": kernel.state_bytes,
+            "uops": 0 if kernel.program is None else address_of(kernel.program.records),
+            "code_address": launch.code.address,
+            "code_bytes": 4 * len(launch.code.units),
+            "barrier_mask": (1 << launch.chip.barrier_bits) - 1,
+            "entry": launch.entry,
+            "remaining": UNLIMITED,
+            "allowed_barriers": launch.barriers,
+            "written": ("s" in stored) | ("l" in stored) << 1,
+            "flags": sum(1 << k for k, name in enumerate(MP_FLAGS) if name in launch.flags),
+        }
+        for k, window in launch.windows.items():
+            if isinstance(window, LinearWindow):
+                slots[f"g{k}_base"], slots[f"g{k}_size"] = window.base, window.size
+        # A load no lane executes may still touch the first word of a space.
+        nothing = address_of(bound.nothing)
+        slots |= dict.fromkeys(("a", "p", "o", *(f"c{k}" for k in range(16))), nothing)
+        for k, (data, size) in bound.constants.items():
+            slots[f"c{k}"], slots[f"c{k}_size"] = address_of(data), size
+        self.numbers[:] = [slots.get(name, 0) for name in SLOT]

@@ -1,0 +1,285 @@
+"""What generated code sees of the machine: register files, memory spaces, other lanes, special registers.
+
+The lane axis spans all resident warps: warp w is lanes 32w to 32w+31. One call serves every warp of a gang.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from isakit.arch.tesla.atomics import ATOMIC_OPERATIONS
+from isakit.engine import Lanes
+from isakit.engine.codegen import compiled_operation
+from isakit.engine.protocol import Array
+from isakit.errors import IsakitError
+from isakit.machine.tesla.address_spaces import NO_SPACE, READ_ONLY, AccessFault, Space
+from isakit.machine.tesla.device_memory import Memory
+from isakit.machine.tesla.launch import Launch
+from isakit.texture.texture_unit import TextureUnit, UnboundTexture
+
+Pair = tuple[Array, Array]
+
+_CROWDED = 24
+"""Lanes that hit one address at which doing them one by one beats doing them in rounds."""
+
+
+class Trap(IsakitError):
+    """A fault that the meaning of an instruction raises in some lanes: `kind`, `lane` (position on the lane axis)."""
+
+    def __init__(self, kind: str, lane: int) -> None:
+        self.kind, self.lane = kind, lane
+        super().__init__(kind)
+
+
+class UnknownValue(IsakitError):
+    """An instruction asks for something this machine does not have, by `name`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(name)
+
+
+class State:
+    """Registers and memory of the resident warps; implements the engine's `LaneState`.
+
+    `files`: "r" [registers, lanes] u32, "a" [8, lanes], "c" [4, lanes], "o" [128, lanes]. `issued` counts the
+    instructions of each warp, for $clock.
+    """
+
+    def __init__(self, launch: Launch, warps: int) -> None:
+        lanes = 32 * warps
+        self.launch, self.lane_count = launch, lanes
+        self.files: Mapping[str, Any] = {
+            "r": np.zeros((launch.code.registers, lanes), np.uint32),
+            "a": np.zeros((8, lanes), np.uint32),
+            "c": np.zeros((4, lanes), np.uint32),
+            "o": np.zeros((0, lanes), np.uint32),
+        }
+        self.spaces: dict[str, Space] = {}
+        self.issued = np.zeros(warps, np.int64)
+        self.events = np.zeros((3, warps), np.int64)  # branches, divergent branches, pm events
+        self.pending = 0
+        self.physid = np.zeros(lanes, np.uint32)
+        self.block_of_warp = np.zeros(warps, np.int64)
+        self.locks: dict[tuple[int, int], int] = {}  # (block, word address) -> warp
+        self.lanes = Lanes.span(0, 0)
+        inf = "nonfp_deriv_inf" in launch.flags
+        self.textures = TextureUnit(launch.textures, launch.samplers, launch.texturing, derivative_inf=inf)
+        self._answer: list[Array] = []
+
+    # --- memory -----------------------------------------------------------------------------------------------------
+    def _space(self, name: str, address: Any, lanes: Lanes) -> Space | None:
+        space = self.spaces.get(name)
+        if space is None:
+            chosen = np.flatnonzero(lanes.mask)
+            if len(chosen):
+                lane = int(lanes.numbers[chosen[0]])
+                raise AccessFault(NO_SPACE, name, lane, int(address[chosen[0]]), f"{name}[] is not bound")
+        return space
+
+    def load(self, space: str, address: Any, size: int, attrs: Mapping[str, Any], lanes: Lanes) -> Any:
+        """`size` bytes per lane; see `LaneState.load`."""
+        where = self._space(space, address, lanes)
+        if where is None:
+            return (0, 0) if size == 16 else 0
+        if lanes.active is None:
+            memory, at, good = where.place(address, size, lanes, None)
+            got = memory.load(at, size)
+            return got if good is None else _only(good, got)
+        chosen = np.flatnonzero(lanes.active)
+        memory, at, good = where.place(address[chosen], size, lanes, chosen)
+        got = memory.load(at, size)
+        if good is not None:
+            got = _only(good, got)
+        return _spread(got, chosen, lanes.count)
+
+    def store(self, space: str, address: Any, value: Any, size: int, attrs: Mapping[str, Any], lanes: Lanes) -> None:
+        """Store the low `size` bytes per lane; where lanes hit the same place the highest lane wins."""
+        where = self._space(space, address, lanes)
+        if where is None:
+            return
+        chosen = None if lanes.active is None else np.flatnonzero(lanes.active)
+        if chosen is not None:
+            address, value = address[chosen], _take(value, chosen)
+        self._writable(where, space, address, lanes, chosen)
+        memory, at, good = where.place(address, size, lanes, chosen)
+        if good is not None:
+            at, value = at[good], _take(value, good)
+        memory.store(at, value, size)
+
+    @staticmethod
+    def _writable(where: Space, space: str, address: Array, lanes: Lanes, chosen: Array | None) -> None:
+        if not where.writable and len(address):
+            lane = lanes.numbers[0 if chosen is None else chosen[0]]
+            raise AccessFault(READ_ONLY, space, int(lane), int(address[0]), f"{space}[] cannot be written")
+
+    def atomic(
+        self,
+        space: str,
+        op: str,
+        address: Any,
+        operands: Sequence[Any],
+        size: int,
+        attrs: Mapping[str, Any],
+        lanes: Lanes,
+    ) -> Any:
+        """Read-modify-write in ascending lane order; returns the old values."""
+        where = self._space(space, address, lanes)
+        if where is None:
+            return 0
+        chosen = np.flatnonzero(lanes.mask)
+        self._writable(where, space, address[chosen], lanes, chosen)
+        memory, at, good = where.place(address[chosen], size, lanes, chosen)
+        operands = [o[chosen] for o in operands]
+        if good is not None:
+            chosen, at, operands = chosen[good], at[good], [o[good] for o in operands]
+        old = np.zeros(len(at), np.uint64 if size == 8 else np.uint32)
+        if len(at):
+            _modify(memory, at, size, op, operands, old)
+        return _spread(old, chosen, lanes.count)
+
+    # --- what only the machine knows ---
+    def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Any:
+        """Lane numbers, votes, quads, special registers, flags, locks."""
+        function = getattr(self, f"_{name}", None)
+        if function is None:
+            raise UnknownValue(name)
+        return function(lanes, *args, **attrs)
+
+    def _lane(self, lanes: Lanes) -> Array:
+        return (lanes.numbers & 31).astype(np.uint32)
+
+    def _quad(self, lanes: Lanes, value: Any, selector: Any) -> Array:
+        """The value another lane of the quad has; a lane that is not active has its register's value."""
+        n = np.arange(lanes.count)
+        values: Array = np.broadcast_to(value, (lanes.count,))
+        return values[(n & ~3) | (selector & 3 if isinstance(selector, int) else selector.astype(np.int64) & 3)]
+
+    def _vote(self, lanes: Lanes, value: Any, kind: str) -> Array:
+        """any or all over the active lanes of each warp."""
+        active = lanes.mask.reshape(-1, 32)
+        values = np.broadcast_to(np.asarray(value, bool), (lanes.count,)).reshape(-1, 32)
+        result = (values & active).any(axis=1) if kind == "any" else (values | ~active).all(axis=1)
+        return np.repeat(result, 32)
+
+    def _mp_flag(self, lanes: Lanes, name: str) -> int:
+        return int(name in self.launch.flags)
+
+    def _tex(self, lanes: Lanes, texture: int, sampler: int, dx: int, dy: int, dz: int, *sources: Array,
+             op: str, cube: bool, quads: bool, mask: int) -> int:  # fmt: skip
+        """Ask the texture unit; `_texel` hands out the components of its answer."""
+        try:
+            self._answer = self.textures.ask(
+                op, texture, sampler, sources, offsets=[_signed(d) for d in (dx, dy, dz)], quads=quads, wanted=mask
+            )
+        except UnboundTexture:
+            raise Trap("UNBOUND_TEXTURE", int(lanes.numbers[np.flatnonzero(lanes.mask)[0]])) from None
+        return 0
+
+    def _texel(self, lanes: Lanes, answer: int, component: int) -> Array:
+        return self._answer[component]
+
+    def _sr(self, lanes: Lanes, n: int) -> Any:
+        """A special register. Numbers without a meaning read 0."""
+        if n == 0:
+            return self.physid[lanes.sel].copy()
+        if n == 1:
+            return self._per_warp(lanes, self.issued, self.pending, self.launch.choices.clock_step)
+        if n == 3:
+            return 0x20
+        if 4 <= n <= 7:
+            what = (*self.launch.choices.pm_counters, *("none",) * 4)[n - 4]
+            if what == "instructions":
+                return self._per_warp(lanes, self.issued, self.pending)
+            if what != "none":
+                row = ("branches", "divergent_branches", "pm_events").index(what)
+                return self._per_warp(lanes, self.events[row])
+        return 0
+
+    @staticmethod
+    def _per_warp(lanes: Lanes, counts: Array, more: int = 0, step: int = 1) -> Array:
+        warps = lanes.numbers[::32] >> 5
+        return np.repeat(((counts[warps] + more) * step & 0xFFFF_FFFF).astype(np.uint32), 32)
+
+    def _lock(self, lanes: Lanes, address: Any) -> Array:
+        """Try to lock a word of s[]; a warp holds one lock at a time, so its lowest lane with a free word gets it."""
+        got = np.zeros(lanes.count, bool)
+        addresses = np.broadcast_to(address, (lanes.count,))
+        holders = set(self.locks.values())
+        for k in np.flatnonzero(lanes.mask):
+            warp = int(lanes.numbers[k]) >> 5
+            key = int(self.block_of_warp[warp]), int(addresses[k]) >> 2
+            if warp not in holders and key not in self.locks:
+                self.locks[key] = warp
+                holders.add(warp)
+                got[k] = True
+        return got
+
+    def unlock(self, lanes: Lanes, address: Any) -> None:
+        """Release the words the warp holds."""
+        addresses = np.broadcast_to(address, (lanes.count,))
+        for k in np.flatnonzero(lanes.mask):
+            warp = int(lanes.numbers[k]) >> 5
+            key = int(self.block_of_warp[warp]), int(addresses[k]) >> 2
+            if self.locks.get(key) == warp:
+                del self.locks[key]
+
+    def trap(self, kind: str, lanes_mask: Any) -> None:
+        """Raise the fault of the lowest lane marked."""
+        raise Trap(kind, int(self.lanes.numbers[np.flatnonzero(lanes_mask)[0]]))
+
+
+def _signed(v: int) -> int:
+    return v - ((v >> 31) << 32)
+
+
+# --- arrays of values, or pairs of them for 16-byte accesses ---
+def _take(value: Any, chosen: Array) -> Any:
+    return tuple(v[chosen] for v in cast(Pair, value)) if isinstance(value, tuple) else value[chosen]
+
+
+def _only(good: Array, value: Any) -> Any:
+    return tuple(_only(good, v) for v in cast(Pair, value)) if isinstance(value, tuple) else np.where(good, value, 0)
+
+
+def _spread(value: Any, chosen: Array, count: int) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_spread(v, chosen, count) for v in cast(Pair, value))
+    out = np.zeros(count, value.dtype)
+    out[chosen] = value
+    return out
+
+
+def _modify(memory: Memory, at: Array, size: int, op: str, operands: list[Array], old: Array) -> None:
+    """Apply an atomic operation at each place in order; `old` gets what was there.
+
+    Lanes that hit different places go together; the n-th hit of a place belongs to the n-th round.
+    """
+    operation = ATOMIC_OPERATIONS[op]
+    widths = (8 * size,) * (1 + len(operands))
+    order = np.argsort(at, kind="stable")
+    ordered = at[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    hits = np.diff(np.r_[starts, len(at)])
+    rounds = int(hits.max())
+    if rounds > _CROWDED:
+        scalar = compiled_operation(operation, (), widths, "scalar")
+        places, rows = at.tolist(), list(zip(*(o.tolist() for o in operands), strict=True))
+        current = {int(p): int(v) for p, v in zip(ordered[starts], memory.load(ordered[starts], size), strict=True)}
+        seen: list[int] = []
+        for place, row in zip(places, rows, strict=True):
+            seen.append(current[place])
+            current[place] = int(scalar(current[place], *row))
+        old[:] = seen
+        memory.store(ordered[starts], np.array([current[int(p)] for p in ordered[starts]], old.dtype), size)
+        return
+    function = compiled_operation(operation, (), widths, "numpy")
+    for n in range(rounds):
+        lanes = order[starts[hits > n] + n]
+        places = at[lanes]
+        value = memory.load(places, size)
+        old[lanes] = value
+        memory.store(places, function(value, *(o[lanes] for o in operands)), size)

@@ -1,0 +1,350 @@
+"""Compiled code for the straight parts of shaders.
+
+A stretch is a run of instructions that lane by lane only compute: it ends before branches, samples, memory accesses,
+registers chosen by an index register, and whatever is not modelled; those stay with the machine. A stretch is one
+function of machine code, made when enough invocations have come by and kept on disk.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isakit.arch.usse.arithmetic import Rules, using
+from isakit.engine.graph import postorder
+from isakit.engine.llvm import (
+    Bank,
+    Host,
+    Loaded,
+    Piece,
+    Ref,
+    Straight,
+    ValueLowering,
+    Write,
+    bound,
+    cache_folder,
+    ieee_natives,
+    object_code,
+    rsqrt_f32,
+    write_atomically,
+)
+from isakit.engine.llvm.fingerprint import fingerprint
+from isakit.engine.llvm.straight import LANES
+from isakit.errors import NotModelled
+from isakit.machine.usse.shader_code import Code, Increments, Step
+from isakit.sem.semantics import traced
+from isakit.sem.trace import Trace
+from isakit.sem.value import Value
+from isakit.spec import Form, Status
+
+if TYPE_CHECKING:
+    from isakit.machine.usse.shader_machine import Machine
+
+Array = NDArray[Any]
+LONGEST = 64
+"""Instructions of a stretch at most, repetitions included, unless one alone has more: the time LLVM takes grows faster
+than their number."""
+FILES = ("r", "o", "pa", "sa", "i", "idx", "g", "p")
+Function = Callable[[int], None]
+_traces: dict[tuple[Form, int, Rules], Trace] = {}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is built into compiled code besides the instructions.
+
+    `rows`: registers of every file; `shared`: all lanes have one sa; `quads`: a neighbour in a quad is always there.
+    """
+
+    rows: tuple[tuple[str, int], ...]
+    shared: bool
+    quads: bool
+
+    def banks(self) -> dict[str, Bank]:
+        """The register files as the engine sees them."""
+        return {n: Bank(rows, bits=n == "p", shared=self.shared and n == "sa") for n, rows in self.rows}
+
+
+@dataclass(eq=False)
+class Stretch:
+    """Instructions `first` to `end` (exclusive) that compile. `guarded` are those that some lanes may leave out."""
+
+    steps: list[Step]
+    first: int
+    increments: Increments
+    facts: Facts
+    pieces: list[Piece]
+    target: Host
+    _functions: dict[bool, Function | None] = field(default_factory=dict[bool, "Function | None"])
+
+    @property
+    def end(self) -> int:
+        """The instruction behind it."""
+        return self.first + len(self.steps)
+
+    @cached_property
+    def guarded(self) -> list[int]:
+        """Positions of instructions with a predicate."""
+        return [k for k, p in enumerate(self.pieces) if p.guard is not None]
+
+    @cached_property
+    def noted(self) -> list[tuple[int, Step]]:
+        """(position, instruction) of those with an inferred meaning."""
+        return [(k, s) for k, s in enumerate(self.steps) if s.status is not Status.KNOWN]
+
+    def function(self, masked: bool, compile: bool) -> Function | None:
+        """The function for all lanes or for some; from memory, from disk or, if `compile`, made now."""
+        found = self._functions.get(masked)
+        if found is None:
+            found = self._functions[masked] = _function(self, masked, compile)
+        return found
+
+    def key(self, masked: bool) -> str:
+        """Identifies the code on disk."""
+        view = self.steps[0].instruction.decoder.view
+        words = " ".join(f"{s.word:x}" for s in self.steps)
+        made_from = fingerprint("usse"), self.target.key, view.variant.name, view.program, words
+        return "\0".join(map(str, (*made_from, self.steps[0].rules, self.increments, self.facts, masked)))
+
+
+def _function(stretch: Stretch, masked: bool, compile: bool) -> Function | None:
+    folder = cache_folder()
+    name = hashlib.sha256(stretch.key(masked).encode()).hexdigest()
+    path = None if folder is None else folder / "shaders" / f"{name}.o"
+    data: bytes | None = None
+    with suppress(OSError):
+        data = path.read_bytes() if path is not None else None
+    if data is None:
+        if not compile:
+            return None
+        natives = ieee_natives(stretch.target) | {"rsqrt_f32": rsqrt_f32}
+        straight = Straight(stretch.pieces, stretch.facts.banks(), masked, natives, _neighbour)
+        data = object_code(straight.text(), stretch.target, keep=False)
+        if path is not None:
+            write_atomically(path, data)
+    loaded = Loaded(data, stretch.target)
+    entry = loaded.function("run", None, ctypes.c_void_p)
+
+    def run(context: int) -> None:
+        entry(context)
+
+    run.__dict__["keep"] = loaded
+    return run
+
+
+def _neighbour(low: ValueLowering, v: Value) -> Ref:
+    """The value of a neighbour in the quad."""
+    attrs: dict[str, int] = dict(v.attr[1])
+    value, n = low.splat(low.value(v.args[0])), low.module.lanes
+    index = [j & ~attrs["without"] if "without" in attrs else j | attrs["with_"] for j in range(n)]
+    listed = f"<{n} x i32> <" + ", ".join(f"i32 {j}" for j in index) + ">"
+    text = f"shufflevector {low.type(value)} {value.text}, {low.type(value)} poison, {listed}"
+    return Ref(low.body(text), v.width)
+
+
+class Stretches:
+    """The stretches of a program on a target, found when they are first reached."""
+
+    def __init__(self, code: Code, target: Host) -> None:
+        self.code, self.target = code, target
+        self.lanes = 0
+        self._found: dict[tuple[int, Increments, Facts], Stretch | None] = {}
+        self._pieces: dict[tuple[int, Increments, Facts], Piece | None] = {}
+
+    def at(self, pc: int, increments: Increments, facts: Facts) -> Stretch | None:
+        """The stretch that begins with instruction `pc`."""
+        key = pc, increments, facts
+        if key not in self._found:
+            self._found[key] = self._find(pc, increments, facts)
+        return self._found[key]
+
+    def _find(self, pc: int, increments: Increments, facts: Facts) -> Stretch | None:
+        steps: list[Step] = []
+        pieces: list[Piece] = []
+        rounds = 0
+        for k in range(pc, len(self.code)):
+            step = self.code.steps[k]
+            if step is None or (k > pc and k in self._targets):
+                break
+            key = k, increments, facts
+            if key not in self._pieces:
+                self._pieces[key] = _piece(step, increments, facts)
+            piece = self._pieces[key]
+            rounds += 0 if piece is None else max(1, len(piece.rounds))
+            if piece is None or (pieces and rounds > LONGEST):
+                break
+            steps.append(step)
+            pieces.append(piece)
+        if not any(p.rounds for p in pieces):
+            return None
+        return Stretch(steps, pc, increments, facts, pieces, self.target)
+
+    @cached_property
+    def quads(self) -> bool:
+        """Whether an instruction looks at its neighbours in a quad."""
+        return any(step is not None and _looks_around(step) for step in self.code.steps)
+
+    @cached_property
+    def _targets(self) -> set[int]:
+        """Instructions that branches lead to, as far as the words say."""
+        out: set[int] = set()
+        for k, step in enumerate(self.code.steps):
+            if step is None or step.name not in ("br", "bra"):
+                continue
+            for e in _trace(step, step.word).of_kind("control"):
+                offset = _number(e.args[0], step.word)
+                if offset is not None:
+                    offset -= (offset >> 31) << 32
+                    out.add(k + offset if e.name == "branch" else offset)
+        return out
+
+
+def _number(value: Value, word: int) -> int | None:
+    numbers = {n.attr: n.attr.get(word) for n in postorder(value, set()) if n.op == "param"}
+    got = bound(value, numbers, {})
+    return got.attr if got.op == "const" else None
+
+
+def _looks_around(step: Step) -> bool:
+    try:
+        effects = _trace(step, step.word).effects
+    except (NotModelled, KeyError):
+        return False
+    nodes = (n for e in effects for v in e.args for n in postorder(v, set()))
+    return any(n.op == "machine" and n.attr[0] == "quad" for n in nodes)
+
+
+def _trace(step: Step, word: int) -> Trace:
+    key = step.form, step.form.static_word(word), step.rules
+    if key not in _traces:
+        with using(step.rules):
+            _traces[key] = traced(step.form, word)
+    return _traces[key]
+
+
+def _piece(step: Step, increments: Increments, facts: Facts) -> Piece | None:
+    """What an instruction writes, in all repetitions; None where it does something else, too."""
+    if step.status is Status.UNKNOWN or step.pred == "Pn":
+        return None
+    rounds: list[tuple[Write, ...]] = []
+    try:
+        for i in range(step.repeats):
+            writes = list(_writes(step, i, increments, facts))
+            if None in writes:
+                return None
+            if writes:
+                rounds.append(tuple(w for w in writes if w is not None))
+    except (NotModelled, KeyError):  # the machine says so when it gets there
+        return None
+    guard = None
+    if isinstance(step.pred, tuple):
+        guard = "p", int(step.pred[0]), bool(step.pred[1])
+    return Piece(tuple(rounds), guard)
+
+
+def _writes(step: Step, i: int, increments: Increments, facts: Facts) -> Iterator[Write | None]:
+    """The writes of a repetition; None for anything else."""
+    word, moved = step.binding(i, increments)
+    done: dict[int, Value] = {}
+    for e in _trace(step, word).effects:
+        if e.kind != "write" or (e.name == "sa" and facts.shared):
+            yield None
+            return
+        values = [*e.args, *([] if e.when is None else [e.when])]
+        numbers = {
+            n.attr: moved[n.attr] if n.attr in moved else n.attr.get(word)
+            for v in values
+            for n in postorder(v, set())
+            if n.op == "param"
+        }
+        graphs = [bound(v, numbers, done) for v in values]
+        plain = all(_lane_by_lane(n, facts) for v in graphs for n in postorder(v, set()))
+        if graphs[0].op != "const" or not plain:
+            yield None
+            return
+        yield Write(e.name, graphs[0].number, graphs[1], graphs[2] if e.when is not None else None)
+
+
+def _lane_by_lane(n: Value, facts: Facts) -> bool:
+    """Whether a node only needs its own lane, or its quad where there are whole quads."""
+    if n.op == "read":
+        return n.args[0].op == "const"
+    if n.op == "machine":
+        return n.attr[0] == "quad" and facts.quads
+    return n.op not in ("load", "atomic", "half", "param")
+
+
+_known: dict[object, Stretches] = {}
+_lock = threading.Lock()
+KEPT = 64
+"""Programs whose stretches are remembered."""
+
+
+def stretches_of(code: Code, target: Host) -> Stretches:
+    """The stretches of a program; equal programs share them."""
+    key = tuple(None if s is None else (s.form, s.word) for s in code.steps), code.rules, target
+    with _lock:
+        found = _known.pop(key, None) or Stretches(code, target)
+        _known[key] = found  # the latest is the last to go
+        while len(_known) > KEPT:
+            del _known[next(iter(_known))]
+    return found
+
+
+class Runner:
+    """Runs stretches on a machine's registers. `compile`: make the code that is not there yet."""
+
+    def __init__(self, machine: Machine, stretches: Stretches, compile: bool) -> None:
+        self.machine, self.stretches, self.compile = machine, stretches, compile
+        self._mask = np.zeros(machine.pitch, bool)
+        self._flags = np.zeros(LONGEST, np.uint8)
+        self._facts: dict[bool, Facts] = {}
+        self._contexts: dict[bool, Any] = {}
+        self._partial = machine.lanes % LANES != 0
+
+    def advance(self, pc: int, mask: Array | None, join: int, budget: int) -> int:
+        """Run the stretch that begins at `pc` in the lanes of `mask`; returns its number of instructions, 0 for none.
+
+        Nothing happens where the stretch goes on behind `join` or is longer than `budget`.
+        """
+        machine = self.machine
+        shared = machine.files["sa"].strides[1] == 0
+        if shared not in self._facts:
+            self._prepare(shared)
+        stretch = self.stretches.at(pc, machine.increments, self._facts[shared])
+        if stretch is None or stretch.end > join or len(stretch.steps) > budget:
+            return 0
+        # What is computed behind the last lane does no harm, but it must not count as executed.
+        masked = mask is not None or (self._partial and bool(stretch.guarded))
+        function = stretch.function(masked, self.compile)
+        if function is None:
+            return 0
+        if masked:
+            self._mask[: machine.lanes] = True if mask is None else mask
+        function(self._contexts[shared].ctypes.data)
+        left_out = {k for n, k in enumerate(stretch.guarded) if not self._flags[n]}
+        for k, step in stretch.noted:
+            if k not in left_out:
+                machine.note(step)
+        machine.executed += len(stretch.steps) - len(left_out)
+        return len(stretch.steps)
+
+    def _prepare(self, shared: bool) -> None:
+        """Facts and context for one way of keeping sa."""
+        m = self.machine
+        files = {name: m.files[name] for name in FILES}
+        rows = tuple((name, len(a)) for name, a in files.items())
+        self._facts[shared] = Facts(rows, shared, m.lanes % 4 == 0 or not self.stretches.quads)
+        numbers = [-(-m.lanes // LANES) * LANES, self._mask.ctypes.data, self._flags.ctypes.data]
+        for a in files.values():
+            numbers += [a.ctypes.data, a.strides[0]]
+        self._contexts[shared] = np.array(numbers, np.int64)

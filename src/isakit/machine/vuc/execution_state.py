@@ -1,0 +1,70 @@
+"""The core as generated code sees it: register files, loads and stores, writes that land later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from isakit.errors import MachineFault
+from isakit.machine.vuc.core_memory import D_CELLS, MVSI_CELLS, MVSO_CELLS, PWT_BYTES, VP_BYTES
+
+if TYPE_CHECKING:
+    from isakit.machine.vuc.core import Core
+
+
+class View:
+    """What the functions of instructions get as their state."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.data = core.data
+        self.files: Mapping[str, Any] = {"r": core.r, "p": core.p, "acc": core.acc}
+
+    def load(self, space: str, address: int, size: int, attrs: Mapping[str, Any], lanes: Any) -> int:
+        """A load of an instruction."""
+        if space == "D":
+            return self.data[address if address < D_CELLS else self._wrapped(space, address, D_CELLS)]
+        if space == "sr":
+            return self.core.sr.read(address)
+        if space == "PWT":
+            byte = self.core.pwt[self._wrapped(space, address, PWT_BYTES)]
+            return byte | 0xFF00 if self.core.options.signed_weights and byte >> 7 else byte
+        if space == "MVSI":
+            return self.core.mvs_in.cells[self._wrapped(space, address, MVSI_CELLS)]
+        if space == "B6" and address in self.core.options.b6:
+            return self.core.options.b6[address]
+        self.core.note("UNKNOWN_IO", f"{space}[{address:#x}] read as 0")
+        return 0
+
+    def store(self, space: str, address: int, value: int, size: int, attrs: Mapping[str, Any], lanes: Any) -> None:
+        """A store of an instruction."""
+        if space == "D":
+            self.data[address if address < D_CELLS else self._wrapped(space, address, D_CELLS)] = value
+        elif space == "VP":
+            at = self._wrapped(space, address, VP_BYTES)
+            words = {"all": True, "none": False, "even": at % 2 == 0}[self.core.options.vp_words]
+            self.core.vpring.store(at, value, 2 if words else 1)
+        elif space == "MVSO":
+            self.core.mvs_out.store(self._wrapped(space, address, MVSO_CELLS), value)
+        else:
+            self.core.io_writes.append((self.core.cycle, space, address, value))
+
+    def _wrapped(self, space: str, address: int, size: int) -> int:
+        if address < size:
+            return address
+        if self.core.options.out_of_range == "fault":
+            raise MachineFault("OUT_OF_RANGE", self.core.pc, space=space, address=address)
+        self.core.note("OUT_OF_RANGE", f"{space}[{address:#x}] taken modulo {size:#x}")
+        return address % size
+
+    def machine(self, name: str, args: Sequence[int], attrs: Mapping[str, Any], lanes: Any) -> int:
+        """Values without side effects: `peek` a special register, `submbtype`."""
+        return self.core.sr.peek(args[0]) if name == "peek" else self.core.mb.sub_types
+
+    def trap(self, kind: str, lanes_mask: Any) -> None:
+        """A fault of an instruction."""
+        raise MachineFault(kind, self.core.pc)
+
+    def delayed_write(self, file: str, index: int, value: int, attrs: Mapping[str, Any]) -> None:
+        """A write that lands later: loads, special registers, the long accumulator."""
+        self.core.write_later(file, index, value, attrs["latency"])

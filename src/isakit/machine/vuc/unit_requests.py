@@ -1,0 +1,165 @@
+"""What instructions ask the machine for: flow control, waiting, and the units around the core.
+
+Source: [vuc] 7, 8, 14.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from isakit.arch.vuc.memory_operands import CODE_SIZE
+from isakit.errors import NotModelled
+from isakit.machine.vuc.core_memory import D_CELLS, PWT_BYTES
+from isakit.machine.vuc.macroblock import from_h264, from_mpeg2
+from isakit.machine.vuc.queue_entries import DEAD, Entry
+
+if TYPE_CHECKING:
+    from isakit.machine.vuc.core import Core
+
+MASK = CODE_SIZE - 1
+SLEEP_MASK = 0x0C00
+MPEG_MODES, H264_MODE = (0, 1), 3
+
+
+class Units:
+    """One method `do_NAME` for each control request of the semantics functions."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self._running: dict[str, list[Entry]] = {}
+        self._read_before = False
+
+    def do_branch(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+        self.core.target = args[0]
+
+    def do_call(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+        self.core.sr.push((self.core.pc + self.core.options.return_offset) & MASK)
+        self.core.target = args[0]
+
+    def do_return(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+        self.core.target = self.core.sr.pop() & MASK
+
+    def do_sleep(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+        self.core.wait = SLEEP_MASK, 1, True
+
+    def do_wait(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+        self.core.wait = 1 << args[0], attrs["level"], False
+
+    def do_clicnt(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+        self.core.issued += 1  # the counter is 0 behind this instruction, not at it
+        self.core.set_icnt(0)
+        self.core.issued -= 1
+
+    def do_unknown(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+        name = f"unko2{attrs['op']:x}"
+        if self.core.options.unknown_ops == "raise":
+            why = 'nobody knows what it does; Options(unknown_ops="ignore") makes it do nothing'
+            raise NotModelled(f"`{name}` at {self.core.pc:#x}", why)
+        self.core.note("UNKNOWN_OPERATION", f"{name} ignored")
+
+    @property
+    def mpeg(self) -> bool:
+        """Whether macroblocks are those of MPEG-1 or MPEG-2 (VP3 and VP4, by PARM)."""
+        return not self.core.vp2 and self.core.parm & 7 in (0, 1)
+
+    def parse_ring(self) -> None:
+        """Take packets out of the macroblock ring."""
+        core = self.core
+        if not core.vp2 and core.parm & 7 not in (0, 1, H264_MODE):
+            raise NotModelled(
+                f"MBRING packets of mode {self.core.parm & 7}", "only MPEG-1/2 and H.264 headers are documented"
+            )
+        before = self.core.ring.available
+        self.core.ring.parse(self.mpeg)
+        if before and not self.core.ring.available:
+            self.core.host.raise_interrupt("MBRING_READ_DONE")
+
+    def do_mbiread(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+        if not self.core.ring.ready:
+            self.core.note("NO_MACROBLOCK", "mbiread without a macroblock changes nothing")
+            return
+        self.core.later(self.core.options.mbiread_latency + 1, self._load_macroblock, "mbiread")
+
+    def _load_macroblock(self) -> None:
+        if not self.core.ring.ready:
+            return
+        head = self.core.ring.ready[0]
+        for index, word in head.weights:
+            if index < PWT_BYTES // 4:
+                self.core.pwt[4 * index : 4 * index + 4] = word.to_bytes(4, "little")
+            else:
+                self.core.weight_denominators = word
+        if self.mpeg:
+            self.core.mb = from_mpeg2(head)
+        else:
+            before, core = self.core.mb, self.core
+            core.mb = from_h264(head, core.parm >> 9 & 3, core.options.intra_ref)
+            core.mb.qpc = before.qpc  # the chroma quantisers are outputs only
+            if core.options.first_read_looks_up or self._read_before:
+                self._look_up_pictures()
+            else:
+                core.mb.rpis = before.rpis
+        self._read_before = True
+
+    def _look_up_pictures(self) -> None:
+        table = self.core.sr.plain[11] if self.core.vp2 else self.core.rpitab
+        for which in range(2):
+            for part in range(4):
+                at = table + which * self.core.options.rpi_list_stride + self.core.mb.refs[which][part]
+                self.core.mb.rpis[which][part] = self.core.data[at % D_CELLS] & 0x3F
+
+    def do_mbinext(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+        self.core.later(self.core.options.mbinext_latency + 1, self._next_macroblock, "mbinext")
+
+    def _next_macroblock(self) -> None:
+        if self.core.ring.ready:
+            self.core.ring.ready.popleft()
+        self.parse_ring()
+
+    def _restart_unit(self, name: str, events: list[Entry]) -> None:
+        for e in self._running.get(name, ()):
+            e[3] = DEAD
+        self._running[name] = events
+
+    def do_mvsread(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+        def begin() -> None:
+            self.core.mvs_in.done = False
+            self.core.mvs_in_busy = True
+
+        def finish() -> None:
+            self.core.mvs_in_busy = False
+            self.core.mvs_in.cells = self.core.mvs_in.take()
+            self.core.mvs_in.done = True
+
+        events = [self.core.later(1, begin, "mvsread starts")]
+        if self.core.mvs_in.has_next:
+            events.append(self.core.later(self.core.options.mvsread_cycles, finish, "mvsread done"))
+        else:
+            self.core.note("MVSURF_IN_EMPTY", "mvsread without pairs left never finishes")
+        self._restart_unit("mvsread", events)
+
+    def do_mvswrite(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+        unit = self.core.mvs_out
+        if not unit.accepts:
+            self.core.note("MVSURF_OUT_IGNORED", "mvswrite without macroblocks left, or while the output is full")
+            return
+
+        def begin() -> None:
+            unit.gathering = True
+
+        def gathered() -> None:
+            unit.gathering = False
+
+        def finish() -> None:
+            unit.write()
+
+        gather, whole = self.core.options.mvswrite_gather, self.core.options.mvswrite_cycles
+        self._restart_unit(
+            "mvswrite",
+            [
+                self.core.later(2, begin, "mvswrite gathers"),
+                self.core.later(gather + 1, gathered, "mvswrite gathered"),
+                self.core.later(whole, finish, "mvswrite done"),
+            ],
+        )

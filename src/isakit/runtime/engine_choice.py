@@ -1,0 +1,57 @@
+"""Whether compiled code can be had on this host, and whether it shall run what a user asked for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+
+from isakit.errors import LaunchError, NotModelled
+
+ENGINES = ("auto", "reference", "llvm")
+
+
+class FallbackWarning(UserWarning):
+    """The fast engine cannot be used on this host; everything runs, slower, on the reference engine."""
+
+
+def unusable() -> str | None:
+    """Why compiled code cannot run here, or None."""
+    if find_spec("llvmlite") is None:
+        return "llvmlite is not installed"
+    try:
+        from isakit.engine.llvm import OLDEST_LLVM, host, llvm_version
+
+        if llvm_version() < OLDEST_LLVM:
+            return f"LLVM {llvm_version()} is too old, it must be {OLDEST_LLVM}"
+        host()
+    except (ImportError, OSError, RuntimeError) as e:
+        return f"{type(e).__name__}: {e}"
+    return None
+
+
+def chosen(engine: str, why_not: Callable[[], str | None] = unusable, depth: int = 3) -> bool:
+    """Whether the llvm engine shall run what a user asked for; `why_not` says why it cannot be used here, if so.
+
+    `auto` does without, with one warning per process that points `depth` callers up. Raises LaunchError for an
+    unknown name, NotModelled for `llvm` where it cannot be had.
+    """
+    if engine not in ENGINES:
+        raise LaunchError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}")
+    if engine == "reference":
+        return False
+    reason = why_not()
+    if reason is None:
+        return True
+    if engine == "llvm":
+        raise NotModelled("the llvm engine on this host", f"{reason}; use engine='reference'")
+    if reason not in _told:
+        _told.add(reason)
+        warnings.warn(
+            f"the llvm engine cannot be used ({reason}): running on the reference engine", FallbackWarning, depth
+        )
+    return False
+
+
+_told: set[str] = set()
+"""Reasons this process has warned of: they do not change from one device to the next."""

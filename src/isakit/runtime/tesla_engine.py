@@ -1,0 +1,83 @@
+"""Which engine runs a launch: compiled code where it can, the reference machine otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+from isakit.errors import LaunchError
+from isakit.machine.tesla.device_memory import DeviceMemory
+from isakit.machine.tesla.kernel_code import Code
+from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.machine import Machine, Stats
+from isakit.runtime.engine_choice import FallbackWarning, chosen
+from isakit.runtime.engine_choice import unusable as _unusable
+
+Execute = Callable[[Launch, DeviceMemory, int | None], Stats]
+Tier = Literal["auto", "interp", "jit"]
+TIERS = ("auto", "interp", "jit")
+
+
+def reference(launch: Launch, memory: DeviceMemory, max_instructions: int | None = None) -> Stats:
+    """Run a launch on the reference engine."""
+    machine = Machine(launch, memory)
+    machine.run(max_instructions=max_instructions)
+    return machine.stats
+
+
+def executor(
+    engine: str, tier: str = "auto", threads: int | None = None, portable: bool = False
+) -> tuple[str, Execute]:
+    """(name of the engine, function that runs launches) for what a user asked for.
+
+    `portable` makes code that needs no special instructions of the host; it is slower.
+
+    `llvm` and `auto` leave single launches that compiled code does not do to the reference engine; `auto` also does
+    without llvmlite, with one warning per process. Raises LaunchError for an unknown name, NotModelled for `llvm`
+    where it cannot be had.
+    """
+    if resolve(engine, tier, threads) == "reference":
+        return "reference", reference
+    return "llvm", _compiling(tier, threads, portable, eager=engine == "llvm")
+
+
+def resolve(engine: str, tier: str = "auto", threads: int | None = None) -> str:
+    """The engine, `reference` or `llvm`, for what a user asked for; see `executor`."""
+    if tier not in TIERS:
+        raise LaunchError(f"no tier {tier!r}; there are: {', '.join(TIERS)}")
+    if threads is not None and threads < 1:
+        raise LaunchError(f"{threads} threads; the engine needs at least one")
+    return "llvm" if chosen(engine, lambda: _unusable(), depth=5) else "reference"
+
+
+WORTH = 1 << 17
+"""Threads, over all launches of a kernel without loops, from which on compiling it pays."""
+_launched: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
+
+
+def _worth_compiling(launch: Launch) -> bool:
+    """Compiling costs milliseconds per instruction: a kernel without loops must run in many threads to earn it."""
+    from isakit.machine.tesla.compiled.launch.compiled_kernels import has_loops
+
+    threads = _launched.get(launch.code, 0) + launch.blocks * launch.threads
+    _launched[launch.code] = threads
+    return threads >= WORTH or has_loops(launch)
+
+
+def _compiling(tier: str, threads: int | None, portable: bool, eager: bool) -> Execute:
+    def run(launch: Launch, memory: DeviceMemory, max_instructions: int | None) -> Stats:
+        from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled
+        from isakit.machine.tesla.compiled.launch.block_runner import execute
+
+        try:
+            if eager or _worth_compiling(launch):
+                return execute(launch, memory, max_instructions, threads, tier, portable)
+        except NotCompiled:
+            pass
+        return reference(launch, memory, max_instructions)
+
+    return run
+
+
+__all__ = ["FallbackWarning", "Tier", "executor", "reference", "resolve"]

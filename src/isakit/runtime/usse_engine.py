@@ -1,0 +1,49 @@
+"""Which engine runs a shader: compiled code where it pays, the reference engine otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from isakit.errors import LaunchError
+from isakit.machine.usse.shader_code import Code
+from isakit.runtime.engine_choice import ENGINES, chosen, unusable
+
+if TYPE_CHECKING:
+    from isakit.machine.usse.compiled_shader import Runner, Stretches
+    from isakit.machine.usse.shader_machine import Machine
+
+Engine = Literal["auto", "reference", "llvm"]
+FEW = 1 << 12
+"""Invocations that `auto` leaves to the reference engine, even where compiled code is on disk."""
+WORTH = 1 << 19
+"""Invocations, over all runs of a program, from which on `auto` compiles it."""
+
+
+def check_engine(engine: str) -> None:
+    """Raise LaunchError for an unknown name."""
+    if engine not in ENGINES:
+        raise LaunchError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}")
+
+
+def stretches_for(engine: Engine, code: Code, invocations: int) -> tuple[Stretches, bool] | None:
+    """The compiled parts of a program for a run over some invocations, and whether to make those that are missing.
+
+    None for the reference engine. Raises NotModelled for `llvm` where it cannot be had; `auto` warns.
+    """
+    if engine == "auto" and invocations < FEW:
+        return None
+    if not chosen(engine, unusable, depth=4):
+        return None
+    from isakit.engine.llvm import host
+    from isakit.machine.usse.compiled_shader import stretches_of
+
+    stretches = stretches_of(code, host())
+    stretches.lanes += invocations
+    return stretches, engine == "llvm" or stretches.lanes >= WORTH
+
+
+def runner(machine: Machine, stretches: Stretches, compile: bool) -> Runner:
+    """What runs the compiled parts on a machine."""
+    from isakit.machine.usse.compiled_shader import Runner
+
+    return Runner(machine, stretches, compile)

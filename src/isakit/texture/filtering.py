@@ -1,0 +1,62 @@
+"""Filtering: weighted sums of texels with one rounding to f32 at the end.
+
+Weights are integers (8 fraction bits an axis), products and sums are exact: where f64 could round differently the sum
+is made again with rational numbers. Source: [graphics] 2.3.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import reduce
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+
+CANONICAL_NAN = 0x7FFF_FFFF
+_SLACK = 2.0**-49
+"""Bound of the relative error of the f64 sums, of the sum of the magnitudes."""
+
+
+def weighted(values: list[Array], weights: list[Array], bits: int) -> Array:
+    """Sum of f32 `values` (f64 arrays) times integer `weights` (f64 arrays), over 2**bits, rounded once: u32 bits.
+
+    Taps of weight 0 do not count, so that an infinity next to the sample does not spoil it.
+    """
+    terms = [np.where(w == 0, 0.0, v * w) if not _tame(v) else v * w for v, w in zip(values, weights, strict=True)]
+    total = reduce(np.add, terms)
+    scale = 0.5**bits
+    result = (total * scale).astype(np.float32)
+    slack = reduce(np.add, [np.abs(t) for t in terms]) * _SLACK
+    with np.errstate(invalid="ignore"):
+        doubtful = ((total - slack) * scale).astype(np.float32) != ((total + slack) * scale).astype(np.float32)
+    for k in np.flatnonzero(doubtful & np.isfinite(total)):
+        exact = sum((Fraction(float(v[k])) * int(w[k]) for v, w in zip(values, weights, strict=True)), Fraction(0))
+        result[k] = rounded(exact / (1 << bits))
+    out = result.view(np.uint32)
+    if not _tame(total):
+        out[np.isnan(result)] = CANONICAL_NAN
+    return out
+
+
+def _tame(v: Array) -> bool:
+    """Whether all are finite."""
+    return bool(np.isfinite(v).all())
+
+
+def rounded(x: Fraction) -> np.float32:
+    """The f32 nearest to a rational number, ties to even."""
+    if not x:
+        return np.float32(0)
+    n, d = abs(x.numerator), x.denominator
+    e = max(n.bit_length() - d.bit_length() - 24, -149)
+    while True:
+        scaled = x.__abs__() / Fraction(2) ** e
+        if scaled < 1 << 24 or e >= 104:
+            break
+        e += 1
+    q, rest = divmod(scaled.numerator, scaled.denominator)
+    twice = 2 * rest
+    q += twice > scaled.denominator or (twice == scaled.denominator and q & 1)
+    value = np.float32(np.ldexp(float(q), e))
+    return -value if x < 0 else value

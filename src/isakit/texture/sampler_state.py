@@ -1,0 +1,134 @@
+"""Samplers: how coordinates become texels and texels become a value."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from isakit.errors import LaunchError
+from isakit.texture.headers import pack, unpack
+
+Wrap = Literal["repeat", "mirror", "edge", "border", "clamp", "mirror_edge", "mirror_border", "mirror_clamp"]
+Filter = Literal["nearest", "linear"]
+MipFilter = Literal["none", "nearest", "linear"]
+Compare = Literal["never", "less", "equal", "lequal", "greater", "notequal", "gequal", "always"]
+
+WRAP_NAMES: tuple[Wrap, ...] = (
+    "repeat",
+    "mirror",
+    "edge",
+    "border",
+    "clamp",
+    "mirror_edge",
+    "mirror_border",
+    "mirror_clamp",
+)
+FILTER_NAMES: tuple[Filter, ...] = ("nearest", "linear")
+MIP_NAMES: tuple[MipFilter, ...] = ("none", "nearest", "linear")
+COMPARE_NAMES: tuple[Compare, ...] = ("never", "less", "equal", "lequal", "greater", "notequal", "gequal", "always")
+_LOD_MAX = 15
+
+
+def _code(names: Sequence[str], name: str, what: str) -> int:
+    if name not in names:
+        raise LaunchError(f"no {what} {name!r}; there are: {', '.join(names)}")
+    return list(names).index(name)
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A sampler, as the hardware's TSC describes it.
+
+    Attributes:
+        wrap: one name for all axes, or one each for u, v and p: repeat, mirror, edge, border, clamp (half way to the
+            border), mirror_edge, mirror_border, mirror_clamp (mirrored once, then as the second word says).
+        mag, min: nearest or linear, for magnification and minification.
+        mip: none (the first level), nearest, or linear between two levels.
+        lod_bias: added to the level of detail; -16 to just below 16.
+        min_lod, max_lod: bounds of the level of detail, 0 to just below 16.
+        border: the border colour R, G, B, A.
+        compare: how the reference compares with a depth texel, None for no comparison.
+        srgb: whether sRGB textures are decoded.
+        border_words: the border colour as raw words, for integer textures; overrules `border`.
+
+    The level of detail has eight fraction bits in the words; a sampler made from numbers is truncated likewise.
+    """
+
+    wrap: Wrap | tuple[Wrap, Wrap, Wrap] = "edge"
+    mag: Filter = "nearest"
+    min: Filter = "nearest"
+    mip: MipFilter = "none"
+    lod_bias: float = 0.0
+    min_lod: float = 0.0
+    max_lod: float = _LOD_MAX
+    border: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    compare: Compare | None = None
+    srgb: bool = True
+    border_words: tuple[int, int, int, int] | None = None
+    modes: tuple[int, int, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        names = (self.wrap,) * 3 if isinstance(self.wrap, str) else self.wrap
+        if len(names) != 3:
+            raise LaunchError(f"a sampler wraps three axes, not {len(names)}")
+        object.__setattr__(self, "modes", tuple(_code(WRAP_NAMES, n, "wrap mode") for n in names))
+        _code(FILTER_NAMES, self.mag, "filter")
+        _code(FILTER_NAMES, self.min, "filter")
+        _code(MIP_NAMES, self.mip, "mipmap filter")
+        if self.compare is not None:
+            _code(COMPARE_NAMES, self.compare, "comparison")
+        if not -16 <= self.lod_bias < 16 or not 0 <= self.min_lod < 16 or not 0 <= self.max_lod < 16:
+            raise LaunchError("a level of detail is 0 to below 16, a bias -16 to below 16")
+        for name in ("lod_bias", "min_lod", "max_lod"):
+            object.__setattr__(self, name, math.trunc(getattr(self, name) * 256) / 256)
+
+    @property
+    def border_bits(self) -> tuple[int, int, int, int]:
+        """The border colour as register bits."""
+        if self.border_words is not None:
+            return self.border_words
+        r, g, b, a = (struct.unpack("<I", struct.pack("<f", c))[0] for c in self.border)
+        return r, g, b, a
+
+    @property
+    def words(self) -> tuple[int, ...]:
+        """The eight words of the TSC."""
+        values = {f"wrap_{c}": m for c, m in zip("uvp", self.modes, strict=True)}
+        values |= {f"border_{c}": v for c, v in zip("rgba", self.border_bits, strict=True)}
+        values |= {
+            "compare": int(self.compare is not None),
+            "compare_func": 0 if self.compare is None else COMPARE_NAMES.index(self.compare),
+            "srgb": int(self.srgb),
+            "mag": 1 + FILTER_NAMES.index(self.mag),
+            "min": 1 + FILTER_NAMES.index(self.min),
+            "mip": 1 + MIP_NAMES.index(self.mip),
+            "lod_bias": int(self.lod_bias * 256) & 0x1FFF,
+            "min_lod": int(self.min_lod * 256),
+            "max_lod": int(self.max_lod * 256),
+        }
+        return pack("tsc", values)
+
+    @classmethod
+    def from_words(cls, words: Sequence[int]) -> Sampler:
+        """The sampler that eight TSC words describe. Raises LaunchError for codes without a meaning."""
+        v = unpack("tsc", words)
+        for name, known in (("mag", (1, 2)), ("min", (1, 2)), ("mip", (1, 2, 3))):
+            if v[name] not in known:
+                raise LaunchError(f"TSC field {name} holds {v[name]}; known are {known}")
+        bias = v["lod_bias"]
+        r, g, b, a = (v[f"border_{c}"] for c in "rgba")
+        return cls(
+            wrap=(WRAP_NAMES[v["wrap_u"]], WRAP_NAMES[v["wrap_v"]], WRAP_NAMES[v["wrap_p"]]),
+            mag=FILTER_NAMES[v["mag"] - 1],
+            min=FILTER_NAMES[v["min"] - 1],
+            mip=MIP_NAMES[v["mip"] - 1],
+            lod_bias=(bias - ((bias >> 12) << 13)) / 256,
+            min_lod=v["min_lod"] / 256,
+            max_lod=v["max_lod"] / 256,
+            compare=COMPARE_NAMES[v["compare_func"]] if v["compare"] else None,
+            srgb=bool(v["srgb"]),
+            border_words=(r, g, b, a),
+        )

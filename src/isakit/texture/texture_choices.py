@@ -1,0 +1,47 @@
+"""What is not known about the texture unit, as switches with documented defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from isakit.settings import Settings
+
+
+@dataclass(frozen=True)
+class TextureChoices(Settings):
+    """Answers to open questions. Source: [graphics] 2, 5.
+
+    Attributes:
+        weights: how the 8-bit fraction of a linear filter is made: rounded to `nearest` (which may reach the next
+            texel), or `truncate`.
+        lod_norm: length of a coordinate derivative: `euclid` as the API rules want it, `max` as one software renderer
+            has it.
+        lod_vectors: derivatives that count: `header` (two or four, as the texture says), 2 or 4 of a quad.
+        nan: what a NaN coordinate is taken for: `zero`. Infinite ones go to the end when clamping, else to 0.
+        unbound: a texture or sampler number nothing is bound to: `fault`, or `zero` results.
+        fetch_outside: what texfetch gives for a texel that is not there: `zero` (with the format's ones), or the
+            nearest one by `clamp`.
+        size_of_cubes: what texsize says about cube arrays: `layers` (whole cubes), or `faces`.
+        srgb_bits: fraction bits of values decoded from sRGB; None for all of f32.
+        query_lod_bits: fraction bits of what texquerylod returns.
+        seamless: whether linear filtering crosses the edges of cube faces; off, each face clamps.
+        linked: whether sampler numbers are ignored and texture n uses sampler n.
+
+    Anisotropic filtering is not modelled: textures are sampled as if it were off.
+    """
+
+    weights: Literal["nearest", "truncate"] = "nearest"
+    lod_norm: Literal["euclid", "max"] = "euclid"
+    lod_vectors: Literal["header", 2, 4] = "header"
+    nan: Literal["zero"] = "zero"
+    unbound: Literal["fault", "zero"] = "fault"
+    fetch_outside: Literal["zero", "clamp"] = "zero"
+    size_of_cubes: Literal["layers", "faces"] = "layers"
+    srgb_bits: Annotated[int, range(1, 25)] | None = None
+    query_lod_bits: Annotated[int, range(25)] = 8
+    seamless: bool = False
+    linked: bool = False
+
+
+DEFAULT_TEXTURING = TextureChoices()

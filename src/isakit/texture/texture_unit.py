@@ -1,0 +1,283 @@
+"""The texture unit: answers texture instructions of a whole gang of warps.
+
+Order of the sources: coordinates, array layer (an integer), reference, bias or level. Source: [graphics] 2.1, 2.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.errors import IsakitError, NotModelled
+from isakit.texture.cube import face_of
+from isakit.texture.lod import chosen_levels, derivative_lod
+from isakit.texture.sampler_state import Sampler
+from isakit.texture.sampling import Image, Request
+from isakit.texture.texture import Texture
+from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
+from isakit.texture.wrap import linear
+
+
+class UnboundTexture(IsakitError):
+    """A program uses a texture or sampler number nothing is bound to."""
+
+
+def _quiet() -> Any:
+    """Coordinates are whatever is in the registers, NaN and infinity included: no warnings about them."""
+    return np.errstate(all="ignore")
+
+
+def _signed(words: Array) -> Array:
+    return words.view(np.int32).astype(np.int64)
+
+
+def _floats(words: Array) -> Array:
+    return words.view(np.float32).astype(np.float64)
+
+
+class TextureUnit:
+    """Textures and samplers by number. `derivative_inf`: outside quads derivatives are infinite instead of 0."""
+
+    def __init__(
+        self,
+        textures: Mapping[int, Texture],
+        samplers: Mapping[int, Sampler],
+        choices: TextureChoices = DEFAULT_TEXTURING,
+        derivative_inf: bool = False,
+    ) -> None:
+        self.textures, self.samplers, self.choices = textures, samplers, choices
+        self.derivative_inf = derivative_inf
+        self._images: dict[tuple[int, int], Image] = {}
+        for t in textures.values():
+            t.refresh()
+
+    def _image(self, texture: int, sampler: int) -> Image:
+        if self.choices.linked:
+            sampler = texture
+        image = self._images.get((texture, sampler))
+        if image is None:
+            found = self.textures.get(texture)
+            if found is None:
+                raise UnboundTexture(f"nothing is bound to $t{texture}")
+            image = Image(found, self.samplers.get(sampler, Sampler()), self.choices)
+            self._images[texture, sampler] = image
+        return image
+
+    def ask(
+        self,
+        op: str,
+        texture: int,
+        sampler: int,
+        sources: Sequence[Array],
+        *,
+        offsets: Sequence[int] = (0, 0, 0),
+        cube: bool = False,
+        quads: bool = False,
+        wanted: int = 15,
+    ) -> list[Array]:
+        """The four components of every lane, as u32.
+
+        Args:
+            op: name of the instruction.
+            texture: number of the texture.
+            sampler: number of the sampler.
+            sources: source registers in order, u32.
+            offsets: texel offsets per axis.
+            cube: the cube flag of the instruction.
+            quads: whether derivatives are taken from quads of lanes.
+            wanted: mask of the components that are needed.
+        """
+        n = len(sources[0])
+        if op == "texprep":
+            with _quiet():
+                return self._prepare(sources, n)
+        try:
+            image = self._image(texture, 0 if op == "texfetch" and not self.choices.linked else sampler)
+        except UnboundTexture:
+            if self.choices.unbound == "zero":
+                return [np.zeros(n, np.uint32)] * 4
+            raise
+        method: Callable[..., list[Array]] | None = getattr(self, f"_{op}", None)
+        if method is None:
+            raise NotModelled(f"`{op}`", "what it returns is not known")
+        with _quiet():
+            return method(image, list(sources), offsets, quads, wanted, op)
+
+    # --- sampling -----------------------------------------------------------------------------------------------------
+    def _request(self, image: Image, sources: list[Array], offsets: Sequence[int],
+                 wanted: int) -> tuple[Request, list[Array], list[Array]]:  # fmt: skip
+        """(request, sources behind it, coordinates for derivatives in texels)."""
+        t = image.texture
+        layer: Array | None = None
+        if t.target == "cube":
+            _at_least(3, sources, "a cube texture")
+            x, y, z = (_floats(s) for s in sources[:3])
+            face, s, u = face_of(x, y, z)
+            coords, rest = [s, u], sources[3:]
+            layer = face.astype(np.int64)
+            moving = [c * (t.sizes[0][0] / 2) for c in (x, y, z)]
+            scaled = True
+        else:
+            axes = t.axes
+            coords, rest = [_floats(s) for s in sources[:axes]], sources[axes:]
+            moving, scaled = coords, False
+            if t.layered:
+                layer = np.clip(_signed(rest[0]) if len(rest) else np.zeros(len(coords[0]), np.int64), 0,
+                                t.sizes[0][2] - 1)  # fmt: skip
+                rest = rest[1:]
+        reference = None
+        if image.sampler.compare is not None and rest:
+            reference, rest = _floats(rest[0]), rest[1:]
+        texels = moving if scaled else image.scaled(moving, None)[0]
+        return Request(coords, layer, reference, offsets, wanted), rest, texels
+
+    def _level(self, image: Image, texels: list[Array], n: int, quads: bool) -> Array:
+        """Level of detail by derivatives."""
+        if not quads:
+            return np.full(n, np.inf if self.derivative_inf else -np.inf)
+        vectors = self.choices.lod_vectors
+        if vectors == "header":
+            vectors = 4 if image.texture.fields.get("lod_iso_quality", 1) else 2
+        return derivative_lod(texels, vectors, self.choices)
+
+    def _texauto(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
+                 op: str) -> list[Array]:  # fmt: skip
+        request, rest, texels = self._request(image, sources, offsets, wanted)
+        smp, t = image.sampler, image.texture
+        n = len(sources[0])
+        first = t.view[0]
+        plain = smp.mag == smp.min and (smp.mip == "none" or first >= t.last_level or not t.normalized)
+        if plain:
+            return image.sample(request, np.full(n, first), smp.mag)
+        if op == "texlod":
+            lod = _floats(rest[0]) if rest else np.zeros(n)
+        else:
+            lod = self._level(image, texels, n, quads) + smp.lod_bias
+            if op == "texbias" and rest:
+                lod = lod + _floats(rest[0])
+        lod = np.clip(np.where(np.isnan(lod), 0.0, lod), smp.min_lod, max(smp.min_lod, smp.max_lod))
+        mip = smp.mip if t.normalized else "none"
+        levels = chosen_levels(lod, mip, first, t.last_level)
+        out = [np.zeros(n, np.uint32) for _ in range(4)]
+        for here, filters in ((levels.magnified, smp.mag), (~levels.magnified, smp.min)):
+            if not here.any():
+                continue
+            some = _part(request, here)
+            if here is levels.magnified:
+                got = image.sample(some, np.full(int(here.sum()), first), filters)
+            else:
+                second = None if levels.second is None else levels.second[here]
+                mix = None if levels.weight is None else levels.weight[here]
+                got = image.sample(some, levels.first[here], filters, second, mix)
+            for c in range(4):
+                out[c][here] = got[c]
+        return out
+
+    _texbias = _texlod = _texauto
+
+    def _texgather(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
+                   op: str) -> list[Array]:  # fmt: skip
+        _at_least(2, sources, op)
+        request, _, _ = self._request(image, sources, offsets, 1)
+        n = len(sources[0])
+        level = np.full(n, image.texture.view[0])
+        u, sizes = image.scaled(request.coords, level)
+        taps = [linear(x, sizes[k], image.modes[k], offsets[k]) for k, x in enumerate(u[:2])]
+        out: list[Array] = []
+        for i, j in ((0, 1), (1, 1), (1, 0), (0, 0)):
+            a, b = taps[0][i], taps[1][j]
+            insides = [t.inside for t in (a, b) if t.inside is not None]
+            inside = np.logical_and.reduce(insides) if insides else None
+            at = image.place([a.at, b.at], request.layer, image.strides(level))
+            out.append(image.texels(at, inside, request.reference, 1)[0])
+        return out
+
+    # --- texels by number ---------------------------------------------------------------------------------------------
+    def _texfetch(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
+                  op: str) -> list[Array]:  # fmt: skip
+        t = image.texture
+        n = len(sources[0])
+        axes = t.axes
+        index = [_signed(s) + offsets[k] for k, s in enumerate(sources[:axes])]
+        rest = sources[axes:]
+        layer = None
+        if t.target in ("1d_array", "2d_array", "cube_array", "cube"):
+            layer = np.clip(_signed(rest[0]) if rest else np.zeros(n, np.int64), 0, t.sizes[0][2] - 1)
+            rest = rest[1:]
+        level = _signed(rest[0]) if rest and t.target != "buffer" else np.zeros(n, np.int64)
+        level = level + t.view[0]
+        if self.choices.fetch_outside == "clamp":
+            level = np.clip(level, t.view[0], t.last_level)
+            index = [np.clip(i, 0, s[level] - 1) for i, s in zip(index, (t.widths, t.heights, t.depths), strict=False)]
+        inside = (level >= 0) & (level <= t.last_level)
+        level = np.where(inside, level, 0)
+        for i, sizes in zip(index, (t.widths, t.heights, t.depths), strict=False):
+            inside &= (i >= 0) & (i < sizes[level])
+        at = image.place([np.where(inside, i, 0) for i in index], layer, image.strides(level))
+        got = image.texels(np.where(inside, at, 0), None, None, wanted)
+        blank = image.texels_of_nothing(n, wanted)
+        return [np.where(inside, g, b) for g, b in zip(got, blank, strict=True)]
+
+    def _texsize(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
+                 op: str) -> list[Array]:  # fmt: skip
+        """Width, height, depth or layers of a level, and the number of levels."""
+        t = image.texture
+        n = len(sources[0])
+        level = np.clip(_signed(sources[0]), 0, 31)
+        w, h, d = t.sizes[0]
+        if t.target in ("cube", "cube_array") and self.choices.size_of_cubes == "layers":
+            d //= 6
+        depth = np.maximum(1, d >> level) if t.target == "3d" else np.full(n, d)
+        height = np.maximum(1, h >> level) if t.axes > 1 else np.full(n, h)
+        values = [np.maximum(1, w >> level), height, depth, np.full(n, t.last_level - t.view[0] + 1)]
+        return [v.astype(np.uint32) for v in values]
+
+    def _texquerylod(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
+                     op: str) -> list[Array]:  # fmt: skip
+        """The level of detail clamped to the levels there are, and unclamped, in fixed point."""
+        _, _, texels = self._request(image, sources, offsets, wanted)
+        n = len(sources[0])
+        lod = self._level(image, texels, n, quads) + image.sampler.lod_bias
+        t = image.texture
+        limited = np.clip(lod, image.sampler.min_lod, image.sampler.max_lod).clip(t.view[0], t.last_level)
+        scale = float(1 << self.choices.query_lod_bits)
+        limit = float((1 << 15) - 1)
+        out = [
+            np.floor(np.clip(v * scale, -limit, limit) + 0.5).astype(np.int64).astype(np.uint32) for v in (limited, lod)
+        ]
+        zero = np.zeros(n, np.uint32)
+        return [*out, zero, zero]
+
+    @staticmethod
+    def _prepare(sources: Sequence[Array], n: int) -> list[Array]:
+        """texprep cube: coordinates on the face, and layer * 6 + face for a two-dimensional array."""
+        _at_least(3, sources, "texprep")
+        x, y, z = (_floats(s) for s in sources[:3])
+        face, s, t = face_of(x, y, z)
+        layer = _signed(sources[3]) if len(sources) > 3 else np.zeros(n, np.int64)
+        words = [v.astype(np.float32).view(np.uint32) for v in (s, t)]
+        return [*words, ((layer * 6 + face) & 0xFFFF_FFFF).astype(np.uint32), np.zeros(n, np.uint32)]
+
+
+def _at_least(count: int, sources: Sequence[Array], what: str) -> None:
+    """Raise NotModelled for a query with fewer coordinates than it can be answered with."""
+    if len(sources) < count:
+        raise NotModelled(f"{what} with {len(sources)} sources", f"it takes at least {count} coordinates")
+
+
+def _part(request: Request, here: Array) -> Request:
+    if here.all():
+        return request
+    return Request(
+        [c[here] for c in request.coords],
+        None if request.layer is None else request.layer[here],
+        None if request.reference is None else request.reference[here],
+        request.offsets,
+        request.wanted,
+    )
+
+
+__all__ = ["TextureUnit", "UnboundTexture"]
