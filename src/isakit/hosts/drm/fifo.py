@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from isakit.errors import IsakitError
-from isakit.machine.tesla.memory import Array
+from isakit.engine.protocol import Array
 
 _FORM = 0xE003_0003
 _INCREMENTING, _REPEATED, _LONG = 0, 0x4000_0000, 0x0003_0000

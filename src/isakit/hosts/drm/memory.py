@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isakit.errors import IsakitError
-from isakit.machine.tesla.memory import Array
+from isakit.engine.protocol import Array
 
 BASE = 0x2000_0000
 """GPU address of the first byte; small numbers are no addresses."""
