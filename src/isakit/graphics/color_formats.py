@@ -136,7 +136,9 @@ class ColorFormat:
                 continue
             width = widths[self.order.index("rgba"[place])]
             if self.kind == "unorm":
-                colors[:, place] = value / np.float32((1 << width) - 1) if width < 13 else value / float((1 << width) - 1)
+                colors[:, place] = (
+                    value / np.float32((1 << width) - 1) if width < 13 else value / float((1 << width) - 1)
+                )
             else:
                 if self.bits:
                     value = value - ((value >> width - 1) << width)
@@ -193,7 +195,9 @@ def small_float(value: Array, width: int) -> Array:
         step = np.exp2(exponent - mantissa)
         count = np.floor(np.minimum(clean, 1e6) / step)
     normal = clean >= 2.0**-14
-    code = np.where(normal, ((exponent + 15).astype(np.int64) << mantissa) + count.astype(np.int64) - (1 << mantissa), 0)
+    code = np.where(
+        normal, ((exponent + 15).astype(np.int64) << mantissa) + count.astype(np.int64) - (1 << mantissa), 0
+    )
     code = np.where(normal, code, np.floor(clean / 2.0 ** (-14 - mantissa)).astype(np.int64))
     largest = (30 << mantissa) | ((1 << mantissa) - 1)
     code = np.minimum(code, largest)

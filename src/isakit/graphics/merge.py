@@ -200,9 +200,7 @@ class Merger:
             buffer.depth[rows[passed], columns[passed]] = z[passed]
         return passed
 
-    def _color(
-        self, k: int, target: Target, rows: Array, columns: Array, bits: Array, second: Array | None
-    ) -> None:
+    def _color(self, k: int, target: Target, rows: Array, columns: Array, bits: Array, second: Array | None) -> None:
         state, form = self.state, target.color_format
         masks = state.color_masks
         mask = state.color_mask if masks is None else masks[k] if k < len(masks) else (True,) * 4

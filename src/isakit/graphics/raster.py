@@ -28,13 +28,14 @@ class Quads:
     """Aligned 2x2 pixels, in drawing order.
 
     Attributes: `x`, `y` [n]: the pixel with the lowest numbers; `covered` bool [n, 4]: lanes (x, y), (x+1, y),
-    (x, y+1), (x+1, y+1); `primitive` [n].
+    (x, y+1), (x+1, y+1); `primitive` [n]; with multisampling `samples` bool [n, 4, samples].
     """
 
     x: Array
     y: Array
     covered: Array
     primitive: Array
+    samples: Array | None = None
 
     def __len__(self) -> int:
         return len(self.x)
@@ -186,9 +187,7 @@ def _boxes(
                 n, rest = np.divmod(at, h * w)
                 row, column = np.divmod(rest, w)
                 which = part[n]
-                yield Quads(
-                    2 * (qx[which] + column), 2 * (qy[which] + row), four.reshape(-1, 4)[at], numbers[which]
-                )
+                yield Quads(2 * (qx[which] + column), 2 * (qy[which] + row), four.reshape(-1, 4)[at], numbers[which])
 
 
 def rasterize_points(
@@ -206,8 +205,12 @@ def rasterize_points(
     return in_order(list(_boxes(np.arange(len(centres)), chosen, low, high, bounds, inside)))
 
 
-def rasterize_lines(ends: Array, width: float, chosen: Array, bounds: Bounds) -> tuple[Quads, Array]:
-    """Lines between window positions [n, 2, 2], `width` pixels wide; and the length of each in steps.
+Stipple = tuple[int, int, Array]
+"""Factor, 16-bit pattern, and for each line whether the pattern begins again."""
+
+
+def rasterize_lines(ends: Array, width: float, chosen: Array, bounds: Bounds, stipple: Stipple | None = None) -> Quads:
+    """Lines between window positions [n, 2, 2], `width` pixels wide.
 
     A line has one pixel for each column that it crosses (or row, where it is steep), those beside it added in the other
     direction; the pixel of its last point belongs to what follows. Source: [gl] "Basic Line Segment Rasterization".
@@ -217,29 +220,37 @@ def rasterize_lines(ends: Array, width: float, chosen: Array, bounds: Bounds) ->
     steep = np.abs(delta[:, 1]) > np.abs(delta[:, 0])
     axis = steep.astype(np.int64)
     n = np.arange(len(ends))
-    from_, to = (snapped(p[n, axis]) for p in (a, b))
+    begin, end = (snapped(p[n, axis]) for p in (a, b))
     # Columns whose centre is reached: from the first end on, up to but without the second.
-    forward = to >= from_
-    low = np.where(forward, -(-(from_ - _HALF) // SUBPIXEL), (to - _HALF) // SUBPIXEL + 1)
-    high = np.where(forward, -(-(to - _HALF) // SUBPIXEL), (from_ - _HALF) // SUBPIXEL + 1)
-    steps = np.where(chosen, np.maximum(high - low, 0), 0)
-    clip_low, clip_high = np.where(steep, bounds[1], bounds[0]), np.where(steep, bounds[3], bounds[2])
-    first, last = np.maximum(low, clip_low), np.minimum(high, clip_high)
+    forward = end >= begin
+    low = np.where(forward, -(-(begin - _HALF) // SUBPIXEL), (end - _HALF) // SUBPIXEL + 1)
+    high = np.where(forward, -(-(end - _HALF) // SUBPIXEL), (begin - _HALF) // SUBPIXEL + 1)
+    first = np.maximum(low, np.where(steep, bounds[1], bounds[0]))
+    last = np.minimum(high, np.where(steep, bounds[3], bounds[2]))
     counts = np.where(chosen, np.maximum(last - first, 0), 0)
     number = np.repeat(n, counts)
     offset = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     major = np.where(forward[number], first[number] + offset, last[number] - 1 - offset)
+    if stipple is not None:
+        factor, pattern, restarts = stipple
+        steps = np.where(chosen, np.maximum(high - low, 0), 0)
+        before = np.cumsum(steps) - steps
+        group = np.cumsum(restarts) - 1
+        before = before - before[np.flatnonzero(restarts)][group] if len(group) and restarts[0] else before
+        along = np.where(forward[number], major - low[number], high[number] - 1 - major) + before[number]
+        drawn = (pattern >> (along // max(1, factor) & 15) & 1).astype(bool)
+        number, major = number[drawn], major[drawn]
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = np.where(delta[n, axis] == 0, 0.0, delta[n, 1 - axis] / delta[n, axis])
     at = a[number, 1 - axis[number]] + (major + 0.5 - a[number, axis[number]]) * slope[number]
     wide = max(1, round(width))
-    minor = np.floor(snapped(at - (wide - 1) / 2) / SUBPIXEL).astype(np.int64)
+    minor = snapped(at - (wide - 1) / 2) // SUBPIXEL
     major, number, minor = (np.repeat(v, wide) for v in (major, number, minor))
     minor = minor + np.tile(np.arange(wide), len(minor) // wide)
     is_steep = steep[number]
     x, y = np.where(is_steep, minor, major), np.where(is_steep, major, minor)
     ok = (x >= bounds[0]) & (x < bounds[2]) & (y >= bounds[1]) & (y < bounds[3])
-    return pixels_in_quads(x[ok], y[ok], number[ok]), steps
+    return pixels_in_quads(x[ok], y[ok], number[ok])
 
 
 def pixels_in_quads(x: Array, y: Array, primitive: Array) -> Quads:
@@ -257,4 +268,24 @@ def kept_pixels(q: Quads, kept: Any) -> Quads:
     """Quads with fewer covered pixels: `kept` bool [n, 4]. Quads without any are left out."""
     covered = q.covered & kept
     some = covered.any(axis=1)
-    return Quads(q.x[some], q.y[some], covered[some], q.primitive[some])
+    samples = None if q.samples is None else (q.samples & kept[:, :, None])[some]
+    return Quads(q.x[some], q.y[some], covered[some], q.primitive[some], samples)
+
+
+def with_samples(parts: list[Quads]) -> Quads:
+    """Coverage at each sample, joined: a pixel is covered where one of its samples is."""
+    key = np.concatenate([np.stack((q.primitive, q.y, q.x), axis=1) for q in parts])
+    if not len(key):
+        return in_order([])
+    quads, where = np.unique(key, axis=0, return_inverse=True)
+    samples = np.zeros((len(quads), 4, len(parts)), bool)
+    at = 0
+    for k, q in enumerate(parts):
+        samples[where.ravel()[at : at + len(q)], :, k] = q.covered
+        at += len(q)
+    return Quads(quads[:, 2], quads[:, 1], samples.any(axis=2), quads[:, 0], samples)
+
+
+def pixels(q: Quads) -> tuple[Array, Array]:
+    """x and y of all four pixels of quads, [n, 4]."""
+    return q.x[:, None] + np.array([0, 1, 0, 1]), q.y[:, None] + np.array([0, 0, 1, 1])

@@ -50,7 +50,15 @@ def library(name: str, folder: Path, *, libraries: Sequence[str] = (), flags: Se
     handle, temporary = tempfile.mkstemp(dir=kept.parent, suffix=".so")
     os.close(handle)
     try:
-        command = [*compiler.split(), *FLAGS, *flags, "-o", temporary, *map(str, sources), *(f"-l{n}" for n in libraries)]
+        command = [
+            *compiler.split(),
+            *FLAGS,
+            *flags,
+            "-o",
+            temporary,
+            *map(str, sources),
+            *(f"-l{n}" for n in libraries),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
         if done.returncode:
             raise HostError(f"{compiler} cannot compile {name}:\n{done.stderr.strip()}")

@@ -55,7 +55,9 @@ class Surface:
             if self.rows <= 0 or self.row_bytes <= 0:
                 return np.zeros((max(0, self.rows), max(0, self.row_bytes)), np.uint8)
             if self.row_bytes > self.pitch and self.rows > 1:
-                raise GpuFault(self.address, self.row_bytes, f"rows of {self.row_bytes} bytes at a pitch of {self.pitch}")
+                raise GpuFault(
+                    self.address, self.row_bytes, f"rows of {self.row_bytes} bytes at a pitch of {self.pitch}"
+                )
             data = self.memory.view(self.address, self.pitch * (self.rows - 1) + self.row_bytes, "image")
             return np.lib.stride_tricks.as_strided(data, (self.rows, self.row_bytes), (self.pitch, 1))
         rows, width = self.shape
@@ -105,4 +107,6 @@ class Surface:
     def _inside(self, x: int, y: int, count: int, rows: int) -> None:
         height, width = self.shape
         if x < 0 or y < 0 or count < 0 or rows < 0 or x + count > width or y + rows > height:
-            raise GpuFault(self.address, count * rows, f"{count} x {rows} at {x}, {y} of an image of {width} x {height}")
+            raise GpuFault(
+                self.address, count * rows, f"{count} x {rows} at {x}, {y} of an image of {width} x {height}"
+            )
