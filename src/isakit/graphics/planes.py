@@ -42,10 +42,10 @@ class VaryingInput:
 class PointInput:
     """A word of v[]: the place inside a point, 0 to 1 from its left and lower (or upper) edge.
 
-    Where primitives are no points, what `otherwise` says.
+    `zero` and `one` are those numbers everywhere. Where primitives are no points, what `otherwise` says.
     """
 
-    component: Literal["s", "t"]
+    component: Literal["s", "t", "zero", "one"]
     otherwise: VaryingInput | None = None
 
 
@@ -193,6 +193,8 @@ class Fragments:
         if isinstance(what, PrimitiveInput):
             return prim.astype(np.uint32) if c.numbers is None else c.numbers[prim].astype(np.uint32)
         if isinstance(what, PointInput):
+            if c.points is not None and what.component in ("zero", "one"):
+                return np.full(len(prim), 0x3F80_0000 if what.component == "one" else 0, np.uint32)
             if c.points is not None:
                 axis = 0 if what.component == "s" else 1
                 at = ((self.x, self.y)[axis][here] - c.points[0][prim, axis]) / c.points[1][prim]

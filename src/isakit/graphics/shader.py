@@ -31,6 +31,7 @@ class Shader:
         constants: c[] bank number -> content, or the content of c0 (bytes or an array).
         flags: multiprocessor flags, `mul_zero_wins` and the like.
         choices: answers to open questions about control flow and memory.
+        address: byte address of the first word.
     """
 
     kind: Kind
@@ -45,6 +46,7 @@ class Shader:
         constants: Any = None,
         flags: Sequence[str] = (),
         choices: Choices = DEFAULT,
+        address: int = 0,
     ) -> None:
         name = tesla.variant(chip).name
         if isinstance(code, Path):
@@ -61,6 +63,7 @@ class Shader:
             constants=_banks(constants),
             choices=choices,
             flags=frozenset(flags),
+            address=address,
         )
 
     @property

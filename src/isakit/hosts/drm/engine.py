@@ -7,9 +7,12 @@ unsupported when a program writes it.
 
 from __future__ import annotations
 
+import inspect
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
+
+import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.hosts.drm.memory import VideoMemory
@@ -17,6 +20,7 @@ from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.tables.method import WORDS, Table
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 _FLOAT, _WORD = struct.Struct("<f"), struct.Struct("<I")
 
 
@@ -30,14 +34,28 @@ def action(*names: str, bulk: bool = False) -> Callable[[F], F]:
     return mark
 
 
-def derived(*names: str) -> Callable[[F], F]:
-    """The method's result is kept until one of the named registers changes. `NAME*` stands for all with a prefix."""
+class Derived(Generic[T]):
+    """A derived value: computed when it is asked for and one of its registers has changed."""
 
-    def mark(function: F) -> F:
-        function.__dict__["derived_from"] = names
-        return function
+    def __init__(self, function: Callable[[Any], T], names: tuple[str, ...]) -> None:
+        self.function, self.names, self.bit = function, names, 0
+        self.__doc__ = function.__doc__
 
-    return mark
+    def __get__(self, engine: Engine, owner: type) -> T:
+        bit = self.bit
+        if engine.stale & bit or bit not in engine.kept:
+            value = engine.kept[bit] = self.function(engine)
+            engine.stale &= ~bit
+            return value
+        return engine.kept[bit]
+
+
+def derived(*names: str) -> Callable[[Callable[[Any], T]], Derived[T]]:
+    """The method becomes a property that is kept until one of the named registers changes.
+
+    `NAME*` stands for all registers with a prefix. Values it uses in turn must be named by their registers too.
+    """
+    return lambda function: Derived(function, names)
 
 
 def number(word: int) -> float:
@@ -48,21 +66,6 @@ def number(word: int) -> float:
 def signed(word: int) -> int:
     """A register as a signed number."""
     return word - ((word >> 31) << 32)
-
-
-class _Derived:
-    """A derived value: computed when it is asked for and one of its registers has changed."""
-
-    def __init__(self, function: Callable[[Any], Any], bit: int) -> None:
-        self.function, self.bit = function, bit
-
-    def __get__(self, engine: Engine | None, owner: type) -> Any:
-        if engine is None:
-            return self
-        if engine.stale & self.bit or self.bit not in engine.kept:
-            engine.stale &= ~self.bit
-            engine.kept[self.bit] = self.function(engine)
-        return engine.kept[self.bit]
 
 
 class Engine:
@@ -89,7 +92,14 @@ class Engine:
         used: set[int] = set()
         bit = 1
         for name in dir(cls):
-            member = getattr(cls, name, None)
+            member = inspect.getattr_static(cls, name)
+            if isinstance(member, Derived):
+                member.bit = bit
+                bit <<= 1
+                for word in _words(table, cast("Derived[Any]", member).names):
+                    cls._depends[word] |= member.bit
+                    used.add(word)
+                continue
             acts = getattr(member, "acts_on", None)
             if acts is not None:
                 for n in acts[0]:
@@ -97,13 +107,6 @@ class Engine:
                     for k in range(m.count):
                         cls._actions[table.word(n, k)] = name, k, acts[1]
                         used.add(table.word(n, k))
-            sources = getattr(member, "derived_from", None)
-            if sources is not None and callable(member):
-                for word in _words(table, sources):
-                    cls._depends[word] |= bit
-                    used.add(word)
-                setattr(cls, name, _Derived(member, bit))
-                bit <<= 1
         used |= set(_words(table, cls.READS)) | set(_words(table, tuple(cls.IGNORED)))
         cls._unused = frozenset(w for w in range(WORDS) if w not in used)
 
@@ -147,8 +150,6 @@ class Engine:
         found = self._bound.get(word)
         if found is not None:
             if found[2]:
-                import numpy as np
-
                 found[0](np.array([value], np.uint32))
             else:
                 found[0](value, found[1])

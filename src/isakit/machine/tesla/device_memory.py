@@ -55,6 +55,14 @@ class Memory:
         memory.bytes[: len(data)] = np.frombuffer(data, np.uint8)
         return memory
 
+    @classmethod
+    def over(cls, data: Array) -> Memory:
+        """Memory in bytes that belong to somebody else; the last ROOM_BEHIND of them are not used."""
+        memory = cls.__new__(cls)
+        memory.size, memory.bytes = len(data) - ROOM_BEHIND, data
+        memory._views = {1: data, **{n: data.view(t) for n, t in _VIEWS.items()}}
+        return memory
+
     def _allocate(self, size: int) -> None:
         self.bytes = _zeros(max(16, -(-size // 16) * 16) + ROOM_BEHIND)
         self._views: dict[int, Array] = {1: self.bytes, **{n: self.bytes.view(t) for n, t in _VIEWS.items()}}
@@ -107,6 +115,14 @@ class DeviceMemory:
         self._sizes: dict[int, int] = {}
         self._ends = np.zeros(self.FIRST >> _PAGE_BITS, np.uint16)  # usable bytes of each page
         self._last = (0, 0)
+
+    @classmethod
+    def over(cls, data: Array) -> DeviceMemory:
+        """All of some bytes as one allocation at address 0; windows say what of it a launch may touch."""
+        device = cls()
+        device.memory = Memory.over(data)
+        device._starts, device._sizes = [0], {0: device.memory.size}
+        return device
 
     @property
     def allocations(self) -> dict[int, int]:
