@@ -37,7 +37,7 @@ def corpus() -> list[int]:
     words: list[int] = []
     for path in sorted(folder.glob("*.cubin")):
         for kernel in isakit.load(path).kernels.values():
-            words += kernel.image.words
+            words += kernel.words
             words += [0x20008204] * (len(words) % 2)
     return words
 

@@ -16,22 +16,20 @@ import numpy as np
 
 import isakit
 from isakit import usse
-from isakit.formats import write_gxp
-from isakit.formats.gxp import (
-    AttributeDescriptor,
-    FragmentVaryings,
-    GxpContainer,
-    GxpDependentSampler,
-    GxpFile,
-    GxpParameter,
-    VertexVaryings,
-)
+from isakit.formats import GxpBuilder
+from isakit.programs import write
 
 WIDTH, HEIGHT = 320, 240
-ATTRIBUTE, UNIFORM, SAMPLER = 0, 1, 2
-F32, F16 = 0, 1
 
 VERTEX = """
+    .gxp vertex
+    .attribute position f32x4
+    .attribute normal f32x4
+    .attribute uv f32x2
+    .uniform transform f32x4[4] sa0
+    .uniform turn f32x4[3] sa16
+    .outputs position texcoord0.xy texcoord1.xyz
+    .program primary
     phas wait7 temps 0 addr 0
     vpck.f32.f32 i0.xyzw pa0.xyzw pa2               // position
     vpck.f32.f32 i1.xyzw pa4.xyzw pa6               // normal
@@ -43,76 +41,44 @@ VERTEX = """
 
 FRAGMENT = """
     phas wait7 temps 0 addr 0
-    smp2d.f32 f32 r0 pa0 sa10 drc0                  // texel
-    vpck.f32.f32 i0.xyz pa2.xyzx pa4                // normal
-    vdp3.f32 r4.x pa2.xyz i0.xyz                    // its length squared
+    smp2d.f32 f32 r0 pa{uv} sa{image} drc0              // texel
+    vpck.f32.f32 i0.xyz pa{normal}.xyzx pa{z}           // normal
+    vdp3.f32 r4.x pa{normal}.xyz i0.xyz                 // its length squared
     vrsq.f32 i1.x r4.x
     vmul.f32 i0.xyz i0.xyzw i1.xxxx
-    vdp3.f32 r4.x sa0.xyz i0.xyz                    // cosine to the light
+    vdp3.f32 r4.x sa{light}.xyz i0.xyz                  // cosine to the light
     vmax.f32 i1.x r4.xxxx c0.xxxx
-    vmul.f32 i2.x i1.xxxx i1.xxxx                   // highlight: cosine to the power of 16
+    vmul.f32 i2.x i1.xxxx i1.xxxx                       // highlight: cosine to the power of 16
     vmul.f32 i2.x i2.xxxx i2.xxxx
     vmul.f32 i2.x i2.xxxx i2.xxxx
     vmul.f32 i2.x i2.xxxx i2.xxxx
-    vmul.f32 i2.x i2.xxxx sa8.yyyy
-    vadd.f32 i1.x i1.xxxx sa8.xxxx                  // ambient light
+    vmul.f32 i2.x i2.xxxx sa{terms}.yyyy
+    vadd.f32 i1.x i1.xxxx sa{terms}.xxxx                // ambient light
     wdf drc0
     vpck.f32.f32 i0.xyzw r0.xyzw r2
     vmul.f32 i0.xyz i0.xyzw i1.xxxx
-    vmul.f32 i0.xyz i0.xyzw sa4.xyzw                // colour of the light
+    vmul.f32 i0.xyz i0.xyzw sa{colour}.xyzw             // colour of the light
     vadd.f32 i0.xyz i0.xyzw i2.xxxx
     vpck.f16.f32 pa0.xyzw i0.xyzw #0x0
 """
 
 
 def vertex_shader() -> bytes:
-    """The vertex shader as a GXP file."""
-    parameters = [
-        GxpParameter("position", ATTRIBUTE, F32, 4, 0, 0, 0, 1, 0),
-        GxpParameter("normal", ATTRIBUTE, F32, 4, 0, 0, 0, 1, 4),
-        GxpParameter("uv", ATTRIBUTE, F32, 2, 0, 0, 0, 1, 8),
-        GxpParameter("transform", UNIFORM, F32, 4, 14, 0, 0, 4, 0),
-        GxpParameter("turn", UNIFORM, F32, 4, 14, 0, 0, 3, 16),
-    ]
-    return write_gxp(
-        GxpFile(
-            flags=0x10000,
-            primary_registers=10,
-            secondary_registers=28,
-            primary=isakit.isa("usse").assemble(VERTEX).words,
-            parameters=parameters,
-            containers=[GxpContainer(14, 0, 0, 28)],
-            buffer_sizes=(0, 0, 0, 0, 0, 28),
-            varyings=VertexVaryings(attribute_registers=0x3FF, outputs1=9 << 24, outputs2=0b011_001),
-        )
-    )
+    """The vertex shader as a GXP file, from a text alone."""
+    return write(isakit.isa("usse").assemble(VERTEX), "gxp")
 
 
 def fragment_shader() -> bytes:
-    """The fragment shader as a GXP file."""
-    parameters = [
-        GxpParameter("light", UNIFORM, F32, 4, 14, 0, 0, 1, 0),
-        GxpParameter("colour", UNIFORM, F32, 4, 14, 0, 0, 1, 4),
-        GxpParameter("ambient", UNIFORM, F32, 1, 14, 0, 0, 1, 8),
-        GxpParameter("shine", UNIFORM, F32, 1, 14, 0, 0, 1, 9),
-        GxpParameter("image", SAMPLER, F32, 4, 0, 0, 0, 1, 0),
-    ]
-    two, three = 1 << 22, 2 << 22  # components - 1
-    inputs = (AttributeDescriptor(two | 0x000F, 0, 0x10, 0), AttributeDescriptor(three | 0x100F, 0, 0x30, 0))
-    return write_gxp(
-        GxpFile(
-            flags=0x1,
-            primary_registers=6,
-            secondary_registers=14,
-            temp_registers=6,
-            primary=isakit.isa("usse").assemble(FRAGMENT).words,
-            parameters=parameters,
-            containers=[GxpContainer(14, 0, 0, 10), GxpContainer(19, 0, 10, 4)],
-            buffer_sizes=(0, 0, 0, 0, 0, 10),
-            dependent_samplers=[GxpDependentSampler(k, k) for k in range(4)],
-            varyings=FragmentVaryings(output_type=F16, output_components=4, inputs=inputs),
-        )
-    )
+    """The fragment shader as a GXP file, with registers by name."""
+    b = GxpBuilder("fragment")
+    light, colour = b.uniform("light"), b.uniform("colour")
+    ambient = b.uniform("ambient", components=1)
+    b.uniform("shine", components=1)
+    image = b.sampler("image", unit=0, state=True)
+    uv, normal = b.varying("texcoord0", 2), b.varying("texcoord1", 3)
+    b.result("f16", 4)
+    code = FRAGMENT.format(light=light, colour=colour, terms=ambient, image=image, uv=uv, normal=normal, z=normal + 2)
+    return b.to_bytes(isakit.isa("usse").assemble(code))
 
 
 def checkerboard(size: int = 64, fields: int = 8) -> np.ndarray:

@@ -24,43 +24,72 @@ from isakit.errors import (
 
 if TYPE_CHECKING:
     from isakit.asm import Program
-    from isakit.codec import Instruction
+    from isakit.codec import (
+        CodeAddress,
+        Condition,
+        Flag,
+        Immediate,
+        Instruction,
+        Memory,
+        Operand,
+        Register,
+        SpecialRegister,
+    )
+    from isakit.description import Kernel, Module, Param
     from isakit.instruction_sets import Isa, isa
-    from isakit.modules import Kernel, Module, load
+    from isakit.programs import load, load_all
+    from isakit.runtime import Device
 
 __version__ = "0.1.0"
 
 _LAZY = {
     "Device": "isakit.runtime",
     "Instruction": "isakit.codec",
+    **dict.fromkeys(
+        ("CodeAddress", "Condition", "Flag", "Immediate", "Memory", "Operand", "Register", "SpecialRegister"),
+        "isakit.codec",
+    ),
     "Isa": "isakit.instruction_sets",
-    "Kernel": "isakit.modules",
-    "Module": "isakit.modules",
+    "Kernel": "isakit.description",
+    "Module": "isakit.description",
+    "Param": "isakit.description",
     "Program": "isakit.asm",
     "isa": "isakit.instruction_sets",
-    "load": "isakit.modules",
+    "load": "isakit.programs",
+    "load_all": "isakit.programs",
 }
 _SUBMODULES = ("docsgen", "formats", "tesla", "usse", "vuc")
 
 __all__ = [
     "AsmError",
     "BudgetExceeded",
+    "CodeAddress",
+    "Condition",
     "DefinitionError",
+    "Device",
     "Diagnostic",
     "EncodeError",
+    "Flag",
     "FormatError",
+    "Immediate",
     "Instruction",
     "Isa",
     "IsakitError",
     "Kernel",
     "LaunchError",
     "MachineFault",
+    "Memory",
     "Module",
     "NotModelled",
+    "Operand",
+    "Param",
     "Program",
+    "Register",
+    "SpecialRegister",
     "UnknownIsaError",
     "isa",
     "load",
+    "load_all",
 ]
 
 

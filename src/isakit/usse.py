@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from isakit.machine.usse import DEFAULT, Code, Machine, Memory, Rules, Texture, Volume
+from isakit.machine.usse import DEFAULT, Code, Cube, Machine, Memory, Rules, Texture, Volume
 from isakit.runtime.usse import Result, run
 
 if TYPE_CHECKING:
     from isakit.asm import Program
+    from isakit.codec import Instruction
 
-__all__ = ["Core", "Memory", "Result", "Rules", "Texture", "Volume", "run"]
+__all__ = ["Core", "Cube", "Memory", "Result", "Rules", "Texture", "Volume", "run"]
 
 
 class Core:
@@ -55,3 +57,11 @@ class Core:
         """
         self._machine.run(Code(program, self.rules), max_instructions)
         return self
+
+    def steps(self, program: Program, max_instructions: int = 1_000_000) -> Iterator[tuple[Instruction, NDArray[Any]]]:
+        """Run a program an instruction at a time: before each, the instruction and which lanes stand at it (bool).
+
+        Registers can be looked at and changed in between. Raises as `run` does.
+        """
+        for pc, mask in self._machine.steps(Code(program, self.rules), max_instructions):
+            yield program[pc], np.ones(self._machine.lanes, bool) if mask is None else mask.copy()

@@ -15,10 +15,10 @@ from click.testing import CliRunner
 import isakit
 from isakit import formats
 from isakit.cli.app import COMMANDS, app
+from isakit.description import InfoRecord
 from isakit.formats.cubin_elf_write import write_elf_cubin
-from isakit.formats.image import InfoRecord
 from isakit.formats.nvinfo import FORM_HALF, FORM_SIZED
-from isakit.modules import image_of
+from isakit.programs import completed, module_of, write
 from support.command_line import run
 from support.tesla_kernels import SAXPY
 
@@ -195,7 +195,7 @@ def test_info_tells_what_a_kernel_needs(saxpy: Path, tmp_path: Path) -> None:
 
 
 def test_info_names_what_the_compiler_noted(tmp_path: Path) -> None:
-    image = image_of(isakit.isa("tesla", "gt200").assemble(SAXPY))
+    image = completed(module_of(isakit.isa("tesla", "gt200").assemble(SAXPY)))
     image.info.append(InfoRecord(FORM_SIZED, 0x70, b"\x07"))
     image.kernels["saxpy"].info += [InfoRecord(FORM_HALF, 0x1B, b"\x10\0"), InfoRecord(FORM_SIZED, 0x0D)]
     cubin = tmp_path / "saxpy.cubin"
@@ -249,6 +249,17 @@ def test_run_shows_results_as_json(saxpy: Path) -> None:
     (out,) = result["arguments"]
     assert (out["dtype"], out["shape"]) == ("float32", [4, 8])
     assert out["values"][0][0] == "nan"  # 0 * inf
+
+
+def test_run_finds_the_kernel_in_any_program_of_a_host_file(tmp_path: Path) -> None:
+    host = b"MZ" + bytes(62)
+    for name, chip in (("first", "g80"), ("second", "gt200")):
+        host += write(isakit.isa("tesla", chip).assemble(f".kernel {name}\nexit nop"), "elf")
+    path = tmp_path / "host"
+    path.write_bytes(host)
+    assert json.loads(run("run", str(path), "--kernel", "second", "--json").stdout)["kernel"] == "second"
+    assert "name one with --kernel: first, second" in run("run", str(path), code=1).stderr
+    assert "it has first, second" in run("run", str(path), "--kernel", "third", code=1).stderr
 
 
 def test_a_fault_is_code_3_and_says_where(saxpy: Path) -> None:
@@ -381,3 +392,25 @@ def test_a_shader_runs_on_either_engine(tmp_path: Path, engine: str) -> None:
     assert out["outputs"]["color"] == [[2, 4, 3, 6]]
     assert "instructions: 2" in run(*args, "--stats").output
     assert "BUDGET" in run(*args, "--max", "1", code=3).stderr
+
+
+def test_a_shader_file_goes_through_its_listing(tmp_path):
+    source = "".join(f"{line}\n" for line in (
+        ".gxp fragment", ".uniform tint f32x4", ".varying texcoord0 f32x2", ".result f16x4", ".program primary",
+        "phas wait7 temps 0 addr 0", "vpck.f16.f32 pa0.xyzw sa0.xyzw sa2",
+    ))  # fmt: skip
+    (tmp_path / "s.s").write_text(source)
+    first, second = tmp_path / "s.gxp", tmp_path / "t.gxp"
+    assert run("asm", str(tmp_path / "s.s"), "-o", str(first), "--format", "gxp").exit_code == 0
+    (tmp_path / "t.s").write_text(run("dis", str(first)).stdout)
+    assert run("asm", str(tmp_path / "t.s"), "-o", str(second), "--format", "gxp").exit_code == 0
+    assert first.read_bytes() == second.read_bytes()
+    assert ".uniform tint f32x4 sa0" in (tmp_path / "t.s").read_text()
+    assert ".gxp" not in run("dis", "--kernel", "primary", str(first)).stdout
+    assert run("doc", ".varying").exit_code == 0
+
+
+def test_gxp_needs_the_directive(tmp_path):
+    (tmp_path / "s.s").write_text("nop\n")
+    result = run("asm", str(tmp_path / "s.s"), "-o", str(tmp_path / "s.gxp"), "--format", "gxp", code=1)
+    assert "begin it with `.gxp`" in result.stderr

@@ -175,7 +175,7 @@ def test_every_program_file_loads(shared: Path) -> None:
         assert module.isa == ("usse" if path.suffix == ".gxp" else "tesla")
         assert module.variant
         for k in module.kernels.values():
-            assert k.program.to_bytes() == k.image.code
+            assert k.program.to_bytes() == k.code
             assert min(k.registers, k.shared_bytes, k.local_bytes, k.barriers, len(k.params)) >= 0
         if path.suffix == ".gxp":
             assert module.stage in ("vertex", "fragment")

@@ -9,12 +9,12 @@ from pathlib import Path
 import isakit
 from isakit.arch.tesla import tesla
 from isakit.codec import Decoder, decoder
-from isakit.formats import ModuleImage, load_image
+from isakit.formats import Module, load_image
 
 SASS = "corpus/tesla/sass-pairs.tsv"
 
 
-def cubins(shared: Path) -> Iterator[tuple[str, ModuleImage]]:
+def cubins(shared: Path) -> Iterator[tuple[str, Module]]:
     """The ELF and text cubins of the corpus."""
     for folder in ("cubins", "textcubins"):
         for path in sorted((shared / "corpus/tesla" / folder).glob("*.cubin")):

@@ -16,7 +16,7 @@ import isakit
 from isakit import usse
 from isakit.formats.gxp import parse_gxp
 from isakit.formats.gxp_write import write_gxp
-from isakit.modules import write_like
+from isakit.programs import write_like
 
 LANES = 512
 

@@ -167,6 +167,8 @@ def agreement(word: int, program: str, text: str) -> str | None:
     if mine != pred and not i.mnemonic.startswith("vmad2"):
         return f"predicate {mine} {pred}"
     operation = ours.pop(0)
+    if operation.startswith("vdp3"):  # a fourth letter is of no effect, and only we print it
+        ours[1] = re.sub(r"(\.[xyzw012h]{3})[xyzw012h]", r"\1", ours[1])
     name = theirs.pop(0)
     wanted = OPERATIONS.get(name) or {"VMAD": "vmad.f32"}.get(name)
     if name.startswith(("VMOV.", "VMOVC.")):

@@ -17,7 +17,7 @@ import isakit
 from isakit import Isa, IsakitError
 from isakit.cli.app import app
 from isakit.formats import load_images
-from isakit.modules import image_of, module, write
+from isakit.programs import completed, module_of, write
 
 SOURCE = """\
 .kernel first
@@ -150,10 +150,10 @@ def test_any_bytes_come_back(isa: Isa, data: bytes) -> None:
 @given(damaged(), st.sampled_from([("", ""), ("tesla", "g80"), ("vuc", "vp2"), ("usse", "sgx543")]))
 def test_files_load_or_are_refused(data: bytes, named: tuple[str, str]) -> None:
     try:
-        modules = [module(image) for image in load_images(data, isa=named[0], variant=named[1])]
+        modules = load_images(data, isa=named[0], variant=named[1])
         for m in modules:
             for k in m.kernels.values():
-                assert k.program.to_bytes() == k.image.code
+                assert k.program.to_bytes() == k.code
                 assert str(k.program)
                 assert k.params is not None
     except IsakitError as e:
@@ -238,11 +238,11 @@ def test_wrong_kinds_of_arguments_are_refused(value: Any) -> None:
 @pytest.mark.parametrize("name", ["a b", "a;b", "a\nb", "é", 'a"b', "1a", "//", "", "_Z3fooPf", "a.b$c"])
 def test_listings_assemble_whatever_a_kernel_is_called(name: str) -> None:
     program = isakit.isa("tesla", "g80").assemble(".kernel k\nmov b32 $r0 0x1\nexit nop")
-    image = image_of(program)
+    image = completed(module_of(program))
     kernel = image.kernels.pop("k")
     kernel.name = name
     image.kernels[name] = kernel
-    read = module(image).kernels[name].program
+    read = image.kernels[name].program
     again = isakit.isa("tesla", "g80").assemble(str(read))
     assert again.to_bytes() == program.to_bytes()
     assert again.kernel is not None

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import isakit
 from isakit import IsakitError, usse
-from isakit.formats import write_gxp
+from isakit.formats import Shader, write_gxp
 from isakit.formats.gxp import (
     ATTRIBUTE,
     HEADER_SIZES,
@@ -28,7 +28,6 @@ from isakit.formats.gxp import (
     GxpUniformBuffer,
     VertexVaryings,
 )
-from isakit.modules import Shader
 
 LANES = 5
 F32, F16, AGGREGATE = 0, 1, 9

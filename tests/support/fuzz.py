@@ -92,8 +92,11 @@ def prepared(
     inputs[small] &= 0xFF
     program = isakit.isa("tesla", chip).assemble(text)
     constants = dict(_banks(seed % 16))
-    for bank, given in program.constants.items():
-        constants[bank] = given.data + constants[bank][len(given.data) :]
+    for bank, segments in program.constants.items():
+        content = bytearray(constants[bank])
+        for given in segments:
+            content[given.offset : given.offset + len(given.data)] = given.data
+        constants[bank] = bytes(content)
     return Fuzzed(seed, chip, text, list(program.words), grid, block, flags, budget, inputs, constants)
 
 

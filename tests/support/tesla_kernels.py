@@ -6,7 +6,7 @@ from typing import Any
 
 import isakit
 from isakit.machine.tesla import Choices, Machine
-from isakit.runtime import Kernel
+from isakit.runtime import LoadedKernel
 
 SAXPY = """\
 // y[i] = a * x[i] + y[i]
@@ -29,7 +29,7 @@ SAXPY = """\
 """y += a * x, one element per thread: launch as many threads as there are elements."""
 
 
-def kernel(text: str, *, chip: str = "gt200", choices: dict[str, Any] | None = None, **load: Any) -> Kernel:
+def kernel(text: str, *, chip: str = "gt200", choices: dict[str, Any] | None = None, **load: Any) -> LoadedKernel:
     """A kernel from its instructions."""
     device = isakit.Device(chip, engine="reference", choices=Choices(**(choices or {})))
     module = device.load(isakit.isa("tesla", chip).assemble(text), **load)

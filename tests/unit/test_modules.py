@@ -9,7 +9,8 @@ import pytest
 
 import isakit
 from isakit import formats
-from isakit.modules import image_of, write, write_like
+from isakit.description import GlobalVariable, Relocation
+from isakit.programs import completed, module_of, write, write_like
 
 TESLA = isakit.isa("tesla", "gt200")
 SOURCE = """
@@ -39,17 +40,17 @@ def test_what_a_text_says_is_what_its_file_says(tmp_path: Path, kind: str) -> No
     k = module["k"]
     assert (k.registers, k.shared_bytes, k.local_bytes, k.barriers) == (6, 0x18, 8, 3)
     assert k.program.to_bytes() == program.to_bytes()
-    assert k.image.constant_bytes(1) == b"\x03\0\0\0"
-    assert module.image.constant_bytes(0) == b"\x01\0\0\0\x02\0\0\0"
+    assert k.constant_bytes(1) == b"\x03\0\0\0"
+    assert module.constant_bytes(0) == b"\x01\0\0\0\x02\0\0\0"
     if kind == "elf":
         assert [(p.offset, p.size) for p in k.params] == [(0, 4), (4, 4)]
 
 
 def test_registers_and_barriers_are_counted_where_the_text_does_not_say() -> None:
-    image = image_of(TESLA.assemble("mov b32 $r7 0x1\nexit nop"))
+    image = completed(module_of(TESLA.assemble("mov b32 $r7 0x1\nexit nop")))
     assert image.kernels["main"].registers == 8
-    assert image_of(TESLA.assemble(".kernel k\n.regs 20\nexit nop")).kernels["k"].registers == 20
-    pairs = image_of(TESLA.assemble("ld b64 $r6d g14[$r0]\nexit nop"))
+    assert completed(module_of(TESLA.assemble(".kernel k\n.regs 20\nexit nop"))).kernels["k"].registers == 20
+    pairs = completed(module_of(TESLA.assemble("ld b64 $r6d g14[$r0]\nexit nop")))
     assert pairs.kernels["main"].registers == 8
 
 
@@ -188,8 +189,42 @@ def test_every_file_of_the_corpus_keeps_its_bytes(shared: Path) -> None:
         module = isakit.load(path)
         for k in module.kernels.values():
             again = module.instruction_set.assemble(str(k.program))
-            assert again.to_bytes() == k.image.code, f"{path.name}: {k.name}"
+            assert again.to_bytes() == k.code, f"{path.name}: {k.name}"
             if module.isa == "tesla":
-                image = image_of(again).kernels[k.name]
+                image = completed(module_of(again)).kernels[k.name]
                 assert image.registers == k.registers
                 assert [(p.offset, p.size) for p in image.params] == [(p.offset, p.size) for p in k.params]
+
+
+def several_programs() -> bytes:
+    """A host file with two programs and something else around them."""
+    texts = ((".kernel first\nexit nop", "g80"), (".kernel second\nmov b32 $r0 0x1\nexit nop", "gt200"))
+    files = [write(isakit.isa("tesla", chip).assemble(text), "elf") for text, chip in texts]
+    return b"MZ" + bytes(62) + files[0] + b"in between" + bytes(6) + files[1]
+
+
+def test_all_programs_of_a_host_file_can_be_had(tmp_path: Path) -> None:
+    path = tmp_path / "host"
+    path.write_bytes(several_programs())
+    modules = isakit.load_all(path)
+    assert [(m.variant, list(m)) for m in modules] == [("g80", ["first"]), ("gt200", ["second"])]
+    assert isakit.load(path) == modules[0]
+
+
+def test_a_program_of_a_file_written_again_keeps_what_its_module_has() -> None:
+    module = isakit.Module(
+        "elf-cubin", "tesla", "gt200", kernels={"k": isakit.Kernel("k", TESLA.assemble("exit nop").to_bytes())}
+    )
+    module.globals.append(GlobalVariable("v", 4, b"\1\2\3\4"))
+    module.relocations.append(Relocation("c14", 0, "v"))
+    again = isakit.load(write(module["k"].program, "elf"))
+    assert [(g.name, g.data) for g in again.globals] == [("v", b"\1\2\3\4")]
+    assert again.relocations == module.relocations
+
+
+def test_an_assembled_kernel_and_its_description_belong_together() -> None:
+    program = TESLA.assemble(".kernel k\n.param x f32\nexit nop")
+    assert program.kernel is not None
+    assert program.kernel.program is program
+    assert program.kernel.code == program.to_bytes()
+    assert module_of(program)["k"] is program.kernel

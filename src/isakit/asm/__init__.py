@@ -5,14 +5,11 @@ listing that assembles back to the same bytes.
 """
 
 from isakit.asm.assembler import Assembler, assemble, assembler
-from isakit.asm.program import ConstantData, KernelData, Parameter, Program
+from isakit.asm.program import Program
 from isakit.asm.units import pack_units, split_units
 
 __all__ = [
     "Assembler",
-    "ConstantData",
-    "KernelData",
-    "Parameter",
     "Program",
     "assemble",
     "assembler",

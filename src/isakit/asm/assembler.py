@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
+from isakit.asm.directives import Directive
 from isakit.asm.layout import Placement, Slot, place
 from isakit.asm.names import Names
-from isakit.asm.program import ConstantData, Program
+from isakit.asm.program import Program
 from isakit.asm.reader import Reader
 from isakit.asm.sections import Bank, Code, Data, Fill, Section
 from isakit.asm.source import Place, Source, Statement, stray
 from isakit.asm.statements import Parsed, StatementEncoder, Symbol
 from isakit.codec import Decoder, Miss, Stream
+from isakit.description import ConstantSegment, named_segments
 from isakit.errors import AsmError, did_you_mean
 
 _REFERENCE = re.compile(r"#([A-Za-z_.][\w.$]*)")
@@ -34,10 +37,13 @@ class Assembler:
         self.decoder = decoder
         self.statements = StatementEncoder(decoder)
 
-    def assemble(self, text: str, path: str = "<text>") -> Program:
-        """The program a text stands for. Raises AsmError with every error of the text, in order."""
+    def assemble(self, text: str, path: str = "<text>", directives: Mapping[str, Directive] | None = None) -> Program:
+        """The program a text stands for; `directives` are those of a file format, besides the assembler's own.
+
+        Raises AsmError with every error of the text, in order.
+        """
         source = Source(text, path)
-        reader = Reader(source, self.decoder)
+        reader = Reader(source, self.decoder, directives)
         reader.read()
         has_kernels = any(section.kernel is not None for section in reader.sections)
         programs: list[Program] = []
@@ -51,10 +57,12 @@ class Assembler:
             raise AsmError(sorted(source.diagnostics, key=lambda d: (d.line, d.column)))
         shared = _constants(reader.sections[0])
         if len(programs) == 1:
-            programs[0].constants = shared
+            programs[0].constants, programs[0].file = shared, reader.file
             return programs[0]
         units = [u for p in programs for u in p.units]
-        return Program(programs[0].decoder, units, parts=programs, constants=shared)
+        whole = Program(programs[0].decoder, units, parts=programs, constants=shared)
+        whole.file = reader.file
+        return whole
 
 
 class _Resolver:
@@ -83,12 +91,15 @@ class _Resolver:
         units = self._emit(placement, report)
         for bank in section.banks.values():
             self._fill(bank, report)
-        kernel = section.kernel
-        if kernel is not None:
-            kernel.constants = _constants(section)
         if self.source.diagnostics:
             units = []
-        return Program(self.decoder, units, section.address, section.tail, kernel)
+        program = Program(self.decoder, units, section.address, section.tail, section.kernel)
+        if section.kernel is not None:
+            section.kernel.constants = _constants(section)
+            section.kernel.param_bytes = section.param_bytes or None
+            section.kernel.param_base = self.decoder.isa.param_base
+            section.kernel.own(program)
+        return program
 
     def _parse(self) -> None:
         """Encode what depends on no name, and find out what does."""
@@ -257,8 +268,8 @@ def _slot(item: Code | Data | Fill) -> Slot:
     return Slot((item.count,), aligned=item.aligned)
 
 
-def _constants(section: Section) -> dict[int, ConstantData]:
-    return {n: ConstantData(bytes(b.data), dict(b.names)) for n, b in sorted(section.banks.items())}
+def _constants(section: Section) -> dict[int, list[ConstantSegment]]:
+    return {n: named_segments(bytes(b.data), b.names) for n, b in sorted(section.banks.items())}
 
 
 @lru_cache(maxsize=64)
@@ -267,6 +278,8 @@ def assembler(decoder: Decoder) -> Assembler:
     return Assembler(decoder)
 
 
-def assemble(text: str, decoder: Decoder, path: str = "<text>") -> Program:
+def assemble(
+    text: str, decoder: Decoder, path: str = "<text>", directives: Mapping[str, Directive] | None = None
+) -> Program:
     """Assemble a text; see `Assembler.assemble`."""
-    return assembler(decoder).assemble(text, path)
+    return assembler(decoder).assemble(text, path, directives)

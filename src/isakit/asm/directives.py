@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from isakit.asm.program import KernelData, Parameter
 from isakit.asm.sections import Bank, Data, Fill, Late
 from isakit.asm.source import Statement
 from isakit.codec import Stream, Token
+from isakit.description import Kernel, Param
 
 if TYPE_CHECKING:
     from isakit.asm.reader import Reader
@@ -90,7 +90,7 @@ def _numbers(
     return out
 
 
-def _kernel_data(r: Reader, s: Statement) -> KernelData | None:
+def _kernel_of(r: Reader, s: Statement) -> Kernel | None:
     if r.section.kernel is None:
         _usage(r, s, None, "this belongs behind a `.kernel`")
     return r.section.kernel
@@ -98,7 +98,7 @@ def _kernel_data(r: Reader, s: Statement) -> KernelData | None:
 
 def _kernel_number(r: Reader, s: Statement, args: list[Token], attribute: str, high: int, what: str) -> None:
     """Keep the only argument as an attribute of the kernel."""
-    kernel = _kernel_data(r, s)
+    kernel = _kernel_of(r, s)
     value = _number(r, s, args, 0, high, what)
     if kernel and value is not None:
         setattr(kernel, attribute, value)
@@ -212,7 +212,7 @@ def _param(r: Reader, s: Statement, args: list[Token]) -> None:
 
     It stands behind the one before, aligned to the size of its type, unless an offset from the first one is given.
     """
-    kernel = _kernel_data(r, s)
+    kernel = _kernel_of(r, s)
     texts = [t.text for t in args]
     stream = Stream(args, r.known)
     if len(args) < 2:
@@ -239,7 +239,7 @@ def _param(r: Reader, s: Statement, args: list[Token]) -> None:
     if kernel is None:
         return
     kind = texts[1] if count == 1 else f"{texts[1]}[{count}]"
-    kernel.params.append(Parameter(texts[0], kind, offset, size * count))
+    kernel.params.append(Param(texts[0], offset, size * count, kind))
     r.section.param_bytes = max(r.section.param_bytes, offset + size * count)
     r.define_number(texts[0], s.place(args[0]), r.decoder.isa.param_base + offset)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from isakit.asm.directives import TYPES
-from isakit.asm.program import ConstantData, Program
-from isakit.codec import Decoder, Instruction, tokenize
-from isakit.spec import Form
+from isakit.asm.program import Program
+from isakit.asm.spelling import KernelSpelling
+from isakit.codec import Decoder
+from isakit.description import merge_segments
 
 _COLUMN = 44
 _INDENT = "    "
@@ -18,15 +18,19 @@ def listing(program: Program, *, words: bool = True, labels: bool = True) -> str
     return "".join(f"{line}\n" for line in lines(program, words=words, labels=labels))
 
 
-def lines(program: Program, *, words: bool = True, labels: bool = True) -> Iterator[str]:
-    """The lines of `listing`, made as they are asked for."""
+def lines(program: Program, *, words: bool = True, labels: bool = True, header: bool = True) -> Iterator[str]:
+    """The lines of `listing`, made as they are asked for.
+
+    Without `header` they say neither instruction set nor program type, for texts that do so themselves.
+    """
     isa = program.decoder.isa
-    yield f"// {isa.name} {program.variant}"
+    if header:
+        yield f"// {isa.name} {program.variant}"
     several = any(p.kernel is None for p in program.parts)
-    if program.program_type != isa.default_program and not several:
+    if header and program.program_type != isa.default_program and not several:
         yield f".program {program.program_type}"
     for bank, data in program.constants.items():
-        yield from _constants(bank, data)
+        yield from _constants(bank, merge_segments(data), {s.name: s.offset for s in data if s.name})
     if program.constants and not program.parts and program.kernel is None:
         yield ".code"
     for part in program.parts or (program,):
@@ -38,21 +42,17 @@ def lines(program: Program, *, words: bool = True, labels: bool = True) -> Itera
 def _body(program: Program, words: bool, labels: bool) -> Iterator[str]:
     kernel = program.kernel
     if kernel is not None:
-        yield f".kernel {kernel.name}"
+        spelling = KernelSpelling(kernel)
+        yield f".kernel {spelling.name}"
         for name, value in (
             ("regs", kernel.registers), ("shared", kernel.shared_bytes), ("local", kernel.local_bytes),
             ("bars", kernel.barriers),
         ):  # fmt: skip
             if value is not None:
                 yield f".{name} {value:#x}" if name in ("shared", "local") else f".{name} {value}"
-        end = 0
-        for p in kernel.params:
-            align = TYPES.get(p.type.partition("[")[0], 1)
-            placed = "" if p.offset == end + -end % align else f" {p.offset:#x}"
-            yield f".param {p.name} {p.type}{placed}"
-            end = max(end, p.offset + p.size)
-        for bank, data in kernel.constants.items():
-            yield from _constants(bank, data)
+        yield from spelling.params()
+        for bank in kernel.constants:
+            yield from _constants(bank, kernel.constant_bytes(bank), spelling.constants[bank])
         if kernel.constants:
             yield ".code"
     if program.address:
@@ -62,12 +62,11 @@ def _body(program: Program, words: bool, labels: bool) -> Iterator[str]:
         yield _INDENT + ".byte " + ", ".join(f"{b:#04x}" for b in program.tail)
 
 
-def _constants(bank: int, constants: ConstantData) -> Iterator[str]:
+def _constants(bank: int, data: bytes, names: Mapping[str, int]) -> Iterator[str]:
     yield f".const {bank}"
     places: dict[int, list[str]] = {}
-    for name, offset in constants.names.items():
+    for name, offset in names.items():
         places.setdefault(offset, []).append(name)
-    data = constants.data
     cuts = sorted({0, len(data), *(o for o in places if o <= len(data))})
     for start, end in zip(cuts, [*cuts[1:], cuts[-1]], strict=True):
         for name in places.get(start, ()):
@@ -92,16 +91,15 @@ def instruction_lines(program: Program, *, words: bool = True, labels: bool = Tr
     mask = (1 << bits) - 1
     scale = address_scale(program.decoder)
     width = max(4, len(f"{(program.address + len(program.units) * variant.unit_bytes) // scale:x}"))
-    branches = _Branches(program.decoder) if names else None
     for i in program.instructions:
         address = i.address // scale
         text = i.text
-        if branches is not None:
+        if names:
             if address in names:
                 yield f"{names[address]}:"
-            found = branches.target(i)
-            if found is not None and found[0] in names:
-                text = _replace(text, found[1], names[found[0]])
+            found = i.code_address
+            if found is not None and found.address in names and i.takes_label:
+                text = i.text_with({found.name: names[found.address]})
         if not words:
             yield _INDENT + text if i.error is None else f"{_INDENT}{text}  // {i.error}"
             continue
@@ -119,56 +117,13 @@ def address_scale(decoder: Decoder) -> int:
     return decoder.view.variant.unit_bytes if decoder.isa.word_addressed else 1
 
 
-class _Branches:
-    """Finds the operand of an instruction that is a code address."""
-
-    def __init__(self, decoder: Decoder) -> None:
-        self.decoder = decoder
-        self._parts: dict[Form, str | None] = {}
-
-    def target(self, i: Instruction) -> tuple[int, str] | None:
-        """(code address, operand text) of the branch target; None for instructions that do not branch."""
-        if i.compiled is None or i.error is not None:
-            return None
-        form = i.compiled.form
-        try:
-            name = self._parts[form]
-        except KeyError:
-            name = self._parts[form] = self._find(form, i)
-        if name is None:
-            return None
-        text = form.parts[name].text_at(i.word, i.unit_address)
-        try:
-            return int(text, 0), text
-        except ValueError:
-            return None
-
-    def _find(self, form: Form, i: Instruction) -> str | None:
-        found = [n for n, p in form.parts.items() if "code address" in p.accepts()]
-        if len(found) != 1:
-            return None
-        # A label may only stand where the size of the instruction cannot depend on its value.
-        sizes = {f.units for f in self.decoder.encoder.forms(tokenize(i.plain_text))}
-        return found[0] if len(sizes) == 1 else None
-
-
-def _replace(text: str, operand: str, name: str) -> str:
-    """`text` with the word `operand` replaced, unless it stands there more than once."""
-    words = text.split(" ")
-    if words.count(operand) != 1:
-        return text
-    words[words.index(operand)] = name
-    return " ".join(words)
-
-
 def label_names(program: Program) -> dict[int, str]:
     """Names for the places of the program that branches go to, by code address."""
-    branches = _Branches(program.decoder)
     targets: set[int] = set()
     for i in program.instructions:
-        found = branches.target(i)
-        if found is not None:
-            targets.add(found[0])
+        found = i.code_address
+        if found is not None and i.takes_label:
+            targets.add(found.address)
     if not targets:
         return {}
     scale = address_scale(program.decoder)

@@ -4,56 +4,22 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from typing import overload
 
 from isakit.asm.units import check_units, pack_units, split_units
 from isakit.codec import Decoder, Instruction
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A kernel parameter: `offset` counts from the start of the parameter area, `size` is in bytes."""
-
-    name: str
-    type: str
-    offset: int
-    size: int
-
-
-@dataclass
-class ConstantData:
-    """Content of a constant bank from its offset 0, with the names of places in it."""
-
-    data: bytes = b""
-    names: dict[str, int] = field(default_factory=dict[str, int])
-
-
-@dataclass
-class KernelData:
-    """What a source text says about a kernel, apart from its code; None where it says nothing.
-
-    Sizes are in bytes; `shared_bytes` includes launch header and parameters.
-    """
-
-    name: str
-    registers: int | None = None
-    shared_bytes: int | None = None
-    local_bytes: int | None = None
-    barriers: int | None = None
-    params: list[Parameter] = field(default_factory=list[Parameter])
-    constants: dict[int, ConstantData] = field(default_factory=dict[int, ConstantData])
+from isakit.description import ConstantSegment, Kernel
 
 
 class Program(Sequence[Instruction]):
     """Code of one instruction set in one variant and program type: a sequence of instructions in address order.
 
-    `address` is the byte address of the first unit, `tail` holds bytes at the end that fill no unit. `kernel` says what
-    the source text said about the kernel, `parts` are the programs of the kernels where a text has several, or programs
-    of several types; then this program is their code one after the other. `constants` are the constant banks of the
-    whole text.
+    `address` is the byte address of the first unit, `tail` holds bytes at the end that fill no unit. `kernel` is the
+    description of the kernel, from its file or from the source text. `parts` are the programs of the kernels where a
+    text has several, or programs of several types; then this program is their code one after the other. `constants` are
+    the constant banks of the whole text, `file` is what directives of a file format made of it.
     """
 
     def __init__(
@@ -62,16 +28,17 @@ class Program(Sequence[Instruction]):
         units: Sequence[int],
         address: int = 0,
         tail: bytes = b"",
-        kernel: KernelData | None = None,
+        kernel: Kernel | None = None,
         parts: Sequence[Program] = (),
-        constants: Mapping[int, ConstantData] | None = None,
+        constants: Mapping[int, Sequence[ConstantSegment]] | None = None,
     ) -> None:
         self.decoder = decoder
         self.units = list(units)
         check_units(self.units, decoder.view.variant)
         self.address, self.tail = address, tail
         self.kernel, self.parts = kernel, tuple(parts)
-        self.constants = dict(constants or {})
+        self.constants = {bank: list(segments) for bank, segments in (constants or {}).items()}
+        self.file: object = None
 
     @classmethod
     def from_bytes(cls, decoder: Decoder, data: bytes, address: int = 0) -> Program:

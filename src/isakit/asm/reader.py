@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from isakit.asm.directives import DIRECTIVES
+from collections.abc import Mapping
+
+from isakit.asm.directives import DIRECTIVES, Directive
 from isakit.asm.names import Names
-from isakit.asm.program import KernelData
 from isakit.asm.sections import Bank, Code, Data, Item, Scope, Section
 from isakit.asm.source import Place, Source, Statement, stray
 from isakit.codec import Decoder, Token, decoder
+from isakit.description import Kernel
 from isakit.errors import AsmError, did_you_mean
 from isakit.spec import Variant
 
@@ -15,11 +17,14 @@ from isakit.spec import Variant
 class Reader:
     """Collects the sections of a source text; `sections[0]` holds what stands before the first kernel.
 
-    In a text without kernels every program has a section, the first one `sections[0]`.
+    In a text without kernels every program has a section, the first one `sections[0]`. `directives` are those of a file
+    format; they leave what they make in `file`.
     """
 
-    def __init__(self, source: Source, first: Decoder) -> None:
+    def __init__(self, source: Source, first: Decoder, directives: Mapping[str, Directive] | None = None) -> None:
         self.source, self.decoder = source, first
+        self.directives = {**DIRECTIVES, **(directives or {})}
+        self.file: object = None
         self.globals = Scope()
         self.section = Section(self.globals, first)
         self.sections = [self.section]
@@ -124,10 +129,10 @@ class Reader:
         tokens = self._tokens(s)
         if tokens is None:
             return
-        directive = DIRECTIVES.get(tokens[0].text)
+        directive = self.directives.get(tokens[0].text)
         if directive is None:
             name = tokens[0].text
-            (hint,) = did_you_mean(name, DIRECTIVES) or (f"there are {' '.join(DIRECTIVES)}",)
+            (hint,) = did_you_mean(name, self.directives) or (f"there are {' '.join(self.directives)}",)
             self.source.error(s.place(tokens[0]), f"unknown directive `{name[:40]}`", hint)
             return
         directive.run(self, s, tokens[1:])
@@ -220,5 +225,5 @@ class Reader:
                 f"the first `.kernel` stands in line {s.line}",
             )  # fmt: skip
         self._kernels[name] = s.place()
-        self.section = Section(Scope(self.globals), self.decoder, KernelData(name), s.place())
+        self.section = Section(Scope(self.globals), self.decoder, Kernel(name), s.place())
         self.sections.append(self.section)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from isakit.asm.program import KernelData
 from isakit.asm.source import Place, Statement
 from isakit.codec import Decoder, Encoded, Token
+from isakit.description import Kernel
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class Section:
 
     scope: Scope
     decoder: Decoder
-    kernel: KernelData | None = None
+    kernel: Kernel | None = None
     place: Place | None = None
     items: list[Item] = field(default_factory=list[Item])
     labels: dict[str, int] = field(default_factory=dict[str, int])

@@ -20,6 +20,9 @@ COMMANDS = {
     "info": "Show what a program file contains.",
     "run": "Run a program on a simulated chip.",
     "draw": "Draw a scene with vertex, geometry and fragment programs.",
+    "cuda": "Run a CUDA program made for sm_10 to sm_13.",
+    "replay": "Run captured launches again, without their program.",
+    "cache": "Show, empty or check the cache of compiled code.",
     "doc": "Show the manual page of an instruction.",
 }
 """Verbs and what they do, so that the overview loads none of them."""

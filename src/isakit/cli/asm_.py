@@ -21,7 +21,7 @@ from isakit.cli.common import (
 from isakit.errors import AsmError
 
 if TYPE_CHECKING:
-    from isakit.modules import Module
+    from isakit.description import Module
 
 
 @click.command(
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 Examples:
   isakit asm -m tesla -V gt200 saxpy.s -o saxpy.cubin --format cubin
   echo 'exit nop' | isakit asm -m tesla - --format hex
-  isakit dis shader.gxp > shader.s; isakit asm shader.s --like shader.gxp -o new.gxp""",
+  isakit dis shader.gxp > shader.s; isakit asm shader.s -o new.gxp --format gxp""",
 )
 @isa_option()
 @variant_option
 @type_option
 @click.option("-o", "--output", metavar="OUT", default="-", help="The file to write.  [default: -]")
 @click.option(
-    "--format", "kind", type=click.Choice(["raw", "hex", "cubin", "elf"]),
-    help="raw words, a text of words, a text cubin, an ELF cubin.  [default: raw; hex on a terminal]",
+    "--format", "kind", type=click.Choice(["raw", "hex", "cubin", "elf", "gxp"]),
+    help="raw words, a text of words, a text cubin, an ELF cubin, a shader file.  [default: raw; hex on a terminal]",
 )  # fmt: skip
 @click.option("--like", metavar="FILE", help="Write a GXP file like this one, with the programs of the source.")
 @json_option
@@ -58,12 +58,12 @@ def command(
     All errors of the text are reported. `--json` writes words, kernels and errors instead of a file.
     """
     from isakit.instruction_sets import isa
-    from isakit.modules import image_of, write, write_like
+    from isakit.programs import completed, module_of, write, write_like
 
     original = None if like is None else _original(like)
     if original is not None and kind is not None:
         raise click.UsageError("--like says the format of the file; leave --format out")
-    if original is None and isa_name is None:
+    if original is None and isa_name is None and kind != "gxp":
         raise click.UsageError("name the instruction set with -m ISA, or --isa ISA")
     chosen = isa(isa_name or "usse", variant)
     text = read_text(source)
@@ -77,14 +77,14 @@ def command(
             ]})  # fmt: skip
         raise
     if as_json:
-        image = image_of(program)
+        module = completed(module_of(program))
         echo_json({
             "isa": program.isa, "variant": program.variant, "words": program.words, "tail": program.tail.hex(),
             "kernels": [
                 {"name": k.name, "registers": k.registers, "shared_bytes": k.shared_bytes,
                  "local_bytes": k.local_bytes, "barriers": k.barriers, "code": k.code.hex(),
                  "params": [{"name": p.name, "type": p.kind, "offset": p.offset, "size": p.size} for p in k.params]}
-                for k in image.kernels.values()
+                for k in module.kernels.values()
             ],
         })  # fmt: skip
         return
@@ -99,6 +99,5 @@ def command(
 def _original(path: str) -> Module:
     """The file that another one shall be like."""
     from isakit import formats
-    from isakit.modules import module
 
-    return module(formats.load_image(read_bytes(path), path=shown(path)))
+    return formats.load_image(read_bytes(path), path=shown(path))

@@ -26,7 +26,7 @@ from isakit.errors import IsakitError
 if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.codec import Instruction
-    from isakit.modules import Module
+    from isakit.description import Module
 
 _MANY = 200_000
 """Instructions from which on a progress bar is shown."""
@@ -64,8 +64,8 @@ def command(
 ) -> None:
     """Disassemble a file: cubin, GXP, host program with kernels in it, microcode, raw words.
 
-    The kind of file is told by its content. The listing assembles back to the same bytes; of a shader file to
-    the same programs, which `isakit asm --like` puts back into a file.
+    The kind of file is told by its content. The listing assembles back to the same bytes; of a shader file
+    to the same file (`isakit asm --format gxp`).
     """
     if as_hex and not isa_name:
         raise click.UsageError("--hex needs -m ISA: words do not say what they are for")
@@ -73,7 +73,9 @@ def command(
         start = int(address, 0)
     except ValueError:
         raise click.BadParameter(f"{address!r} is not a number", param_hint="--address") from None
-    programs = list(_programs(read_bytes(file), shown(file), isa_name, variant, program_type, as_hex, start))
+    files: list[Module] = []
+    found = _programs(read_bytes(file), shown(file), isa_name, variant, program_type, as_hex, start, files)
+    programs = list(found)
     if kernel is not None:
         names = [name for name, _ in programs]
         programs = [p for p in programs if p[0] == kernel]
@@ -82,6 +84,14 @@ def command(
     if as_json:
         echo_json([_plain(name, p) for name, p in programs])
         return
+    if kernel is None and len(files) == 1:
+        from isakit.formats import Shader
+
+        shader = files[0]
+        if isinstance(shader, Shader):
+            programs = [p for p in programs if len(p[1])]
+            for line in shader.directives():
+                click.echo(_paint(line) if coloured() else line)
     for number, (name, program) in enumerate(programs):
         if number:
             click.echo()
@@ -98,10 +108,9 @@ def _programs(
     program_type: str | None,
     as_hex: bool,
     address: int,
+    files: list[Module],
 ) -> Iterator[tuple[str, Program]]:
-    """(name, program) of everything in the input."""
-    from isakit.modules import module
-
+    """(name, program) of everything in the input; the files found are added to `files`."""
     if as_hex:
         from isakit.formats import parse_hex
         from isakit.instruction_sets import isa
@@ -114,24 +123,23 @@ def _programs(
     from isakit.formats import load_images
 
     for image in load_images(data, **named_code(isa_name, variant), path=path):
-        yield from _of_module(module(image), isa_name, variant, program_type, address)
+        files.append(image)
+        yield from _of_module(image, isa_name, variant, program_type, address)
 
 
 def _of_module(
     m: Module, isa_name: str | None, variant: str | None, program_type: str | None, address: int
 ) -> Iterator[tuple[str, Program]]:
-    from isakit.modules import program_of
-
     if isa_name and m.isa and isa_name != m.isa:
-        raise IsakitError(f"{m.image.path} holds {m.isa} code, not {isa_name}")
+        raise IsakitError(f"{m.path} holds {m.isa} code, not {isa_name}")
     if variant:
-        m.image.variant = variant
+        m.variant = variant
     for name, kernel in m.kernels.items():
-        if kernel.image.address == 0 and m.kind in ("raw", "hex", "vuc"):
-            kernel.image.address = address
-            yield name, m.instruction_set.disassemble(kernel.image.code, address, program_type)
+        if kernel.address == 0 and m.kind in ("raw", "hex", "vuc"):
+            kernel.address = address
+            yield name, m.instruction_set.disassemble(kernel.code, address, program_type)
         else:
-            yield name, program_of(kernel.image, m.instruction_set, program_type)
+            yield name, m.disassemble(kernel, program_type)
 
 
 def _plain(name: str, program: Program) -> dict[str, Any]:

@@ -10,8 +10,7 @@ import click
 from isakit.cli.common import console, echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
 
 if TYPE_CHECKING:
-    from isakit.formats.image import InfoRecord
-    from isakit.modules import Kernel, Module
+    from isakit.description import InfoRecord, Kernel, Module
 
 
 @click.command(
@@ -27,10 +26,8 @@ Example:
 def command(isa_name: str | None, variant: str | None, as_json: bool, file: str) -> None:
     """Show kernels, registers, memory and parameters of a program file."""
     from isakit.formats import load_images
-    from isakit.modules import module
 
-    images = load_images(read_bytes(file), **named_code(isa_name, variant), path=shown(file))
-    modules = [module(i) for i in images]
+    modules = load_images(read_bytes(file), **named_code(isa_name, variant), path=shown(file))
     if as_json:
         echo_json([_plain(m) for m in modules])
         return
@@ -39,16 +36,15 @@ def command(isa_name: str | None, variant: str | None, as_json: bool, file: str)
 
 
 def _plain(m: Module) -> dict[str, Any]:
-    from isakit.modules import Shader
+    from isakit.formats import Shader
 
-    image = m.image
     out: dict[str, Any] = {
-        "path": image.path, "offset": image.offset, "kind": m.kind, "isa": m.isa, "variant": m.variant,
+        "path": m.path, "offset": m.offset, "kind": m.kind, "isa": m.isa, "variant": m.variant,
         "kernels": [_kernel(k) for k in m.kernels.values()],
-        "constants": {str(bank): len(image.constant_bytes(bank)) for bank in image.constants},
-        "globals": [{"name": g.name, "size": g.size, "initialised": g.data is not None} for g in image.globals],
-        "samplers": [{"name": s.name, "unit": s.unit} for s in image.samplers],
-        "attributes": _attributes(image.info),
+        "constants": {str(bank): len(m.constant_bytes(bank)) for bank in m.constants},
+        "globals": [{"name": g.name, "size": g.size, "initialised": g.data is not None} for g in m.globals],
+        "samplers": [{"name": s.name, "unit": s.unit} for s in m.samplers],
+        "attributes": _attributes(m.info),
     }  # fmt: skip
     if isinstance(m, Shader):
         out["stage"] = m.stage
@@ -58,14 +54,15 @@ def _plain(m: Module) -> dict[str, Any]:
 
 def _kernel(k: Kernel) -> dict[str, Any]:
     return {
-        "name": k.name, "code_bytes": len(k.image.code), "registers": k.registers, "shared_bytes": k.shared_bytes,
+        "name": k.name, "code_bytes": len(k.code), "registers": k.registers, "shared_bytes": k.shared_bytes,
         "local_bytes": k.local_bytes, "barriers": k.barriers,
         "params": [
-            {"name": p.name, "type": p.kind, "offset": p.offset, "size": p.size, "index": p.index} for p in k.params
+            {"name": p.name, "type": p.kind, "offset": p.offset, "size": p.size, "index": n}
+            for n, p in enumerate(k.params)
         ],
-        "constants": {str(bank): len(k.image.constant_bytes(bank)) for bank in k.image.constants},
-        "samplers": [{"name": s.name, "unit": s.unit} for s in k.image.samplers],
-        "attributes": _attributes(k.image.info),
+        "constants": {str(bank): len(k.constant_bytes(bank)) for bank in k.constants},
+        "samplers": [{"name": s.name, "unit": s.unit} for s in k.samplers],
+        "attributes": _attributes(k.info),
     }  # fmt: skip
 
 
@@ -83,33 +80,32 @@ def _show(m: Module) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from isakit.modules import Shader
+    from isakit.formats import Shader
 
     out = console()
-    where = f" at {m.image.offset:#x}" if m.image.offset else ""
+    where = f" at {m.offset:#x}" if m.offset else ""
     kind = f"{m.kind}, {m.isa or 'unknown instruction set'} {m.variant}".strip()
-    out.print(f"[bold]{escape(m.image.path or '<data>')}[/bold]{where}: {escape(kind)}")
+    out.print(f"[bold]{escape(m.path or '<data>')}[/bold]{where}: {escape(kind)}")
     table = Table(box=None, pad_edge=False)
     for name in ("kernel", "code", "registers", "shared", "local", "barriers", "parameters"):
         table.add_column(name, justify="left" if name in ("kernel", "parameters") else "right", overflow="fold")
     for k in m.kernels.values():
         params = ", ".join(f"{p.kind or p.size}{f' {p.name}' if p.name else ''}@{p.offset:#x}" for p in k.params)
-        table.add_row(
-            escape(k.name), str(len(k.image.code)), str(k.registers), str(k.shared_bytes), str(k.local_bytes),
-            str(k.barriers), escape(params),
-        )  # fmt: skip
+        sizes = (k.registers, k.shared_bytes, k.local_bytes, k.barriers)
+        known = ("" if n is None else str(n) for n in sizes)
+        table.add_row(escape(k.name), str(len(k.code)), *known, escape(params))
     out.print(table)
-    for bank in m.image.constants:
-        out.print(f"c{bank}: {len(m.image.constant_bytes(bank))} bytes")
-    for g in m.image.globals:
+    for bank in m.constants:
+        out.print(f"c{bank}: {len(m.constant_bytes(bank))} bytes")
+    for g in m.globals:
         out.print(f"variable {escape(g.name)}: {g.size} bytes")
-    for s in m.image.samplers:
+    for s in m.samplers:
         out.print(f"texture {escape(s.name)}" + ("" if s.unit is None else f" at unit {s.unit}"))
         for k in m.kernels.values():
-            for used in (u for u in k.image.samplers if u.name == s.name):
+            for used in (u for u in k.samplers if u.name == s.name):
                 out.print(f"  at unit {used.unit} in {escape(k.name)}")
-    noted = [("the file", a) for a in _attributes(m.image.info)]
-    noted += [(k.name, a) for k in m.kernels.values() for a in _attributes(k.image.info)]
+    noted = [("the file", a) for a in _attributes(m.info)]
+    noted += [(k.name, a) for k in m.kernels.values() for a in _attributes(k.info)]
     for what, a in noted:
         out.print(escape(f"attribute {a['name']} of {what}: {a['data']}".rstrip(": ")))
     if isinstance(m, Shader):

@@ -18,7 +18,7 @@ from isakit.errors import FormatError, IsakitError, MachineFault
 
 if TYPE_CHECKING:
     from isakit.asm import Program
-    from isakit.modules import Module
+    from isakit.description import Module
 
 _FOR_KERNELS = ("kernel", "grid", "block", "chip", "tier", "threads", "textures", "registers", "shared", "local")
 _SOURCE = re.compile(rb"^[ \t]*\.(kernel|isa|program|regs|param)\b", re.MULTILINE)
@@ -77,7 +77,7 @@ def command(file: str, isa_name: str | None, variant: str | None, as_json: bool,
 
     FILE may also be an assembly text that says `.kernel`.
     """
-    source = _load(read_bytes(file), shown(file), isa_name, variant, options["chip"])
+    source = _load(read_bytes(file), shown(file), isa_name, variant, options["chip"], options["kernel"])
     arguments = [(spec, *_split(spec)) for spec in options["specs"]]
     run = {"tesla": _tesla, "vuc": _vuc, "usse": _usse}[source.isa or "tesla"]
     if run is not _tesla:
@@ -113,16 +113,33 @@ def _split(spec: str) -> tuple[str, str]:
     return (m[1], spec[m.end() :]) if m else ("", spec)
 
 
-def _load(data: bytes, path: str, isa_name: str | None, variant: str | None, chip: str) -> Module | Program:
-    from isakit import formats
+def _load(
+    data: bytes, path: str, isa_name: str | None, variant: str | None, chip: str, kernel: str | None
+) -> Module | Program:
+    from isakit.formats import load_images
     from isakit.instruction_sets import isa
-    from isakit.modules import module
 
     if _SOURCE.search(data) and not data.lstrip().startswith(b"architecture"):
         name = isa_name or "tesla"
         chosen = isa(name, variant or (chip if name == "tesla" else None))
         return chosen.assemble(data.decode("utf-8-sig", "replace"), path=path)
-    return module(formats.load_image(data, **named_code(isa_name, variant), path=path))
+    return _choose(load_images(data, **named_code(isa_name, variant), path=path), kernel, chip)
+
+
+def _choose(modules: list[Module], kernel: str | None, chip: str) -> Module:
+    """Of several programs in a file the one that has the kernel, if possible for the chip.
+
+    Raises IsakitError where the kernel is in none of them, or has to be named.
+    """
+    if len(modules) == 1:
+        return modules[0]
+    names = list(dict.fromkeys(name for m in modules for name in m.kernels))
+    if kernel is None and len(names) != 1:
+        raise IsakitError(f"the file has {len(names)} kernels, name one with --kernel: {', '.join(names)}")
+    if kernel is not None and kernel not in names:
+        raise IsakitError(f"the file has no kernel {kernel!r}; it has {', '.join(names)}")
+    having = [m for m in modules if kernel is None or kernel in m.kernels]
+    return next((m for m in having if m.variant == chip), having[0])
 
 
 @contextmanager
@@ -263,8 +280,8 @@ def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: 
     import numpy as np
 
     import isakit
+    from isakit.formats import Shader
     from isakit.formats.gxp import ATTRIBUTE, SAMPLER, UNIFORM
-    from isakit.modules import Shader
 
     if not isinstance(source, Shader):
         raise FormatError(None, 0, "only shader files can be run; give a GXP file")

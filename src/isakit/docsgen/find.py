@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from isakit.asm.directives import DIRECTIVES
 from isakit.docsgen.instruction import instruction_page
+from isakit.formats.gxp_directives import GXP_DIRECTIVES
 from isakit.spec import InstructionSet, Record
 
 
@@ -25,8 +26,8 @@ def find_pages(isas: Sequence[InstructionSet], name: str) -> list[str]:
                     f"# {s.name}\n\nSpecial register {s.number:#x} of {isa.name}: {s.doc}\n\n"
                     f"- {s.ref}\n- status: {s.status.value}\n"
                 )
-    if name in DIRECTIVES:
-        d = DIRECTIVES[name]
+    d = DIRECTIVES.get(name) or GXP_DIRECTIVES.get(name)
+    if d is not None:
         pages.append(f"# {d.name}\n\n`{d.usage}`\n\n{' '.join(d.doc.split())}\n")
     return pages
 
@@ -35,4 +36,4 @@ def known_names(isas: Sequence[InstructionSet]) -> list[str]:
     """Everything that has a page."""
     names = [n for isa in isas for r in isa.records for n in (r.name, *r.mnemonics)]
     names += [s.name for isa in isas for s in isa.special_registers]
-    return list(dict.fromkeys([*names, *DIRECTIVES]))
+    return list(dict.fromkeys([*names, *DIRECTIVES, *GXP_DIRECTIVES]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from isakit.asm.directives import DIRECTIVES, TYPES
+from isakit.formats.gxp_directives import GXP_DIRECTIVES
 from isakit.spec import InstructionSet
 
 
@@ -115,6 +116,9 @@ def assembler_page() -> str:
     ]
     for d in DIRECTIVES.values():
         lines += [f"## {d.name}", "", f"`{d.usage}`", "", " ".join(d.doc.split()), ""]
+    lines += ["## Shader files", "", "With these a text says what a GXP file holds besides its programs.", ""]
+    for d in GXP_DIRECTIVES.values():
+        lines += [f"### {d.name}", "", f"`{d.usage}`", "", " ".join(d.doc.split()), ""]
     lines += ["## Parameter types", "", "| type | bytes |", "|---|---|"]
     lines += [f"| `{name}` | {size} |" for name, size in TYPES.items()]
     return "\n".join(lines) + "\n"

@@ -1,10 +1,27 @@
 """Files to programs and back, without decoding an instruction.
 
 `load_image` and `load_images` take any supported file and tell by its content what it is; every format has its own
-reader and writer below. What a file contains comes as a `ModuleImage`. Everything wrong with a file is a
+reader and writer below. What a file contains comes as a `Module`. Everything wrong with a file is a
 `FormatError` that names the file, the offset and the reason.
 """
 
+from isakit.description import (
+    ARCH_TO_VARIANT,
+    PARAM_BASE,
+    VARIANT_TO_ARCH,
+    ConstantSegment,
+    ExtraSection,
+    GlobalVariable,
+    InfoRecord,
+    Kernel,
+    Module,
+    Param,
+    Relocation,
+    Sampler,
+    bytes_of,
+    merge_segments,
+    words_of,
+)
 from isakit.formats.cubin_elf import read_elf_cubin
 from isakit.formats.cubin_elf_write import write_elf_cubin
 from isakit.formats.cubin_text import Block, Pair, parse_tree, read_text_cubin, write_text_cubin, write_tree
@@ -24,25 +41,10 @@ from isakit.formats.gxp import (
     parse_gxp,
     read_gxp,
 )
+from isakit.formats.gxp_build import GxpBuilder
 from isakit.formats.gxp_write import write_gxp
-from isakit.formats.image import (
-    ARCH_TO_VARIANT,
-    PARAM_BASE,
-    VARIANT_TO_ARCH,
-    ConstantSegment,
-    ExtraSection,
-    GlobalVariable,
-    InfoRecord,
-    KernelImage,
-    ModuleImage,
-    ParamInfo,
-    Relocation,
-    Sampler,
-    bytes_of,
-    merge_segments,
-    words_of,
-)
 from isakit.formats.raw import parse_hex, read_hex, read_raw, write_hex, write_raw
+from isakit.formats.shader import Shader
 from isakit.formats.vuc_image import VucImage, pack_vuc, pack_words, parse_vuc, read_vuc
 
 __all__ = [
@@ -57,6 +59,7 @@ __all__ = [
     "Found",
     "FragmentVaryings",
     "GlobalVariable",
+    "GxpBuilder",
     "GxpContainer",
     "GxpDependentSampler",
     "GxpFile",
@@ -64,12 +67,13 @@ __all__ = [
     "GxpParameter",
     "GxpUniformBuffer",
     "InfoRecord",
-    "KernelImage",
-    "ModuleImage",
+    "Kernel",
+    "Module",
     "Pair",
-    "ParamInfo",
+    "Param",
     "Relocation",
     "Sampler",
+    "Shader",
     "VertexVaryings",
     "VucImage",
     "bytes_of",

@@ -1,4 +1,4 @@
-"""ELF cubins (CUDA 3 and later) for sm_10 to sm_13: ELF sections to a `ModuleImage`.
+"""ELF cubins (CUDA 3 and later) for sm_10 to sm_13: ELF sections to a `Module`.
 
 Source: [tesla] 12; section roles checked on real files of all four architectures. The writer is in `cubin_elf_write`.
 """
@@ -7,6 +7,19 @@ from __future__ import annotations
 
 import re
 
+from isakit.description import (
+    ARCH_TO_VARIANT,
+    MAX_SPACE,
+    PARAM_BASE,
+    ConstantSegment,
+    ExtraSection,
+    GlobalVariable,
+    InfoRecord,
+    Kernel,
+    Module,
+    Relocation,
+    Sampler,
+)
 from isakit.errors import FormatError
 from isakit.formats import nvinfo
 from isakit.formats.elf import (
@@ -21,19 +34,6 @@ from isakit.formats.elf import (
     ElfSymbol,
     read_elf,
 )
-from isakit.formats.image import (
-    ARCH_TO_VARIANT,
-    MAX_SPACE,
-    PARAM_BASE,
-    ConstantSegment,
-    ExtraSection,
-    GlobalVariable,
-    InfoRecord,
-    KernelImage,
-    ModuleImage,
-    Relocation,
-    Sampler,
-)
 
 STT_OBJECT, STT_FUNC, STT_SECTION, STT_TEXTURE = 1, 2, 3, 10
 STO_ENTRY = 0x10
@@ -44,7 +44,7 @@ _BINDINGS = {0: "local", 1: "global", 2: "weak"}
 _CONSTANT = re.compile(r"\.nv\.constant(\d{1,2})(?:\.(.+))?")
 
 
-def read_elf_cubin(data: bytes, path: str | None = None, offset: int = 0) -> ModuleImage:
+def read_elf_cubin(data: bytes, path: str | None = None, offset: int = 0) -> Module:
     """Read an ELF cubin that starts `data`. `offset` is its place in the host file, for messages.
 
     Raises FormatError for damaged files and for architectures other than sm_10 to sm_13.
@@ -65,16 +65,14 @@ class _Reader:
         where = self.offset + (section.offset if section else 0)
         return FormatError(self.path, where, f"{section.name}: {reason}" if section else reason)
 
-    def module(self) -> ModuleImage:
+    def module(self) -> Module:
         elf = self.elf
         if elf.machine != EM_CUDA:
             raise self.error(None, f"e_machine is {elf.machine}, not a CUDA binary ({EM_CUDA})")
         arch = f"sm_{elf.flags & 0xFF}"
         if arch not in ARCH_TO_VARIANT:
             raise self.error(None, f"architecture {arch} is none of {', '.join(ARCH_TO_VARIANT)}")
-        module = ModuleImage(
-            "elf-cubin", variant=ARCH_TO_VARIANT[arch], path=self.path, offset=self.offset, size=elf.size
-        )
+        module = Module("elf-cubin", variant=ARCH_TO_VARIANT[arch], path=self.path, offset=self.offset, size=elf.size)
         module.extra = {
             "elfclass": elf.elfclass, "e_flags": elf.flags, "e_type": elf.type, "e_version": elf.version,
             "osabi": elf.osabi, "abiversion": elf.abiversion,
@@ -84,7 +82,7 @@ class _Reader:
                 kernel = self.kernel(section)
                 if kernel.name in module.kernels:
                     raise self.error(section, "second section of this name")
-                module.kernels[kernel.name] = kernel
+                module.add(kernel)
         self.constants(module)
         self.variables(module)
         self.textures(module)
@@ -114,13 +112,13 @@ class _Reader:
         self.used.add(section.index)
         return nvinfo.parse_records(section.data, self.path, self.offset + section.offset)
 
-    def kernel(self, section: ElfSection) -> KernelImage:
+    def kernel(self, section: ElfSection) -> Kernel:
         self.used.add(section.index)
         name = section.name.removeprefix(".text.")
         records = self.records(f".nv.info.{name}")
         params, param_bytes = nvinfo.take_params(records)
         symbol = next((s for s in self.by_section.get(section.index, ()) if s.type == STT_FUNC), None)
-        kernel = KernelImage(
+        kernel = Kernel(
             name,
             section.data,
             address=section.address,
@@ -151,7 +149,7 @@ class _Reader:
         symbols = self.elf.symbols
         return symbols[index] if index < len(symbols) and symbols[index].type == STT_TEXTURE else None
 
-    def constants(self, module: ModuleImage) -> None:
+    def constants(self, module: Module) -> None:
         for section in self.elf.sections:
             match = _CONSTANT.fullmatch(section.name)
             if match is None:
@@ -176,7 +174,7 @@ class _Reader:
                 raise self.error(section, f"variable {s.name!r} reaches beyond the section")
         return found
 
-    def variables(self, module: ModuleImage) -> None:
+    def variables(self, module: Module) -> None:
         seen: set[str] = set()
         for section in self.elf.sections:
             if section.name not in (".nv.global", ".nv.global.init"):
@@ -189,7 +187,7 @@ class _Reader:
                 data = None if section.type == SHT_NOBITS else section.data[s.value : s.value + s.size]
                 module.globals.append(GlobalVariable(s.name, s.size, data, section.name, s.value))
 
-    def textures(self, module: ModuleImage) -> None:
+    def textures(self, module: Module) -> None:
         sizes: dict[str, tuple[int, ...]] = {}
         for record in self.records(".nv.info"):
             texture = self.texture(record, nvinfo.IMAGE_SIZE, 16)
@@ -201,7 +199,7 @@ class _Reader:
             if s.type == STT_TEXTURE:
                 module.samplers.append(Sampler(s.name, None, sizes.get(s.name, ())))
 
-    def relocations(self, module: ModuleImage) -> None:
+    def relocations(self, module: Module) -> None:
         for section in self.elf.sections:
             if section.type not in (SHT_REL, SHT_RELA):
                 continue

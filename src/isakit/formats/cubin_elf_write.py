@@ -1,4 +1,4 @@
-"""Write a `ModuleImage` as an ELF cubin.
+"""Write a `Module` as an ELF cubin.
 
 The layout follows what NVIDIA's compilers of the time wrote (section names, links and symbol order), without program
 headers. Source: [tesla] 12.
@@ -10,6 +10,15 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from isakit.description import (
+    VARIANT_TO_ARCH,
+    ExtraSection,
+    GlobalVariable,
+    InfoRecord,
+    Kernel,
+    Module,
+    Relocation,
+)
 from isakit.errors import FormatError
 from isakit.formats import nvinfo
 from isakit.formats.cubin_elf import R_32, STO_ENTRY, STT_FUNC, STT_OBJECT, STT_SECTION, STT_TEXTURE
@@ -25,15 +34,6 @@ from isakit.formats.elf import (
     SHT_RELA,
     SHT_STRTAB,
     SHT_SYMTAB,
-)
-from isakit.formats.image import (
-    VARIANT_TO_ARCH,
-    ExtraSection,
-    GlobalVariable,
-    InfoRecord,
-    KernelImage,
-    ModuleImage,
-    Relocation,
 )
 
 _BINDINGS = {"local": 0, "global": 1, "weak": 2}
@@ -66,7 +66,7 @@ class _Symbol:
     other: int = 0
 
 
-def write_elf_cubin(module: ModuleImage, elfclass: int | None = None) -> bytes:
+def write_elf_cubin(module: Module, elfclass: int | None = None) -> bytes:
     """Bytes of an ELF cubin, 64-bit unless the module came from a 32-bit file or `elfclass` is 32.
 
     Variables without a section get a place in `.nv.global` or `.nv.global.init`. Reading the result gives a module
@@ -76,13 +76,13 @@ def write_elf_cubin(module: ModuleImage, elfclass: int | None = None) -> bytes:
     return _Writer(module, elfclass or _extra(module, "elfclass", 64)).bytes()
 
 
-def _extra(module: ModuleImage, key: str, default: int) -> int:
+def _extra(module: Module, key: str, default: int) -> int:
     value = module.extra.get(key, default)
     return value if isinstance(value, int) else default
 
 
 class _Writer:
-    def __init__(self, module: ModuleImage, elfclass: int) -> None:
+    def __init__(self, module: Module, elfclass: int) -> None:
         self.module, self.elfclass, self.wide = module, elfclass, elfclass == 64
         if elfclass not in (32, 64):
             raise self.error(f"there is no ELF class {elfclass}")
@@ -128,12 +128,13 @@ class _Writer:
 
     # --- sections with symbols -------------------------------------------------------------------------------------
 
-    def text(self, kernel: KernelImage) -> int:
-        if not (0 <= kernel.registers < 256 and 0 <= kernel.barriers < 128):
-            raise self.error(f"{kernel.name}: {kernel.registers} registers, {kernel.barriers} barriers")
-        flags = _ALLOC | _EXEC | kernel.barriers << 20
+    def text(self, kernel: Kernel) -> int:
+        registers, barriers = kernel.registers or 0, kernel.barriers or 0
+        if not (0 <= registers < 256 and 0 <= barriers < 128):
+            raise self.error(f"{kernel.name}: {registers} registers, {barriers} barriers")
+        flags = _ALLOC | _EXEC | barriers << 20
         index = self.add(_Section(f".text.{kernel.name}", SHT_PROGBITS, kernel.code, len(kernel.code), flags, 3,
-                                  kernel.registers << 24 | len(self.sections), 4, 0, kernel.address))  # fmt: skip
+                                  registers << 24 | len(self.sections), 4, 0, kernel.address))  # fmt: skip
         other = STO_ENTRY if kernel.entry else 0
         bind = _BINDINGS.get(kernel.binding, 1)
         self.symbols.append(_Symbol(kernel.name, STT_FUNC, bind, index, 0, len(kernel.code), other))
@@ -181,7 +182,7 @@ class _Writer:
 
     # --- sections without symbols of their own ---------------------------------------------------------------------
 
-    def describe(self, kernel: KernelImage, text: int) -> None:
+    def describe(self, kernel: Kernel, text: int) -> None:
         for bank in sorted(kernel.constants):
             data = kernel.constant_bytes(bank)
             name = f".nv.constant{bank}.{kernel.name}"
@@ -196,8 +197,8 @@ class _Writer:
         data = nvinfo.pack_records([*records, *kernel.info])
         if data:
             self.add(_Section(f".nv.info.{kernel.name}", SHT_PROGBITS, data, len(data), 0, 0, text))
-        shared = max(kernel.shared_bytes, kernel.param_base + (kernel.param_bytes or 0))
-        for space, size in (("shared", shared), ("local", kernel.local_bytes)):
+        shared = max(kernel.shared_bytes or 0, kernel.param_base + (kernel.param_bytes or 0))
+        for space, size in (("shared", shared), ("local", kernel.local_bytes or 0)):
             if size:
                 name = f".nv.{space}.{kernel.name}"
                 self.add(_Section(name, SHT_NOBITS, b"", size, _WRITE | _ALLOC, 0, text, 4))

@@ -1,7 +1,7 @@
 """Text .cubin files of CUDA 1.x and 2.x: a tree of `key = value` and `name { ... }`.
 
 Three layers: `parse_tree`/`write_tree` keep every key of the file in order, `read_text_cubin` turns the tree into a
-`ModuleImage`, `write_text_cubin` builds a file from a `ModuleImage`. Source: [tesla] 11.
+`Module`, `write_text_cubin` builds a file from a `Module`. Source: [tesla] 11.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from isakit.errors import FormatError
-from isakit.formats.image import (
+from isakit.description import (
     ARCH_TO_VARIANT,
     VARIANT_TO_ARCH,
     ConstantSegment,
     GlobalVariable,
-    KernelImage,
-    ModuleImage,
+    Kernel,
+    Module,
     Relocation,
     Sampler,
     bytes_of,
     words_of,
 )
+from isakit.errors import FormatError
 
 MAX_BANK_BYTES = 1 << 20
 """More than any constant bank holds (64 KiB); keeps a wrong `bytes =` from asking for memory."""
@@ -152,7 +152,7 @@ def _write_items(block: Block, indent: str, out: list[str]) -> None:
 # --- tree -> module ------------------------------------------------------------------------------------------------
 
 
-def read_text_cubin(data: bytes | str, path: str | None = None, offset: int = 0) -> ModuleImage:
+def read_text_cubin(data: bytes | str, path: str | None = None, offset: int = 0) -> Module:
     """Read a text cubin, abiversion 0 or 1.
 
     `bar =` is the highest barrier a kernel uses, so one more is allocated: that is enough for files of later
@@ -162,7 +162,7 @@ def read_text_cubin(data: bytes | str, path: str | None = None, offset: int = 0)
     text = data if isinstance(data, str) else data.decode("latin-1")
     root = parse_tree(text, path, offset)
     reader = _Reader(path, offset)
-    module = ModuleImage("text-cubin", path=path, offset=offset, size=len(text))
+    module = Module("text-cubin", path=path, offset=offset, size=len(text))
     rest: Items = []
     for item in root.items:
         if not isinstance(item, Block):
@@ -175,7 +175,7 @@ def read_text_cubin(data: bytes | str, path: str | None = None, offset: int = 0)
             kernel = reader.kernel(item)
             if kernel.name in module.kernels:
                 raise reader.error(item, f"second kernel {kernel.name!r}")
-            module.kernels[kernel.name] = kernel
+            module.add(kernel)
         elif item.name == "consts":
             reader.constant(item, module.constants)
         elif item.name == "reloc":
@@ -234,7 +234,7 @@ class _Reader:
         segment = ConstantSegment(offset, size, data[:size], block.get("name", "") or "")
         banks.setdefault(self.number(block, "segnum", 16), []).append(segment)
 
-    def global_variable(self, block: Block, module: ModuleImage) -> None:
+    def global_variable(self, block: Block, module: Module) -> None:
         name = block.get("name")
         if not name:
             raise self.error(block, "a reloc block has no name")
@@ -247,11 +247,11 @@ class _Reader:
         segnum, offset = self.number(block, "segnum", 16), self.number(block, "offset", MAX_BANK_BYTES)
         module.relocations.append(Relocation(f"c{segnum}", offset, name))
 
-    def kernel(self, block: Block) -> KernelImage:
+    def kernel(self, block: Block) -> Kernel:
         name = block.get("name")
         if not name:
             raise self.error(block, "a code block has no name")
-        kernel = KernelImage(
+        kernel = Kernel(
             name,
             b"".join(self.words(b) for b in block.blocks("bincode")),
             registers=self.number(block, "reg"),
@@ -275,7 +275,7 @@ class _Reader:
 # --- module -> text ------------------------------------------------------------------------------------------------
 
 
-def write_text_cubin(module: ModuleImage) -> str:
+def write_text_cubin(module: Module) -> str:
     """Write a text cubin; reading it gives an equal module if the module came from one.
 
     Raises FormatError for what the format cannot say: a variant without an sm number, relocations in code,
@@ -308,13 +308,13 @@ def _rest(extra: dict[str, object]) -> Items:
     return [i for i in rest if isinstance(i, Pair | Block | str)] if isinstance(rest, list) else []  # pyright: ignore[reportUnknownVariableType]
 
 
-def _name(module: ModuleImage, text: str) -> str:
+def _name(module: Module, text: str) -> str:
     if not text or _SPECIAL.search(text) or text.split() != [text]:
         raise FormatError(module.path, 0, f"{text!r} cannot stand in a text cubin")
     return text
 
 
-def _pair(module: ModuleImage, key: str, value: str) -> Pair:
+def _pair(module: Module, key: str, value: str) -> Pair:
     return Pair(key, _name(module, value))
 
 
@@ -323,13 +323,13 @@ def _words(name: str, data: bytes) -> Block:
     return Block(name, [f"0x{w:08x}" for w in words_of(data)])
 
 
-def _segment_head(module: ModuleImage, name: str, segname: str, segnum: int, offset: int, size: int) -> Items:
+def _segment_head(module: Module, name: str, segname: str, segnum: int, offset: int, size: int) -> Items:
     head: Items = [_pair(module, "name", name)] if name else []
     numbers = {"segnum": segnum, "offset": offset, "bytes": size}
     return [*head, Pair("segname", segname), *(Pair(key, str(value)) for key, value in numbers.items())]
 
 
-def _constant(module: ModuleImage, kind: str, bank: int, segment: ConstantSegment) -> Block:
+def _constant(module: Module, kind: str, bank: int, segment: ConstantSegment) -> Block:
     size = max(segment.size, len(segment.data))
     block = Block(kind, _segment_head(module, segment.name, "const", bank, segment.offset, size))
     if segment.data:
@@ -337,7 +337,7 @@ def _constant(module: ModuleImage, kind: str, bank: int, segment: ConstantSegmen
     return block
 
 
-def _globals(module: ModuleImage) -> Items:
+def _globals(module: Module) -> Items:
     slots = {r.symbol: r for r in module.relocations}
     if len(slots) != len(module.relocations):
         raise FormatError(module.path, 0, "a text cubin has one address slot per variable")
@@ -354,15 +354,15 @@ def _globals(module: ModuleImage) -> Items:
     return out
 
 
-def _code(module: ModuleImage, kernel: KernelImage) -> Block:
-    if kernel.barriers > _MAX_BARRIERS:
+def _code(module: Module, kernel: Kernel) -> Block:
+    if (kernel.barriers or 0) > _MAX_BARRIERS:
         raise FormatError(module.path, 0, f"kernel {kernel.name!r}: {kernel.barriers} barriers")
     block = Block("code", [
         _pair(module, "name", kernel.name),
-        Pair("lmem", str(kernel.local_bytes)),
-        Pair("smem", str(kernel.shared_bytes)),
-        Pair("reg", str(kernel.registers)),
-        Pair("bar", str(max(kernel.barriers - 1, 0))),
+        Pair("lmem", str(kernel.local_bytes or 0)),
+        Pair("smem", str(kernel.shared_bytes or 0)),
+        Pair("reg", str(kernel.registers or 0)),
+        Pair("bar", str(max((kernel.barriers or 0) - 1, 0))),
     ])  # fmt: skip
     for bank, segments in kernel.constants.items():
         block.items += [_constant(module, "const", bank, s) for s in segments]

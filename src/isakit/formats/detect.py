@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from isakit.description import Module
 from isakit.errors import FormatError
 from isakit.formats.cubin_elf import read_elf_cubin
 from isakit.formats.cubin_text import read_text_cubin
@@ -12,7 +13,6 @@ from isakit.formats.elf import ELF_MAGIC, EM_CUDA, elf_extent, elf_machine
 from isakit.formats.embedded import Found, find_embedded, find_in_source
 from isakit.formats.gxp import MAGIC as GXP_MAGIC
 from isakit.formats.gxp import read_gxp
-from isakit.formats.image import ModuleImage
 from isakit.formats.raw import is_textual, read_hex, read_raw
 from isakit.formats.vuc_image import read_vuc
 
@@ -21,7 +21,7 @@ Source = str | os.PathLike[str] | bytes
 _TRIED = "ELF cubin, text cubin, GXP, programs inside another file, C array, hexadecimal words"
 
 
-def load_image(source: Source, *, isa: str = "", variant: str = "", path: str | None = None) -> ModuleImage:
+def load_image(source: Source, *, isa: str = "", variant: str = "", path: str | None = None) -> Module:
     """The program in a file: the first one where there are several.
 
     Args:
@@ -36,7 +36,7 @@ def load_image(source: Source, *, isa: str = "", variant: str = "", path: str | 
     return load_images(source, isa=isa, variant=variant, path=path)[0]
 
 
-def load_images(source: Source, *, isa: str = "", variant: str = "", path: str | None = None) -> list[ModuleImage]:
+def load_images(source: Source, *, isa: str = "", variant: str = "", path: str | None = None) -> list[Module]:
     """All programs in a file, at least one; arguments and errors as for `load_image`.
 
     In a host file programs that cannot be read are left out as long as one can; `find_embedded` reports them.
@@ -67,7 +67,7 @@ def load_images(source: Source, *, isa: str = "", variant: str = "", path: str |
     return [_bare(data, textual, found, isa, variant, path)]
 
 
-def _bare(data: bytes, textual: bool, found: list[Found], isa: str, variant: str, path: str | None) -> ModuleImage:
+def _bare(data: bytes, textual: bool, found: list[Found], isa: str, variant: str, path: str | None) -> Module:
     """A file that has no structure of its own, or none that was recognised."""
     errors = [f.error for f in found if f.error]
     if not errors and data.startswith(ELF_MAGIC):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from isakit.description import Module
 from isakit.errors import FormatError
 from isakit.formats import fatbin
 from isakit.formats.cubin_elf import read_elf_cubin
@@ -18,7 +19,6 @@ from isakit.formats.cubin_text import read_text_cubin
 from isakit.formats.elf import ELF_MAGIC, EM_CUDA, ElfImage, elf_extent, elf_machine, read_elf
 from isakit.formats.gxp import MAGIC as GXP_MAGIC
 from isakit.formats.gxp import gxp_extent, read_gxp
-from isakit.formats.image import ModuleImage
 
 _TEXT_START = re.compile(rb"architecture\s{0,64}\{\s{0,64}sm_\d\d")
 _TEXT_BODY = re.compile(rb"[\t\n\r\x20-\x7e]*")
@@ -49,7 +49,7 @@ class Found:
     what: str
     offset: int
     size: int
-    module: ModuleImage | None = None
+    module: Module | None = None
     error: FormatError | None = None
     name: str = ""
 
@@ -219,7 +219,7 @@ def find_in_source(text: str, path: str | None = None) -> list[Found]:
     out: list[Found] = []
     for offset, data in itertools.chain(c_arrays(text), c_strings(text)):
         for f in find_embedded(data, path):
-            if f.module:
+            if f.module is not None:
                 f.module.offset = offset
             out.append(replace(f, offset=offset))
     return out

@@ -10,13 +10,17 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 
+from isakit.description import Kernel, bytes_of, words_of
 from isakit.errors import FormatError
-from isakit.formats.image import KernelImage, ModuleImage, bytes_of, words_of
+from isakit.formats.shader import Shader
 
 MAGIC = b"GXP\0"
 FRAGMENT, DISCARD, DEPTH_REPLACE, NATIVE_COLOR = 1 << 0, 1 << 3, 1 << 4, 1 << 6
 HAS_INDEX, HAS_INSTANCE = 1 << 17, 1 << 18
 """Bits of `GxpFile.flags`."""
+
+DEFAULT_BUFFER, TEXTURE_BUFFER, LITERAL_BUFFER, THREAD_BUFFER, DATA = 14, 15, 16, 18, 19
+"""Containers with a meaning of their own; 0 to 13 are user buffers."""
 
 ATTRIBUTE, UNIFORM, SAMPLER, AUXILIARY_SURFACE, UNIFORM_BUFFER = range(5)
 """Numbers of the categories of parameters."""
@@ -27,6 +31,9 @@ SEMANTICS = (
     "none", "ATTR", "BCOL", "BINORMAL", "BLENDINDICES", "BLENDWEIGHT", "COLOR", "DIFFUSE", "FOGCOORD", "NORMAL",
     "POINTSIZE", "POSITION", "SPECULAR", "TANGENT", "TEXCOORD", "INDEX", "INSTANCE",
 )  # fmt: skip
+
+TYPE_BYTES = (4, 2, 2, 4, 4, 2, 2, 1, 1, 4)
+"""Bytes of a component by type number; those of an aggregate are registers."""
 
 _MAX_NAME = 4096
 # Two u32 and, from 1.5 on, the pointer to the sampler query table close the header.
@@ -50,6 +57,20 @@ class GxpParameter:
     semantic_index: int
     array_size: int
     resource_index: int
+
+    @property
+    def element_words(self) -> int:
+        """Registers from one element to the next; vectors in arrays start at multiples of 8 bytes."""
+        size = TYPE_BYTES[self.type] if self.type < len(TYPE_BYTES) else 4
+        length = max(1, self.component_count) * size
+        if self.array_size > 1 and self.component_count > 1:
+            return -(-length // 8) * 2
+        return -(-length // 4)
+
+    @property
+    def words(self) -> int:
+        """Registers of all elements."""
+        return self.element_words * max(1, self.array_size)
 
 
 @dataclass(frozen=True)
@@ -137,7 +158,9 @@ class Piece:
 class GxpFile:
     """The whole content of a GXP file. Programs are lists of 64-bit instruction words; sizes are 32-bit words.
 
-    `layout`, `tail` and `padding` only serve to write the same bytes again: leave `layout` empty for a new file.
+    `phases` are the numbers of the instructions that phases begin with: the table in front of the primary program. In
+    all known files they are the places of its `phas` instructions. `layout`, `tail` and `padding` only serve to write
+    the same bytes again: leave `layout` empty for a new file.
     """
 
     version: tuple[int, int] = (1, 5)
@@ -152,6 +175,7 @@ class GxpFile:
     temp_registers: int = 0
     temp_registers_selective: int = 0
     phase_count: int = 1
+    phases: tuple[int, ...] = (0,)
     buffer_sizes: tuple[int, int, int, int, int, int] = (0, 0, 0, 0, 0, 0)
     compiler_version: int = 0
     primary: list[int] = field(default_factory=list[int])
@@ -215,12 +239,12 @@ def gxp_extent(data: bytes, start: int = 0) -> int | None:
     return end - start
 
 
-def read_gxp(data: bytes, path: str | None = None, offset: int = 0) -> ModuleImage:
+def read_gxp(data: bytes, path: str | None = None, offset: int = 0) -> Shader:
     """A GXP file as a module with the programs `primary` and `secondary`; `payload` is the `GxpFile`."""
     gxp = parse_gxp(data, path, offset)
-    module = ModuleImage("gxp", "usse", "sgx543", path=path, offset=offset, size=len(data), payload=gxp)
+    module = Shader("gxp", "usse", "sgx543", path=path, offset=offset, size=len(data), payload=gxp)
     for name, words in (("primary", gxp.primary), ("secondary", gxp.secondary)):
-        module.kernels[name] = KernelImage(name, bytes_of(words, 8), registers=gxp.temp_registers)
+        module.add(Kernel(name, bytes_of(words, 8), 0, gxp.temp_registers, shared_bytes=0, local_bytes=0, barriers=0))
     module.extra["stage"] = gxp.stage
     return module
 
@@ -353,9 +377,15 @@ class _Parser:
     def arrange(self, gxp: GxpFile) -> None:
         """Turn the places of the parts into the order in which to write them, with the bytes between them."""
         end, last = 0, "file"
-        for start, stop, kind, index in sorted(self.spans):
+        gxp.phases = ()
+        # Of empty parts in the same place the program is the first: the table of phases stands in front of it.
+        for start, stop, kind, index in sorted(self.spans, key=lambda s: (s[0], s[1], s[2] != "primary", *s[2:])):
             if start < end:
                 raise self.error(start, f"{kind} overlaps {last}")
+            if kind == "primary" and start > end and end % 4 == start % 4 == 0:
+                gxp.phases = tuple(words_of(self.data[end:start]))
+                gxp.layout.append(Piece("phases"))
+                end = start
             gxp.layout.append(Piece(kind, index, self.data[end:start], start % alignment(kind) == 0))
             end, last = stop, kind
         gxp.tail, gxp.padding = self.data[end : self.size], self.data[self.size :]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from typing import TYPE_CHECKING
 
+from isakit.description import bytes_of
 from isakit.errors import FormatError
 from isakit.formats.gxp import (
     FRAGMENT_LAYOUT,
@@ -24,7 +25,6 @@ from isakit.formats.gxp import (
     VertexVaryings,
     alignment,
 )
-from isakit.formats.image import bytes_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -41,11 +41,11 @@ def write_gxp(gxp: GxpFile) -> bytes:
         raise FormatError(None, 0, f"a value does not fit its field: {e}") from None
 
 
-# Order of the parts in a new file; compilers used several.
-_ORDER = (
-    "header", "varyings", "inputs", "secondary", "primary", "dependent_samplers", "literals", "literal_buffer",
-    "texture_buffer_samplers", "containers", "uniform_buffers", "parameters", "sampler_query",
+ORDER = (
+    "header", "varyings", "inputs", "secondary", "phases", "primary", "literals", "literal_buffer",
+    "dependent_samplers", "texture_buffer_samplers", "containers", "uniform_buffers", "parameters", "sampler_query",
 )  # fmt: skip
+"""Order of the parts in a new file, the names of parameters behind them; compilers used several orders."""
 
 
 class _Writer:
@@ -88,6 +88,8 @@ class _Writer:
             "containers": _records("<HHHH", gxp.containers),
             "literal_buffer": gxp.literal_buffer,
         }
+        if gxp.phases:
+            content["phases"] = bytes_of(gxp.phases)
         queried = gxp.sampler_query or any(p.kind == "sampler_query" for p in gxp.layout)
         if queried and gxp.version >= (1, 5):
             content["sampler_query"] = bytes_of(gxp.sampler_query, 2)
@@ -110,10 +112,13 @@ class _Writer:
         gxp = self.gxp
         pieces = [p for p in gxp.layout if (p.index < len(gxp.parameters) if p.kind == "name" else p.kind in content)]
         have = {p.kind for p in pieces}
-        for kind in _ORDER:
+        if pieces and "phases" not in have and "phases" in content:
+            first = next((k for k, p in enumerate(pieces) if p.kind == "primary"), len(pieces))
+            pieces.insert(first, Piece("phases"))
+            have.add("phases")
+        for kind in ORDER:
             if kind not in have and kind in content and (content[kind] or not gxp.layout):
-                # Real files have a word that is not understood, mostly zero, before the primary program.
-                pieces.append(Piece(kind, 0, bytes(4) if kind == "primary" else b""))
+                pieces.append(Piece(kind))
         stored = {"", *(gxp.parameters[p.index].name for p in pieces if p.kind == "name")}
         for index, parameter in enumerate(gxp.parameters):
             if parameter.name not in stored:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
+from isakit.description import InfoRecord, Param
 from isakit.errors import FormatError
-from isakit.formats.image import InfoRecord, ParamInfo
 
 FORM_NONE, FORM_BYTE, FORM_HALF, FORM_SIZED = 1, 2, 3, 4
 
@@ -79,34 +79,35 @@ def take(records: list[InfoRecord], attribute: int, size: int) -> list[bytes]:
     return [r.data for r in found]
 
 
-def take_params(records: list[InfoRecord]) -> tuple[list[ParamInfo], int | None]:
-    """Remove the parameter records; return the parameters by index and the size of the area in bytes."""
+def take_params(records: list[InfoRecord]) -> tuple[list[Param], int | None]:
+    """Remove the parameter records; return the parameters in order and the size of the area in bytes."""
     sizes = take(records, SMEM_PARAM_SIZE, 2)
     area = int.from_bytes(sizes[-1], "little") if sizes else None
-    params: list[ParamInfo] = []
-    for data in take(records, KPARAM_INFO, 12):
-        _, index, offset, packed = struct.unpack("<IHHI", data)
-        params.append(ParamInfo(offset, packed >> 18, index))
-    params.sort(key=lambda p: p.index)
+    kept = list(records)
+    found = sorted(struct.unpack("<IHHI", data)[1:] for data in take(records, KPARAM_INFO, 12))
+    if [index for index, _, _ in found] != list(range(len(found))):
+        records[:] = kept  # not one parameter per index: stays as the file has it
+        found = []
+    params = [Param("", offset, packed >> 18) for _, offset, packed in found]
     lists = [r.data for r in records if r.attribute == SMEM_PARAM_OFFSETS]
     if len(lists) == 1 and len(lists[0]) % 4 == 0:
         # Says less than KPARAM_INFO; files of older compilers may have nothing else.
         offsets = [o for (o,) in struct.iter_unpack("<I", lists[0])]
         if not params and area is not None:
             ends = [*offsets[1:], area]
-            params = [ParamInfo(o, max(e - o, 0), i) for i, (o, e) in enumerate(zip(offsets, ends, strict=True))]
+            params = [Param("", o, max(e - o, 0)) for o, e in zip(offsets, ends, strict=True)]
         if [p.offset for p in params] == offsets:
             records[:] = [r for r in records if r.attribute != SMEM_PARAM_OFFSETS]
     return params, area
 
 
-def param_records(params: Iterable[ParamInfo], area: int | None, path: str | None = None) -> list[InfoRecord]:
+def param_records(params: Iterable[Param], area: int | None, path: str | None = None) -> list[InfoRecord]:
     """Records for the parameters. Raises FormatError when a number does not fit its field."""
     out: list[InfoRecord] = []
-    for p in sorted(params, key=lambda p: -p.index):
-        if not (0 <= p.index < 1 << 16 and 0 <= p.offset < 1 << 16 and 0 <= p.size < 1 << 14):
-            raise FormatError(path, 0, f"parameter {p.index}: offset {p.offset}, size {p.size} do not fit the record")
-        data = struct.pack("<IHHI", 0xFFFFFFFF, p.index, p.offset, p.size << 18 | _SMEM_PARAM)
+    for index, p in reversed(list(enumerate(params))):
+        if not (index < 1 << 16 and 0 <= p.offset < 1 << 16 and 0 <= p.size < 1 << 14):
+            raise FormatError(path, 0, f"parameter {index}: offset {p.offset}, size {p.size} do not fit the record")
+        data = struct.pack("<IHHI", 0xFFFFFFFF, index, p.offset, p.size << 18 | _SMEM_PARAM)
         out.append(InfoRecord(FORM_SIZED, KPARAM_INFO, data))
     if area is not None:
         if not 0 <= area < 1 << 16:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from isakit.description import Kernel, Module, bytes_of
 from isakit.errors import FormatError
-from isakit.formats.image import KernelImage, ModuleImage, bytes_of
 
 _COMMENT = re.compile(r"//[^\n]*|[#;][^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _TOKEN = re.compile(r"[^\s,]+")
@@ -19,14 +19,14 @@ _TEXTUAL = re.compile(rb"[\t\n\r\f\v\x20-\x7e\x80-\xff]*")
 
 def read_raw(
     data: bytes, path: str | None = None, *, isa: str = "", variant: str = "", word_size: int = 4, name: str = "main"
-) -> ModuleImage:
+) -> Module:
     """A file that is nothing but code. Raises FormatError when it is empty or not whole words of `word_size` bytes."""
     if not data or len(data) % word_size:
         raise FormatError(path, len(data), f"{len(data)} bytes are not a whole number of {word_size}-byte words")
     return _module("raw", data, path, isa, variant, name, len(data))
 
 
-def write_raw(module: ModuleImage, kernel: str | None = None) -> bytes:
+def write_raw(module: Module, kernel: str | None = None) -> bytes:
     """The code bytes of one kernel (the only one unless named)."""
     return _pick(module, kernel).code
 
@@ -61,7 +61,7 @@ def parse_hex(text: str, path: str | None = None, *, word_size: int = 4) -> list
 def read_hex(
     data: bytes | str, path: str | None = None, *, isa: str = "", variant: str = "", word_size: int = 4,
     name: str = "main",
-) -> ModuleImage:  # fmt: skip
+) -> Module:  # fmt: skip
     """A hexadecimal text as a module with one kernel; `word_size` is the size of its words in bytes."""
     if isinstance(data, bytes):
         if not is_textual(data):
@@ -83,11 +83,11 @@ def is_textual(data: bytes) -> bool:
     return _TEXTUAL.fullmatch(data) is not None
 
 
-def _module(kind: str, code: bytes, path: str | None, isa: str, variant: str, name: str, size: int) -> ModuleImage:
-    return ModuleImage(kind, isa, variant, path=path, size=size, kernels={name: KernelImage(name, code)})
+def _module(kind: str, code: bytes, path: str | None, isa: str, variant: str, name: str, size: int) -> Module:
+    return Module(kind, isa, variant, path=path, size=size, kernels={name: Kernel(name, code)})
 
 
-def _pick(module: ModuleImage, kernel: str | None) -> KernelImage:
+def _pick(module: Module, kernel: str | None) -> Kernel:
     if kernel is None and len(module.kernels) == 1:
         return next(iter(module.kernels.values()))
     if kernel is None or kernel not in module.kernels:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from isakit.description import Kernel, Module, words_of
 from isakit.errors import FormatError
-from isakit.formats.image import KernelImage, ModuleImage, words_of
 
 _WORD_BITS = {"vp2": 40, "vp3": 30, "vp4": 30}
 VARIANTS = tuple(_WORD_BITS)
@@ -82,8 +82,8 @@ def _check_width(words: Sequence[int], variant: str, path: str | None) -> None:
             raise FormatError(path, index * _unit(variant, path), f"word {word:#x} has more than {bits} bits")
 
 
-def read_vuc(data: bytes, variant: str, path: str | None = None, *, data_size: int = 0) -> ModuleImage:
+def read_vuc(data: bytes, variant: str, path: str | None = None, *, data_size: int = 0) -> Module:
     """An image as a module with one program, `main`. Its code is in file layout; `payload` has the words."""
     image = parse_vuc(data, variant, path, data_size=data_size)
-    kernel = KernelImage("main", pack_words(image.words, variant))
-    return ModuleImage("vuc", "vuc", variant, path=path, size=len(data), kernels={"main": kernel}, payload=image)
+    kernel = Kernel("main", pack_words(image.words, variant))
+    return Module("vuc", "vuc", variant, path=path, size=len(data), kernels={"main": kernel}, payload=image)

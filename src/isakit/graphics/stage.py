@@ -248,4 +248,4 @@ class StageMachine(Machine):
         block.unfinished = len(running)
         self.blocks, self.warps = [block], block.warps
         if len(running):
-            self._ready.add(Gang(running, masks[running], launch.entry))
+            self.ready.add(Gang(running, masks[running], launch.entry))

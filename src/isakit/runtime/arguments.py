@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isakit.description import Param
 from isakit.errors import LaunchError
+from isakit.machine.tesla import DeviceMemory
 from isakit.runtime.buffer import Buffer
-from isakit.runtime.module import Param
-
-if TYPE_CHECKING:
-    from isakit.runtime.device import Device
 
 Array = NDArray[Any]
 
@@ -33,7 +31,7 @@ class Passed:
         """Copy what the kernel wrote back into the arrays; read-only arrays stay as they are."""
         for array, buffer in self.arrays:
             if array.flags.writeable:
-                array[...] = buffer.device.read(buffer, array.dtype, array.shape)
+                array[...] = buffer.read(array.dtype, array.shape)
 
     def finish(self) -> None:
         """`update`, and free the buffers."""
@@ -48,7 +46,7 @@ class Passed:
 
 
 def pass_arguments(
-    device: Device, kernel: str, args: Sequence[Any], params: Sequence[Param] | None, pointer_bytes: int
+    memory: DeviceMemory, kernel: str, args: Sequence[Any], params: Sequence[Param] | None, pointer_bytes: int
 ) -> Passed:
     """Lay out the arguments of a launch.
 
@@ -68,7 +66,7 @@ def pass_arguments(
         for i, arg in enumerate(args):
             param = params[i] if params is not None else None
             what = f"argument {i}" + (f" ({param.name})" if param is not None and param.name else "") + f" of {kernel}"
-            piece = _piece(device, arg, param, what, pointer_bytes, passed, known)
+            piece = _piece(memory, arg, param, what, pointer_bytes, passed, known)
             at = param.offset if param is not None else aligned(len(data), len(piece))
             if len(data) < at + len(piece):
                 data.extend(bytes(at + len(piece) - len(data)))
@@ -124,7 +122,7 @@ def _check_overlaps(kernel: str, args: Sequence[Any]) -> None:
 
 
 def _piece(
-    device: Device,
+    memory: DeviceMemory,
     arg: Any,
     param: Param | None,
     what: str,
@@ -133,11 +131,11 @@ def _piece(
     known: dict[int, Buffer],
 ) -> bytes:
     if isinstance(arg, np.ndarray):
-        return _address(_array_buffer(device, cast(Array, arg), what, passed, known), param, what, pointer_bytes)
+        return _address(_array_buffer(memory, cast(Array, arg), what, passed, known), param, what, pointer_bytes)
     if isinstance(arg, Buffer):
         if arg.freed:
             raise LaunchError(f"{what} is a buffer that has been freed")
-        if arg.device is not device:
+        if arg.memory is not memory:
             raise LaunchError(f"{what} is a buffer of another device")
         return _address(arg, param, what, pointer_bytes)
     if isinstance(arg, bytes | bytearray):
@@ -147,14 +145,14 @@ def _piece(
     return _scalar(arg, param, what)
 
 
-def _array_buffer(device: Device, array: Array, what: str, passed: Passed, known: dict[int, Buffer]) -> Buffer:
+def _array_buffer(memory: DeviceMemory, array: Array, what: str, passed: Passed, known: dict[int, Buffer]) -> Buffer:
     if array.dtype.hasobject:
         raise LaunchError(f"{what} is an array of Python objects")
     buffer = known.get(id(array))
     if buffer is None:
-        buffer = known[id(array)] = device.alloc(array.nbytes)
+        buffer = known[id(array)] = Buffer(memory, memory.alloc(array.nbytes), array.nbytes)
         passed.arrays.append((array, buffer))
-        device.write(buffer, array)
+        buffer.write(array)
     return buffer
 
 

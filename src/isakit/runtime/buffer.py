@@ -1,28 +1,70 @@
-"""Buffers: pieces of the device's memory that belong to the user."""
+"""Buffers: ranges of the device's memory."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from isakit.runtime.device import Device
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from isakit.errors import LaunchError
+from isakit.machine.tesla import DeviceMemory
+
+Bytes = NDArray[np.uint8]
 
 
 class Buffer:
-    """`nbytes` bytes of device memory at `address` (32 bits, a multiple of 256). Passed to a kernel as its address.
+    """`nbytes` bytes of device memory at `address` (32 bits). Passed to a kernel as its address.
 
-    Freed by `free()` or by leaving a `with` block; the device's memory goes with the device otherwise.
+    A buffer of `Device.alloc` starts at a multiple of 256 and is freed by `free()` or by leaving a `with` block; the
+    device's memory goes with the device otherwise. One of `Device.buffer` is a range within an allocation and does not
+    own it.
     """
 
-    def __init__(self, device: Device, address: int, nbytes: int) -> None:
-        self.device, self.address, self.nbytes = device, address, nbytes
-        self.freed = False
+    def __init__(self, memory: DeviceMemory, address: int, nbytes: int, *, owned: bool = True) -> None:
+        self.memory, self.address, self.nbytes = memory, address, nbytes
+        self._owned, self._freed = owned, False
+
+    @property
+    def freed(self) -> bool:
+        """Whether the memory was given back."""
+        if self._freed:
+            return True
+        found = self.memory.range_of(self.address)
+        return self.nbytes > 0 and (found is None or found[1] < self.address + self.nbytes)
 
     def free(self) -> None:
-        """Give the memory back; freeing twice does nothing."""
+        """Give the memory back; freeing twice does nothing. Raises LaunchError for a buffer that does not own it."""
+        if not self._owned:
+            raise LaunchError(f"{self} is a range of another buffer; free that one, or the address with Device.free")
         if not self.freed:
-            self.device.memory.free(self.address)
-            self.freed = True
+            self.memory.free(self.address)
+        self._freed = True
+
+    def view(self, offset: int = 0, nbytes: int | None = None) -> Bytes:
+        """The bytes themselves: changes go both ways until the device's memory grows, which only `alloc` makes it do.
+
+        Raises LaunchError for bytes outside of the buffer and for a freed one.
+        """
+        if self.freed:
+            raise LaunchError(f"{self} is not a live buffer of its device")
+        count = self.nbytes - offset if nbytes is None else nbytes
+        if offset < 0 or count < 0 or offset + count > self.nbytes:
+            raise LaunchError(f"{count} bytes at offset {offset} do not fit into {self}")
+        start = self.address + offset
+        return self.memory.memory.bytes[start : start + count]
+
+    def write(self, data: NDArray[Any] | bytes | bytearray | memoryview, offset: int = 0) -> None:
+        """Copy an array (in C order) or bytes into the buffer, from byte `offset` on. Raises LaunchError as `view`."""
+        raw = bytes_of(np.asarray(data)) if isinstance(data, np.ndarray | np.generic) else np.frombuffer(data, np.uint8)
+        self.view(offset, len(raw))[:] = raw
+
+    def read(self, dtype: DTypeLike, shape: int | tuple[int, ...], offset: int = 0) -> NDArray[Any]:
+        """A copy of the content from byte `offset` on as an array. Raises LaunchError as `view`."""
+        shape = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
+        kind = np.dtype(dtype)
+        count = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+        return np.frombuffer(self.view(offset, count).tobytes(), kind).reshape(shape).copy()
 
     def __enter__(self) -> Buffer:
         return self
@@ -32,3 +74,10 @@ class Buffer:
 
     def __repr__(self) -> str:
         return f"<Buffer {self.nbytes} bytes at {self.address:#x}{', freed' if self.freed else ''}>"
+
+
+def bytes_of(array: NDArray[Any]) -> Bytes:
+    """An array's content in C order. Raises LaunchError for Python objects."""
+    if array.dtype.hasobject:
+        raise LaunchError("arrays of Python objects cannot be copied to a device")
+    return np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)

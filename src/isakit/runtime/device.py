@@ -12,8 +12,8 @@ from numpy.typing import DTypeLike, NDArray
 from isakit.arch.tesla.tesla import tesla
 from isakit.asm.directives import TYPES
 from isakit.codec.decoder import decoder
+from isakit.description import Kernel, Module, Param
 from isakit.errors import LaunchError
-from isakit.formats import ModuleImage
 from isakit.machine.tesla import (
     CHIPS,
     Choices,
@@ -25,17 +25,24 @@ from isakit.machine.tesla import (
     Stats,
     Window,
     needed_registers,
+    reads_space,
 )
+from isakit.machine.tesla.device_memory import Writable
 from isakit.runtime.arguments import aligned
 from isakit.runtime.buffer import Buffer
-from isakit.runtime.kernel import Kernel
-from isakit.runtime.module import KernelSpec, Module, Param, module_spec
+from isakit.runtime.kernel import LoadedKernel
+from isakit.runtime.module import LoadedModule, described
 from isakit.runtime.tesla_engine import Tier, executor
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import TextureChoices
 
+FENCE_SPACE, FENCE_BYTES = 15, 0x10000
+"""`__threadfence()` of sm_13 reads this much of g15[] and throws the values away. Source: [tesla] 7.2."""
+
 Engine = Literal["auto", "reference", "llvm"]
+Place = Buffer | int
+"""A buffer, or a 32-bit device address."""
 
 
 class Device:
@@ -50,8 +57,12 @@ class Device:
         choices: answers to what the documents leave open.
         texturing: the same for the texture units.
         limits: enforce the chip's launch limits (threads per block, registers, ...).
+        memory: a writable buffer (a memory map, shared memory, a `bytearray`) to be the device's memory: byte n of it
+            is device address n, and nothing is copied. It is as large as the memory gets, less a few bytes at the end;
+            allocations start at 64 KB. Left out, the device makes its own, which grows as far as addresses go.
 
-    Attributes: `memory`, `windows` (g[] space number -> window of the memory; g14 covers all of it at first),
+    Attributes: `memory`, `windows` (g[] space number -> window of the memory; g14 covers all of it at first, and g15,
+    from which fences of sm_13 read, gets a window of zeros with the first kernel that needs one),
     `textures` and `samplers` (what $t and $s numbers stand for).
     """
 
@@ -68,6 +79,7 @@ class Device:
         choices: Choices | None = None,
         texturing: TextureChoices | None = None,
         limits: bool = True,
+        memory: Writable | None = None,
     ) -> None:
         self.chip = tesla.variant(chip).name
         self.limits_of = CHIPS[self.chip]
@@ -77,7 +89,7 @@ class Device:
         self.texturing = texturing or TextureChoices()
         self.limits = limits
         self.tier, self.threads = tier, threads
-        self.memory = DeviceMemory()
+        self.memory = DeviceMemory(memory)
         self.windows: dict[int, Window] = {14: LinearWindow()}
         self.textures: dict[int, Texture] = {}
         self.samplers: dict[int, Sampler] = {}
@@ -86,30 +98,61 @@ class Device:
     # --- memory -----------------------------------------------------------------------------------------------------
     def alloc(self, nbytes: int, address: int | None = None) -> Buffer:
         """Allocate zeroed memory, at `address` if one is given. Raises LaunchError when there is no room."""
-        return Buffer(self, self.memory.alloc(int(nbytes), address), int(nbytes))
+        return Buffer(self.memory, self.memory.alloc(int(nbytes), address), int(nbytes))
 
-    def write(self, buffer: Buffer, data: NDArray[Any] | bytes, offset: int = 0) -> None:
-        """Copy an array (in C order) or bytes into a buffer, from byte `offset` on.
+    def free(self, where: Place) -> None:
+        """Give back an allocation, by its buffer or address. Raises LaunchError for an address where none starts."""
+        if isinstance(where, Buffer):
+            where.free()
+        else:
+            self.memory.free(where)
+
+    def buffer(self, address: int, nbytes: int | None = None) -> Buffer:
+        """The bytes at a device address (left out: up to the end of its allocation) as a buffer that owns nothing.
+
+        Raises LaunchError for bytes outside of any allocation.
+        """
+        found = self.memory.range_of(address)
+        if found is None:
+            raise LaunchError(f"nothing is allocated at {address:#x}")
+        size = found[1] - address if nbytes is None else nbytes
+        if size < 0 or address + size > found[1]:
+            raise LaunchError(
+                f"{size} bytes at {address:#x} reach beyond their allocation, which ends at {found[1]:#x}"
+            )
+        return Buffer(self.memory, address, size, owned=False)
+
+    def write(self, where: Place, data: NDArray[Any] | bytes | bytearray | memoryview, offset: int = 0) -> None:
+        """Copy an array (in C order) or bytes to a buffer or device address, from byte `offset` on.
 
         Raises LaunchError where they do not fit, for a freed buffer and for one of another device.
         """
-        raw = np.frombuffer(data, np.uint8) if isinstance(data, bytes | bytearray) else _bytes_of(np.asarray(data))
-        self._span(buffer, offset, len(raw))[:] = raw
+        self._at(where, offset).write(data, 0 if isinstance(where, int) else offset)
 
-    def read(self, buffer: Buffer, dtype: DTypeLike, shape: int | Sequence[int], offset: int = 0) -> NDArray[Any]:
-        """A copy of a buffer's content from byte `offset` on as an array. Raises LaunchError as `write` does."""
-        shape = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
-        kind = np.dtype(dtype)
-        count = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
-        return np.frombuffer(self._span(buffer, offset, count).tobytes(), kind).reshape(shape).copy()
+    def read(self, where: Place, dtype: DTypeLike, shape: int | Sequence[int], offset: int = 0) -> NDArray[Any]:
+        """A copy of what a buffer or device address holds from byte `offset` on. Raises LaunchError as `write`."""
+        size = shape if isinstance(shape, int) else tuple(shape)
+        return self._at(where, offset).read(dtype, size, 0 if isinstance(where, int) else offset)
 
-    def _span(self, buffer: Buffer, offset: int, nbytes: int) -> NDArray[np.uint8]:
-        if buffer.device is not self or buffer.freed:
-            raise LaunchError(f"{buffer} is not a live buffer of this device")
-        if offset < 0 or offset + nbytes > buffer.nbytes:
-            raise LaunchError(f"{nbytes} bytes at offset {offset} do not fit into {buffer}")
-        start = buffer.address + offset
-        return self.memory.memory.bytes[start : start + nbytes]
+    def view(self, where: Place, nbytes: int | None = None, offset: int = 0) -> NDArray[np.uint8]:
+        """The bytes of a buffer or at a device address, not copied: see `Buffer.view`."""
+        return self._at(where, offset).view(0 if isinstance(where, int) else offset, nbytes)
+
+    def copy(self, to: Place, source: Place, nbytes: int | None = None) -> None:
+        """Copy within the device, between buffers or device addresses; the ranges may overlap.
+
+        Left out, `nbytes` is the size of the source buffer, or what is left of the allocation at its address. Raises
+        LaunchError as `write`.
+        """
+        content = self.view(source, nbytes)
+        self.view(to, len(content))[:] = content
+
+    def _at(self, where: Place, offset: int = 0) -> Buffer:
+        if isinstance(where, Buffer):
+            if where.memory is not self.memory:
+                raise LaunchError(f"{where} is not a live buffer of this device")
+            return where
+        return self.buffer(int(where) + offset)
 
     def bind(self, space: int, window: Buffer | Window | None) -> None:
         """Let g[] space `space` (0-15) show a buffer or a window of the memory; None unbinds it."""
@@ -139,7 +182,7 @@ class Device:
         barriers: int | None = None,
         params: Sequence[Param | tuple[str, str] | str | int] | None = None,
         pointer_bytes: int | None = None,
-    ) -> Module:
+    ) -> LoadedModule:
         """Load a module (from `isakit.load`), a program (from `isa.assemble` or `isa.disassemble`) or 32-bit words.
 
         Args:
@@ -156,60 +199,56 @@ class Device:
         Returns:
             The kernels by name; a raw program has one, `main`.
         """
-        spec = module_spec(source)
-        variables = self._place_globals(spec.image)
-        kernels: dict[str, Kernel] = {}
-        for name, k in spec.kernels.items():
-            k = replace(
-                k,
-                registers=registers if registers is not None else k.registers,
-                shared_bytes=shared if shared is not None else k.shared_bytes,
-                local_bytes=local if local is not None else k.local_bytes,
-                barriers=barriers if barriers is not None else k.barriers,
-                params=_parse_params(params) if params is not None else k.params,
-                constants={**spec.constants, **self._tables(spec.image, variables), **k.constants},
+        info = described(source, self.chip)
+        given = {
+            "registers": registers, "shared_bytes": shared, "local_bytes": local, "barriers": barriers,
+            "params": None if params is None else _parse_params(params),
+            "param_bytes": 0 if params is not None and not params else None,
+        }  # fmt: skip
+        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        variables = self._place_globals(info)
+        banks = {bank: bytearray(info.constant_bytes(bank)) for bank in info.constants}
+        banks.update(self._tables(info, variables))
+        shared_units = {s.name: s.unit for s in info.samplers if s.unit is not None}
+        kernels: dict[str, LoadedKernel] = {}
+        for name, k in info.kernels.items():
+            kernel = replace(k, **changes) if changes else k
+            kernels[name] = LoadedKernel(
+                self,
+                kernel,
+                self._code(kernel),
+                constants={**banks, **{bank: bytearray(k.constant_bytes(bank)) for bank in k.constants}},
+                pointer_bytes=pointer_bytes,
+                samplers={**shared_units, **{s.name: s.unit for s in k.samplers if s.unit is not None}},
             )
-            kernels[name] = self._kernel(k, pointer_bytes)
-        samplers = spec.image.samplers if spec.image is not None else ()
-        return Module(kernels, variables, {t.name: t.unit for t in samplers if t.unit is not None})
+        return LoadedModule(info, kernels, variables, banks)
 
-    def _kernel(self, k: KernelSpec, pointer_bytes: int | None) -> Kernel:
-        units = decoder(tesla, self.chip, "compute")
-        if k.registers is None:
-            k.registers = needed_registers(units.decode(list(k.words), k.address))
-        if not 1 <= k.registers <= 128:
-            raise LaunchError(f"{k.name} wants {k.registers} registers; a thread has 1 to 128")
-        code = Code(units, k.words, k.address, k.registers, self.choices.drop_unallocated)
-        return Kernel(
-            self,
-            k.name,
-            code,
-            shared_bytes=k.shared_bytes or 0,
-            local_bytes=k.local_bytes or 0,
-            barriers=16 if k.barriers is None else k.barriers,
-            params=k.params,
-            constants=k.constants,
-            pointer_bytes=pointer_bytes,
-            samplers=k.samplers,
-        )
+    def _code(self, kernel: Kernel) -> Code:
+        units, words = decoder(tesla, self.chip, "compute"), kernel.words
+        # A file that says 0 does not know: every thread has $r0.
+        registers = kernel.registers or needed_registers(units.decode(words, kernel.address))
+        if not 1 <= registers <= 128:
+            raise LaunchError(f"{kernel.name} wants {registers} registers; a thread has 1 to 128")
+        code = Code(units, words, kernel.address, registers, self.choices.drop_unallocated)
+        if FENCE_SPACE not in self.windows and reads_space(code, f"g{FENCE_SPACE}"):
+            self.bind(FENCE_SPACE, self.alloc(FENCE_BYTES))
+        return code
 
-    def _place_globals(self, image: ModuleImage | None) -> dict[str, Buffer]:
+    def _place_globals(self, info: Module) -> dict[str, Buffer]:
         """Module variables get memory and their first content."""
         out: dict[str, Buffer] = {}
-        for variable in image.globals if image is not None else ():
+        for variable in info.globals:
             buffer = out[variable.name] = self.alloc(variable.size)
             if variable.data is not None:
-                self.write(buffer, variable.data)
+                buffer.write(variable.data)
         return out
 
     @staticmethod
-    def _tables(image: ModuleImage | None, variables: dict[str, Buffer]) -> dict[int, bytes]:
+    def _tables(info: Module, variables: dict[str, Buffer]) -> dict[int, bytearray]:
         """Constant banks that hold addresses of module variables."""
-        if image is None:
-            return {}
         addresses = {name: b.address for name, b in variables.items()}
-        banks = {r.target for r in image.relocations if r.target[:1] == "c" and r.target[1:].isdigit()}
-        return {int(bank[1:]): image.address_table(addresses, bank) for bank in banks}
+        banks = {r.target for r in info.relocations if r.target[:1] == "c" and r.target[1:].isdigit()}
+        return {int(bank[1:]): bytearray(info.address_table(addresses, bank)) for bank in banks}
 
     def execute(self, launch: Launch, max_instructions: int | None = None) -> Stats:
         """Run a prepared launch on this device's engine."""
@@ -217,24 +256,18 @@ class Device:
 
     def machine(
         self,
-        kernel: Kernel,
+        kernel: LoadedKernel,
         grid: int | Sequence[int],
         block: int | Sequence[int],
         args: Sequence[Any] = (),
         **options: Any,
     ) -> Machine:
-        """A machine at the first instruction of a launch, to be stepped: see `Kernel.machine` and `Machine`."""
+        """A machine at the first instruction of a launch, to be stepped: see `LoadedKernel.machine` and `Machine`."""
         return kernel.machine(grid, block, args, **options)
 
     def __repr__(self) -> str:
         used = sum(self.memory.allocations.values())
         return f"<Device {self.chip}, {self.engine} engine, {used} bytes allocated>"
-
-
-def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
-    if array.dtype.hasobject:
-        raise LaunchError("arrays of Python objects cannot be copied to a device")
-    return np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
 
 
 def _parse_params(params: Sequence[Param | tuple[str, str] | str | int]) -> list[Param]:

@@ -4,58 +4,105 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol, cast
 
 from numpy.typing import NDArray
 
+from isakit.description import Kernel, Param
 from isakit.errors import LaunchError
-from isakit.machine.tesla import HEADER_BYTES, Code, Launch, Machine, Stats, Window, pack_block
+from isakit.machine.tesla import (
+    HEADER_BYTES,
+    Chip,
+    Choices,
+    Code,
+    DeviceMemory,
+    Launch,
+    Machine,
+    Stats,
+    Window,
+    pack_block,
+)
 from isakit.runtime.arguments import Passed, guess_pointer_bytes, pass_arguments
-from isakit.runtime.module import Param
 from isakit.texture.sampler_state import Sampler
-from isakit.texture.texture import Target, Texture
-
-if TYPE_CHECKING:
-    from isakit.runtime.device import Device
+from isakit.texture.texture import Target as Axes
+from isakit.texture.texture import Texture
+from isakit.texture.texture_choices import TextureChoices
 
 Dims = int | Sequence[int]
 
 
-class Kernel:
+class Target(Protocol):
+    """What a kernel has to know about the device that runs it."""
+
+    memory: DeviceMemory
+    limits_of: Chip
+    windows: dict[int, Window]
+    textures: dict[int, Texture]
+    samplers: dict[int, Sampler]
+    texturing: TextureChoices
+    flags: frozenset[str]
+    choices: Choices
+    limits: bool
+
+    def execute(self, launch: Launch, max_instructions: int | None = None) -> Stats:
+        """Run a prepared launch."""
+        ...
+
+
+class LoadedKernel:
     """A kernel loaded into a device: `stats = kernel[grid, block](*args)`.
 
     Attributes:
-        name, registers (per thread), shared_bytes (per block, with launch header and parameters), local_bytes (per
-            thread), barriers: what a launch allocates; they can be changed between launches, registers excepted.
-        params: what the arguments are, None where nothing says so.
+        info: the description of the kernel: name, params, shared_bytes, ... The names below that it has are read there.
+        code: the decoded program, for the device's chip.
         pointer_bytes: size of an array argument where `params` does not say: 4, 8, or None to take the one that fits
             the shared memory the kernel declares (else 4).
-        constants: constant bank number -> content (bytes); can be replaced between launches.
+        constants: constant bank number -> content; can be replaced between launches. Banks of the module are shared
+            with its other kernels.
         samplers: texture references of the kernel: name -> number.
     """
 
     def __init__(
         self,
-        device: Device,
-        name: str,
+        device: Target,
+        info: Kernel,
         code: Code,
         *,
-        shared_bytes: int = 0,
-        local_bytes: int = 0,
-        barriers: int = 16,
-        params: Sequence[Param] | None = None,
-        constants: Mapping[int, bytes] | None = None,
+        constants: Mapping[int, bytes | bytearray] | None = None,
         pointer_bytes: int | None = None,
         samplers: Mapping[str, int] | None = None,
     ) -> None:
-        self.device, self.name, self.code = device, name, code
-        self.shared_bytes, self.local_bytes, self.barriers = shared_bytes, local_bytes, barriers
-        self.params = None if params is None else list(params)
+        self.device, self.info, self.code = device, info, code
         self.constants = dict(constants or {})
         self.pointer_bytes = pointer_bytes
         self.samplers = dict(samplers or {})
         self._textures: dict[int, Texture] = {}
         self._samplers: dict[int, Sampler] = {}
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self.info.name
+
+    @property
+    def params(self) -> list[Param] | None:
+        """What the arguments are, None where nothing says so."""
+        return self.info.params if self.info.params_known else None
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block, with launch header and parameters; a launch takes at least those two."""
+        return self.info.shared_bytes or 0
+
+    @property
+    def local_bytes(self) -> int:
+        """Local memory of a thread."""
+        return self.info.local_bytes or 0
+
+    @property
+    def barriers(self) -> int:
+        """Barriers of a block; all 16 where nothing says how many."""
+        return 16 if self.info.barriers is None else self.info.barriers
 
     def bind(self, name: str | int, texture: Texture | NDArray[Any] | None, sampler: Sampler | None = None) -> None:
         """Let a texture reference of the kernel, by name or number, show a texture; None unbinds it.
@@ -74,7 +121,7 @@ class Kernel:
         if not isinstance(texture, Texture):
             if not 1 <= texture.ndim <= 3:
                 raise LaunchError(f"an array with {texture.ndim} axes is no texture of one to three")
-            target = cast(Target, f"{texture.ndim}d")
+            target = cast(Axes, f"{texture.ndim}d")
             texture = Texture(texture[..., None], target=target, read="element", normalized=False)
         self._textures[number] = texture
         self._samplers[number] = sampler or Sampler()
@@ -146,7 +193,7 @@ class Kernel:
                 raise LaunchError(f"{self.name}: give either arguments or param_bytes")
             return Passed(bytes(param_bytes))
         pointer = self.pointer_bytes or guess_pointer_bytes(args, self.shared_bytes - HEADER_BYTES)
-        return pass_arguments(self.device, self.name, args, self.params, pointer)
+        return pass_arguments(self.device.memory, self.name, args, self.params, pointer)
 
     def _launch(
         self,
@@ -168,7 +215,7 @@ class Kernel:
             local_bytes=self.local_bytes,
             barriers=self.barriers,
             params=params,
-            constants=self.constants,
+            constants={bank: bytes(content) for bank, content in self.constants.items()},
             windows={**d.windows, **(windows or {})},
             textures={**d.textures, **self._textures},
             samplers={**d.samplers, **self._samplers},
@@ -182,15 +229,15 @@ class Kernel:
         return pack_block(dims, count, f"the {what} of {self.name}")
 
     def __repr__(self) -> str:
-        return f"<kernel {self.name}: {self.registers} registers, {self.shared_bytes} bytes shared>"
+        return f"<loaded kernel {self.name}: {self.registers} registers, {self.shared_bytes} bytes shared>"
 
 
 class Configured:
     """A kernel with a launch shape."""
 
-    def __init__(self, kernel: Kernel, grid: Dims, block: Dims) -> None:
+    def __init__(self, kernel: LoadedKernel, grid: Dims, block: Dims) -> None:
         self.kernel, self.grid, self.block = kernel, grid, block
 
     def __call__(self, *args: Any, **options: Any) -> Stats:
-        """Launch; arguments and options as of `Kernel.launch`."""
+        """Launch; arguments and options as of `LoadedKernel.launch`."""
         return self.kernel.launch(self.grid, self.block, *args, **options)

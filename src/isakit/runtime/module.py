@@ -1,77 +1,89 @@
-"""From whatever holds kernels (a file, a program, raw words) to what a device needs to run them."""
+"""Modules on a device: kernels by name, variables in device memory, constant banks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, NamedTuple, cast
 
+from isakit.arch.tesla.tesla import tesla
 from isakit.asm import Program
+from isakit.codec import decoder
+from isakit.description import Kernel, Module, bytes_of
 from isakit.errors import LaunchError
-from isakit.formats import ModuleImage, merge_segments, words_of
-from isakit.formats.image import KernelImage
-
-if TYPE_CHECKING:
-    from isakit.runtime.buffer import Buffer
-    from isakit.runtime.kernel import Kernel
+from isakit.programs.needs import module_of
+from isakit.runtime.buffer import Buffer
+from isakit.runtime.kernel import LoadedKernel
 
 
-@dataclass(frozen=True)
-class Param:
-    """A kernel parameter.
+class ConstantSymbol(NamedTuple):
+    """A named place in a constant bank, in bytes."""
 
-    `offset` counts bytes from the start of the parameter area; `kind` is the name of its type where the source says one
-    ("f32", "ptr", ...), else empty.
-    """
-
-    name: str
+    bank: int
     offset: int
     size: int
-    kind: str = ""
 
 
-@dataclass
-class KernelSpec:
-    """What has to be known about a kernel to run it; None for what its source does not say.
+class LoadedModule(Mapping[str, LoadedKernel]):
+    """A module in a device: its kernels by name.
 
-    Attributes: `words` (code from byte address `address` on), `registers` per thread, `shared_bytes` per block
-    including launch header and parameters, `local_bytes` per thread, `barriers`, `params`, `constants` (bank to
-    content), `samplers` (texture references it uses: name to number).
-    """
-
-    name: str
-    words: Sequence[int]
-    address: int = 0
-    registers: int | None = None
-    shared_bytes: int | None = None
-    local_bytes: int | None = None
-    barriers: int | None = None
-    params: list[Param] | None = None
-    constants: dict[int, bytes] = field(default_factory=dict[int, bytes])
-    samplers: dict[str, int] = field(default_factory=dict[str, int])
-
-
-@dataclass
-class ModuleSpec:
-    """Kernels by name and the module's own data: constants (bank -> content) and the file it came from, if any."""
-
-    kernels: dict[str, KernelSpec]
-    constants: dict[int, bytes] = field(default_factory=dict[int, bytes])
-    image: ModuleImage | None = None
-
-
-class Module(Mapping[str, "Kernel"]):
-    """Kernels loaded into a device, by name.
-
-    Attributes: `globals` (module variables in device memory, by name), `samplers` (texture references: name -> number).
+    Attributes:
+        info: the description of the module.
+        globals: variables in device memory, by name; `globals[name].address` is what the code sees.
+        constants: constant bank number -> content. The kernels share these; launches use what they hold then.
+        symbols: named constants: name -> (bank, offset, size).
+        samplers: texture references: name -> number, for those that have one for the whole module.
     """
 
     def __init__(
-        self, kernels: Mapping[str, Kernel], variables: Mapping[str, Buffer], samplers: Mapping[str, int]
+        self,
+        info: Module,
+        kernels: Mapping[str, LoadedKernel],
+        variables: Mapping[str, Buffer],
+        constants: Mapping[int, bytearray],
     ) -> None:
-        self._kernels, self.globals, self.samplers = dict(kernels), dict(variables), dict(samplers)
+        self.info, self.globals, self.constants = info, dict(variables), dict(constants)
+        self.symbols = {name: ConstantSymbol(*place) for name, place in info.constant_symbols().items()}
+        self.samplers = {s.name: s.unit for s in info.samplers if s.unit is not None}
+        self._kernels = dict(kernels)
 
-    def __getitem__(self, name: str) -> Kernel:
+    def write_constant(self, where: str | int, data: Any, offset: int = 0) -> None:
+        """Change a constant bank, from the next launch on.
+
+        Args:
+            where: the name of a constant, or the number of a bank.
+            data: an array or bytes.
+            offset: bytes from the start of the constant or bank.
+
+        Raises LaunchError for a name or bank the module does not have, and for bytes that do not fit.
+        """
+        raw = bytes(memoryview(data).cast("B")) if memoryview(data).c_contiguous else data.tobytes()
+        at, end = self._place(where, offset, len(raw))
+        at[0][at[1] : end] = raw
+
+    def read_constant(self, where: str | int, nbytes: int | None = None, offset: int = 0) -> bytes:
+        """What a constant or bank holds, from byte `offset` on. Raises LaunchError as `write_constant`."""
+        (bank, start), end = self._place(where, offset, nbytes)
+        return bytes(bank[start:end])
+
+    def _place(self, where: str | int, offset: int, nbytes: int | None) -> tuple[tuple[bytearray, int], int]:
+        """((bank, first byte), end) of a range inside a constant or bank."""
+        if isinstance(where, str):
+            if where not in self.symbols:
+                raise LaunchError(f"no constant {where!r}; there are: {', '.join(self.symbols) or 'none'}")
+            number, start, size = self.symbols[where]
+            what = f"constant {where}"
+        else:
+            number, start, what = where, 0, f"c{where}[]"
+            if where not in self.constants:
+                known = ", ".join(f"c{n}[]" for n in sorted(self.constants))
+                raise LaunchError(f"the module has no {what}; there are: {known or 'none'}")
+            size = len(self.constants[where])
+        count = size - offset if nbytes is None else nbytes
+        if offset < 0 or count < 0 or offset + count > size:
+            raise LaunchError(f"{count} bytes at offset {offset} do not fit into the {size} bytes of {what}")
+        return (self.constants[number], start + offset), start + offset + count
+
+    def __getitem__(self, name: str) -> LoadedKernel:
         try:
             return self._kernels[name]
         except KeyError:
@@ -84,63 +96,24 @@ class Module(Mapping[str, "Kernel"]):
         return len(self._kernels)
 
     def __repr__(self) -> str:
-        return f"<module with {', '.join(self._kernels) or 'no kernels'}>"
+        return f"<loaded module with {', '.join(self._kernels) or 'no kernels'}>"
 
 
-def module_spec(source: Any) -> ModuleSpec:
-    """The kernels of a loaded file, a module image, an assembled or disassembled program, or a sequence of words.
+def described(source: Any, chip: str) -> Module:
+    """The description of what is to be loaded: a module, an assembled or disassembled program, or 32-bit words.
 
     Raises LaunchError for anything else, and for code of another instruction set.
     """
-    image = getattr(source, "image", source)
-    if isinstance(image, ModuleImage):
-        return _of_image(image)
     if isinstance(source, Program):
-        return _of_program(source)
-    if isinstance(source, bytes | bytearray):
-        return ModuleSpec({"main": KernelSpec("main", words_of(bytes(source)))})
-    if isinstance(source, Sequence) and not isinstance(source, str):
-        words = [int(w) for w in cast(Sequence[int], source)]
-        return ModuleSpec({"main": KernelSpec("main", words)})
-    raise LaunchError(f"cannot load a {type(source).__name__}: give a module, a program, or a sequence of 32-bit words")
-
-
-def _of_image(image: ModuleImage) -> ModuleSpec:
-    if image.isa not in ("tesla", ""):
-        raise LaunchError(f"this device runs Tesla code; {image.path or 'the module'} holds {image.isa} code")
-    everywhere = {s.name: s.unit for s in image.samplers if s.unit is not None}
-    kernels = {name: _of_kernel_image(k, everywhere) for name, k in image.kernels.items()}
-    return ModuleSpec(kernels, {bank: image.constant_bytes(bank) for bank in image.constants}, image)
-
-
-def _of_kernel_image(k: KernelImage, samplers: Mapping[str, int]) -> KernelSpec:
-    params = [Param(p.name, p.offset, p.size, p.kind) for p in sorted(k.params, key=lambda p: p.index)]
-    known = bool(params) or k.param_bytes == 0
-    return KernelSpec(
-        k.name,
-        k.words,
-        k.address,
-        k.registers or None,
-        k.shared_bytes,
-        k.local_bytes,
-        k.barriers,
-        params if known else None,
-        {bank: merge_segments(segments) for bank, segments in k.constants.items()},
-        {**samplers, **{s.name: s.unit for s in k.samplers if s.unit is not None}},
-    )
-
-
-def _of_program(program: Program) -> ModuleSpec:
-    if program.isa != "tesla":
-        raise LaunchError(f"this device runs Tesla code, not {program.isa} code")
-    kernels: dict[str, KernelSpec] = {}
-    for part in program.parts or (program,):
-        k = part.kernel
-        spec = KernelSpec(k.name if k is not None else "main", part.units, part.address)
-        if k is not None:
-            spec.registers, spec.shared_bytes = k.registers, k.shared_bytes
-            spec.local_bytes, spec.barriers = k.local_bytes, k.barriers
-            spec.params = [Param(p.name, p.offset, p.size, p.type) for p in k.params] or None
-            spec.constants = {bank: c.data for bank, c in k.constants.items()}
-        kernels[spec.name] = spec
-    return ModuleSpec(kernels, {bank: c.data for bank, c in program.constants.items()})
+        source = module_of(source)
+    elif isinstance(source, bytes | bytearray):
+        source = Module("raw", variant=chip, kernels={"main": Kernel("main", bytes(source))})
+    elif isinstance(source, Sequence) and not isinstance(source, str):
+        program = Program(decoder(tesla, chip, "compute"), [int(w) for w in cast(Sequence[int], source)])
+        source = Module("raw", variant=chip, kernels={"main": Kernel("main", bytes_of(program.units))})
+    if not isinstance(source, Module):
+        kind = type(source).__name__
+        raise LaunchError(f"cannot load a {kind}: give a module, a program, or a sequence of 32-bit words")
+    if source.isa not in ("tesla", ""):
+        raise LaunchError(f"this device runs Tesla code; {source.path or 'the module'} holds {source.isa} code")
+    return source

@@ -9,26 +9,31 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from isakit.errors import LaunchError, NotModelled
+from isakit.errors import LaunchError
 from isakit.formats.gxp import (
     ATTRIBUTE,
+    DATA,
+    DEFAULT_BUFFER,
     DISCARD,
     HAS_INDEX,
+    LITERAL_BUFFER,
     NATIVE_COLOR,
     SAMPLER,
+    TEXTURE_BUFFER,
     TYPES,
     UNIFORM,
     UNIFORM_BUFFER,
     GxpFile,
     GxpParameter,
 )
-from isakit.machine.usse import DEFAULT, Code, Machine, Memory, Rules, Texture, Volume
+from isakit.machine.usse import DEFAULT, Code, Cube, Machine, Memory, Rules, Texture, Volume
+from isakit.machine.usse.texture_samples import state_word
 from isakit.runtime import usse_layout as layout
 from isakit.runtime.usse_engine import Engine, check_engine, runner, stretches_for
 
 if TYPE_CHECKING:
+    from isakit.formats import Shader
     from isakit.machine.usse.compiled_shader import Stretches
-    from isakit.modules import Shader
 
 Array = NDArray[Any]
 CHUNK = 16384
@@ -109,16 +114,15 @@ class _Run:
     ) -> None:
         self.shader, self.gxp, self.rules, self.limit = shader, shader.file, rules, limit
         gxp: GxpFile = self.gxp
-        layout.check(gxp, shader.image.path)
+        layout.check(gxp, shader.path)
         self.memory = Memory()
         self.units = _textures(gxp, textures)
         self.shared = np.zeros((layout.SHARED_REGISTERS, 1), np.uint32)
         self._fill_shared(uniforms, buffers)
-        self.samplers = self._samplers()
         self.notes: dict[str, str] = {}
         self.instructions = 0
         if len(shader.secondary):
-            once = Machine(1, memory=self.memory, textures=self.samplers, uniform=self.shared)
+            once = Machine(1, memory=self.memory, units=self.units, uniform=self.shared)
             once.run(Code(shader.secondary, rules), limit)
             self.shared = once.files["sa"]
             self.notes |= once.notes
@@ -133,27 +137,41 @@ class _Run:
             if c.index in contents:
                 words = contents[c.index].view(np.uint32)[: c.size_in_words]
                 self.shared[c.base_sa_offset : c.base_sa_offset + len(words), 0] = words
-        base = layout.container_base(gxp, layout.LITERALS)
-        data = layout.container_base(gxp, layout.DATA) or 0
+        base = layout.container_base(gxp, LITERAL_BUFFER)
+        data = layout.container_base(gxp, DATA) or 0
         base = data if base is None else base
         for literal in gxp.literals:
             self.shared[base + literal.sa_offset, 0] = literal.value
         for info in gxp.uniform_buffers:
             content = contents.get(info.reside_buffer)
-            if content is None and info.reside_buffer == layout.LITERALS:
+            if content is None and info.reside_buffer == TEXTURE_BUFFER:
+                content = self._texture_buffer()
+            if content is None and info.reside_buffer == LITERAL_BUFFER:
                 content = np.frombuffer(gxp.literal_buffer, np.uint8).copy()
             if content is None:
                 content = np.zeros(max(4, 4 * max(gxp.buffer_sizes)), np.uint8)
             address = self.memory.add(content)
             self.shared[data + info.ldst_base_offset, 0] = (address + info.ldst_base_value) & 0xFFFFFFFF
+        in_memory = any(info.reside_buffer == TEXTURE_BUFFER for info in gxp.uniform_buffers)
+        for d in (*gxp.dependent_samplers, *(() if in_memory else gxp.texture_buffer_samplers)):
+            self.shared[data + d.sa_offset, 0] = state_word(d.resource // 4, d.resource % 4)
+
+    def _texture_buffer(self) -> Array:
+        """The buffer in memory with the state words of textures, at the places the file gives them."""
+        gxp: GxpFile = self.gxp
+        table = gxp.texture_buffer_samplers
+        words = np.zeros(max([1, gxp.buffer_sizes[4], *(d.sa_offset + 1 for d in table)]), np.uint32)
+        for d in table:
+            words[d.sa_offset] = state_word(d.resource // 4, d.resource % 4)
+        return words.view(np.uint8)
 
     def _uniform_buffers(self, uniforms: Mapping[str, Any], buffers: Mapping[str | int, Any]) -> dict[int, Array]:
         """Bytes of every uniform buffer by its number."""
         gxp: GxpFile = self.gxp
         known = [p for p in gxp.parameters if p.category == UNIFORM]
-        sizes: dict[int, int] = {layout.DEFAULT_BUFFER: gxp.buffer_sizes[5]}
+        sizes: dict[int, int] = {DEFAULT_BUFFER: gxp.buffer_sizes[5]}
         for p in known:
-            end = p.resource_index + layout.element_words(p) * max(1, p.array_size)
+            end = p.resource_index + p.words
             sizes[p.container_index] = max(sizes.get(p.container_index, 0), end)
         out = {k: np.zeros(4 * n, np.uint8) for k, n in sizes.items()}
         for key, value in buffers.items():
@@ -170,7 +188,7 @@ class _Run:
             out[number] = content
         for name, value in uniforms.items():
             p = layout.find(known, name, "uniform")
-            stride = layout.element_words(p)
+            stride = p.element_words
             words = layout.to_words(_uniform_rows(p, value), TYPES[p.type])[:, :stride]
             target = out[p.container_index].view(np.uint32)
             if p.resource_index + stride * (len(words) - 1) + words.shape[1] > len(target):
@@ -179,16 +197,6 @@ class _Run:
                 at = p.resource_index + k * stride
                 target[at : at + len(row)] = row
         return out
-
-    def _samplers(self) -> dict[int, Texture]:
-        """Textures by the sa register of their first state word."""
-        gxp: GxpFile = self.gxp
-        data = layout.container_base(gxp, layout.DATA) or 0
-        return {
-            data + d.sa_offset: self.units[d.resource // 4]
-            for d in gxp.dependent_samplers
-            if d.resource % 4 == 0 and d.resource // 4 in self.units
-        }
 
     # --- invocations -------------------------------------------------------------------------------------------------
     def grid(
@@ -216,7 +224,7 @@ class _Run:
         parts: list[dict[str, Array]] = []
         for start in range(0, grid.lanes, CHUNK):
             n = min(CHUNK, grid.lanes - start)
-            m = Machine(n, memory=self.memory, textures=self.samplers, uniform=self.shared, rows=rows)
+            m = Machine(n, memory=self.memory, units=self.units, uniform=self.shared, rows=rows)
             for register, words in inputs:
                 m.files["pa"][register : register + words.shape[1]] = words[start : start + n].T
             if before is not None:
@@ -283,6 +291,9 @@ class _Run:
         if texture is None:
             raise LaunchError(f"no texture for unit {i.texture}")
         at = rows.astype(np.float32)
+        if isinstance(texture, Cube):
+            texels = texture.sample_cube(at[:, 0], at[:, 1], at[:, 2])
+            return np.stack(Texture.pack(texels, texture.format if i.ty == "native" else i.ty)[: i.words], 1)
         u, v = (at[:, 0] / at[:, 2], at[:, 1] / at[:, 2]) if i.projective else (at[:, 0], at[:, 1])
         texels = texture.sample(u, v)
         return np.stack(Texture.pack(texels, texture.format if i.ty == "native" else i.ty)[: i.words], 1)
@@ -340,10 +351,10 @@ def _textures(gxp: GxpFile, given: Mapping[str, Any]) -> dict[int, Texture]:
     out: dict[int, Texture] = {}
     for name, value in given.items():
         p = layout.find(known, name, "sampler")
-        if p.semantic_index & 16:
-            raise NotModelled(f"the cube map {name!r}", "cube maps are not implemented")
         if not isinstance(value, Texture):
-            value = Volume(value) if np.ndim(value) == 4 else Texture(value)
+            value = Cube(value) if p.semantic_index & 16 else Volume(value) if np.ndim(value) == 4 else Texture(value)
+        if p.semantic_index & 16 and not isinstance(value, Cube):
+            raise LaunchError(f"the sampler {name!r} takes a cube map: six faces, or a Cube")
         out[p.resource_index] = value
     return out
 

@@ -12,12 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isakit.errors import FormatError, LaunchError, NotModelled
-from isakit.formats.gxp import ATTRIBUTE, SEMANTICS, TYPES, UNIFORM, AttributeDescriptor, GxpFile, GxpParameter
+from isakit.formats.gxp import (
+    ATTRIBUTE,
+    DATA,
+    LITERAL_BUFFER,
+    SEMANTICS,
+    TEXTURE_BUFFER,
+    TYPES,
+    UNIFORM,
+    AttributeDescriptor,
+    GxpFile,
+    GxpParameter,
+)
 
 Array = NDArray[Any]
-
-DEFAULT_BUFFER, LITERALS, DATA = 14, 16, 19
-"""Containers with a meaning of their own."""
 
 SCALES = {"u8": 255, "s8": 127, "u16": 65535, "s16": 32767}
 """What 1.0 is in the integer formats of results."""
@@ -67,15 +75,6 @@ def from_words(words: Array, ty: str, count: int) -> Array:
     values = np.ascontiguousarray(words).view(_STORE[ty])[:, :count]
     scale = SCALES.get(ty)
     return values.astype(np.float32) / np.float32(scale) if scale else values.astype(np.float32)
-
-
-def element_words(p: GxpParameter) -> int:
-    """Registers from one element of an array parameter to the next; vectors in arrays start at multiples of 8 bytes."""
-    size = {"f32": 4, "u32": 4, "s32": 4, "f16": 2, "u16": 2, "s16": 2, "u8": 1, "s8": 1, "c10": 2}[TYPES[p.type]]
-    length = max(1, p.component_count) * size
-    if p.array_size > 1 and p.component_count > 1:
-        return -(-length // 8) * 2
-    return -(-length // 4)
 
 
 # --- varyings ------------------------------------------------------------------------------------------------------
@@ -177,10 +176,14 @@ def check(gxp: GxpFile, path: str | None) -> None:
     Reading a file checks that its parts lie inside it, not what the numbers in them mean.
     """
     data = container_base(gxp, DATA) or 0
-    base = container_base(gxp, LITERALS)
+    base = container_base(gxp, LITERAL_BUFFER)
+    in_registers = (
+        () if any(b.reside_buffer == TEXTURE_BUFFER for b in gxp.uniform_buffers) else gxp.texture_buffer_samplers
+    )
     ends = {
         "a container": [c.base_sa_offset + c.size_in_words for c in gxp.containers],
         "a literal": [(data if base is None else base) + literal.sa_offset + 1 for literal in gxp.literals],
+        "a texture state": [data + d.sa_offset + 1 for d in (*gxp.dependent_samplers, *in_registers)],
         "a buffer address": [data + b.ldst_base_offset + 1 for b in gxp.uniform_buffers],
     }
     for what, found in ends.items():
@@ -190,7 +193,7 @@ def check(gxp: GxpFile, path: str | None) -> None:
         if p.category not in (ATTRIBUTE, UNIFORM):
             continue
         _check_type(p.type, f"the parameter {p.name!r}")
-        if not 0 <= p.resource_index < MAX_WORDS or max(1, p.array_size) * element_words(p) > MAX_WORDS:
+        if not 0 <= p.resource_index < MAX_WORDS or p.words > MAX_WORDS:
             raise FormatError(path, 0, f"parameter {p.name!r}: word {p.resource_index} and {p.array_size} elements")
     if max(gxp.buffer_sizes) > MAX_WORDS:
         raise FormatError(path, 0, f"a uniform buffer of {max(gxp.buffer_sizes)} words")

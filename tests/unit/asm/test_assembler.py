@@ -129,12 +129,12 @@ def test_kernels_have_what_their_directives_say() -> None:
     k = first.kernel
     assert k is not None
     assert (k.registers, k.shared_bytes, k.local_bytes, k.barriers) == (5, 0x40, 8, 2)
-    assert [(p.name, p.type, p.offset, p.size) for p in k.params] == [
+    assert [(p.name, p.kind, p.offset, p.size) for p in k.params] == [
         ("p", "ptr", 0, 4), ("h", "u16", 4, 2), ("x", "f32", 8, 4), ("block", "u8[6]", 12, 6), ("wide", "f64", 24, 8),
     ]  # fmt: skip
     data = struct.pack("<IiHBBf", 1, -1, 0x1234, 1, 2, 1.5)
-    assert k.constants[1].data == data + struct.pack("<I", 16)
-    assert k.constants[1].names == {"table": 8}
+    assert k.constant_bytes(1) == data + struct.pack("<I", 16)
+    assert {s.name: s.offset for s in k.constants[1] if s.name} == {"table": 8}
     assert [i.text for i in first] == ["long mov b32 $r0 b32 s[0x18]", "ld $r1 b32 c1[0x8]", "exit nop"]
     second = program.kernels["second"]
     assert (second.address, second.words) == (0, [0xF0000001, 0xE0000781])

@@ -27,9 +27,9 @@ def text_segments(draw: st.DrawFn) -> f.ConstantSegment:
 
 
 @st.composite
-def text_kernels(draw: st.DrawFn) -> f.KernelImage:
+def text_kernels(draw: st.DrawFn) -> f.Kernel:
     segments = draw(st.lists(text_segments(), max_size=2))
-    return f.KernelImage(
+    return f.Kernel(
         draw(names),
         draw(words),
         registers=draw(st.integers(0, 128)),
@@ -41,9 +41,9 @@ def text_kernels(draw: st.DrawFn) -> f.KernelImage:
 
 
 @st.composite
-def text_modules(draw: st.DrawFn) -> f.ModuleImage:
+def text_modules(draw: st.DrawFn) -> f.Module:
     """Modules a text cubin can hold, in the form reading one gives."""
-    module = f.ModuleImage("text-cubin", variant=draw(variants))
+    module = f.Module("text-cubin", variant=draw(variants))
     module.extra = {"abiversion": draw(st.sampled_from(["0", "1"])), "modname": draw(names)}
     module.kernels = {k.name: k for k in draw(unique(text_kernels(), lambda k: k.name))}
     segments = draw(st.lists(text_segments(), max_size=2))
@@ -58,13 +58,13 @@ def text_modules(draw: st.DrawFn) -> f.ModuleImage:
 
 
 @st.composite
-def elf_kernels(draw: st.DrawFn, textures: list[str]) -> f.KernelImage:
+def elf_kernels(draw: st.DrawFn, textures: list[str]) -> f.Kernel:
     params, end = [], 0
-    for index in range(draw(st.integers(0, 4))):
+    for _ in range(draw(st.integers(0, 4))):
         size = draw(st.sampled_from([1, 2, 4, 8, 12]))
-        params.append(f.ParamInfo(end, size, index))
+        params.append(f.Param("", end, size))
         end += size
-    kernel = f.KernelImage(
+    kernel = f.Kernel(
         draw(names),
         draw(words),
         registers=draw(st.integers(0, 128)),
@@ -87,11 +87,11 @@ def elf_kernels(draw: st.DrawFn, textures: list[str]) -> f.KernelImage:
 
 
 @st.composite
-def elf_modules(draw: st.DrawFn) -> f.ModuleImage:
+def elf_modules(draw: st.DrawFn) -> f.Module:
     """Modules an ELF cubin can hold, in the form reading one gives."""
     own = draw(st.lists(names, max_size=9, unique=True))
     textures, variables, constants = ["t" + n for n in own[:2]], own[2:6], ["c" + n for n in own[6:]]
-    module = f.ModuleImage("elf-cubin", variant=draw(variants))
+    module = f.Module("elf-cubin", variant=draw(variants))
     module.samplers = [f.Sampler(t, None, draw(st.sampled_from([(), (1, 2, 3)]))) for t in textures]
     module.kernels = {k.name: k for k in draw(unique(elf_kernels(textures), lambda k: k.name))}
     bank = draw(st.binary(min_size=16, max_size=64))

@@ -18,7 +18,7 @@ HEADER_FACTS = ("elfclass", "e_flags", "e_type", "e_version", "osabi", "abiversi
 
 
 @given(elf_modules(), st.sampled_from([32, 64]))
-def test_write_then_read(module: f.ModuleImage, elfclass: int) -> None:
+def test_write_then_read(module: f.Module, elfclass: int) -> None:
     data = f.write_elf_cubin(module, elfclass)
     read = f.read_elf_cubin(data)
     assert read.extra.pop("elfclass") == elfclass
@@ -35,20 +35,20 @@ def test_write_then_read(module: f.ModuleImage, elfclass: int) -> None:
 
 
 @given(elf_modules(), st.integers(0), st.sampled_from([32, 64]))
-def test_damage(module: f.ModuleImage, seed: int, elfclass: int) -> None:
+def test_damage(module: f.Module, seed: int, elfclass: int) -> None:
     data = damage(f.write_elf_cubin(module, elfclass), seed)
     survives(f.read_elf_cubin, data)
     survives(f.load_images, data)
 
 
 def test_written_twice_is_the_same_file() -> None:
-    kernel = f.KernelImage("k", bytes(8), registers=4, shared_bytes=32, param_bytes=8, params=[f.ParamInfo(0, 8, 0)])
-    data = f.write_elf_cubin(f.ModuleImage("elf-cubin", variant="gt200", kernels={"k": kernel}))
+    kernel = f.Kernel("k", bytes(8), registers=4, shared_bytes=32, param_bytes=8, params=[f.Param("", 0, 8)])
+    data = f.write_elf_cubin(f.Module("elf-cubin", variant="gt200", kernels={"k": kernel}))
     assert f.write_elf_cubin(f.read_elf_cubin(data)) == data
 
 
 def test_variables_get_places_and_initial_values() -> None:
-    module = f.ModuleImage("text-cubin", variant="g80")
+    module = f.Module("text-cubin", variant="g80")
     module.globals = [f.GlobalVariable("a", 5, b"hello"), f.GlobalVariable("b", 4, b"\1\2"), f.GlobalVariable("c", 9)]
     module.relocations = [f.Relocation("c14", 4 * i, n) for i, n in enumerate("abc")]
     read = f.read_elf_cubin(f.write_elf_cubin(module))
@@ -63,8 +63,8 @@ def test_variables_get_places_and_initial_values() -> None:
 
 
 def test_relocations_in_code_keep_symbol_addend_and_kind() -> None:
-    module = f.ModuleImage("elf-cubin", variant="g80")
-    module.kernels["k"] = f.KernelImage("k", bytes(16), relocations=[f.Relocation("code", 8, "k", 12, 7)])
+    module = f.Module("elf-cubin", variant="g80")
+    module.kernels["k"] = f.Kernel("k", bytes(16), relocations=[f.Relocation("code", 8, "k", 12, 7)])
     for elfclass in (32, 64):
         read = f.read_elf_cubin(f.write_elf_cubin(module, elfclass))
         assert read.kernels["k"].relocations == module.kernels["k"].relocations
@@ -72,7 +72,7 @@ def test_relocations_in_code_keep_symbol_addend_and_kind() -> None:
 
 def test_sections_nobody_interprets_are_kept() -> None:
     extra = f.ExtraSection(".debug_line", 1, 0, 1, 0, 5, b"12345")
-    module = f.ModuleImage("elf-cubin", variant="g80", extra={"sections": [extra]})
+    module = f.Module("elf-cubin", variant="g80", extra={"sections": [extra]})
     assert f.read_elf_cubin(f.write_elf_cubin(module)).extra["sections"] == [extra]
 
 
@@ -109,8 +109,8 @@ def patched(data: bytes, section: str, at32: int, value: int) -> bytes:
 
 
 def test_sizes_are_checked_before_they_are_believed() -> None:
-    module = f.ModuleImage("elf-cubin", variant="g80", globals=[f.GlobalVariable("v", 4, None, ".nv.global")])
-    module.kernels["k"] = f.KernelImage("k", bytes(8), local_bytes=4)
+    module = f.Module("elf-cubin", variant="g80", globals=[f.GlobalVariable("v", 4, None, ".nv.global")])
+    module.kernels["k"] = f.Kernel("k", bytes(8), local_bytes=4)
     data = f.write_elf_cubin(module)
     size, offset = 32, 24
     for damaged, reason in (
@@ -130,13 +130,13 @@ def test_sizes_are_checked_before_they_are_believed() -> None:
 
 def test_what_elf_cannot_say() -> None:
     for module, elfclass in (
-        (f.ModuleImage("raw", variant=""), 64),
-        (f.ModuleImage("raw", variant="g80"), 16),
-        (f.ModuleImage("raw", variant="g80", kernels={"k": f.KernelImage("k", registers=256)}), 64),
-        (f.ModuleImage("raw", variant="g80", kernels={"k": f.KernelImage("k", samplers=[f.Sampler("t", 0)])}), 64),
-        (f.ModuleImage("raw", variant="g80", relocations=[f.Relocation(".nowhere", 0, "k")]), 64),
+        (f.Module("raw", variant=""), 64),
+        (f.Module("raw", variant="g80"), 16),
+        (f.Module("raw", variant="g80", kernels={"k": f.Kernel("k", registers=256)}), 64),
+        (f.Module("raw", variant="g80", kernels={"k": f.Kernel("k", samplers=[f.Sampler("t", 0)])}), 64),
+        (f.Module("raw", variant="g80", relocations=[f.Relocation(".nowhere", 0, "k")]), 64),
         (
-            f.ModuleImage("raw", variant="g80", kernels={"k": f.KernelImage("k", params=[f.ParamInfo(0, 1 << 20, 0)])}),
+            f.Module("raw", variant="g80", kernels={"k": f.Kernel("k", params=[f.Param("", 0, 1 << 20)])}),
             64,
         ),
     ):

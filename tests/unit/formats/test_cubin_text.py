@@ -57,12 +57,12 @@ def test_tree_is_written_back() -> None:
 
 
 @given(text_modules())
-def test_write_then_read(module: f.ModuleImage) -> None:
+def test_write_then_read(module: f.Module) -> None:
     assert f.read_text_cubin(f.write_text_cubin(module)) == module
 
 
 @given(text_modules(), st.integers(0))
-def test_damage(module: f.ModuleImage, seed: int) -> None:
+def test_damage(module: f.Module, seed: int) -> None:
     data = damage(f.write_text_cubin(module).encode(), seed)
     survives(f.read_text_cubin, data)
     survives(f.load_images, data)
@@ -120,20 +120,18 @@ def test_many_braces_take_linear_time() -> None:
 
 def test_what_text_cannot_say() -> None:
     for module in (
-        f.ModuleImage("elf-cubin", variant="vp2"),
-        f.ModuleImage("elf-cubin", variant="g80", kernels={"a b": f.KernelImage("a b")}),
-        f.ModuleImage("elf-cubin", variant="g80", globals=[f.GlobalVariable("v", 4)]),
-        f.ModuleImage("elf-cubin", variant="g80", kernels={"k": f.KernelImage("k", barriers=17)}),
-        f.ModuleImage(
+        f.Module("elf-cubin", variant="vp2"),
+        f.Module("elf-cubin", variant="g80", kernels={"a b": f.Kernel("a b")}),
+        f.Module("elf-cubin", variant="g80", globals=[f.GlobalVariable("v", 4)]),
+        f.Module("elf-cubin", variant="g80", kernels={"k": f.Kernel("k", barriers=17)}),
+        f.Module(
             "elf-cubin",
             variant="g80",
             globals=[f.GlobalVariable("", 4)],
             relocations=[f.Relocation("c14", 0, "")],
         ),
-        f.ModuleImage("elf-cubin", variant="g80", relocations=[f.Relocation("c14", 0, "v")]),
-        f.ModuleImage(
-            "elf-cubin", variant="g80", kernels={"k": f.KernelImage("k", relocations=[f.Relocation("code", 0, "f")])}
-        ),
+        f.Module("elf-cubin", variant="g80", relocations=[f.Relocation("c14", 0, "v")]),
+        f.Module("elf-cubin", variant="g80", kernels={"k": f.Kernel("k", relocations=[f.Relocation("code", 0, "f")])}),
     ):
         with pytest.raises(FormatError):
             f.write_text_cubin(module)

@@ -15,12 +15,12 @@ from unit.formats.strategies import damage, elf_modules, gxp_files, survives, te
 
 
 def text_cubin(name: str = "k") -> bytes:
-    module = f.ModuleImage("text-cubin", variant="g80", kernels={name: f.KernelImage(name, bytes(8), barriers=1)})
+    module = f.Module("text-cubin", variant="g80", kernels={name: f.Kernel(name, bytes(8), barriers=1)})
     return f.write_text_cubin(module).encode()
 
 
 def elf_cubin(name: str = "k") -> bytes:
-    module = f.ModuleImage("elf-cubin", variant="gt200", kernels={name: f.KernelImage(name, bytes(8))})
+    module = f.Module("elf-cubin", variant="gt200", kernels={name: f.Kernel(name, bytes(8))})
     return f.write_elf_cubin(module)
 
 
@@ -57,7 +57,7 @@ texts = text_modules().filter(lambda m: bool(m.kernels or m.constants))
 
 
 @given(st.lists(elf_modules() | texts | gxp_files(), min_size=1, max_size=3), st.binary(max_size=9))
-def test_programs_in_any_bytes(modules: list[f.ModuleImage | f.GxpFile], noise: bytes) -> None:
+def test_programs_in_any_bytes(modules: list[f.Module | f.GxpFile], noise: bytes) -> None:
     data = b""
     places = []
     for m in modules:
@@ -72,12 +72,12 @@ def test_programs_in_any_bytes(modules: list[f.ModuleImage | f.GxpFile], noise: 
     assert all(x.module and x.module.offset == x.offset for x in found)
     for x, m in zip(found, modules, strict=True):
         assert x.module
-        if isinstance(m, f.ModuleImage):
+        if isinstance(m, f.Module):
             assert x.module.kernels == m.kernels
 
 
 @given(elf_modules(), st.integers(0))
-def test_damage(module: f.ModuleImage, seed: int) -> None:
+def test_damage(module: f.Module, seed: int) -> None:
     data = host(
         container(entry(2, f.write_elf_cubin(module)), entry(4, text_cubin()), entry(2, b"x", 10, b"", 0x2000)), 0
     )

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import isakit
+from isakit.description import ConstantSegment, GlobalVariable, Relocation, bytes_of
 from isakit.errors import LaunchError
-from isakit.formats import KernelImage, ModuleImage
-from isakit.formats.image import ConstantSegment, GlobalVariable, ParamInfo, Relocation, bytes_of
+from isakit.formats import Kernel, Module
 from isakit.runtime import Device, Param, Texture
 from isakit.runtime.arguments import pass_arguments
 
@@ -75,7 +75,7 @@ def test_unknown_chips_and_engines() -> None:
 def test_natural_alignment_where_nothing_is_declared(device: Device) -> None:
     buffer = device.alloc(4)
     args = (np.uint8(1), np.int16(-2), 3, 1.5, np.float64(2.5), buffer, b"abc", np.uint8(9))
-    data = pass_arguments(device, "k", args, None, 4).data
+    data = pass_arguments(device.memory, "k", args, None, 4).data
     expected = bytearray(35)
     for at, piece in (
         (0, b"\1"),
@@ -93,7 +93,7 @@ def test_natural_alignment_where_nothing_is_declared(device: Device) -> None:
 
 def test_pointers_of_64_bit_hosts(device: Device) -> None:
     buffer = device.alloc(4)
-    data = pass_arguments(device, "k", (1, buffer), None, 8).data
+    data = pass_arguments(device.memory, "k", (1, buffer), None, 8).data
     assert data == b"\1\0\0\0\0\0\0\0" + buffer.address.to_bytes(8, "little")
 
 
@@ -217,7 +217,7 @@ def test_sizes_of_raw_words(device: Device) -> None:
 
 def test_code_of_another_instruction_set(device: Device) -> None:
     with pytest.raises(LaunchError, match="vuc"):
-        device.load(ModuleImage("vuc", isa="vuc"))
+        device.load(Module("vuc", isa="vuc"))
 
 
 def test_constants_and_variables_of_a_module(device: Device) -> None:
@@ -232,9 +232,9 @@ def test_constants_and_variables_of_a_module(device: Device) -> None:
         exit nop
     """
     code = bytes_of(ISA.assemble(text).words)
-    image = ModuleImage(
+    image = Module(
         "elf-cubin",
-        kernels={"k": KernelImage("k", code, registers=6, shared_bytes=0x20, params=[ParamInfo(0, 4, 0)],
+        kernels={"k": Kernel("k", code, registers=6, shared_bytes=0x20, params=[Param("", 0, 4)],
                                   constants={1: [ConstantSegment(0, 4, b"\x22\0\0\0")]})},
         constants={0: [ConstantSegment(0, 8, bytes(4) + b"\x11\0\0\0")]},
         globals=[GlobalVariable("v", 4, b"\x33\0\0\0")],

@@ -46,11 +46,10 @@ def test_data_from_arrays() -> None:
 
 def test_loading_a_firmware_file_with_its_data_part() -> None:
     from isakit.formats import read_vuc
-    from isakit.modules import module
 
     image = program().to_bytes() + bytes.fromhex("290001007700")
     core = Core("vp3")
-    core.load(module(read_vuc(image, "vp3", data_size=6)))
+    core.load(read_vuc(image, "vp3", data_size=6))
     assert core.data[:3] == [41, 1, 0x77]
     core.run(stop_spinning=True)
     assert core.data[1] == 42

@@ -19,7 +19,12 @@ _SEE = [Ref("tesla", "9")]
 LIM = Flag(Control.lim, "lim")
 
 
-@tesla.insn([control("discard", 0, predicated=True, name="discard", needs="fragment")], ref=_CF, see=_SEE)
+@tesla.insn(
+    [control("discard", 0, predicated=True, name="discard", needs="fragment")],
+    ref=_CF,
+    see=_SEE,
+    group="control",
+)
 def discard(name):
     """Discard the fragment: its results are not written; the lane goes on only as a helper of its quad."""
     ask("discard")
@@ -30,45 +35,77 @@ def discard(name):
     ref=_CF,
     see=_SEE,
     notes=["the target's bits are w0[26:11] and w1[19:14]; [001] says 9-24. [tesla] 13 no. 2"],
+    group="branch",
+    ends=True,
 )
 def bra(name, target):
     """Branch. Where lanes disagree, one side is taken and the other waits on the control flow stack."""
     ask("bra", target)
 
 
-@tesla.insn([control("call {lim} {target}", 2, name="call", lim=LIM, target=TARGET)], ref=_CF, see=_SEE)
+@tesla.insn(
+    [control("call {lim} {target}", 2, name="call", lim=LIM, target=TARGET)],
+    ref=_CF,
+    see=_SEE,
+    group="call",
+)
 def call(name, lim, target):
     """Call a function: push the return address and branch. `lim` calls are skipped while the call limit is reached."""
     ask("call", target, lim=lim)
 
 
-@tesla.insn([control("ret", 3, predicated=True, name="ret")], ref=_CF, see=_SEE)
+@tesla.insn(
+    [control("ret", 3, predicated=True, name="ret")],
+    ref=_CF,
+    see=_SEE,
+    group="return",
+    ends=True,
+)
 def ret(name):
     """Return from a function. Without a call on the stack it ends the lane."""
     ask("ret")
 
 
 @tesla.insn(
-    [control("{name} {target}", 4, name=Literal("breakaddr", aliases=("prebrk",)), target=TARGET)], ref=_CF, see=_SEE
+    [control("{name} {target}", 4, name=Literal("breakaddr", aliases=("prebrk",)), target=TARGET)],
+    ref=_CF,
+    see=_SEE,
+    group="control",
 )
 def prebrk(name, target):
     """Push the address where lanes continue that execute `break`, and the lanes active now."""
     ask("prebrk", target)
 
 
-@tesla.insn([control("{name}", 5, predicated=True, name=Literal("break", aliases=("brk",)))], ref=_CF, see=_SEE)
+@tesla.insn(
+    [control("{name}", 5, predicated=True, name=Literal("break", aliases=("brk",)))],
+    ref=_CF,
+    see=_SEE,
+    group="branch",
+    ends=True,
+)
 def brk(name):
     """Leave to the nearest address given by `breakaddr`."""
     ask("brk")
 
 
-@tesla.insn([control("quadon", 6, name="quadon")], ref=_CF, see=_SEE)
+@tesla.insn(
+    [control("quadon", 6, name="quadon")],
+    ref=_CF,
+    see=_SEE,
+    group="control",
+)
 def quadon(name):
     """Switch on all lanes of every quad that has an active one, until quadpop."""
     ask("quadon")
 
 
-@tesla.insn([control("quadpop", 7, name="quadpop")], ref=_CF, see=_SEE)
+@tesla.insn(
+    [control("quadpop", 7, name="quadpop")],
+    ref=_CF,
+    see=_SEE,
+    group="control",
+)
 def quadpop(name):
     """Undo quadon."""
     ask("quadpop")
@@ -93,6 +130,7 @@ _ALL = w1(14)
     ],
     ref=_CF,
     see=[Ref("tesla", "9.3")],
+    group="barrier",
 )
 def bar(name, inc, wait, barrier, count):
     """Barrier: `inc` counts the warp, `wait` holds it until the counter is 0.
@@ -103,13 +141,24 @@ def bar(name, inc, wait, barrier, count):
     ask("bar", barrier, const(0xFFF, 32) if everyone else count, inc=inc, wait=wait, all=everyone)
 
 
-@tesla.insn([control("trap", 9, name="trap"), short_control("trap", 9, name="trap")], ref=_CF, see=_SEE)
+@tesla.insn(
+    [control("trap", 9, name="trap"), short_control("trap", 9, name="trap")],
+    ref=_CF,
+    see=_SEE,
+    group="exit",
+    ends=True,
+)
 def trap(name):
     """Stop the program with an error."""
     ask("trap")
 
 
-@tesla.insn([control("joinat {target}", 0xA, name="joinat", target=TARGET)], ref=_CF, see=_SEE)
+@tesla.insn(
+    [control("joinat {target}", 0xA, name="joinat", target=TARGET)],
+    ref=_CF,
+    see=_SEE,
+    group="control",
+)
 def joinat(name, target):
     """Push the address of a later `join` and the lanes active now, which will meet there."""
     ask("joinat", target)
@@ -122,6 +171,7 @@ def joinat(name, target):
     ],
     ref=_CF,
     see=_SEE,
+    group="control",
 )
 def brkpt(name):
     """Breakpoint: does nothing unless a debugger watches."""
@@ -136,7 +186,7 @@ def brkpt(name):
             name="bra",
             lim=LIM,
             needs="gt200+",
-            source=Memory("c", Control.offset16, 1, 4, 32, bank=Control.cspace, address=Control.areg),
+            source=Memory("c", Control.offset16, 4, 4, 32, bank=Control.cspace, address=Control.areg),
         )
     ],
     ref=Ref("001", "Opcode map: bra c[]"),
@@ -146,6 +196,8 @@ def brkpt(name):
         "which chips have it is disputed; accepted from GT200 on. [tesla] 13 no. 24",
         "`lim` has no known effect on a branch",
     ],
+    group="branch",
+    ends=True,
 )
 def bra_c(name, lim, source):
     """Branch to the code address loaded from a constant space."""
@@ -158,6 +210,7 @@ def bra_c(name, lim, source):
     see=_SEE,
     status=Status.INFERRED,
     notes=["which chips have it is disputed; accepted from GT200 on. [tesla] 13 no. 24"],
+    group="control",
 )
 def preret(name, lim, target):
     """Push a return address for a later `ret` without branching."""
@@ -198,6 +251,7 @@ _EVENT = w1(2)
     [long("nop", {Long.op: 0xF, Long.sub: 7, _EVENT: 0}, name="nop")],
     ref=Ref("000", "Long instructions f/e"),
     see=[Ref("tesla", "8")],
+    group="control",
 )
 def nop(name):
     """Do nothing; carries `exit` and `join`."""
@@ -214,6 +268,7 @@ def nop(name):
     ],
     ref=Ref("000", "Long instructions f/e"),
     see=[Ref("tesla", "8")],
+    group="control",
 )
 def pmevent(name, event):
     """Raise a performance counter event."""

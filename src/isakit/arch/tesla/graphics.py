@@ -60,6 +60,7 @@ _MULTIPLY = w1(17)
     ref=Ref("000", "5. TBD: interp"),
     see=[Ref("tesla", "5.8")],
     notes=["how the planes are evaluated is not known to the last bit; the machine decides"],
+    group="memory",
 )
 def interp(dst, mode, src, neg, factor):
     """Interpolated input of a fragment: DST = v[] at the fragment, optionally times a register.
@@ -78,19 +79,34 @@ def _geometry(name: str, code: int) -> Any:
     return long(name, {Long.op: 0xF, Long.sub: 6, bits(9, 10): code}, needs="geometry", lacking=NON_GEOMETRY)
 
 
-@tesla.insn([_geometry("emit", 1)], ref=Ref("000", "5. TBD: emit"), see=[Ref("tesla", "8")])
+@tesla.insn(
+    [_geometry("emit", 1)],
+    ref=Ref("000", "5. TBD: emit"),
+    see=[Ref("tesla", "8")],
+    group="control",
+)
 def emit():
     """Emit the contents of o[] as the next vertex of the output primitive, and clear o[]."""
     ask("emit")
 
 
-@tesla.insn([_geometry("restart", 2)], ref=Ref("000", "5. TBD: restart"), see=[Ref("tesla", "8")])
+@tesla.insn(
+    [_geometry("restart", 2)],
+    ref=Ref("000", "5. TBD: restart"),
+    see=[Ref("tesla", "8")],
+    group="control",
+)
 def restart():
     """Finish the output primitive and start a new one."""
     ask("restart")
 
 
-@tesla.insn([long("nop5", {Long.op: 0xF, Long.sub: 5})], ref=Ref("000", "Long instructions f/a"), status=Status.UNKNOWN,
-            notes=["runs without an error and without a visible effect; the name is ours"])  # fmt: skip
+@tesla.insn(
+    [long("nop5", {Long.op: 0xF, Long.sub: 5})],
+    ref=Ref("000", "Long instructions f/a"),
+    status=Status.UNKNOWN,
+    notes=["runs without an error and without a visible effect; the name is ours"],
+    group="control",
+)
 def nop5():
     """Do nothing that anybody has noticed."""

@@ -141,7 +141,7 @@ SMLSI = layout(
     "s1inc@15:8 s2inc@7:0 special@54 cat@53:52 op2@58:56"
 )
 SMBO = layout("nosched@50 doff@47:36 s0off@35:24 s1off@23:12 s2off@11:0 special@54 cat@53:52 op2@58:56")
-KILL = layout("pred@42:41 special@54 cat@53:52 op2@58:56")
+KILL = layout("pred@42:41 special@54 cat@53:52 op2@58:56 s1bank@31:30 s2bank@29:28 s1n@13:7 s2n@6:0")
 LIMM = layout(
     "op2@58:56 cat@53:52 skipinv@55 nosched@54 dext@51 end@50 imm@20:0 imm@40:36 imm@49:44 pred@43:41 dbank@33:32 "
     "dn@27:21"

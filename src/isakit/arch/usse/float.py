@@ -26,7 +26,7 @@ from isakit.arch.usse.swizzles import (
 )
 from isakit.arch.usse.usse import usse
 from isakit.sem import Value, machine
-from isakit.spec import Enum, Field, Form, Ref, Status
+from isakit.spec import Enum, Field, Form, Ref, Status, choice, when
 
 TYPES = {0: "f32", 1: "f16"}
 C10_TYPES = {0: "f32", 1: "f16", 2: "c10"}
@@ -180,10 +180,19 @@ UNUSED_CHANNEL = 3 << 15
 """Compilers fill the channel that the 3-channel form does not have with w."""
 
 
+def _vdp_source(vec4: int) -> Any:
+    """Source 1: three letters in the 3-channel form, four where the channel it does not have is not w."""
+    four = source(VDP, 1, double=True, swizzle=Swizzle(VDP.s1swz, CODES4))
+    if vec4:
+        return four
+    unused, used = Field(((15, 3),), "s1w"), Field(((6, 9),), "s1swz")
+    three = source(VDP, 1, double=True, swizzle=Swizzle(used, CODES3))
+    return choice(when({unused: UNUSED_CHANNEL >> 15}, three), when({}, four))
+
+
 def _vdp(clip: int) -> list[Form]:
     out: list[Form] = []
-    for vec4, codes, std in ((1, CODES4, V4STD), (0, CODES3, V3STD)):
-        swz = VDP.s1swz if vec4 else Field(((6, 9),), "s1swz")
+    for vec4, std in ((1, V4STD), (0, V3STD)):
         names = {v: (f"clip{v >> 0 & 7}" if clip else f"plane{v}" if v else "") for v in range(8)}
         f = form(
             VDP,
@@ -194,7 +203,7 @@ def _vdp(clip: int) -> list[Form]:
             name=f"vdp{3 + vec4}.f32",
             control=("rptmode", "plane"),
             dst=destination(VDP, double=True, mask="raw"),
-            src1=source(VDP, 1, double=True, swizzle=Swizzle(swz, codes)),
+            src1=_vdp_source(vec4),
             src2=internal_source(VDP.g0n, Swizzle(VDP.g0swz, std), None, VDP.g0abs, "src2"),
             plane=Enum(Field(((34, 3),), "clipplane"), names, label="no clip plane"),
             rptmode=_mode(VDP.rptmode),
@@ -224,12 +233,15 @@ def vdp(name, dst, src1, src2, count):
 @usse.insn(
     _vdp(1),
     ref=Ref("usse", "2.6.4 VDP3/4"),
-    status=Status.UNKNOWN,
+    status=Status.INFERRED,
     name="vdp_clip",
-    notes=["what is written for the clip plane is not known; the dot product itself is as in vdp"],
+    notes=[
+        "DST gets the dot product, which is read as the distance to the clip plane; only its sign matters to the "
+        "hardware, and what else the unit keeps is not known"
+    ],
 )
 def vdp_clip(name, dst, src1, src2, count):
-    """Dot product whose result is also the distance to a clip plane, which is not modelled: only DST is written."""
+    """Dot product that is the distance to a clip plane: `clipN` says to which. DST is written as by vdp."""
     total = fp.dot([src1.channel(k) for k in range(count)], [src2.channel(k) for k in range(count)])
     dst.write(dict.fromkeys(dst.channels, total))
 

@@ -142,6 +142,7 @@ def _vector(index: Value, first: str) -> Value:
         "a loop over all sub-partitions starts at index 0 and ends when the next index equals lut(4, 8)",
         "VC-1 uses table 12 for something unknown; here it gives 0",
     ],
+    group="memory",
 )
 def lut(name, pdst, dst, src1, src2):
     """Look up a property of the current macroblock: SRC1 is the index, SRC2 the table.

@@ -1,8 +1,10 @@
 """LLVM building blocks: values to IR, native lowerings, compilation with a cache. Knows no instruction set."""
 
-from isakit.engine.llvm.f32_lowerings import CAREFUL_MAD, EMBEDDED, PORTABLE, RAW, careful_mad
+from isakit.engine.llvm.f32_lowerings import CAREFUL_MAD, careful_mad
+from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.engine.llvm.ieee_lowerings import ieee_natives, rsqrt_f32
 from isakit.engine.llvm.ir_text import Body, Module, Ref, signed_text
+from isakit.engine.llvm.object_cache import read_object, write_object
 from isakit.engine.llvm.straight import Bank, Piece, Straight, Write, bound
 from isakit.engine.llvm.target import (
     OLDEST_LLVM,
@@ -10,22 +12,17 @@ from isakit.engine.llvm.target import (
     Host,
     Loaded,
     build,
-    cache_folder,
     flushing_wrapper,
     host,
     llvm_version,
     object_code,
     provide,
-    write_atomically,
 )
 from isakit.engine.llvm.values import ValueLowering
 
 __all__ = [
     "CAREFUL_MAD",
-    "EMBEDDED",
     "OLDEST_LLVM",
-    "PORTABLE",
-    "RAW",
     "Bank",
     "Body",
     "CompileError",
@@ -39,15 +36,16 @@ __all__ = [
     "Write",
     "bound",
     "build",
-    "cache_folder",
     "careful_mad",
+    "float_lowerings",
     "flushing_wrapper",
     "host",
     "ieee_natives",
     "llvm_version",
     "object_code",
     "provide",
+    "read_object",
     "rsqrt_f32",
     "signed_text",
-    "write_atomically",
+    "write_object",
 ]

@@ -13,6 +13,7 @@ from typing import Any
 
 from isakit.engine.llvm.ir_text import Ref
 from isakit.engine.llvm.values import PURE, Native, ValueLowering
+from isakit.engine.llvm.vector_pieces import joined, pieces
 
 NAN = 0x7FFFFFFF
 ABS = 0x7FFFFFFF
@@ -20,10 +21,8 @@ LARGEST = 0x7F7FFFFF
 EMBEDDED_ROUNDING = {"rn": 8, "rz": 11}
 
 
-def _half(low: ValueLowering, v: str, k: int) -> str:
-    n = low.module.lanes
-    index = "<16 x i32> <" + ", ".join(f"i32 {k + j}" for j in range(16)) + ">"
-    return low.body(f"shufflevector <{n} x float> {v}, <{n} x float> poison, {index}")
+PIECE = 16
+"""Floats of a 512-bit register."""
 
 
 def _floats(low: ValueLowering, r: Ref) -> str:
@@ -37,19 +36,11 @@ def _bits(low: ValueLowering, v: str) -> Ref:
 
 def _avx512(low: ValueLowering, name: str, a: Ref, b: Ref, rounding: str) -> Ref:
     """One packed instruction per 16 lanes."""
-    n = low.module.lanes
-    fa, fb = _floats(low, a), _floats(low, b)
     f = low.module.declare(f"llvm.x86.avx512.{name}.ps.512", "<16 x float> @(<16 x float>, <16 x float>, i32)")
-    pieces: list[str] = []
-    for k in range(0, n, 16):
-        x, y = _half(low, fa, k), _half(low, fb, k)
-        pieces.append(
-            low.body(f"call <16 x float> {f}(<16 x float> {x}, <16 x float> {y}, i32 {EMBEDDED_ROUNDING[rounding]})")
-        )
-    if len(pieces) == 1:
-        return _bits(low, pieces[0])
-    index = f"<{n} x i32> <" + ", ".join(f"i32 {j}" for j in range(n)) + ">"
-    return _bits(low, low.body(f"shufflevector <16 x float> {pieces[0]}, <16 x float> {pieces[1]}, {index}"))
+    mode = EMBEDDED_ROUNDING[rounding]
+    both = zip(*(pieces(low, _floats(low, r), "float", PIECE) for r in (a, b)), strict=True)
+    results = [low.body(f"call <16 x float> {f}(<16 x float> {x}, <16 x float> {y}, i32 {mode})") for x, y in both]
+    return _bits(low, joined(low, results, "float", PIECE))
 
 
 def canonical_nan(low: ValueLowering, r: Ref) -> Ref:
@@ -66,58 +57,69 @@ def _is_zero(low: ValueLowering, a: Ref) -> Ref:
     return low.op("icmp eq", exponent, low.constant(0, 32), 1)
 
 
-def _embedded_add(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
-    total = _raw_add(low, args, statics)
-    return None if total is None else canonical_nan(low, total)
+def _classified(low: ValueLowering, a: Ref, classes: int) -> Ref:
+    """Lanes whose number is of one of the classes of `vfpclassps`."""
+    f = low.module.declare("llvm.x86.avx512.fpclass.ps.512", "<16 x i1> @(<16 x float>, i32)")
+    cut = pieces(low, _floats(low, a), "float", PIECE)
+    flags = [low.body(f"call <16 x i1> {f}(<16 x float> {x}, i32 {classes})") for x in cut]
+    return Ref(joined(low, flags, "i1", PIECE), 1)
 
 
-def _embedded_mul(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
-    product = _raw_mul(low, args, statics)
-    return None if product is None else canonical_nan(low, product)
+def _sum_and_product(raw: bool) -> tuple[Native, Native]:
+    def add(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+        rounding = statics.get("rounding", "rn")
+        if rounding not in EMBEDDED_ROUNDING or all(a.uniform for a in args):
+            return None
+        total = _avx512(low, "add", args[0], args[1], rounding)
+        return total if raw else canonical_nan(low, total)
+
+    def mul(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+        rounding = statics.get("rounding", "rn")
+        if rounding not in EMBEDDED_ROUNDING or statics.get("zero_wins") or all(a.uniform for a in args):
+            return None
+        product = _avx512(low, "mul", args[0], args[1], rounding)
+        return product if raw else canonical_nan(low, product)
+
+    return add, mul
 
 
-_ODD_ADDENDS = 0x01 | 0x02 | 0x04 | 0x20 | 0x80
-"""Classes of `vfpclassps`: NaN, zero, denormal."""
+ZERO_OR_DENORMAL = 0x02 | 0x04 | 0x20
+"""Classes of `vfpclassps`."""
+ODD_ADDENDS = 0x01 | 0x80 | ZERO_OR_DENORMAL
+"""The same, and NaN."""
+NO_LOSS = 0x0D800000
+"""2**-100: a product below 2**-126 does not change the sum with a number that is not smaller."""
 
 
-def _embedded_mad(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _mad(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
     """The product is cut to 24 bits, except where the addend is zero: there it is rounded.
 
-    Two instructions and a test in the common case. Where some lane has a zero or NaN as addend, or a product that is
-    0, infinite, NaN or the largest number (it may have left the range of f32), a function does all lanes with care.
+    Three ways, each one for what the one before it does not cover. Two instructions and a test where no addend is a
+    zero or NaN and no product is 0, infinite, NaN or the largest number. One more multiplication takes in all of
+    these. The last two can mean a product that left the range of f32, which the definition does not limit: above,
+    where it is cut to the largest number, and below, where it vanishes beside an addend it could have changed. Then a
+    function does all lanes in double precision.
     """
     if statics.get("zero_wins") or all(a.uniform for a in args):
         return None
     a, b, c = (low.splat(x) for x in args)
     cut = _avx512(low, "mul", a, b, "rz")
-    total = _avx512(low, "add", cut, c, "rn")
-    size = low.op("sub", low.op("and", cut, low.constant(ABS, 32)), low.constant(1, 32))
-    odd = low.op("icmp uge", size, low.constant(LARGEST - 1, 32), 1)
-    odd = low.op("or", odd, _classified(low, c, _ODD_ADDENDS))
-    body, n = low.body, low.module.lanes
-    any_odd = body(f"icmp ne i{n} {body(f'bitcast <{n} x i1> {odd.text} to i{n}')}, 0")
-    here, slow, done = body.fresh("fast"), body.fresh("slow"), body.fresh("joined")
-    body.do(f"br label %{here}")
-    body.label(here)
-    body.do(f"br i1 {any_odd}, label %{slow}, label %{done}, !prof !0")
-    body.label(slow)
-    ty = low.module.vector(32)
-    careful = body(f"call {ty} {careful_mad(low)}({ty} {a.text}, {ty} {b.text}, {ty} {c.text})")
-    body.do(f"br label %{done}")
-    body.label(done)
-    return Ref(body(f"phi {ty} [ {total.text}, %{here} ], [ {careful}, %{slow} ]"), 32)
+    magnitude, one = low.constant(ABS, 32), low.constant(1, 32)
+    size = low.op("and", cut, magnitude)
+    odd = low.op("icmp uge", low.op("sub", size, one), low.constant(LARGEST - 1, 32), 1)
+    odd = low.op("or", odd, _classified(low, c, ODD_ADDENDS))
 
+    def any_operands() -> Ref:
+        rounded = _avx512(low, "mul", a, b, "rn")
+        product = low.select(_classified(low, c, ZERO_OR_DENORMAL), rounded, cut)
+        total = canonical_nan(low, _avx512(low, "add", product, c, "rn"))
+        # Beside a vanished product the sum is the addend.
+        small = low.op("sub", low.op("and", total, magnitude), one)
+        left = low.op("icmp ult", small, low.constant(NO_LOSS - 1, 32), 1)
+        left = low.op("or", left, low.op("icmp eq", size, low.constant(LARGEST, 32), 1))
+        return low.unlikely(low.any(left), total, lambda: low.call(careful_mad(low), (a, b, c), 32))
 
-def _classified(low: ValueLowering, a: Ref, classes: int) -> Ref:
-    """Lanes whose number is of one of the classes of `vfpclassps`."""
-    n = low.module.lanes
-    f = low.module.declare("llvm.x86.avx512.fpclass.ps.512", "<16 x i1> @(<16 x float>, i32)")
-    whole = _floats(low, a)
-    parts = [
-        low.body(f"call <16 x i1> {f}(<16 x float> {_half(low, whole, k)}, i32 {classes})") for k in range(0, n, 16)
-    ]
-    index = f"<{n} x i32> <" + ", ".join(f"i32 {j}" for j in range(n)) + ">"
-    return Ref(low.body(f"shufflevector <16 x i1> {parts[0]}, <16 x i1> {parts[-1]}, {index}"), 1)
+    return low.unlikely(low.any(odd), _avx512(low, "add", cut, c, "rn"), any_operands)
 
 
 CAREFUL_MAD = "careful f32_mad"
@@ -125,53 +127,20 @@ CAREFUL_MAD = "careful f32_mad"
 
 
 def careful_mad(low: ValueLowering) -> str:
-    """The function for lanes of every kind.
-
-    The instruction's product is wrong where it leaves the range of f32 (the definition has no such limits): below,
-    where it is 0 though no factor is, and above, where it is the largest number. Those lanes take the definition.
-    """
+    """The function for lanes of every kind: in double precision, where no product leaves the range."""
 
     def make(name: str) -> str:
         inner = low.elsewhere()
         a, b, c = (Ref(f"%a{k}", 32) for k in range(3))
-        cut, rounded = _avx512(inner, "mul", a, b, "rz"), _avx512(inner, "mul", a, b, "rn")
-        product = inner.select(_is_zero(inner, c), rounded, cut)
-        result = canonical_nan(inner, _avx512(inner, "add", product, c, "rn"))
-        size = inner.op("and", cut, inner.constant(ABS, 32))
-        vanished = inner.op("icmp eq", size, inner.constant(0, 32), 1)
-        for factor in (a, b):
-            vanished = inner.op("and", vanished, inner.op("xor", _is_zero(inner, factor), inner.constant(1, 1)))
-        outside = inner.op("or", vanished, inner.op("icmp eq", size, inner.constant(LARGEST, 32), 1))
-        got = _with_exceptions(inner, "f32_mad", (a, b, c), outside, result)
+        result = _mad_in_doubles(inner, a, b, c)
         ty = low.module.vector(32)
         listed = ", ".join(f"{ty} %a{k}" for k in range(3))
         return (
             f"define internal {ty} {name}({listed}) {low.module.attributes} {PURE} noinline cold alignstack(64) {{\n"
-            f"{inner.body.text()}\n  ret {ty} {got.text}\n}}"
+            f"{inner.body.text()}\n  ret {ty} {result.text}\n}}"
         )
 
     return low.module.function(CAREFUL_MAD, make)
-
-
-def _with_exceptions(low: ValueLowering, name: str, args: Sequence[Ref], outside: Ref, fast: Ref) -> Ref:
-    """`fast`, but the integer definition in the lanes `outside`, computed only when there are any."""
-    from isakit.sem.fp import f32
-
-    body, n = low.body, low.module.lanes
-    flat = body(f"bitcast <{n} x i1> {outside.text} to i{n}")
-    any_outside = body(f"icmp ne i{n} {flat}, 0")
-    here, slow, done = body.fresh("fast"), body.fresh("slow"), body.fresh("joined")
-    body.do(f"br label %{here}")
-    body.label(here)
-    body.do(f"br i1 {any_outside}, label %{slow}, label %{done}, !prof !0")
-    body.label(slow)
-    f = low.definition(getattr(f32, name), (), tuple(a.width for a in args))
-    listed = ", ".join(f"{low.type(a)} {a.text}" for a in args)
-    exact = Ref(body(f"call {low.type(fast)} {f}({listed})"), fast.width)
-    mixed = low.select(outside, exact, fast)
-    body.do(f"br label %{done}")
-    body.label(done)
-    return Ref(body(f"phi {low.type(fast)} [ {fast.text}, %{here} ], [ {mixed.text}, %{slow} ]"), fast.width)
 
 
 def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
@@ -181,18 +150,13 @@ def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]
         return None
     if not statics.get("flushing", True):
         return None  # the instruction takes denormals for zeros here
-    n = low.module.lanes
-    fa, fb = _floats(low, a), _floats(low, b)
     f = low.module.declare(
         "llvm.x86.avx512.mask.cmp.ps.512", "<16 x i1> @(<16 x float>, <16 x float>, i32, <16 x i1>, i32)"
     )
     test = f"i32 {_PREDICATES[int(bits.text) & 15]}, <16 x i1> splat (i1 true), i32 4"
-    parts = [
-        low.body(f"call <16 x i1> {f}(<16 x float> {_half(low, fa, k)}, <16 x float> {_half(low, fb, k)}, {test})")
-        for k in range(0, n, 16)
-    ]
-    index = f"<{n} x i32> <" + ", ".join(f"i32 {j}" for j in range(n)) + ">"
-    return Ref(low.body(f"shufflevector <16 x i1> {parts[0]}, <16 x i1> {parts[-1]}, {index}"), 1)
+    both = zip(*(pieces(low, _floats(low, r), "float", PIECE) for r in (a, b)), strict=True)
+    flags = [low.body(f"call <16 x i1> {f}(<16 x float> {x}, <16 x float> {y}, {test})") for x, y in both]
+    return Ref(joined(low, flags, "i1", PIECE), 1)
 
 
 _PREDICATES = (
@@ -201,28 +165,14 @@ _PREDICATES = (
 """Predicate of `vcmpps` by relations: 1 less, 2 equal, 4 greater, 8 unordered."""
 
 
-def _raw_add(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
-    rounding = statics.get("rounding", "rn")
-    if rounding not in EMBEDDED_ROUNDING or all(a.uniform for a in args):
-        return None
-    return _avx512(low, "add", args[0], args[1], rounding)
+def _embedded(raw: bool) -> dict[str, Native]:
+    add, mul = _sum_and_product(raw)
+    return {"f32_add": add, "f32_mul": mul, "f32_mad": _mad, "holds f32_compare": _comparison}
 
 
-def _raw_mul(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
-    rounding = statics.get("rounding", "rn")
-    if rounding not in EMBEDDED_ROUNDING or statics.get("zero_wins") or all(a.uniform for a in args):
-        return None
-    return _avx512(low, "mul", args[0], args[1], rounding)
-
-
-EMBEDDED: dict[str, Native] = {
-    "f32_add": _embedded_add,
-    "f32_mul": _embedded_mul,
-    "f32_mad": _embedded_mad,
-    "holds f32_compare": _comparison,
-}
-RAW: dict[str, Native] = {**EMBEDDED, "f32_add": _raw_add, "f32_mul": _raw_mul}
-"""Sums and products may be any NaN of the host: for results that only operations read to which all NaNs are equal."""
+EMBEDDED_F32 = _embedded(raw=False)
+RAW_F32 = _embedded(raw=True)
+"""Results may be any NaN of the host: for results that only operations read to which all NaNs are equal."""
 
 
 # --- portable -------------------------------------------------------------------------------------
@@ -305,19 +255,30 @@ def _portable_mul(low: ValueLowering, args: Sequence[Ref], statics: dict[str, An
 def _portable_mad(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
     if statics.get("zero_wins") or all(a.uniform for a in args):
         return None
-    a, b, c = (low.splat(x) for x in args)
+    return _mad_in_doubles(low, *(low.splat(x) for x in args))
+
+
+def _mad_in_doubles(low: ValueLowering, a: Ref, b: Ref, c: Ref) -> Ref:
+    """a * b + c where no product leaves the range, whether the environment flushes denormals or not."""
     exact = _double_bits(low, _arithmetic(low, "fmul", _doubles(low, a), _doubles(low, b)))
     cut = _rounded(low, exact, "rz")
     with_cut = _double_bits(low, _arithmetic(low, "fadd", _as_double(low, cut), _doubles(low, c)))
     single = _to_single(low, _rounded(low, exact, "rn"), "rn")
     with_rounded = _double_bits(low, _arithmetic(low, "fadd", _doubles(low, single), _doubles(low, c)))
     total = low.select(_is_zero(low, c), with_rounded, with_cut)
-    # The sum is rounded with gradual underflow, as the conversion does, and flushed afterwards.
-    single = _bits(
-        low, low.body(f"fptrunc <{low.module.lanes} x double> {_as_double(low, total)} to <{low.module.lanes} x float>")
-    )
-    sign = low.op("and", single, low.constant(0x80000000, 32))
-    return canonical_nan(low, low.select(_is_zero(low, single), sign, single))
+    # The sum is rounded on the grid of denormals and flushed afterwards: numbers that reach 2**-126 there are kept.
+    size = low.op("and", total, low.constant((1 << 63) - 1, 64))
+    tiny = low.op("icmp ult", size, low.constant((1023 - 126) << 52, 64), 1)
+    reaches = low.op("icmp uge", size, low.constant(_SUM_REACHES_NORMAL, 64), 1)
+    sign = low.op("and", total, low.constant(1 << 63, 64))
+    smallest = low.select(reaches, low.constant((1023 - 126) << 52, 64), low.constant(0, 64))
+    total = low.select(tiny, low.op("or", sign, smallest), total)
+    n = low.module.lanes
+    single = _bits(low, low.body(f"fptrunc <{n} x double> {_as_double(low, total)} to <{n} x float>"))
+    return canonical_nan(low, single)
 
 
-PORTABLE: dict[str, Native] = {"f32_add": _portable_add, "f32_mul": _portable_mul, "f32_mad": _portable_mad}
+_SUM_REACHES_NORMAL = ((1023 - 126) << 52) - (1 << 29)
+"""Bits of 2**-126 - 2**-150, from where on a sum rounds to 2**-126 on the grid of denormals."""
+
+PORTABLE_F32: dict[str, Native] = {"f32_add": _portable_add, "f32_mul": _portable_mul, "f32_mad": _portable_mad}

@@ -105,6 +105,32 @@ class ValueLowering:
         """The same bits as another type."""
         return self.body(f"bitcast {self.type(r)} {r.text} to {to}")
 
+    def any(self, flags: Ref) -> str:
+        """Whether a flag is set in some lane, as an `i1`."""
+        n = self.module.lanes
+        flat = self.body(f"bitcast <{n} x i1> {self.splat(flags).text} to i{n}")
+        return self.body(f"icmp ne i{n} {flat}, 0")
+
+    def call(self, function: str, args: Sequence[Ref], width: int) -> Ref:
+        """A call of a function on lane vectors."""
+        listed = ", ".join(f"{self.type(a)} {a.text}" for a in args)
+        return Ref(self.body(f"call {self.module.vector(width)} {function}({listed})"), width)
+
+    def unlikely(self, condition: str, usual: Ref, make: Callable[[], Ref]) -> Ref:
+        """`usual`, but what `make` emits where the `i1` is true, which is rarely the case."""
+        body = self.body
+        here, rare, done = body.fresh("usual"), body.fresh("rare"), body.fresh("either")
+        body.do(f"br label %{here}")
+        body.label(here)
+        body.do(f"br i1 {condition}, label %{rare}, label %{done}, !prof !0")
+        body.label(rare)
+        other = make()
+        last = body.current
+        body.do(f"br label %{done}")
+        body.label(done)
+        ty = self.type(usual)
+        return Ref(body(f"phi {ty} [ {usual.text}, %{here} ], [ {other.text}, %{last} ]"), usual.width)
+
     # --- graphs ---------------------------------------------------------------------------------------
     def value(self, root: Value) -> Ref:
         """Lower a value and everything it needs that is not lowered yet."""
@@ -246,9 +272,7 @@ class ValueLowering:
         if all(a.uniform for a in args) or wide:
             return self._lane_by_lane(op, statics, widths, args, n.width)
         vectors = [self.splat(a) for a in args]
-        f = self.definition(op, statics, widths)
-        listed = ", ".join(f"{self.type(a)} {a.text}" for a in vectors)
-        return Ref(self.body(f"call {self.module.vector(n.width)} {f}({listed})"), n.width)
+        return self.call(self.definition(op, statics, widths), vectors, n.width)
 
     def _relation(self, n: Value) -> Ref | None:
         """`0 < (comparison & bits)`, where a native lowering knows the whole test (`holds` and its name)."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -73,6 +75,10 @@ class Channel:
             self.failed = True
         except IsakitError as e:
             self.report.fault(f"{engine.table.name}: {type(e).__name__}: {e}")
+            self.failed = True
+        except Exception as e:  # a mistake of ours costs the program one packet, not its card
+            place = traceback.extract_tb(e.__traceback__)[-1]
+            self.report.fault(f"internal: {type(e).__name__}: {e} ({Path(place.filename).name}:{place.lineno})")
             self.failed = True
 
     def _bind(self, subchannel: int, handle: int) -> None:

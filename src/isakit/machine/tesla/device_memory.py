@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import mmap
 from bisect import bisect_right, insort
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -23,6 +24,9 @@ ROOM_BEHIND = 64
 """Compiled code reads rows of 16 words, of which the last ones may lie behind the memory; it does not use those."""
 HUGE = 1 << 22
 """Memory of so many bytes asks for huge pages."""
+
+Writable = bytearray | memoryview | mmap.mmap | Array
+"""What may hold a device's memory."""
 
 _VIEWS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -56,21 +60,43 @@ class Memory:
         return memory
 
     @classmethod
-    def over(cls, data: Array) -> Memory:
-        """Memory in bytes that belong to somebody else; the last ROOM_BEHIND of them are not used."""
+    def over(cls, buffer: Writable) -> Memory:
+        """Memory whose bytes are those of a writable buffer; the last `ROOM_BEHIND` of them are not used.
+
+        Raises LaunchError for a buffer that is read-only, not contiguous, too small or not aligned to 16 bytes.
+        """
+        try:
+            data = np.frombuffer(buffer, np.uint8)
+        except (TypeError, ValueError, BufferError) as e:
+            raise LaunchError(f"{type(buffer).__name__} is no contiguous buffer of bytes: {e}") from None
+        if not data.flags.writeable:
+            raise LaunchError("the device's memory must be a writable buffer")
+        if data.ctypes.data % 16:
+            raise LaunchError("the device's memory must start at a multiple of 16 bytes")
+        if len(data) < 16 + ROOM_BEHIND:
+            raise LaunchError(f"{len(data)} bytes are too few for a device's memory")
         memory = cls.__new__(cls)
-        memory.size, memory.bytes = len(data) - ROOM_BEHIND, data
-        memory._views = {1: data, **{n: data.view(t) for n, t in _VIEWS.items()}}
+        memory.size = (len(data) - ROOM_BEHIND) // 16 * 16
+        memory._use(data[: memory.size + ROOM_BEHIND])
         return memory
 
+    def __getstate__(self) -> bytes:
+        return self.bytes[: self.size].tobytes()
+
+    def __setstate__(self, content: bytes) -> None:
+        self.__dict__.update(Memory.holding(content).__dict__)
+
     def _allocate(self, size: int) -> None:
-        self.bytes = _zeros(max(16, -(-size // 16) * 16) + ROOM_BEHIND)
+        self._use(_zeros(max(16, -(-size // 16) * 16) + ROOM_BEHIND))
+
+    def _use(self, data: Array) -> None:
+        self.bytes = data
         self._views: dict[int, Array] = {1: self.bytes, **{n: self.bytes.view(t) for n, t in _VIEWS.items()}}
 
     def grow(self, size: int) -> None:
         """Make room for `size` bytes, keeping the content."""
         self.size = max(size, self.size)
-        if size > len(self.bytes):
+        if size + ROOM_BEHIND > len(self.bytes):
             old = self.bytes
             self._allocate(max(size, min(2 * len(old), 1 << 32)))
             self.bytes[: len(old)] = old
@@ -103,14 +129,15 @@ class DeviceMemory:
     """The device's 32-bit address space: allocations, and for every access the check that it hits one.
 
     Addresses index `memory` directly. The first 64 KB are never handed out, so that small numbers used as pointers
-    fault.
+    fault. `limit` is where the space ends: at 4 GB, or where the buffer ends that was given to hold it.
     """
 
     FIRST = 0x10000
     LIMIT = 1 << 32
 
-    def __init__(self) -> None:
-        self.memory = Memory(self.FIRST)
+    def __init__(self, buffer: Writable | None = None) -> None:
+        self.memory = Memory(self.FIRST) if buffer is None else Memory.over(buffer)
+        self.limit = self.LIMIT if buffer is None else min(self.LIMIT, self.memory.size)
         self._starts: list[int] = []
         self._sizes: dict[int, int] = {}
         self._ends = np.zeros(self.FIRST >> _PAGE_BITS, np.uint16)  # usable bytes of each page
@@ -119,8 +146,7 @@ class DeviceMemory:
     @classmethod
     def over(cls, data: Array) -> DeviceMemory:
         """All of some bytes as one allocation at address 0; windows say what of it a launch may touch."""
-        device = cls()
-        device.memory = Memory.over(data)
+        device = cls(data)
         device._starts, device._sizes = [0], {0: device.memory.size}
         return device
 
@@ -129,9 +155,32 @@ class DeviceMemory:
         """Address -> size in bytes, in address order."""
         return {a: self._sizes[a] for a in self._starts}
 
-    def alloc(self, nbytes: int, address: int | None = None) -> int:
+    def content(self) -> dict[int, bytes]:
+        """Address -> bytes of every allocation."""
+        return {a: self.memory.bytes[a : a + n].tobytes() for a, n in self.allocations.items()}
+
+    def put_back(self, content: Mapping[int, bytes]) -> None:
+        """Have these allocations with these contents, and no others. Raises LaunchError where they do not fit."""
+        for address, size in self.allocations.items():
+            if len(content.get(address, b"")) != size or address not in content:
+                self.free(address)
+        for address, data in content.items():
+            if address not in self._sizes:
+                self.alloc(len(data), address)
+            self.memory.bytes[address : address + len(data)] = np.frombuffer(data, np.uint8)
+
+    def __getstate__(self) -> dict[int, bytes]:
+        return self.content()
+
+    def __setstate__(self, content: dict[int, bytes]) -> None:
+        """A copy has memory of its own, wherever the original's was."""
+        DeviceMemory.__init__(self)
+        self.put_back(content)
+
+    def alloc(self, nbytes: int, address: int | None = None, *, zeroed: bool = True) -> int:
         """Allocate `nbytes` zeroed bytes, anywhere or at `address`; returns the address.
 
+        Not `zeroed`, they keep what the memory holds there: large ranges of a buffer of the caller then cost nothing.
         Raises LaunchError when the space is full, or the address is not aligned or not free.
         """
         if nbytes < 0:
@@ -141,8 +190,9 @@ class DeviceMemory:
             address = self._find(room)
         elif address % ALIGNMENT:
             raise LaunchError(f"address {address:#x} is not a multiple of {ALIGNMENT}")
-        if address < 0 or address + room > self.LIMIT:
-            raise LaunchError(f"{nbytes} bytes at {address:#x} do not fit into the 32-bit address space")
+        if address < 0 or address + room > self.limit:
+            space = "32-bit address space" if self.limit == self.LIMIT else f"device's memory of {self.limit:#x} bytes"
+            raise LaunchError(f"{nbytes} bytes at {address:#x} do not fit into the {space}")
         if self._overlaps(address, room):
             raise LaunchError(f"{nbytes} bytes at {address:#x} overlap another buffer")
         end = address + room
@@ -152,7 +202,8 @@ class DeviceMemory:
             ends = np.zeros(pages, np.uint16)
             ends[: len(self._ends)] = self._ends
             self._ends = ends
-        self.memory.bytes[address:end] = 0
+        if zeroed:
+            self.memory.bytes[address:end] = 0
         first, last = address >> _PAGE_BITS, (address + nbytes) >> _PAGE_BITS
         self._ends[first:last] = ALIGNMENT
         if nbytes % ALIGNMENT:

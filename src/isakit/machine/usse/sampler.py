@@ -6,12 +6,14 @@ weights is not known.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isakit.errors import LaunchError
+from isakit.texture.cube import across_edges, face_of
 
 Array = NDArray[Any]
 Filter = Literal["nearest", "bilinear"]
@@ -55,15 +57,27 @@ class Texture:
 
     def sample(self, u: Array, v: Array, lod: Array | float = 0.0) -> Array:
         """Texels at coordinates (shape [lanes]) as f32 of shape [lanes, 4]."""
+        return self._by_level(lod, lambda n, here: self._level(n, u[here], v[here]), len(u))
+
+    def _by_level(self, lod: Array | float, of_level: Callable[[int, Any], Array], count: int) -> Array:
+        """Samples of the levels that `lod` asks for; `of_level` gives those of some invocations from one level."""
         top = len(self.levels) - 1
         if top == 0:
-            return self._level(0, u, v)
-        clamped = np.broadcast_to(np.clip(np.nan_to_num(lod), 0, top), u.shape)
+            return of_level(0, slice(None))
+
+        def mixed(level: Array) -> Array:
+            out = np.empty((count, 4), np.float32)
+            for n in np.unique(level):
+                here = level == n
+                out[here] = of_level(int(n), here)
+            return out
+
+        clamped = np.broadcast_to(np.clip(np.nan_to_num(lod), 0, top), (count,))
         if self.mip == "nearest":
-            return self._mixed(np.rint(clamped).astype(int), u, v)
+            return mixed(np.rint(clamped).astype(int))
         low = np.floor(clamped).astype(int)
         weight = (clamped - low).astype(np.float32)[:, None]
-        return self._mixed(low, u, v) * (1 - weight) + self._mixed(np.minimum(low + 1, top), u, v) * weight
+        return mixed(low) * (1 - weight) + mixed(np.minimum(low + 1, top)) * weight
 
     def gather(self, u: Array, v: Array) -> tuple[list[Array], Array]:
         """The four texels a bilinear sample of the largest level mixes, and their weights [lanes, 4].
@@ -89,13 +103,6 @@ class Texture:
         out = np.zeros(u.shape, np.uint32)
         for k, part in enumerate([*parts, np.floor(level)]):
             out |= part.astype(np.uint32) << np.uint32(8 * k)
-        return out
-
-    def _mixed(self, level: Array, u: Array, v: Array) -> Array:
-        out = np.empty((len(u), 4), np.float32)
-        for n in np.unique(level):
-            here = level == n
-            out[here] = self._level(int(n), u[here], v[here])
         return out
 
     def _level(self, n: int, u: Array, v: Array) -> Array:
@@ -156,6 +163,66 @@ class Volume(Texture):
             here = index == n
             out[here] = self.slices[int(n)].sample(u[here], v[here])
         return out
+
+
+class Cube(Texture):
+    """A cube map: `faces` of shape [6, size, size, channels], or a list of such arrays, the mip levels.
+
+    Faces are in the order +X -X +Y -Y +Z -Z, levels from the largest on. Row 0 of a face is at its t coordinate 0, as cube maps are stored everywhere. With `seamless` bilinear samples mix
+    across the edges of faces; whether the hardware does is not known, so it is off: they stop at the edge.
+    """
+
+    def __init__(self, faces: Any, filter: Filter = "bilinear", mip: Literal["nearest", "linear"] = "nearest", *,
+                 seamless: bool = False) -> None:  # fmt: skip
+        given: list[Any] = list(faces) if isinstance(faces, (list, tuple)) else [faces]  # pyright: ignore[reportUnknownArgumentType]
+        levels: list[Array] = [np.asarray(a) for a in given]
+        for a in levels:
+            if a.ndim not in (3, 4) or len(a) != 6 or a.shape[1] != a.shape[2]:
+                raise LaunchError(f"a cube map of shape {a.shape}: use [6, size, size, channels]")
+        super().__init__([a[0] for a in levels], filter, "clamp", mip)
+        self.faces: list[Texture] = [Texture([a[k] for a in levels], filter, "clamp", mip) for k in range(6)]
+        self.seamless = seamless
+        self._stacks = [np.stack([f.levels[n] for f in self.faces]) for n in range(len(self.levels))]
+
+    def sample_cube(self, x: Array, y: Array, z: Array, lod: Array | float = 0.0) -> Array:
+        """Texels in directions (f32 [lanes]) as f32 of shape [lanes, 4]."""
+        face, s, t = face_of(*(np.nan_to_num(a.astype(np.float64)) for a in (x, y, z)))
+        if self.seamless and self.filter == "bilinear":
+            return self._by_level(lod, lambda n, here: self._across_edges(n, face[here], s[here], t[here]), len(face))
+        out = np.empty((len(face), 4), np.float32)
+        level = np.broadcast_to(lod, face.shape)
+        for k in np.unique(face):
+            here = face == k
+            out[here] = self.faces[int(k)].sample(s[here], t[here], level[here])
+        return out
+
+    def on_face(self, direction: Sequence[Array], step: Sequence[Array]) -> tuple[Array, Array]:
+        """How far a step in each direction moves s and t on the face that the direction meets."""
+        here = [np.nan_to_num(a.astype(np.float64)) for a in direction]
+        moved = [a + np.nan_to_num(b.astype(np.float64)) for a, b in zip(here, step, strict=True)]
+        face, s, t = face_of(here[0], here[1], here[2])
+        major = np.choose(face // 2, moved) * np.where(face % 2, -1.0, 1.0)
+        major = np.where(np.abs(major) < 1e-30, 1e-30, major)
+        x, y, z = moved
+        sc = np.choose(face, [-z, z, x, x, x, -x])
+        tc = np.choose(face, [-y, -y, z, -z, -y, -y])
+        return (sc / major + 1) / 2 - s, (tc / major + 1) / 2 - t
+
+    def _across_edges(self, n: int, face: Array, s: Array, t: Array) -> Array:
+        """Bilinear samples of a level whose texels may lie on the next face."""
+        data = self._stacks[n]
+        size = data.shape[1]
+        x, y = s * size - 0.5, t * size - 0.5
+        x0, y0 = np.floor(x), np.floor(y)
+        fx, fy = (x - x0).astype(np.float32)[:, None], (y - y0).astype(np.float32)[:, None]
+
+        def texel(dx: int, dy: int) -> Array:
+            f, i, j = across_edges(face, (x0 + dx).astype(np.int64), (y0 + dy).astype(np.int64), size)
+            return data[f, j, i]
+
+        above = texel(0, 0) * (1 - fx) + texel(1, 0) * fx
+        below = texel(0, 1) * (1 - fx) + texel(1, 1) * fx
+        return above * (1 - fy) + below * fy
 
 
 def _texels(a: Array) -> Array:

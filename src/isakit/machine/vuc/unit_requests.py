@@ -123,21 +123,21 @@ class Units:
         self._running[name] = events
 
     def do_mvsread(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
-        def begin() -> None:
-            self.core.mvs_in.done = False
-            self.core.mvs_in_busy = True
-
-        def finish() -> None:
-            self.core.mvs_in_busy = False
-            self.core.mvs_in.cells = self.core.mvs_in.take()
-            self.core.mvs_in.done = True
-
-        events = [self.core.later(1, begin, "mvsread starts")]
+        events = [self.core.later(1, self._begin_mvsread, "mvsread starts")]
         if self.core.mvs_in.has_next:
-            events.append(self.core.later(self.core.options.mvsread_cycles, finish, "mvsread done"))
+            events.append(self.core.later(self.core.options.mvsread_cycles, self._finish_mvsread, "mvsread done"))
         else:
             self.core.note("MVSURF_IN_EMPTY", "mvsread without pairs left never finishes")
         self._restart_unit("mvsread", events)
+
+    def _begin_mvsread(self) -> None:
+        self.core.mvs_in.done = False
+        self.core.mvs_in_busy = True
+
+    def _finish_mvsread(self) -> None:
+        self.core.mvs_in_busy = False
+        self.core.mvs_in.cells = self.core.mvs_in.take()
+        self.core.mvs_in.done = True
 
     def do_mvswrite(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
         unit = self.core.mvs_out
@@ -145,21 +145,21 @@ class Units:
             self.core.note("MVSURF_OUT_IGNORED", "mvswrite without macroblocks left, or while the output is full")
             return
 
-        def begin() -> None:
-            unit.gathering = True
-
-        def gathered() -> None:
-            unit.gathering = False
-
-        def finish() -> None:
-            unit.write()
-
         gather, whole = self.core.options.mvswrite_gather, self.core.options.mvswrite_cycles
         self._restart_unit(
             "mvswrite",
             [
-                self.core.later(2, begin, "mvswrite gathers"),
-                self.core.later(gather + 1, gathered, "mvswrite gathered"),
-                self.core.later(whole, finish, "mvswrite done"),
+                self.core.later(2, self._begin_gathering, "mvswrite gathers"),
+                self.core.later(gather + 1, self._end_gathering, "mvswrite gathered"),
+                self.core.later(whole, self._finish_mvswrite, "mvswrite done"),
             ],
         )
+
+    def _begin_gathering(self) -> None:
+        self.core.mvs_out.gathering = True
+
+    def _end_gathering(self) -> None:
+        self.core.mvs_out.gathering = False
+
+    def _finish_mvswrite(self) -> None:
+        self.core.mvs_out.write()

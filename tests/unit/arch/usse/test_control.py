@@ -137,7 +137,6 @@ def test_unknown_instructions_are_refused(isa):
     for text in (
         "rlp.u32 r0 r1 r2",
         "i8mad2",
-        "vdp4.f32 r0.x pa0.xyzw i0.xyzw clip1",
         "vpck.o8.f32 r0.x pa0.xyzw pa2",
         "Pn vmov.i32 r0 r1",
         "spec 0x1 0x5",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import random
 from typing import Any
@@ -13,51 +12,14 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from isakit.engine.codegen import compiled_operation
-from isakit.engine.llvm import EMBEDDED, PORTABLE, Body, Module, Ref, ValueLowering, build, flushing_wrapper, host
 from isakit.sem.fp import f32
-from isakit.sem.value import Value
+from support.lowered import function
 
 SPECIAL = [
     0, 0x80000000, 1, 0x807FFFFF, 0x007FFFFF, 0x00800000, 0x80800001, 0x3F800000, 0xBF800000, 0x3F7FFFFF, 0x40400000,
     0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7F800001, 0xFFFFFFFF, 0x20000000, 0x5F000000,
     0x1F800000, 0x00FFFFFF, 0x33800000, 0xB3800000, 0x7EFFFFFF, 0x34000001,
 ]  # fmt: skip
-
-
-def function(op: Any, statics: dict[str, Any], operands: int, portable: bool) -> Any:
-    """A compiled function of u32 arrays."""
-    target = host(portable)
-    module = Module(32)
-    body = Body(module)
-    formals = [Value("read", 32, (), k) for k in range(operands)]
-    given: dict[Any, Ref] = {}
-    for k in range(operands):
-        p = body(f"getelementptr <32 x i32>, ptr %a, i64 {k}")
-        given[k] = Ref(body(f"load <32 x i32>, ptr {p}, align 4"), 32)
-    low = ValueLowering(body, lambda v: given[v.attr], EMBEDDED if target.embedded else PORTABLE)
-    got = low.splat(low.value(op(*formals, **statics)))
-    body.do(f"store <32 x i32> {got.text}, ptr %out, align 4")
-    module.add(f"define internal i32 @inner(ptr %a, ptr %out) nounwind noinline {{\n{body.text()}\n  ret i32 0\n}}")
-    ir = str(module)
-    if target.embedded:
-        ir += flushing_wrapper("outer", "@inner", ["ptr", "ptr"])
-    else:
-        ir += "define i32 @outer(ptr %a, ptr %b) nounwind {\n  %r = call i32 @inner(ptr %a, ptr %b)\n  ret i32 %r\n}\n"
-    ir += '\n!0 = !{!"branch_weights", i32 1, i32 100000}\n!1 = !{}\n'
-    loaded = build(ir, target)
-    f = loaded.function("outer", ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-
-    def run(*arrays: np.ndarray) -> np.ndarray:
-        out = np.zeros(len(arrays[0]), np.uint32)
-        for k in range(0, len(out), 32):
-            rows = np.ascontiguousarray(np.stack([a[k : k + 32] for a in arrays]))
-            piece = np.zeros(32, np.uint32)
-            f(rows.ctypes.data, piece.ctypes.data)
-            out[k : k + 32] = piece
-        return out
-
-    run.keep = loaded  # type: ignore[attr-defined]
-    return run
 
 
 def operands_for(count: int) -> list[np.ndarray]:

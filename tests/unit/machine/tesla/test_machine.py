@@ -155,14 +155,19 @@ ENDED = """
 """
 
 
-def test_a_barrier_that_waits_for_a_finished_warp() -> None:
+def test_a_barrier_does_not_wait_for_a_finished_warp() -> None:
     m = machine(ENDED, 1, 96)
+    assert m.run()
+    assert [w.status for w in m.blocks[0].warps] == ["finished"] * 3
+
+
+def test_a_barrier_that_counts_finished_warps() -> None:
+    m = machine(ENDED, 1, 96, choices={"barrier_all": "block"})
     with pytest.raises(MachineFault, match="BARRIER_DEADLOCK") as e:
         m.run()
     assert e.value.block == (0, 0)
     assert [w.status for w in m.blocks[0].warps] == ["finished", "waiting", "waiting"]
     assert m.blocks[0].warps[1].barrier == 1
-    machine(ENDED, 1, 96, choices={"barrier_all": "unfinished"}).run()
 
 
 def test_a_barrier_that_was_not_allocated() -> None:

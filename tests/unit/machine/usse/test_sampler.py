@@ -167,5 +167,5 @@ def test_volumes(filter):
             expected = plane(low, u, v) * (1 - (z - low)) + plane(low + 1, u, v) * (z - low)
         np.testing.assert_allclose(out[k], expected, atol=1e-5)
     flat = usse.Core(1, textures={4: usse.Texture(data[0])})
-    with pytest.raises(isakit.NotModelled, match="cube"):
+    with pytest.raises(isakit.NotModelled, match="neither a volume nor a cube map"):
         flat.run(isakit.isa("usse").assemble("smp3d.f32 f32 r0 pa0 sa4 drc0"))

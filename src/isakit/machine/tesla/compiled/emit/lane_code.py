@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from isakit.engine.llvm import EMBEDDED, PORTABLE, Body, Host, Module, Ref, ValueLowering
+from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering, float_lowerings
 from isakit.machine.tesla.address_spaces import LinearWindow
 from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.compiled import state_layout
@@ -67,7 +67,7 @@ class LaneCode:
     def _begin(self, module: Module, host: Host) -> None:
         self.host, self.module = host, module
         self.body = Body(self.module)
-        self.natives = EMBEDDED if host.embedded else PORTABLE
+        self.natives, self.raw_natives = float_lowerings(host), float_lowerings(host, raw=True)
         self.full = False
         self.mask32 = "-1"
         self.mask = self.executing = TRUE

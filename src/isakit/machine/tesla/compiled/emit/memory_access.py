@@ -23,8 +23,19 @@ if TYPE_CHECKING:
 
 ROWS = ("a", "p", "o")
 """Spaces of a stage that lie in memory word by word, not lane by lane."""
-LANES = "<" + ", ".join(f"i32 {j}" for j in range(32)) + ">"
-WORDS = "<" + ", ".join(f"i32 {4 * j}" for j in range(32)) + ">"
+
+
+def _multiples(step: int) -> str:
+    """The vector 0, step, 2 * step ..., one element per lane."""
+    return "<" + ", ".join(f"i32 {step * j}" for j in range(32)) + ">"
+
+
+LANES, WORDS = _multiples(1), _multiples(4)
+
+
+def _strided(first: int, step: int) -> str:
+    """Indices of every `step`-th element from `first` on, one per lane."""
+    return "<32 x i32> <" + ", ".join(f"i32 {first + step * j}" for j in range(32)) + ">"
 
 
 class Access:
@@ -179,8 +190,8 @@ class Access:
             got = [self._by_tag(step, e.name, relative)]
         elif relative is not None:
             got = [self._load_own(step, e.name, relative, lanes)]
-        elif word and e.name[0] == "g" and self.code.full:
-            got = [self._row(step, e.name, low.splat(low.resize(low.value(where), 32)), low)]
+        elif size >= 4 and not some and e.name[0] == "g" and self.code.bound(e.name) and self.code.full:
+            got = self._row(step, e.name, low.splat(low.resize(low.value(where), 32)), size, low)
         else:
             address = low.resize(low.value(where), 32)
             offsets = self._place(step, e.name, address, size, low, lanes)
@@ -291,23 +302,29 @@ class Access:
             parts.append(b(f"select <16 x i1> {rows}, {v16} {row}, {v16} {same}"))
         return b(f"shufflevector {v16} {parts[0]}, {v16} {parts[1]}, {V32} {LANES}")
 
-    def _row(self, step: Step, space: str, address: Ref, low: ValueLowering) -> Ref:
-        """A word of g[] per lane, all lanes active."""
-        b = self.code.body
-        where, pointer, far, done, site = self._rows(step, space, address, low)
-        v1 = b(f"load {V32}, ptr {pointer}, align 4")
+    def _row(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> list[Ref]:
+        """The words of g[] for an access of `size` bytes per lane, all lanes active."""
+        b, words = self.code.body, size // 4
+        where, pointer, far, done, site = self._rows(step, space, address, size, low)
+        whole = b(f"load <{32 * words} x i32>, ptr {pointer}, align 4")
+        v1 = [whole]
+        if words > 1:
+            row = f"<{32 * words} x i32>"
+            v1 = [b(f"shufflevector {row} {whole}, {row} poison, {_strided(k, words)}") for k in range(words)]
         b.do(f"br label %{done}")
         near = b.current
         b.label(far)
-        self._in_buffers(step, site, where, 4, TRUE)
-        v2 = self._load_words(space, where, low.fork(), TRUE).text
+        self._in_buffers(step, site, where, size, TRUE)
+        v2 = [r.text for r in self._loaded(space, where, size, low.fork(), TRUE)]
         b.do(f"br label %{done}")
         far = b.current
         b.label(done)
-        return Ref(b(f"phi {V32} [ {v1}, %{near} ], [ {v2}, %{far} ]"), 32)
+        return [Ref(b(f"phi {V32} [ {x}, %{near} ], [ {y}, %{far} ]"), 32) for x, y in zip(v1, v2, strict=True)]
 
-    def _rows(self, step: Step, space: str, address: Ref, low: ValueLowering) -> tuple[Ref, str, str, str, str]:
-        """Branch on whether the lanes access neighbouring words of the buffer that the instruction accessed last.
+    def _rows(
+        self, step: Step, space: str, address: Ref, size: int, low: ValueLowering
+    ) -> tuple[Ref, str, str, str, str]:
+        """Branch on whether the lanes access neighbours of `size` bytes in the buffer the instruction accessed last.
 
         (addresses, pointer if so, label if not, label after both, site); the block if so is open.
         """
@@ -315,14 +332,14 @@ class Access:
         address = self._windowed(step, space, address, low, TRUE)
         site = c.site()
         first = b(f"extractelement {V32} {address.text}, i64 0")
-        row = low.op("add", low.splat(Ref(first, 32, True)), Ref(WORDS, 32))
+        row = low.op("add", low.splat(Ref(first, 32, True)), Ref(_multiples(size), 32))
         other = b(f"icmp ne {V32} {address.text}, {row.text}")
         neighbours = b(f"icmp eq i32 {b(f'bitcast {V1} {other} to i32')}, 0")
         start = b(f"load i32, ptr {site}, align 8")
         length = b(f"load i32, ptr {b(f'getelementptr i8, ptr {site}, i64 4')}, align 4")
         offset = b(f"zext i32 {b(f'sub i32 {first}, {start}')} to i64")
-        inside = b(f"icmp ule i64 {b(f'add i64 {offset}, 128')}, {b(f'zext i32 {length} to i64')}")
-        aligned = b(f"icmp eq i32 {b(f'and i32 {first}, 3')}, 0")
+        inside = b(f"icmp ule i64 {b(f'add i64 {offset}, {32 * size}')}, {b(f'zext i32 {length} to i64')}")
+        aligned = b(f"icmp eq i32 {b(f'and i32 {first}, {size - 1}')}, 0")
         good = b(f"and i1 {neighbours}, {b(f'and i1 {inside}, {aligned}')}")
         near, far, done = b.fresh("near"), b.fresh("far"), b.fresh("done")
         b.do(f"br i1 {good}, label %{near}, label %{far}, !prof !2")
@@ -371,16 +388,20 @@ class Access:
             self._store_relative(step, relative, where, words[0], low)
             return
         address = low.splat(low.resize(low.value(where), 32))
-        if whole and e.name[0] == "g" and self.code.full:
-            self._store_row(step, e.name, address, words[0], low)
+        if size >= 4 and not some and e.name[0] == "g" and self.code.bound(e.name) and self.code.full:
+            self._store_row(step, e.name, address, words, low)
             return
         offsets = low.splat(self._place(step, e.name, address, size, low, lanes))
         if size < 4:
             self._store_small(e.name, offsets, words[0], size, lanes)
             return
+        self._store_each(e.name, offsets, words, low, lanes)
+
+    def _store_each(self, space: str, offsets: Ref, words: Sequence[Ref], low: ValueLowering, lanes: str) -> None:
+        """Consecutive words per lane, wherever they are."""
         for k, word in enumerate(words):
             at = low.op("add", offsets, low.constant(4 * k, 32)) if k else offsets
-            self._store_words(e.name, at, word, low, lanes)
+            self._store_words(space, at, word, low, lanes)
 
     def _store_relative(
         self, step: Step, relative: tuple[int, int], where: Value, word: Ref, low: ValueLowering
@@ -410,15 +431,25 @@ class Access:
             half = b(f"shufflevector {V32} {word.text}, {V32} poison, {index}")
             b.do(f"store <16 x i32> {half}, ptr {p}, align 4")
 
-    def _store_row(self, step: Step, space: str, address: Ref, word: Ref, low: ValueLowering) -> None:
-        """A word of g[] per lane, all lanes active."""
-        b = self.code.body
-        where, pointer, far, done, site = self._rows(step, space, address, low)
-        b.do(f"store {V32} {word.text}, ptr {pointer}, align 4")
+    def _store_row(self, step: Step, space: str, address: Ref, words: Sequence[Ref], low: ValueLowering) -> None:
+        """Consecutive words of g[] per lane, all lanes active."""
+        b, size = self.code.body, 4 * len(words)
+        where, pointer, far, done, site = self._rows(step, space, address, size, low)
+        whole, count = [w.text for w in words], 32
+        while len(whole) > 1:
+            # Words k and k + n/2 first, so that the last round puts the words of a lane side by side.
+            half, ty = len(whole) // 2, f"<{count} x i32>"
+            index = ", ".join(f"i32 {j}, i32 {j + count}" for j in range(count))
+            whole = [
+                b(f"shufflevector {ty} {x}, {ty} {y}, <{2 * count} x i32> <{index}>")
+                for x, y in zip(whole[:half], whole[half:], strict=True)
+            ]
+            count *= 2
+        b.do(f"store <{count} x i32> {whole[0]}, ptr {pointer}, align 4")
         b.do(f"br label %{done}")
         b.label(far)
-        self._in_buffers(step, site, where, 4, TRUE)
-        self._store_words(space, where, word, low.fork(), TRUE)
+        self._in_buffers(step, site, where, size, TRUE)
+        self._store_each(space, where, words, low.fork(), TRUE)
         b.do(f"br label %{done}")
         b.label(done)
 

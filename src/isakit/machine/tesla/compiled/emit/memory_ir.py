@@ -6,7 +6,7 @@ i32 mask; addresses and offsets are one i32 per lane.
 
 from __future__ import annotations
 
-from isakit.engine.llvm import CAREFUL_MAD, EMBEDDED, Body, Host, Module, Ref, ValueLowering, careful_mad
+from isakit.engine.llvm import CAREFUL_MAD, Body, Host, Module, Ref, ValueLowering, careful_mad
 from isakit.machine.tesla.compiled.emit import control_ir as control
 from isakit.machine.tesla.compiled.state_layout import V1, V32, slot
 from isakit.sem.value import Value
@@ -64,7 +64,7 @@ def add_support(module: Module, target: Host) -> None:
         def nothing(v: Value) -> Ref:
             raise AssertionError(v.op)
 
-        f = careful_mad(ValueLowering(Body(module), nothing, EMBEDDED))
+        f = careful_mad(ValueLowering(Body(module), nothing, {}))
         listed = f"{V32} %a, {V32} %b, {V32} %c"
         module.add(
             f"define {V32} @{symbol('careful_mad', target)}({listed}) nounwind {{\n"

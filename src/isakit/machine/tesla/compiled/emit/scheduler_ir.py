@@ -6,7 +6,7 @@ barrier to barrier.
 
 from __future__ import annotations
 
-from isakit.engine.llvm import Host, flushing_wrapper
+from isakit.engine.llvm import Host, Module, flushing_wrapper
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.state_layout import SLOT, record, slot
 
@@ -16,11 +16,11 @@ DONE, DEADLOCK, HALTED = 0, 1, 2
 """Results of `run_blocks`: all blocks ran; a block waits for itself; a warp stopped or was interrupted."""
 
 
-def entry(target: Host) -> str:
+def entry(module: Module, target: Host) -> str:
     """`i32 @enter(ctx, first, last, fresh)`: `run_blocks` in the floating-point environment the code needs."""
     arguments = ["ptr", "i64", "i64", "i32"]
     if target.embedded:
-        return flushing_wrapper("enter", "@run_blocks", arguments)
+        return flushing_wrapper(module, "enter", "@run_blocks", arguments)
     return (
         "define i32 @enter(ptr %ctx, i64 %first, i64 %last, i32 %fresh) nounwind {\n"
         "  %r = call i32 @run_blocks(ptr %ctx, i64 %first, i64 %last, i32 %fresh)\n  ret i32 %r\n}\n"
@@ -118,6 +118,8 @@ clear_local:
   br label %cleared_local
 cleared_local:
   call void @llvm.memset.p0.i64(ptr %barriers, i8 0, i64 128, i1 false)
+  %ended_slot = getelementptr i8, ptr %ctx, i64 {SLOT["ended"]}
+  store i32 0, ptr %ended_slot
   br label %prepare_warp
 prepare_warp:
   %i = phi i32 [ 0, %cleared_local ], [ %i2, %set_warp ]
@@ -173,6 +175,12 @@ run:
 {_RUN}  %out = icmp uge i32 %result, {state_layout.STOPPED}
   br i1 %out, label %halt, label %ranone
 ranone:
+  %ends_now = icmp eq i32 %result, {state_layout.FINISHED}
+  br i1 %ends_now, label %endone, label %counted
+endone:
+  call void @warp_ended(ptr %ctx)
+  br label %counted
+counted:
   %waits_now = icmp eq i32 %result, {state_layout.WAITING}
   %waits32 = zext i1 %waits_now to i32
   %held1 = add i32 %held, %waits32
@@ -184,8 +192,8 @@ skip:
   %held3 = add i32 %held, %waiting32
   br label %endwarp
 endwarp:
-  %ran2 = phi i32 [ %ran1, %ranone ], [ %ran, %skip ]
-  %held2 = phi i32 [ %held1, %ranone ], [ %held3, %skip ]
+  %ran2 = phi i32 [ %ran1, %counted ], [ %ran, %skip ]
+  %held2 = phi i32 [ %held1, %counted ], [ %held3, %skip ]
   %w2 = add i32 %w, 1
   %next = icmp ult i32 %w2, %warps
   br i1 %next, label %warp, label %endturn
@@ -271,12 +279,18 @@ run:
   %ended = icmp eq i32 %result, {state_layout.INTERRUPTED}
   %budget_left = icmp slt i64 %after, %limit
   %over = and i1 %ended, %budget_left
-  br i1 %over, label %pause, label %endwarp
+  br i1 %over, label %pause, label %stays
+stays:
+  %ends_now = icmp eq i32 %result, {state_layout.FINISHED}
+  br i1 %ends_now, label %endone, label %endwarp
+endone:
+  call void @warp_ended(ptr %ctx)
+  br label %endwarp
 pause:
   store i32 %paused, ptr %status_p
   br label %endwarp
 endwarp:
-  %some2 = phi i1 [ %some, %warp ], [ true, %run ], [ true, %pause ]
+  %some2 = phi i1 [ %some, %warp ], [ true, %stays ], [ true, %endone ], [ true, %pause ]
   %w2 = add i32 %w, 1
   %next = icmp ult i32 %w2, %warps
   br i1 %next, label %warp, label %endturn

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from isakit.engine.graph import Plan
-from isakit.engine.llvm import RAW, Body, Host, Module, Ref, ValueLowering
+from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
 from isakit.machine.tesla.compiled.analysis.nan_canonicalisation import LazyNans
@@ -59,7 +59,7 @@ class WarpCode(SavingCode):
     def stay(self, pc: int) -> None:
         """Continue at a block without a change of the mask."""
         if self.uniform and self._uniform is not None:
-            self.settle((self.uniform - self._uniform.at[pc]) & self.flow.steps[pc].live)
+            self.settle((self.uniform - self._uniform.at[pc]) & self.flow.live[pc])
         self.body.do(f"br label %{'F' if self.full else 'M'}{pc}")
 
     # --- the function ---------------------------------------------------------------------------------------
@@ -217,7 +217,9 @@ class WarpCode(SavingCode):
             return self._leaf(step, low, v)
 
         raw = self._lazy is not None and any((step.pc, place) in self._lazy.raw for place in step.writes)
-        low: ValueLowering = ValueLowering(self.body, leaf, RAW if raw else self.natives, self._flag_leaf(step))
+        low: ValueLowering = ValueLowering(
+            self.body, leaf, self.raw_natives if raw else self.natives, self._flag_leaf(step)
+        )
         executing, partial = self.mask, not self.full
         self.decided = None
         if step.guard is not None:

@@ -248,6 +248,10 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="isakit")
 
 
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # the child has the pools without their threads
+
+
 def execute(
     launch: Launch,
     device: DeviceMemory,

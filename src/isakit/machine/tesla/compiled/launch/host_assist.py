@@ -7,6 +7,7 @@ copied there and back, and go on in compiled code behind it.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -47,6 +48,7 @@ class ServedWarps:
         self.barriers = np.zeros((self.blocks, 16, 2), np.uint32)
         self.context = Context(bound, kernel)
         self.context.put("warps", per_block)
+        self._leaves_out = self.launch.choices.barrier_all == "unfinished"
         self.context.put("sites", np.zeros(max(1, kernel.sites), np.uint64))
         threads = 32 * per_block
         # What belongs to a block: slot -> (address for the first block, bytes from one block to the next).
@@ -83,6 +85,7 @@ class ServedWarps:
     def _enter(self, block: int) -> None:
         for slot, (start, step) in self._of_block.items():
             self.context.put(slot, start + block * step)
+        self.context.put("ended", self._ended(block) if self._leaves_out else 0)
         how, started = self.kernel.choose(), time.perf_counter()
         self.context.use(how, context.TURN if how.resumes else context.PATIENCE)
         how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
@@ -151,6 +154,26 @@ class ServedWarps:
             states.from_stack(k, stack)
             if stack.finished:
                 states.column(state_layout.STATUS)[k] = state_layout.FINISHED
+        if self._leaves_out and self.barriers.any():
+            for block in np.unique(warps // self.per_block).tolist():
+                self._open_barriers(block)
+
+    def _ended(self, block: int) -> int:
+        """Warps of a block that have finished."""
+        status = self.states.column(state_layout.STATUS).reshape(self.blocks, -1)[block]
+        return int(np.count_nonzero(status == state_layout.FINISHED))
+
+    def _open_barriers(self, block: int) -> None:
+        """Open the barriers for all warps at which everyone who has not finished has arrived."""
+        everyone = self.per_block - self._ended(block)
+        status, at = (
+            self.states.column(offset).reshape(self.blocks, -1)[block]
+            for offset in (state_layout.STATUS, state_layout.BARRIER)
+        )
+        for n, (count, target) in enumerate(self.barriers[block].tolist()):
+            if count and not target and count >= everyone:
+                self.barriers[block, n, 0] = 0
+                status[(status == state_layout.WAITING) & (at == n)] = state_layout.READY
 
 
 def _compact(numbers: Array) -> Array | slice:
@@ -216,6 +239,10 @@ def _wave(machine: Machine, bound: Bound, kernel: Kernel, budget: int | None) ->
 @lru_cache(maxsize=1)
 def _runner() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="isakit")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_runner.cache_clear)
 
 
 def interruptible(work: Callable[[], T], stop: Array) -> T:

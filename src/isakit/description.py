@@ -1,15 +1,24 @@
-"""What a program file contains, as plain data: no instruction is decoded here.
+"""Kernels, modules and parameters: one description, whether they come from a file, a source text or a compiler.
 
-Every reader of this package produces a `ModuleImage`, every writer takes one, so the rest of the house meets one
-shape whatever the file was. Sizes, offsets and addresses are bytes unless a field says otherwise.
+Readers of files produce a `Module` and writers take one; `program.kernel` is what a source text says about its code;
+`device.load` adds to a `Kernel` what loading adds and keeps the rest. Nothing is decoded here until `Kernel.program`
+is asked for. Sizes, offsets and addresses are bytes unless a field says otherwise.
 Source: [tesla] 10-12, [usse] 3, [vuc] 12.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from isakit.errors import IsakitError
+
+if TYPE_CHECKING:
+    from isakit.asm import Program
+    from isakit.instruction_sets import Isa
 
 ARCH_TO_VARIANT: Mapping[str, str] = {"sm_10": "g80", "sm_11": "g84", "sm_12": "gt215", "sm_13": "gt200"}
 # CUDA calls mcp77 sm_11, but it has the instructions of sm_12, and that is what a file has to say. [tesla] 1
@@ -37,13 +46,19 @@ class ConstantSegment:
 
 
 @dataclass(frozen=True)
-class ParamInfo:
-    """One kernel parameter. `offset` counts from the start of the parameter area (`KernelImage.param_base`)."""
+class Param:
+    """One kernel parameter; its index is its place in `Kernel.params`.
 
+    Attributes:
+        name: as the source says it, or "".
+        offset: bytes from the start of the parameter area (`Kernel.param_base`).
+        size: in bytes.
+        kind: name of the type where the source says one ("f32", "ptr", "u32[4]", ...), else "".
+    """
+
+    name: str
     offset: int
     size: int
-    index: int
-    name: str = ""
     kind: str = ""
 
 
@@ -103,19 +118,19 @@ class ExtraSection:
     data: bytes
 
 
-@dataclass
-class KernelImage:
+@dataclass(repr=False)
+class Kernel:
     """One entry point (or program of a shader, or microcode) and what it needs to run.
 
     Attributes:
         name: symbol name as stored.
         code: the instruction bytes in memory order.
         address: address of the first byte of `code`.
-        registers: 32-bit registers per thread.
+        registers: 32-bit registers per thread; None where the source does not say, as in the next three.
         shared_bytes: shared memory per block including launch header and parameters.
         local_bytes: local memory per thread; the corpus has files that understate it.
         barriers: barriers to allocate, 0 to 16.
-        params: parameters in order of their index; empty where the file does not describe them.
+        params: parameters in order; empty where the source does not describe them, see `params_known`.
         param_base: address of the parameter area in shared memory.
         param_bytes: size of the parameter area, None where unknown.
         constants: bank number to segments (bank 1 on Tesla).
@@ -125,16 +140,17 @@ class KernelImage:
         binding: "global", "local" or "weak"; device functions that are not entry points have `entry` False.
         info: raw `.nv.info` records, in file order, when the kernel comes from an ELF cubin.
         extra: facts of one format only, by format-specific key.
+        module: the module it belongs to, which says what instruction set the code is of.
     """
 
     name: str
     code: bytes = b""
     address: int = 0
-    registers: int = 0
-    shared_bytes: int = 0
-    local_bytes: int = 0
-    barriers: int = 0
-    params: list[ParamInfo] = field(default_factory=list[ParamInfo])
+    registers: int | None = None
+    shared_bytes: int | None = None
+    local_bytes: int | None = None
+    barriers: int | None = None
+    params: list[Param] = field(default_factory=list[Param])
     param_base: int = PARAM_BASE
     param_bytes: int | None = None
     constants: dict[int, list[ConstantSegment]] = field(default_factory=dict[int, list[ConstantSegment]])
@@ -145,29 +161,52 @@ class KernelImage:
     binding: str = "global"
     info: list[InfoRecord] = field(default_factory=list[InfoRecord])
     extra: dict[str, object] = field(default_factory=dict[str, object])
+    module: Module | None = field(default=None, compare=False, repr=False)
 
     @property
     def words(self) -> list[int]:
         """`code` as little-endian 32-bit ints; up to 3 bytes at the end that fill no word are left out."""
         return words_of(self.code)
 
+    @property
+    def params_known(self) -> bool:
+        """Whether `params` says what the arguments are; a kernel known to have none is one of those."""
+        return bool(self.params) or self.param_bytes == 0
+
+    @cached_property
+    def program(self) -> Program:
+        """The code, disassembled once. Raises IsakitError where nothing says which instruction set it is of."""
+        if self.module is None:
+            raise IsakitError(
+                f"kernel {self.name!r} belongs to no module that says what instruction set its code is of"
+            )
+        return self.module.disassemble(self)
+
+    def own(self, program: Program) -> None:
+        """Take the code of a program that was assembled for this kernel."""
+        self.code, self.address = program.to_bytes(), program.address
+        self.program = program
+
     def constant_bytes(self, bank: int) -> bytes:
         """Content of a constant bank private to this kernel, from its offset 0."""
         return merge_segments(self.constants.get(bank, ()))
 
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}: {len(self.code)} bytes of code>"
 
-@dataclass
-class ModuleImage:
-    """A whole file, or one program found inside another file.
+
+@dataclass(repr=False)
+class Module:
+    """A whole file, or one program found inside another file; a mapping from names to kernels.
 
     Attributes:
-        kind: "text-cubin", "elf-cubin", "raw", "hex", "gxp" or "vuc".
+        kind: "text-cubin", "elf-cubin", "raw", "hex", "gxp", "vuc", or "text" for an assembled source text.
         isa: "tesla", "vuc", "usse", or "" when the file does not say (raw, hex).
         variant: chip name of that instruction set, or "".
         path: name of the file it came from, None for data in memory.
         offset: where the program starts in that file.
         size: bytes it takes there (0 when unknown).
-        kernels: by name, in file order.
+        kernels: by name, in file order; put new ones in with `add`.
         constants: bank number to module-level segments (c0).
         globals: variables in global memory.
         relocations: of the module ("c14": the table of addresses of `globals`).
@@ -183,7 +222,7 @@ class ModuleImage:
     path: str | None = field(default=None, compare=False)
     offset: int = field(default=0, compare=False)
     size: int = field(default=0, compare=False)
-    kernels: dict[str, KernelImage] = field(default_factory=dict[str, KernelImage])
+    kernels: dict[str, Kernel] = field(default_factory=dict[str, Kernel])
     constants: dict[int, list[ConstantSegment]] = field(default_factory=dict[int, list[ConstantSegment]])
     globals: list[GlobalVariable] = field(default_factory=list[GlobalVariable])
     relocations: list[Relocation] = field(default_factory=list[Relocation])
@@ -191,6 +230,35 @@ class ModuleImage:
     info: list[InfoRecord] = field(default_factory=list[InfoRecord])
     extra: dict[str, object] = field(default_factory=dict[str, object])
     payload: object = None
+
+    def __post_init__(self) -> None:
+        for kernel in self.kernels.values():
+            kernel.module = self
+
+    def add(self, kernel: Kernel) -> None:
+        """Put a kernel in under its name, in place of one that has the same."""
+        kernel.module = self
+        self.kernels[kernel.name] = kernel
+
+    @property
+    def instruction_set(self) -> Isa:
+        """The instruction set of the code. Raises IsakitError where the file does not say which it is."""
+        from isakit.instruction_sets import VARIANTS, isa
+
+        if not self.isa:
+            raise IsakitError(
+                f"{self.path or 'the file'} does not say what its words are; name one of {', '.join(VARIANTS)}"
+            )
+        return isa(self.isa, self.variant or None)
+
+    def disassemble(self, kernel: Kernel, program_type: str | None = None) -> Program:
+        """The code of one of its kernels as a program of a type; the name of a kernel may be that of its type."""
+        instruction_set = self.instruction_set
+        kind = program_type or (kernel.name if kernel.name in instruction_set.program_types else None)
+        program = instruction_set.disassemble(kernel.code, kernel.address, kind)
+        if instruction_set.name == "tesla":
+            program.kernel = kernel
+        return program
 
     def constant_bytes(self, bank: int) -> bytes:
         """Content of a module-level constant bank, from its offset 0."""
@@ -214,6 +282,21 @@ class ModuleImage:
             table[r.offset : r.offset + 4] = value.to_bytes(4, "little")
         return bytes(table)
 
+    def __getitem__(self, name: str) -> Kernel:
+        return self.kernels[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.kernels)
+
+    def __len__(self) -> int:
+        return len(self.kernels)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} for {self.isa or 'an unnamed instruction set'} {self.variant}: {', '.join(self.kernels)}>"
+
 
 def words_of(data: bytes, size: int = 4) -> list[int]:
     """Little-endian words of `size` bytes; a shorter rest at the end is left out."""
@@ -226,6 +309,16 @@ def words_of(data: bytes, size: int = 4) -> list[int]:
 def bytes_of(words: Iterable[int], size: int = 4) -> bytes:
     """Inverse of `words_of`; every word must be in range of `size` bytes."""
     return b"".join(w.to_bytes(size, "little") for w in words)
+
+
+def named_segments(data: bytes, names: Mapping[str, int]) -> list[ConstantSegment]:
+    """A bank's content, and its names as ranges that reach up to the next name."""
+    out = [ConstantSegment(0, len(data), data)]
+    cuts = sorted({*names.values(), len(data)})
+    for name, offset in names.items():
+        end = next((c for c in cuts if c > offset), len(data))
+        out.append(ConstantSegment(offset, end - offset, b"", name))
+    return out
 
 
 def merge_segments(segments: Sequence[ConstantSegment]) -> bytes:

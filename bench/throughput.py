@@ -1,0 +1,257 @@
+"""How many instructions of each kind an engine runs per second: one loop of one kind of instruction per row.
+
+Every row is a kernel of 256 x 256 threads whose loop holds 16 instructions of a kind; the rate is thread instructions
+of that kind per second of processor time, the counting of the loop measured apart and subtracted. `cycles` are clock
+cycles per 16 lanes at the clock rate given with --ghz. Rows differ in the instruction, in where its operands lie and in
+the data: ordinary numbers, or zeros, denormals, infinities and NaNs in some lanes.
+
+Usage: bench/throughput.py [--only TEXT] [--tier jit|interp] [--repeat N] [--portable] [--ghz F] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import isakit
+
+UNROLL = 16
+GRID, BLOCK = 256, 256
+u32, f32, f64 = np.uint32, np.float32, np.float64
+
+
+@dataclass
+class Row:
+    """One loop.
+
+    Attributes: `lines` (instructions of the loop, `{k}` counts them: destinations $r20 up), `start` (what comes before
+    the loop), `counted` (instructions of the kind in the loop), `data` (kind of the numbers in $r8 up).
+    """
+
+    name: str
+    lines: Sequence[str]
+    start: Sequence[str] = ()
+    data: str = "ordinary"
+    shared: int = 0
+    local: int = 0
+    counted: int = UNROLL
+    chip: str = "gt200"
+
+
+def loop_of(template: str, count: int = UNROLL, step: int = 1, first: int = 20) -> list[str]:
+    """`count` instructions with destinations {d} from $r`first` on, every `step` registers."""
+    return [template.format(d=first + step * (k % 8), k=k) for k in range(count)]
+
+
+DOUBLE_DATA = ["mov b32 $r16 $r8", "mov b32 $r17 $r9", "mov b32 $r18 $r10", "mov b32 $r19 $r11"]
+ADDRESSES = {
+    "consecutive": ["shl b32 $r12 $r1 0x2"],
+    "same address": ["mov b32 $r12 0x0"],
+    "reversed": ["shl b32 $r12 $r1 0x2", "xor b32 $r12 $r12 0x7c"],
+    "stride 2": ["shl b32 $r12 $r1 0x3"],
+    "stride 3": ["shl b32 $r12 $r1 0x2", "add b32 $r12 $r12 $r12", "shl b32 $r13 $r1 0x2", "add b32 $r12 $r12 $r13"],
+    "permuted in the row": ["shl b32 $r12 $r1 0x2", "xor b32 $r12 $r12 0x2c"],
+    "scattered": [
+        "mov b32 $r13 0x9e3779b1", "mul $r12 u16 $r1l u16 $r13l", "shl b32 $r12 $r12 0x2", "and b32 $r12 $r12 0x3fffc",
+    ],
+}  # fmt: skip
+
+
+def rows() -> list[Row]:
+    """All loops."""
+    out = [
+        Row("add b32", loop_of("add b32 $r{d} $r8 $r{d}")),
+        Row("add b32, chain", ["add b32 $r20 $r8 $r20"] * UNROLL),
+        Row("addc", loop_of("addc b32 $r{d} $r8 $r{d} $c0")),
+        Row("mul u24 high", loop_of("mul $r{d} high u24 $r8 $r{d}")),
+        Row("mul u16", loop_of("mul $r{d} u16 $r8l u16 $r9h")),
+        Row("sad s32", loop_of("sad $r{d} s32 $r8 $r9 $r{d}")),
+        Row("min s32", loop_of("min s32 $r{d} $r8 $r{d}")),
+        Row("shl by register", loop_of("shl b32 $r{d} $r{d} $r9")),
+        Row("shr s32 by register", loop_of("shr s32 $r{d} $r{d} $r9")),
+        Row("xor b32", loop_of("xor b32 $r{d} $r8 $r{d}")),
+        Row("set u32", loop_of("set $r{d} l u32 $r8 $r{d}")),
+        Row("add b16", loop_of("add b16 $r{d}l $r8l $r{d}h")),
+    ]
+    floats = {
+        "add rn f32": "add rn f32 $r{d} $r8 $r{d}",
+        "add rz f32": "add rz f32 $r{d} $r8 $r{d}",
+        "mul rn f32": "mul rn f32 $r{d} $r10 $r{d}",
+        "mad f32": "add f32 $r{d} (mul $r{d} $r9) $r8",
+        "max f32": "max f32 $r{d} $r8 $r{d}",
+        "set f32": "set $r{d} l f32 $r8 $r{d}",
+        "rcp": "rcp f32 $r{d} $r8",
+        "rsqrt": "rsqrt f32 $r{d} $r8",
+        "lg2": "lg2 f32 $r{d} $r8",
+    }
+    for name, text in floats.items():
+        for data in ("ordinary", "zeros", "denormals", "infinities", "NaNs", "large"):
+            out.append(Row(name, loop_of(text), data=data))
+    for name, text in {
+        "presin": "presin f32 $r{d} $r8",
+        "preex2": "preex2 f32 $r{d} $r8",
+        "sin": "sin f32 $r{d} $r14",
+        "cos": "cos f32 $r{d} $r14",
+        "ex2": "ex2 f32 $r{d} $r15",
+    }.items():
+        out.append(Row(name, loop_of(text), ["presin f32 $r14 $r8", "preex2 f32 $r15 $r8"]))
+    for to, source in (("f32", "s32"), ("f32", "u32"), ("f32", "u16"), ("f32", "s8"), ("f16", "f32"), ("f32", "f16")):
+        register = "$r8l" if source[1:] in ("16", "8") else "$r8"
+        target = "$r{d}l" if to == "f16" else "$r{d}"
+        out.append(Row(f"cvt {to} {source}", loop_of(f"cvt rn {to} {target} {source} {register}")))
+    for rounding in ("rn", "rz", "rm", "rp"):
+        out.append(Row(f"cvt {rounding} s32 f32", loop_of(f"cvt {rounding} s32 $r{{d}} f32 $r8")))
+        out.append(Row(f"cvt {rounding} f32 f32", loop_of(f"cvt {rounding} f32 $r{{d}} f32 $r8")))
+    for rounding in ("rn", "rz"):
+        for name, text in {
+            "add": "add {r} f64 $r{{d}}d $r16d $r{{d}}d",
+            "mul": "mul {r} f64 $r{{d}}d $r16d $r18d",
+            "fma": "fma {r} f64 $r{{d}}d $r16d $r18d $r{{d}}d",
+        }.items():
+            loop = loop_of(text.format(r=rounding), step=2)
+            out.append(Row(f"{name} {rounding} f64", loop, data="double"))
+    out += [
+        Row("min f64", loop_of("min f64 $r{d}d $r16d $r{d}d", step=2), data="double"),
+        Row("set f64", loop_of("set $r{d} l f64 $r16d $r18d"), data="double"),
+        Row("cvt f64 f32", loop_of("cvt rn f64 $r{d}d f32 $r8", step=2)),
+        Row("cvt f32 f64", loop_of("cvt rn f32 $r{d} f64 $r16d"), data="double"),
+        Row("cvt s32 f64", loop_of("cvt rz s32 $r{d} f64 $r16d"), data="double"),
+        Row("cvt f64 s32", loop_of("cvt rn f64 $r{d}d s32 $r8", step=2)),
+    ]
+    for pattern, address in ADDRESSES.items():
+        start = [*address, "add b32 $r12 b32 s[buffer] $r12"]
+        out.append(Row(f"ld g[], {pattern}", loop_of("ld b32 $r{d} g14[$r12]"), start))
+        out.append(Row(f"st g[], {pattern}", ["st b32 g14[$r12] $r8"] * UNROLL, start))
+    for pattern in ("consecutive", "same address", "stride 3", "reversed"):
+        start = [*ADDRESSES[pattern], "and b32 $r12 $r12 0xffc", "shl $a1 $r12l 0x0"]
+        out.append(Row(f"s[] as source, {pattern}", loop_of("add b32 $r{d} b32 s[$a1+0x20] $r{d}"), start, shared=8192))
+        out.append(Row(f"st s[], {pattern}", ["mov b32 s[$a1+0x20] $r8"] * UNROLL, start, shared=8192))
+    out += [
+        Row("c0[] as source", loop_of("add b32 $r{d} $r{d} c0[0x0]")),
+        Row("ld l[]", loop_of("ld b32 $r{d} l[0x10]"), ["st b32 l[0x10] $r8"], local=64),
+        Row("st l[]", ["st b32 l[0x10] $r8"] * UNROLL, local=64),
+        Row("ld b64 g[]", loop_of("ld b64 $r{d}d g14[$r12]", step=2), ["shl b32 $r12 $r1 0x3", "add b32 $r12 b32 s[buffer] $r12"]),
+        Row("ld b128 g[]", loop_of("ld b128 $r{d}q g14[$r12]", step=4), ["shl b32 $r12 $r1 0x4", "add b32 $r12 b32 s[buffer] $r12"]),
+        Row("ld u8 g[]", loop_of("ld u8 $r{d} g14[$r12]"), ["add b32 $r12 b32 s[buffer] $r1"]),
+        Row("red add g[], same address", ["red add u32 g14[$r12] $r8"] * UNROLL, ["mov b32 $r12 b32 s[buffer]"]),
+        Row("red add g[], consecutive", ["red add u32 g14[$r12] $r8"] * UNROLL, ["shl b32 $r12 $r1 0x2", "add b32 $r12 b32 s[buffer] $r12"]),
+        Row("atomic add g[], same address", loop_of("atomic add u32 $r{d} g14[$r12] $r8"), ["mov b32 $r12 b32 s[buffer]"]),
+    ]  # fmt: skip
+    return out
+
+
+def source(row: Row, turns: int) -> str:
+    """The kernel of a row."""
+    head = [
+        ".isa tesla", ".kernel loop", ".param buffer ptr", ".param data ptr", ".regs 64",
+        f".shared {max(row.shared, 64)}", f".local {row.local}",
+        "cvt u32 $r1 u16 $r0l", "shl b32 $r2 $r1 0x4", "add b32 $r2 b32 s[data] $r2", "ld b128 $r8q g14[$r2]",
+        *DOUBLE_DATA,
+    ]  # fmt: skip
+    head += [f"mov b32 $r{r} $r{8 + r % 4}" for r in range(20, 60)] if row.data != "double" else []
+    if row.data == "double":
+        head += [f"mov b32 $r{r} $r{8 + r % 2}" for r in range(20, 60)]
+    body = [
+        *row.start,
+        f"mov b32 $r3 {turns:#x}",
+        "again:",
+        *row.lines,
+        "add b32 $c1 $r3 $r3 $r4",
+        "(g $c1) bra #again",
+    ]
+    tail = [f"xor b32 $r20 $r20 $r{r}" for r in range(21, 36)]
+    end = ["shl b32 $r2 $r1 0x2", "add b32 $r2 b32 s[buffer] $r2", "exit st b32 g14[$r2] $r20"]
+    return "\n".join([*head, "mov b32 $r4 0xffffffff", *body, *tail, *end]) + "\n"
+
+
+def numbers(kind: str) -> np.ndarray:
+    """16 bytes per thread."""
+    rng = np.random.default_rng(7)
+    if kind == "double":
+        return rng.uniform(0.5, 2.0, (BLOCK, 2)).view(u32)
+    out = rng.uniform(0.5, 2.0, (BLOCK, 4)).astype(f32).view(u32)
+    out[:, 1] = rng.uniform(0.25, 0.75, BLOCK).astype(f32).view(u32)
+    out[:, 2] = 0x3F800000
+    odd = rng.random((BLOCK, 4)) < 0.25
+    special = {"zeros": 0, "denormals": 0x000012AB, "infinities": 0x7F800000, "NaNs": 0x7FC00123, "large": 0x7F000000}
+    if kind in special:
+        out[odd] = special[kind]
+    return out
+
+
+class Loop:
+    """A row ready to run."""
+
+    def __init__(self, row: Row, turns: int, **how: Any) -> None:
+        self.device = isakit.Device(row.chip, **how)
+        isa = isakit.isa("tesla", row.chip)
+        self.kernel = self.device.load(isa.assemble(source(row, turns)))["loop"]
+        self.buffer = self.device.alloc(1 << 21)
+        data = numbers(row.data)
+        self.data = self.device.alloc(data.nbytes)
+        self.device.write(self.data, data)
+        self.row, self.turns = row, turns
+
+    def seconds(self) -> float:
+        """Processor time of one launch."""
+        start = time.process_time()
+        self.kernel[GRID, BLOCK](self.buffer, self.data)
+        return time.process_time() - start
+
+
+def measure(row: Row, turns: int, repeat: int, **how: Any) -> tuple[float, float]:
+    """(median rate in G thread instructions per second, its spread as a share)."""
+    loop, empty = (
+        Loop(row, turns, **how),
+        Loop(Row("empty", [], row.start, row.data, row.shared, row.local), turns, **how),
+    )
+    loop.seconds(), empty.seconds()
+    rates = []
+    for _ in range(repeat):
+        taken = max(loop.seconds() - empty.seconds(), 1e-9)
+        rates.append(GRID * BLOCK * turns * row.counted / taken / 1e9)
+    middle = statistics.median(rates)
+    return middle, (max(rates) - min(rates)) / middle
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="", help="only rows whose name contains this; several with commas")
+    parser.add_argument("--tier", default="jit", choices=("jit", "interp"))
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--turns", type=int, default=0, help="turns of the loop; 0 chooses about 0.1 s")
+    parser.add_argument("--ghz", type=float, default=0.0)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    found = {}
+    for row in rows():
+        if not any(word in f"{row.name} {row.data}" for word in options.only.split(",")):
+            continue
+        how = {"engine": "llvm", "tier": options.tier, "threads": 1}
+        try:
+            turns = options.turns
+            if not turns:
+                rate, _ = measure(row, 8, 1, **how)
+                turns = int(min(max(rate * 0.1e9 / (GRID * BLOCK * UNROLL), 4), 20000))
+            rate, spread = measure(row, turns, options.repeat, **how)
+        except isakit.IsakitError as e:
+            print(f"| {row.name} | {row.data} | {str(e).splitlines()[0]} |", flush=True)
+            continue
+        cycles = f" {16 * options.ghz / rate:.1f} |" if options.ghz else ""
+        print(f"| {row.name} | {row.data} | {rate:.2f} | {spread:.0%} |{cycles}", flush=True)
+        found[f"{row.name}, {row.data}"] = rate
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""How a source text spells the names of a kernel: names in files may hold characters that a text cannot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from isakit.asm.directives import TYPES
+from isakit.description import Kernel
+
+_NAME = re.compile(r"[A-Za-z_][\w.$]*", re.ASCII)
+_GENERATED = re.compile(r"L[0-9a-f]{4,}")
+_UNWRITABLE = re.compile(r"^[0-9]|[^A-Za-z0-9_.$@?]")
+
+
+class KernelSpelling:
+    """Names of one kernel that can stand in a text, each used once.
+
+    Attributes: `name`, `constants` (bank to name to offset; names that clash or would read as generated labels are left
+    out).
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.name = _UNWRITABLE.sub(lambda m: f"${ord(m[0]):x}$", kernel.name) or "$"
+        self._kernel = kernel
+        self._params: list[str] = []
+        used: set[str] = set()
+        for k, p in enumerate(kernel.params):
+            name = p.name if _NAME.fullmatch(p.name) and p.name not in used else f"p{k}"
+            used.add(name)
+            self._params.append(name)
+        self.constants: dict[int, dict[str, int]] = {}
+        for bank, segments in kernel.constants.items():
+            names = self.constants[bank] = {}
+            for s in segments:
+                if _NAME.fullmatch(s.name) and s.name not in used and not _GENERATED.fullmatch(s.name):
+                    names[s.name] = s.offset
+                    used.add(s.name)
+
+    def params(self) -> Iterator[str]:
+        """The `.param` lines; an offset is written where natural alignment would not give it."""
+        end = 0
+        for name, p in zip(self._params, self._kernel.params, strict=True):
+            kind = p.kind if p.kind.partition("[")[0] in TYPES else _type_of_size(p.size)
+            align = TYPES[kind.partition("[")[0]]
+            placed = "" if p.offset == end + -end % align else f" {p.offset:#x}"
+            yield f".param {name} {kind}{placed}"
+            end = max(end, p.offset + p.size)
+
+
+def _type_of_size(size: int) -> str:
+    """A type for a parameter of which only the size is known."""
+    if size in (1, 2, 4, 8):
+        return f"b{8 * size}"
+    return f"b32[{size // 4}]" if size % 4 == 0 else f"b8[{size}]"

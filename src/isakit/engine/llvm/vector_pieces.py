@@ -1,0 +1,29 @@
+"""Vectors of all lanes cut into pieces of one register each, and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from isakit.engine.llvm.values import ValueLowering
+
+
+def _indices(first: int, count: int) -> str:
+    return f"<{count} x i32> <" + ", ".join(f"i32 {first + j}" for j in range(count)) + ">"
+
+
+def pieces(low: ValueLowering, vector: str, element: str, length: int) -> list[str]:
+    """A vector of one `element` per lane as vectors of `length` elements."""
+    n = low.module.lanes
+    ty = f"<{n} x {element}>"
+    return [low.body(f"shufflevector {ty} {vector}, {ty} poison, {_indices(k, length)}") for k in range(0, n, length)]
+
+
+def joined(low: ValueLowering, parts: Sequence[str], element: str, length: int) -> str:
+    """Vectors of `length` elements one after the other; their number is a power of two."""
+    while len(parts) > 1:
+        ty, index = f"<{length} x {element}>", _indices(0, 2 * length)
+        parts = [
+            low.body(f"shufflevector {ty} {a}, {ty} {b}, {index}") for a, b in zip(parts[::2], parts[1::2], strict=True)
+        ]
+        length *= 2
+    return parts[0]

@@ -1,0 +1,530 @@
+"""New GXP files from names: attributes, uniforms, samplers, varyings, literals, and two programs.
+
+`GxpBuilder` is what the directives of a source text call, too, so the text and the interface can say the same things.
+Registers are given as the code names them (sa, pa), not as the file's tables count them.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from isakit.errors import FormatError
+from isakit.formats import gxp_derive as rules
+from isakit.formats.gxp import (
+    ATTRIBUTE,
+    AUXILIARY_SURFACE,
+    DEFAULT_BUFFER,
+    FRAGMENT,
+    HEADER_SIZES,
+    SAMPLER,
+    UNIFORM,
+    UNIFORM_BUFFER,
+    AttributeDescriptor,
+    FragmentVaryings,
+    GxpContainer,
+    GxpDependentSampler,
+    GxpFile,
+    GxpLiteral,
+    GxpParameter,
+    GxpUniformBuffer,
+    Piece,
+    VertexVaryings,
+)
+from isakit.formats.gxp_write import write_gxp
+
+if TYPE_CHECKING:
+    from isakit.asm import Program
+
+FLAG_NAMES = {
+    "fragment": 0, "per_instance": 1, "discard": 3, "depth": 4, "spritecoord": 5, "native_color": 6, "reads_color": 7,
+    "msaa2": 8, "msaa4": 9, "fetches": 11, "iterates": 12, "store": 14, "undefined_output": 16, "index": 17,
+    "instance": 18,
+}  # fmt: skip
+"""Bits of the header's flags by name; others are `bitN`."""
+
+CONTAINER_NAMES = {14: "default", 15: "texture", 16: "literal", 17: "scratch", 18: "thread", 19: "data"}
+"""Containers by number; user buffers have their number as name."""
+
+SIZE_NAMES = ("scratch", "thread", "literal", "data", "texture", "default")
+"""What `GxpFile.buffer_sizes` counts, in its order."""
+
+
+class GxpBuilder:
+    """A shader file under construction.
+
+    What is not said is derived when the file is made: containers, register counts, phases, flags, query information.
+    The default uniforms start at sa0; literals, textures' states and buffer addresses follow them, so that uniforms
+    must be added first where these get their registers here. Methods raise FormatError for what a file cannot hold.
+
+        b = GxpBuilder("fragment")
+        b.uniform("tint", "f32", 4)
+        image = b.sampler("image", unit=0, state=True)
+        b.varying("texcoord0", 2)
+        b.result("f16", 4)
+        data = b.to_bytes(usse.assemble(f"... smp2d.f32 f32 r0 pa0 sa{image} drc0 ..."))
+    """
+
+    def __init__(
+        self,
+        stage: str,
+        *,
+        version: tuple[int, int] = (1, 5),
+        sdk_version: int = 0x350,
+        compiler_version: int = 0,
+        binary_guid: int = 0,
+        source_guid: int = 0,
+    ) -> None:
+        if stage not in ("vertex", "fragment"):
+            raise FormatError(None, 0, f"there is no stage {stage!r}; there are vertex and fragment")
+        if version not in HEADER_SIZES:
+            raise FormatError(None, 4, f"version {version[0]}.{version[1]} is not known")
+        self.stage = stage
+        self._file = GxpFile(
+            version, sdk_version, binary_guid, source_guid, FRAGMENT if stage == "fragment" else 0,
+            compiler_version=compiler_version,
+        )  # fmt: skip
+        self._inputs: list[rules.InputFacts] = []
+        self._input_changes: dict[int, tuple[int, int, int, int]] = {}
+        self._vertex = VertexVaryings(outputs1=rules.HAS_POSITION)
+        self._fragment = FragmentVaryings(output_type=1, output_components=4)
+        self._vertex_change = VertexVaryings()
+        self._masks: dict[int, int] = {}
+        self._raw: set[int] = set()
+        self._flag_change = 0
+        self._literals: list[tuple[int, int]] = []
+        self._textures: list[tuple[bool, int, int]] = []
+        self._addresses: list[tuple[int, int, int]] = []
+        self._containers: list[GxpContainer] | None = None
+        self._data_end = 0
+        self._given: dict[str, Any] = {}
+        self._sizes: dict[int, int] = {}
+        self._layout: list[str] | None = None
+        self._gaps: dict[str, bytes] = {}
+        self._unaligned: set[str] = set()
+        self._queries: dict[int, int] = {}
+
+    # --- parameters --------------------------------------------------------------------------------------------------
+    def parameter(self, p: GxpParameter) -> None:
+        """Add a parameter record as it is."""
+        for value, bits in ((p.category, 4), (p.type, 4), (p.component_count, 4), (p.container_index, 4),
+                            (p.semantic, 8), (p.semantic_index, 8), (p.array_size, 32)):  # fmt: skip
+            if not 0 <= value < 1 << bits:
+                raise FormatError(None, 0, f"parameter {p.name!r}: {value} does not fit {bits} bits")
+        if not -(1 << 31) <= p.resource_index < 1 << 31:
+            raise FormatError(None, 0, f"parameter {p.name!r}: place {p.resource_index}")
+        self._file.parameters.append(p)
+
+    def attribute(
+        self,
+        name: str,
+        type: str = "f32",
+        components: int = 4,
+        *,
+        array: int = 1,
+        register: int | None = None,
+        semantic: str | tuple[int, int] = "",
+        used: int | None = None,
+        raw: bool = False,
+    ) -> int:
+        """A vertex input; returns its first pa register, the next free even one unless given.
+
+        `used`: mask of the registers the program reads, all of them unless given; `raw`: the stored bytes come
+        unconverted.
+        """
+        others = [q for q in self._file.parameters if q.category == ATTRIBUTE]
+        if register is None:
+            register = max((q.resource_index + q.words for q in others), default=0)
+            register += register % 2
+        number, index = _semantic(semantic)
+        p = GxpParameter(name, ATTRIBUTE, _type(type), components, 0, number, index, array, register)
+        k = len(self._file.parameters)
+        self.parameter(p)
+        if used is not None:
+            self._masks[k] = used
+        if raw:
+            self._raw.add(k)
+        return register
+
+    def uniform(
+        self,
+        name: str,
+        type: str = "f32",
+        components: int = 4,
+        *,
+        array: int = 1,
+        at: int | None = None,
+        container: int = DEFAULT_BUFFER,
+        semantic: str | tuple[int, int] = "",
+    ) -> int:
+        """A uniform; returns its place in the uniform buffer (words), for the default buffer its sa register.
+
+        Vectors and arrays get an even place unless one is given.
+        """
+        number, index = _semantic(semantic)
+        p = GxpParameter(name, UNIFORM, _type(type), components, container, number, index, array, at or 0)
+        if at is None:
+            at = rules.uniform_end(self._file.parameters, container)
+            at += at % 2 if p.words > 1 else 0
+            p = replace(p, resource_index=at)
+        if (
+            container == DEFAULT_BUFFER
+            and self._data_end > 0
+            and self._containers is None
+            and at + p.words > self._base
+        ):
+            raise FormatError(
+                None, 0, f"uniform {name!r} comes behind literals and textures, which follow the uniforms"
+            )
+        self.parameter(p)
+        return at
+
+    def sampler(
+        self,
+        name: str,
+        type: str = "f32",
+        components: int = 4,
+        *,
+        unit: int = 0,
+        array: int = 1,
+        cube: bool = False,
+        state: bool = False,
+        sampled_as: int | None = None,
+        container: int = 0,
+        semantic_index: int = 0,
+    ) -> int:
+        """A sampler. With `state` the program samples it itself: returns the sa register of its four state words."""
+        k = len(self._file.parameters)
+        index = semantic_index | (16 if cube else 0)
+        if sampled_as is not None:
+            self._queries[k] = sampled_as
+        self.parameter(GxpParameter(name, SAMPLER, _type(type), components, container, 0, index, array, unit))
+        return self.texture(unit) if state else -1
+
+    def surface(self, name: str, type: str = "f32", components: int = 4, *, array: int = 1, at: int = 0,
+                container: int = 0, semantic: str | tuple[int, int] = "") -> None:  # fmt: skip
+        """An auxiliary surface."""
+        number, index = _semantic(semantic)
+        self.parameter(GxpParameter(name, AUXILIARY_SURFACE, _type(type), components, container, number, index, array,
+                                    at))  # fmt: skip
+
+    def buffer(self, name: str, type: str = "aggregate", components: int = 0, *, array: int = 1, at: int = 0,
+               container: int = 0, semantic: str | tuple[int, int] = "") -> None:  # fmt: skip
+        """A uniform buffer number `at` with `array` bytes; it may have no name."""
+        number, index = _semantic(semantic)
+        self.parameter(GxpParameter(name, UNIFORM_BUFFER, _type(type), components, container, number, index, array,
+                                    at))  # fmt: skip
+
+    # --- shared registers --------------------------------------------------------------------------------------------
+    @property
+    def _base(self) -> int:
+        """First sa register behind the default uniforms."""
+        return rules.uniform_end(self._file.parameters)
+
+    def _allocate(self, count: int, align: int = 1) -> int:
+        at = max(self._data_end, self._base)
+        at += -at % align
+        return at
+
+    def _taken(self, register: int, count: int) -> None:
+        if not 0 <= register <= 1 << 33:
+            raise FormatError(None, 0, f"there is no register sa{register}")
+        self._data_end = max(self._data_end, register + count)
+
+    def literal(self, value: float | int, register: int | None = None) -> int:
+        """A constant: a float as f32, an int as its bits; returns its sa register."""
+        try:
+            bits = struct.unpack("<I", struct.pack("<f", value))[0] if isinstance(value, float) else value
+        except OverflowError:
+            raise FormatError(None, 0, f"{value} is too large for 32 bits") from None
+        if not -(1 << 31) <= bits < 1 << 32:
+            raise FormatError(None, 0, f"the literal {value:#x} does not fit 32 bits")
+        at = self._allocate(1) if register is None else register
+        self._taken(at, 1)
+        self._literals.append((at, bits & 0xFFFFFFFF))
+        return at
+
+    def texture(
+        self, unit: int, register: int | None = None, *, word: int | None = None, in_memory: bool = False
+    ) -> int:
+        """Put the state words of a texture unit (or one word) into sa registers; returns the first one.
+
+        `in_memory`: the words come from the texture buffer.
+        """
+        count = 4 if word is None else 1
+        at = self._allocate(count, 2) if register is None else register
+        self._taken(at, count)
+        for k in range(4) if word is None else (word,):
+            if not 0 <= 4 * unit + k < 1 << 16:
+                raise FormatError(None, 0, f"there is no texture unit {unit}")
+            self._textures.append((in_memory, 4 * unit + k, at + (k if word is None else 0)))
+        return at
+
+    def address(self, buffer: int, register: int | None = None, bias: int = 0) -> int:
+        """Put the address of a buffer plus `bias` bytes into an sa register; returns it."""
+        at = self._allocate(1) if register is None else register
+        self._taken(at, 1)
+        self._addresses.append((buffer, at, bias))
+        return at
+
+    def container(self, index: int, register: int, words: int, unknown: int = 0) -> None:
+        """Say where a container lies in sa; once said for one, nothing is derived about containers."""
+        self._containers = [*(self._containers or []), GxpContainer(index, unknown, register, words)]
+
+    def no_containers(self) -> None:
+        """The file has no containers."""
+        self._containers = self._containers or []
+
+    def literal_buffer(self, data: bytes) -> None:
+        """Append to the literals that lie in memory (whole words)."""
+        if len(data) % 4:
+            raise FormatError(None, 0, "the literal buffer has whole 32-bit words")
+        self._file.literal_buffer += data
+
+    # --- inputs and results ------------------------------------------------------------------------------------------
+    def varying(
+        self,
+        source: str | None = None,
+        components: int = 4,
+        type: str = "f32",
+        *,
+        centroid: bool = False,
+        fetch: int | None = None,
+        coordinate: int = 0,
+        projection: str = "xy",
+        texel: str = "f16",
+        change: tuple[int, int, int, int] = (0, 0, 0, 0),
+    ) -> int:
+        """An input of a fragment program; returns its first pa register.
+
+        `source` is texcoord0 to texcoord9, color0, color1, fog or position; None for nothing but a texel. `fetch`: the
+        unit of a texel fetched at texture coordinate `coordinate` before the program starts, as `texel` (native, f16,
+        f32); it lies behind the interpolated value. `change` flips bits of the stored words.
+        """
+        self._need("fragment", "varyings")
+        if source is not None and source not in rules.SOURCES:
+            raise FormatError(None, 0, f"there is no varying {source!r}; there are {', '.join(rules.SOURCES)}")
+        if not 1 <= components <= 4 or type not in ("f32", "f16", "c10", "u8"):
+            raise FormatError(None, 0, f"a varying of {components} components of type {type}")
+        if type == "u8" and source not in ("color0", "color1"):
+            raise FormatError(None, 0, "only colours are interpolated as u8")
+        if projection not in rules.COORDINATES or texel not in ("native", "f16", "f32"):
+            raise FormatError(None, 0, f"a texel fetched by {projection} as {texel}")
+        if fetch is not None and not 0 <= coordinate <= 14:
+            raise FormatError(None, 0, f"there is no texture coordinate {coordinate}")
+        register = sum(f.iterated_words + f.texel_words for f in self._inputs)
+        number = None if source is None else rules.SOURCES.index(source)
+        if any(change):
+            self._input_changes[len(self._inputs)] = change
+        self._inputs.append(
+            rules.InputFacts(
+                number, components, type, centroid, fetch or 0, None if fetch is None else coordinate,
+                rules.COORDINATES.index(projection), texel,
+            )
+        )  # fmt: skip
+        return register
+
+    def result(self, type: str = "f16", components: int = 4, *, register: int = 0, head: int = 0, byte9: int = 0,
+               fetches: int | None = None) -> None:  # fmt: skip
+        """The colour of a fragment program: type and first pa register (it lies in o0 where the colour is native)."""
+        self._need("fragment", "a result")
+        self._fragment = FragmentVaryings(head, register, byte9, _type(type), components)
+        if fetches is not None:
+            self._given["fetches"] = fetches
+
+    def output(self, name: str, components: int = 4, *, half: bool = False, code: int | None = None) -> None:
+        """An output of a vertex program besides the position: color0, color1, fog, texcoord0 ..., pointsize, clip0 ...
+
+        `half` packs a texture coordinate as f16. Registers from o4 on in the order of that list.
+        """
+        self._need("vertex", "outputs")
+        v = self._vertex
+        if m := re.fullmatch(r"texcoord(\d)", name):
+            k = int(m[1])
+            code = rules.TEXCOORD_CODES.get(components) if code is None else code
+            if code is None or not 0 <= code <= 7:
+                raise FormatError(None, 0, f"a texture coordinate has 2 to 4 components, not {components}")
+            v = replace(v, outputs2=v.outputs2 | code << 3 * k, texcoord_pack=v.texcoord_pack | int(half) << k)
+        elif name in rules.OUTPUT_BITS:
+            v = replace(v, outputs1=v.outputs1 | 1 << rules.OUTPUT_BITS[name])
+        elif name != "position":
+            raise FormatError(None, 0, f"there is no output {name!r}")
+        self._vertex = v
+
+    def change_vertex(self, change: VertexVaryings) -> None:
+        """Flip bits of the stored inputs and outputs of a vertex program."""
+        self._need("vertex", "vertex inputs")
+        self._vertex_change = change
+
+    def _need(self, stage: str, what: str) -> None:
+        if self.stage != stage:
+            raise FormatError(None, 0, f"a {self.stage} program has no {what}" if what[:2] != "a " else
+                              f"a {self.stage} program has not {what}")  # fmt: skip
+
+    # --- what is otherwise derived -----------------------------------------------------------------------------------
+    def flag(self, name: str, there: bool = True) -> None:
+        """Set a flag of the header, or clear one that would be derived."""
+        bit = FLAG_NAMES.get(name)
+        if bit is None and (m := re.fullmatch(r"bit(\d+)", name)) and int(m[1]) < 32:
+            bit = int(m[1])
+        if bit is None or bit == 0:
+            raise FormatError(None, 0, f"there is no flag {name!r}; there are {', '.join([*FLAG_NAMES][1:])}, bit1 ...")
+        set_, clear = self._given.get("flags", (0, 0))
+        self._given["flags"] = (set_ | 1 << bit, clear) if there else (set_, clear | 1 << bit)
+
+    def size(self, name: str, words: int) -> None:
+        """The size of a buffer in the header: scratch, thread, literal, data, texture or default."""
+        if name not in SIZE_NAMES:
+            raise FormatError(None, 0, f"there is no buffer {name!r}; there are {', '.join(SIZE_NAMES)}")
+        self._sizes[SIZE_NAMES.index(name)] = words
+
+    def field(self, name: str, value: Any) -> None:
+        """Set a field of `GxpFile` that would be derived."""
+        if name not in {f.name for f in fields(GxpFile)}:
+            raise FormatError(None, 0, f"there is no field {name!r}")
+        self._given[name] = value
+
+    def append(self, name: str, data: bytes) -> None:
+        """Append to `tail` or `padding`, the bytes at the end of the file."""
+        self._given[name] = self._given.get(name, b"") + data
+
+    def layout(self, pieces: list[str]) -> None:
+        """The order of the parts: their kinds, and `nameK` for the name of parameter K."""
+        self._layout = pieces
+
+    def gap(self, piece: str, data: bytes) -> None:
+        """Bytes before a part that nothing explains."""
+        self._gaps[piece] = self._gaps.get(piece, b"") + data
+
+    def unaligned(self, piece: str) -> None:
+        """A part that does not begin at a multiple of its alignment."""
+        self._unaligned.add(piece)
+
+    # --- making the file ---------------------------------------------------------------------------------------------
+    def file(self, primary: Program | None = None, secondary: Program | None = None) -> GxpFile:
+        """The file with two programs in it."""
+        gxp = replace(self._file, parameters=list(self._file.parameters), layout=[])
+        for what, program in (("primary", primary), ("secondary", secondary)):
+            if program is not None and program.tail:
+                raise FormatError(None, len(program.units), f"{len(program.tail)} bytes at the end fill no word")
+            setattr(gxp, what, program.words if program is not None else [])
+        code = rules.code_facts(primary, secondary)
+        gxp.containers = (
+            rules.derived_containers(gxp, self._data_end) if self._containers is None else list(self._containers)
+        )
+        self._tables(gxp)
+        gxp.varyings = self._varyings(gxp)
+        if self._given.get("varyings", gxp) is None:
+            gxp.varyings = None
+        for k, p in enumerate(gxp.parameters):
+            if p.category == SAMPLER:
+                found = self._queries.get(k)
+                found = rules.sampled_as(gxp, code, p.resource_index) if found is None else found
+                gxp.parameters[k] = replace(p, semantic=found & 255)
+        for name, value in rules.derived(gxp, code).items():
+            setattr(gxp, name, value)
+        self._override(gxp)
+        gxp.layout = self._pieces(gxp)
+        if "padding" in self._given:
+            gxp.stored_size = int.from_bytes(write_gxp(gxp)[8:12], "little")
+        return gxp
+
+    def to_bytes(self, primary: Program | None = None, secondary: Program | None = None) -> bytes:
+        """The content of the file."""
+        return write_gxp(self.file(primary, secondary))
+
+    def _tables(self, gxp: GxpFile) -> None:
+        data, literals = rules.data_base(gxp), rules.literal_base(gxp)
+
+        def below(register: int, base: int, what: str) -> int:
+            if register < base:
+                raise FormatError(
+                    None, 0, f"{what} in sa{register} lies before its container, which starts at sa{base}"
+                )
+            return register - base
+
+        gxp.literals = [GxpLiteral(below(at, literals, "the literal"), value) for at, value in self._literals]
+        for in_memory, kind in ((False, "dependent_samplers"), (True, "texture_buffer_samplers")):
+            found = [GxpDependentSampler(n, below(at, data, "the texture state"))
+                     for m, n, at in self._textures if m == in_memory]  # fmt: skip
+            setattr(gxp, kind, found)
+        gxp.uniform_buffers = [
+            GxpUniformBuffer(n, below(at, data, "the address"), bias) for n, at, bias in self._addresses
+        ]
+
+    def _varyings(self, gxp: GxpFile) -> VertexVaryings | FragmentVaryings:
+        if self.stage == "fragment":
+            last = max((k for k, f in enumerate(self._inputs) if f.source is not None), default=-1)
+            inputs = [f.descriptor(k == last) for k, f in enumerate(self._inputs)]
+            for k, (a, b, c, d) in self._input_changes.items():
+                i = inputs[k]
+                inputs[k] = AttributeDescriptor(i.info ^ a, i.resource_index ^ b, i.size ^ c, i.component_info ^ d)
+            gxp.varyings = replace(self._fragment, inputs=tuple(inputs))
+            found = rules.derived_varyings(gxp)
+            fetches = self._given.get("fetches")
+            return found if fetches is None else replace(found, unknown_e=fetches)  # type: ignore[call-arg]
+        used = raw = 0
+        for k, p in enumerate(gxp.parameters):
+            if p.category == ATTRIBUTE and not p.container_index:
+                mask = attribute_mask(p, self._masks.get(k))
+                used |= mask
+                raw |= mask if k in self._raw else 0
+        gxp.varyings = replace(self._vertex, attribute_registers=used, untyped_registers=raw)
+        v, c = rules.derived_varyings(gxp), self._vertex_change
+        assert isinstance(v, VertexVaryings)
+        return VertexVaryings(*(getattr(v, f.name) ^ getattr(c, f.name) for f in fields(v)))
+
+    def _override(self, gxp: GxpFile) -> None:
+        for name, value in self._given.items():
+            if name == "flags":
+                gxp.flags = (gxp.flags | value[0]) & ~value[1]
+            elif name not in ("fetches", "varyings"):
+                setattr(gxp, name, value)
+        sizes = list(gxp.buffer_sizes)
+        for k, words in self._sizes.items():
+            sizes[k] = words
+        a, b, c, d, e, f = sizes
+        gxp.buffer_sizes = (a, b, c, d, e, f)
+
+    def _pieces(self, gxp: GxpFile) -> list[Piece]:
+        pieces = rules.standard_layout(gxp)
+        if self._layout is not None:
+            pieces = []
+            for kind in self._layout:
+                if m := re.fullmatch(r"name(\d+)", kind):
+                    if int(m[1]) >= len(gxp.parameters):
+                        raise FormatError(None, 0, f"the layout has the name of parameter {m[1]}, which is not there")
+                    pieces.append(Piece("name", int(m[1])))
+                elif kind == "names":
+                    pieces += [p for p in rules.standard_layout(gxp) if p.kind == "name"]
+                else:
+                    pieces.append(Piece(kind))
+        out: list[Piece] = []
+        for p in pieces:
+            key = f"name{p.index}" if p.kind == "name" else p.kind
+            out.append(Piece(p.kind, p.index, self._gaps.get(key, b""), key not in self._unaligned))
+        return out
+
+
+def attribute_mask(p: GxpParameter, used: int | None = None) -> int:
+    """The pa registers of an attribute as bits; `used` says which of them, from its first one on."""
+    if not 0 <= p.resource_index < 64:
+        return 0
+    every = (1 << min(p.words, 64)) - 1
+    return (every if used is None else used & every) << p.resource_index & (1 << 64) - 1
+
+
+def _type(name: str) -> int:
+    try:
+        return rules.type_number(name)
+    except KeyError:
+        raise FormatError(None, 0, f"there is no parameter type {name!r}") from None
+
+
+def _semantic(text: str | tuple[int, int]) -> tuple[int, int]:
+    return rules.semantic_numbers(text) if isinstance(text, str) else text
+
+
+__all__ = ["CONTAINER_NAMES", "FLAG_NAMES", "SIZE_NAMES", "GxpBuilder", "attribute_mask"]

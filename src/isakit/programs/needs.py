@@ -1,0 +1,61 @@
+"""Programs as modules, and what a kernel needs where its source does not say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from isakit.asm import Program
+from isakit.codec import Immediate
+from isakit.codec.instruction import registers_written
+from isakit.description import Kernel, Module
+
+
+def module_of(program: Program, name: str = "main") -> Module:
+    """A program as a module of its kernels; code that belongs to no kernel becomes the kernel `name`.
+
+    Kernels that were loaded from a file keep what their module says besides them: variables, constants, textures.
+    """
+    home = program.kernel.module if program.kernel is not None else None
+    if home is not None:
+        module = replace(home, kernels={})
+    else:
+        module = Module("text", program.isa, program.variant, constants=program.constants)
+    for part in program.parts or (program,):
+        kernel = part.kernel
+        if kernel is None:
+            kernel = Kernel(part.program_type if len(program.parts) > 1 else name)
+            kernel.own(part)
+        if kernel.module is None:
+            module.add(kernel)
+        else:
+            module.kernels[kernel.name] = kernel
+    return module
+
+
+def completed(module: Module) -> Module:
+    """The module with what its kernels do not say taken from their code and parameters.
+
+    Registers and barriers are the highest the code uses and one, shared memory holds launch header and parameters.
+    """
+    return replace(module, kernels={name: _completed(k) for name, k in module.kernels.items()})
+
+
+def _completed(kernel: Kernel) -> Kernel:
+    end = max((p.offset + p.size for p in kernel.params), default=0)
+    return replace(
+        kernel,
+        registers=registers_written(kernel.program, "r") if kernel.registers is None else kernel.registers,
+        shared_bytes=kernel.param_base + end if kernel.shared_bytes is None else kernel.shared_bytes,
+        local_bytes=kernel.local_bytes or 0,
+        barriers=_barriers(kernel.program) if kernel.barriers is None else kernel.barriers,
+        param_bytes=end if kernel.param_bytes is None else kernel.param_bytes,
+    )
+
+
+def _barriers(program: Program) -> int:
+    """One more than the highest barrier the code names."""
+    count = 0
+    for i in program:
+        if i.mnemonic == "bar" and i.form is not None and "barrier" in i.form.parts:
+            count = max([count, *(o.value + 1 for o in i.operands if o.name == "barrier" and isinstance(o, Immediate))])
+    return count
