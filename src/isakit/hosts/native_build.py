@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from isakit.engine.llvm.target import cache_folder
+from isakit.engine.llvm.object_cache import cache_folder
 from isakit.errors import HostError
 
 FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror")
