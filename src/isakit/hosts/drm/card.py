@@ -27,6 +27,10 @@ FIFO_METHODS = 0x100
 """Methods below this are the FIFO's own."""
 
 
+class StopReplay(Exception):
+    """What a caller of `on_draw` raises to end a push early."""
+
+
 class Channel:
     """A channel.
 
@@ -76,6 +80,8 @@ class Channel:
         except IsakitError as e:
             self.report.fault(f"{engine.table.name}: {type(e).__name__}: {e}")
             self.failed = True
+        except StopReplay:
+            raise
         except Exception as e:  # a mistake of ours costs the program one packet, not its card
             place = traceback.extract_tb(e.__traceback__)[-1]
             self.report.fault(f"internal: {type(e).__name__}: {e} ({Path(place.filename).name}:{place.lineno})")

@@ -12,6 +12,7 @@ from isakit.hosts.drm.capture import Recorder
 from isakit.hosts.drm.card import Channel
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
+from isakit.hosts.drm.dump import Dump
 from isakit.hosts.drm.memory import BASE, GpuFault, MemoryObject, VideoMemory
 from isakit.hosts.drm.report import Report
 
@@ -43,9 +44,14 @@ class Client:
     """
 
     def __init__(
-        self, chip: CardChip, report: Report, settings: CardSettings, recorder: Recorder | None = None
+        self,
+        chip: CardChip,
+        report: Report,
+        settings: CardSettings,
+        recorder: Recorder | None = None,
+        dump: Dump | None = None,
     ) -> None:
-        self.chip, self.report, self.settings, self.recorder = chip, report, settings, recorder
+        self.chip, self.report, self.settings, self.recorder, self.dump = chip, report, settings, recorder, dump
         self.memory = VideoMemory()
         self.channels: dict[int, Channel] = {}
         self.classes: dict[int, int] = {}
@@ -139,7 +145,9 @@ class Client:
         if len(self.channels) >= MOST_CHANNELS:
             return -errno.ENOSPC
         number = next(n for n in range(1, MOST_CHANNELS + 1) if n not in self.channels)
-        self.channels[number] = Channel(self.memory, self.chip, self.report, self.settings, self.classes)
+        made = Channel(self.memory, self.chip, self.report, self.settings, self.classes)
+        made.engine3d.drawing.dump = self.dump
+        self.channels[number] = made
         notifier = self.memory.allocate(0x1000, 1, GART)
         if self.recorder is not None:
             self.recorder.allocated(notifier)

@@ -51,3 +51,12 @@ class Report:
         """A line of the log, if there is one."""
         if self.log is not None:
             self.log.write(text + "\n")
+
+    def data(self) -> dict[str, dict[str, float]]:
+        """Everything as plain data."""
+        return {
+            "counts": dict(self.counts),
+            "seconds": dict(self.seconds),
+            "unsupported": dict(self.unsupported),
+            "faults": dict(self.faults),
+        }

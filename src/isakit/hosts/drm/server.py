@@ -7,7 +7,6 @@ import os
 import socket
 import tempfile
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 from isakit.errors import HostError, IsakitError
@@ -15,11 +14,10 @@ from isakit.hosts.drm import protocol
 from isakit.hosts.drm.capture import Recorder
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
+from isakit.hosts.drm.dump import Dump
 from isakit.hosts.drm.kernel import Client
 from isakit.hosts.drm.protocol import Closed, Op
 from isakit.hosts.drm.report import Report
-
-Opened = Callable[[Client], None]
 
 
 class Server:
@@ -30,7 +28,7 @@ class Server:
         report: collects what all of them do.
         settings: how programs run.
         capture: a file for the first process; further ones get a number behind the name.
-        on_open: called with each new client.
+        dump: writes programs and pictures.
 
     Attributes: `path` of the socket, for the environment of programs; `clients` that are connected.
     """
@@ -41,10 +39,10 @@ class Server:
         report: Report,
         settings: CardSettings,
         capture: Path | None = None,
-        on_open: Opened | None = None,
+        dump: Dump | None = None,
     ) -> None:
         self.chip, self.report, self.settings, self.capture = chip, report, settings, capture
-        self.on_open = on_open
+        self.dump = dump
         self.clients: list[Client] = []
         self._count = 0
         self._lock = threading.Lock()
@@ -93,12 +91,10 @@ class Server:
                 return
             with self._lock:
                 recorder = self._recorder()
-                client = Client(self.chip, self.report, self.settings, recorder)
+                client = Client(self.chip, self.report, self.settings, recorder, self.dump)
                 self.clients.append(client)
             welcome = protocol.WELCOME.pack(protocol.VERSION, self.chip.pci_device, client.memory.size)
             protocol.reply(connection, 0, welcome, os.dup(client.memory.descriptor))
-            if self.on_open is not None:
-                self.on_open(client)
             while True:
                 op, command, payload = protocol.request(connection)
                 if op == Op.IOCTL:

@@ -12,8 +12,9 @@ from pathlib import Path
 from isakit.errors import HostError
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
+from isakit.hosts.drm.dump import Dump
 from isakit.hosts.drm.report import Report
-from isakit.hosts.drm.server import Opened, Server
+from isakit.hosts.drm.server import Server
 from isakit.hosts.native_build import library
 
 SHIM = Path(__file__).parent / "shim"
@@ -45,7 +46,7 @@ def run(
     settings: CardSettings,
     *,
     capture: Path | None = None,
-    on_open: Opened | None = None,
+    dump: Path | None = None,
 ) -> int:
     """Run a program to its end; returns its exit code, 128 + n where signal n ended it.
 
@@ -54,7 +55,7 @@ def run(
     if not sys.platform.startswith("linux"):
         raise HostError("GL programs run on a simulated card on Linux only")
     shim = shim_library()
-    server = Server(chip, report, settings, capture, on_open)
+    server = Server(chip, report, settings, capture, None if dump is None else Dump(dump))
     try:
         try:
             process = subprocess.Popen(list(command), env=environment(server, shim))

@@ -5,6 +5,7 @@ Source: [graphics] 3; [nv50] "Methods".
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +28,11 @@ from isakit.hosts.drm.engines.stream_output import StreamOutput
 from isakit.hosts.drm.engines.vertex_input import ATTRIBUTES, AttributeFormat, Inline, constant, from_memory
 
 if TYPE_CHECKING:
+    from isakit.hosts.drm.dump import Dump
     from isakit.hosts.drm.engines.eng3d import Engine3D
 
+OnDraw = Callable[[int, int, str, int], None]
+"""Called behind a draw with its frame and number, its primitives, and the fragments it had."""
 STAGES = {"vertex": 0, "geometry": 1, "fragment": 2}
 CONSTANTS_OF = {"vertex": 0, "geometry": 2, "fragment": 3}
 SEGMENT = {"vertex": "VP", "geometry": "GP", "fragment": "FP"}
@@ -78,6 +82,8 @@ class Drawing:
         )  # fmt: skip
         self.stream = StreamOutput(engine)
         self.frame = self.draws = 0
+        self.on_draw: OnDraw | None = None
+        self.dump: Dump | None = None
 
     def before_clear(self) -> None:
         """A clear after draws begins a new frame."""
@@ -276,6 +282,10 @@ class Drawing:
         )  # fmt: skip
         opened.close()
         self._count(batch, stats, geometry is not None)
+        if self.dump is not None:
+            self.dump.after_draw(e, f"{self.frame:03}-{self.draws:03}")
+        if self.on_draw is not None:
+            self.on_draw(self.frame, self.draws, batch.mode, stats.fragments)
 
     def _texturing(self) -> None:
         e = self.engine

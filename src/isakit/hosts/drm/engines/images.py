@@ -69,6 +69,10 @@ class Images:
             self._kept.popitem(last=False)
         return made
 
+    def decoded(self) -> list[Texture]:
+        """The textures that are kept."""
+        return [t for _, t in self._kept.values()]
+
     def _bytes(self, words: tuple[int, ...]) -> bytes:
         v = unpack("tic", words)
         address = v["address_high"] << 32 | v["address_low"]
