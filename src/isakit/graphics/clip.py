@@ -53,8 +53,8 @@ def clipped(t: Triangles, half_z: bool, depth_clamp: bool, words: Sequence[int] 
     with np.errstate(invalid="ignore"):
         behind = ~np.asarray(distance >= 0)  # [triangle, corner, plane]
         outside = np.logical_or.reduce(np.logical_and.reduce(behind, 1), 1)
-        outside |= ~np.isfinite(t.position.reshape(len(t), -1)).all(axis=-1)
-        crossing = np.logical_or.reduce(behind.reshape(len(t), -1), 1) & ~outside
+        outside |= ~np.isfinite(t.position).all(axis=(1, 2))
+        crossing = behind.any(axis=(1, 2)) & ~outside
     if not crossing.any():
         return t if not outside.any() else t.part(~outside)
     pieces: list[tuple[int, Array, Array]] = []
@@ -105,7 +105,7 @@ def clipped_lines(t: Triangles, half_z: bool, depth_clamp: bool, words: Sequence
         start = np.where((a < 0) & (b >= 0), where, 0.0).max(axis=1)
         end = np.where((a >= 0) & (b < 0), where, 1.0).min(axis=1)
         kept = ~(~(a >= 0) & ~(b >= 0)).any(axis=1) & (start < end)
-        kept &= np.isfinite(t.position.reshape(len(t), -1)).all(axis=1)
+        kept &= np.isfinite(t.position).all(axis=(1, 2))
     t, start, end = t.part(kept), start[kept], end[kept]
 
     def cut(x: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,7 @@ class Pipeline:
         state: DrawState | None = None,
         textures: Mapping[int, Bound] | Mapping[str, Mapping[int, Bound]] | None = None,
         layers: Callable[[int], None] | None = None,
+        edges: NDArray[Any] | None = None,
     ) -> DrawStats:
         """Draw primitives.
 
@@ -152,6 +154,7 @@ class Pipeline:
             instances: how often everything is drawn.
             state: fixed-function state.
             textures: number -> texture, or (texture, sampler); or such mappings for vertex, geometry and fragment.
+            edges: for each vertex in drawing order whether the edge that begins there is a boundary, bool.
             layers: called with the number of a layer before it is drawn; makes its images the targets.
 
         Raises LaunchError for what does not fit together, MachineFault for what a program does wrong.
@@ -166,7 +169,7 @@ class Pipeline:
             order = np.arange(first, first + n)
         else:
             order = np.asarray(indices).astype(np.int64).ravel()
-        self.vertices = self._vertices(mode, vertex, arrays, order, restart, instances, state, bound["vertex"], stats)
+        self.vertices = self._vertices(mode, vertex, arrays, order, restart, instances, state, bound["vertex"], stats, edges)
         last: VertexShader | GeometryShader = vertex
         if geometry is not None:
             self.vertices = self._geometry(geometry, self.vertices, bound["geometry"], stats, state.provoking == "last")
@@ -187,6 +190,7 @@ class Pipeline:
         state: DrawState,
         bound: Mapping[int, Bound],
         stats: DrawStats,
+        edges: Array | None,
     ) -> Vertices:
         numbers, column = np.unique(order[order != restart] if restart is not None else order, return_inverse=True)
         n = len(numbers)
@@ -200,6 +204,8 @@ class Pipeline:
         words = self._run(vertex, rows.shape[1], bound, stats, attributes=rows)
         stats.vertices = n * instances
         one = assemble(mode, order, restart, state.provoking == "last")
+        if edges is not None and one.corners.shape[1] == 3:
+            one = replace(one, edges=one.edges & edges[one.corners])
         shift = (np.arange(instances) * n)[:, None]
         primitives = (where[one.corners][None] + shift[:, :, None]).reshape(-1, one.corners.shape[1])
         return Vertices(

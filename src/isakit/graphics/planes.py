@@ -16,7 +16,8 @@ from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.graphics.stage import FACE_WORD
 
-Interpolation = Literal["perspective", "linear", "flat"]
+Interpolation = Literal["perspective", "linear", "flat", "constant"]
+"""`constant`: as perspective, with the provoking vertex's value at all corners: what a flat shade model makes of it."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ class Corners:
 
     Attributes: `planes` (None for points, whose values are constant), `over_w` f64 [n, 3]: 1 / w; `depth` f64 [n, 3]:
     window z; `values` f64 [n, 3, words]; `flat` u32 [n, words]; `front` bool [n]; `points`: (lower left corner [n, 2],
-    sizes [n]) or None; `upper`: places inside points begin at the upper edge; `numbers` [n]: PrimitiveID. Lines have two
+    sizes [n]) or None; `whole`: (planes, values, number of each triangle in them) of the triangles before they were
+    clipped, for what is interpolated without perspective; `upper`: places inside points begin at the upper edge; `numbers` [n]: PrimitiveID. Lines have two
     corners instead of three.
     """
 
@@ -111,6 +113,7 @@ class Corners:
     points: tuple[Array, Array] | None = None
     upper: bool = False
     numbers: Array | None = None
+    whole: tuple[Planes, Array, Array] | None = None
 
 
 class Fragments:
@@ -214,8 +217,16 @@ class Fragments:
             return np.full(len(prim), 0x3F80_0000 if o_word & 1 else 0, np.uint32)
         if flat or mode == "flat":
             return c.flat[prim, o_word]
+        if mode == "linear" and c.whole is not None:
+            planes, values, numbers = c.whole
+            base, dx, dy = planes.of(values[:, :, o_word])
+            n = numbers[prim]
+            x, y = self.x[here] - planes.origin[n, 0], self.y[here] - planes.origin[n, 1]
+            return _bits(base[n] + dx[n] * x + dy[n] * y)
         corners = c.values[:, :, o_word]
-        if mode == "perspective":
+        if mode == "constant":
+            corners = np.repeat(np.ascontiguousarray(c.flat[:, o_word]).view(np.float32)[:, None], corners.shape[1], axis=1)
+        if mode in ("perspective", "constant"):
             corners = corners * c.over_w
         return _bits(self.evaluated(key, corners, here))
 

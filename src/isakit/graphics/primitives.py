@@ -115,10 +115,15 @@ class Rasterizer:
         state = self.state
         values = np.ascontiguousarray(self._floats.T)[v.primitives]
         t = Triangles(self._position[v.primitives], values, self._flat[v.provoking], np.arange(len(v.primitives)))
+        before = t
         if not state.window_positions:
             t = clipped(t, state.half_z, state.depth_clamp, self.clip_words)
         window, depth, over_w = self._window(t.position)
-        finite = np.isfinite(window.reshape(len(t), -1)).all(axis=1)
+        whole = None
+        if len(t) and t is not before and bool((before.position[:, :, 3] > 0).all()):
+            # Screen-space planes of cut triangles are those of the whole ones. Source: [gl] "Polygon Clipping".
+            whole = Planes(self._window(before.position)[0]), before.values, t.number
+        finite = np.isfinite(window).all(axis=(1, 2))
         grid = snapped(np.where(finite[:, None, None], window, 0.0))
         area = doubled_area(grid)
         front = (area > 0) == (state.front == "ccw")
@@ -131,7 +136,7 @@ class Rasterizer:
         modes = state.polygon_mode
         filled = chosen & np.where(front, modes[0] == "fill", modes[1] == "fill")
         planes = Planes(grid / SUBPIXEL if self.choices.planes == "snapped" else window)
-        corners = Corners(planes, over_w, depth, t.values, t.flat, front, numbers=v.numbers[t.number])
+        corners = Corners(planes, over_w, depth, t.values, t.flat, front, numbers=v.numbers[t.number], whole=whole)
         setup = Setup(window, grid, front)
         quads = self._sampled(lambda sample: rasterize(setup, filled, self.bounds, self.choices.fill, sample))
         if state.polygon_stipple is not None and len(quads):
@@ -205,7 +210,7 @@ class Rasterizer:
         window, depth, over_w = self._window(t.position)
         if shift is not None:
             depth = depth + shift[t.number][:, None]
-        chosen = np.isfinite(window.reshape(len(t), -1)).all(axis=1)
+        chosen = np.isfinite(window).all(axis=(1, 2))
         window = np.where(chosen[:, None, None], window, 0.0)
         stipple = None if state.line_stipple is None else (*state.line_stipple, _first_of(restarts, t.number))
         quads = self._sampled(lambda _: rasterize_lines(window, state.line_width, chosen, self.bounds, stipple))

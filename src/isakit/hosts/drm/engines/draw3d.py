@@ -38,6 +38,7 @@ CONSTANTS_OF = {"vertex": 0, "geometry": 2, "fragment": 3}
 SEGMENT = {"vertex": "VP", "geometry": "GP", "fragment": "FP"}
 OUTPUTS = {1: "points", 2: "line_strip", 3: "triangle_strip"}
 LEAST_LOCAL = 1 << 10
+SHADE_FLAT = 0x1D00
 
 
 @dataclass
@@ -48,8 +49,29 @@ class Batch:
     instance: int
     order: list[Array] = field(default_factory=list[Array])
     words: list[Array] = field(default_factory=list[Array])
+    vertices: list[tuple[tuple[int, int, int, int], ...]] = field(default_factory=list[Any])
+    edges: list[tuple[int, bool]] = field(default_factory=list[Any])
     indexed: bool = False
     count: int = 0
+
+    def add_vertex(self, attributes: list[tuple[int, int, int, int]]) -> None:
+        """A vertex as the values of all attributes."""
+        self.vertices.append(tuple(attributes))
+        self.count += 1
+
+    def mark_edge(self, flag: bool) -> None:
+        """The edge flag of the vertices that follow."""
+        self.edges.append((sum(map(len, self.words)), flag))
+
+    def edge_flags(self, words: int) -> Array | None:
+        """A flag for each vertex of `words` words in the command stream; None where all are boundaries."""
+        if all(flag for _, flag in self.edges):
+            return None
+        count = sum(map(len, self.words)) // max(1, words)
+        out = np.ones(count, bool)
+        for at, flag in self.edges:
+            out[at // max(1, words) :] = flag
+        return out
 
     def add_range(self, first: int, count: int) -> None:
         """Vertices one after another."""
@@ -160,6 +182,8 @@ class Drawing:
         colors = e.get("SEMANTIC_COLOR")
         front, back, colored = colors & 0xFF, colors >> 8 & 0xFF, colors >> 16 & 0xFF
         two_sided = bool(e.get("VERTEX_TWO_SIDE_ENABLE") & 1) and front != back
+        # Inputs that the program interpolates without perspective keep doing so (inferred).
+        flat_colors = e.get("SHADE_MODEL") == SHADE_FLAT
         primitive = e.get("SEMANTIC_PRIM_ID") & 0xFF if not e.get("GP_ENABLE") & 1 else 0
         for k in range(count):
             slot = offset + k
@@ -168,6 +192,8 @@ class Drawing:
                 continue
             linear = e.get("NOPERSPECTIVE_BITMAP", slot >> 5 & 3) >> (slot & 31) & 1
             mode: Any = "flat" if k >= nonflat else "linear" if linear else "perspective"
+            if flat_colors and mode == "perspective" and front <= slot < front + colored:
+                mode = "constant"
             other = result.word(back + slot - front) if two_sided and front <= slot < front + colored else None
             varying = VaryingInput(result.word(slot), mode, other)
             replaced = e.get("POINT_COORD_REPLACE_MAP", slot >> 3 & 7) >> 4 * (slot & 7) & 15
@@ -205,9 +231,12 @@ class Drawing:
             words = np.concatenate(batch.words)
             data = words[: len(words) // inline.words * inline.words].reshape(-1, inline.words)
         out: list[Attribute] = []
+        immediate = np.array(batch.vertices, np.uint32) if batch.vertices else None
         for i in used:
             found = None
-            if inline is not None and data is not None:
+            if immediate is not None:
+                found = Attribute(np.ascontiguousarray(immediate[:, i]).view(np.float32))
+            elif inline is not None and data is not None:
                 found = inline.attribute(i, data)
             else:
                 word = e.get("VERTEX_ARRAY_ATTRIB", i)
@@ -253,10 +282,16 @@ class Drawing:
         colors, depth = self._images()
         fragment = self._fragment(result, len(colors))
         restart = None
+        edges: Array | None = None
         if batch.words:
             inline = Inline(e)
             count = sum(map(len, batch.words)) // max(1, inline.words)
             order = np.arange(count)
+            edges = batch.edge_flags(inline.words)
+        elif batch.vertices:
+            order = np.arange(len(batch.vertices))
+        elif not batch.order:
+            return
         else:
             order = np.concatenate(batch.order)
             if batch.indexed:
@@ -275,10 +310,9 @@ class Drawing:
         self._size(colors, depth)
         opened = _Layers(self.pipeline, colors, depth, state)
         opened.select(0)
-        rasterized = state if colors or depth is not None or state.rasterize is False else state
         stats = self.pipeline.draw(
-            batch.mode, vertex, fragment, arrays, geometry=geometry, indices=order, restart=restart, state=rasterized,
-            textures=textures, layers=opened.select,
+            batch.mode, vertex, fragment, arrays, geometry=geometry, indices=order, restart=restart, state=state,
+            textures=textures, layers=opened.select, edges=edges,
         )  # fmt: skip
         opened.close()
         self._count(batch, stats, geometry is not None)

@@ -69,9 +69,7 @@ class Engine3D(State3D):
         **dict.fromkeys(("CLIPID_ENABLE",), "the driver turns it off"),
         **dict.fromkeys(
             ("FP_CTRL_UNK196C", "UNK0FDC", "UNK19C0"), "constant set-up of the driver, effect not known"),
-        "EDGEFLAG": "edge flags in the command stream belong to the vertices that follow; all of one draw are alike",
         "ZETA_ARRAY_MODE": "layers are reached by their stride",
-        "SHADE_MODEL": "the programs say which inputs are flat",
         "PRIM_RESTART_WITH_DRAW_ARRAYS": "draws without indices have none that could restart",
         "COUNTER_ENABLE": "all counters run",
         "POINT_SPRITE_ENABLE": "POINT_COORD_REPLACE_MAP says which inputs are replaced",
@@ -85,7 +83,7 @@ class Engine3D(State3D):
         "RT*", "ZETA_*", "CLEAR_*", "CB_*", "VP_*", "GP_*", "FP_*", "VERTEX_*", "VB_*", "PRIM_RESTART_*", "TIC_*",
         "TSC_*", "QUERY_*", "COND_*", "STRMOUT_*", "SEMAPHORE*", "NOPERSPECTIVE_BITMAP", "DRAW_TFB_STRIDE", "TEX_MISC",
         "LINKED_TSC", "LOCAL_SIZE_LOG", "WINDOW_OFFSET_X", "WINDOW_OFFSET_Y", "ISA_FLAGS", "DEPTH_BOUNDS*",
-        "PIXEL_CENTER_INTEGER", "LINE_SMOOTH_ENABLE", "BIND_*",
+        "PIXEL_CENTER_INTEGER", "LINE_SMOOTH_ENABLE", "BIND_*", "SHADE_MODEL",
     )  # fmt: skip
 
     def __init__(self, memory: VideoMemory, report: Report, chip: CardChip, settings: CardSettings) -> None:
@@ -105,6 +103,7 @@ class Engine3D(State3D):
         self._batch: Batch | None = None
         self._instance = 0
         self._narrow: tuple[int, int, int] | None = None
+        self._edge = True
 
     # --- constants ----------------------------------------------------------------------------------------------------
     @action("CB_DEF_SET")
@@ -149,30 +148,53 @@ class Engine3D(State3D):
         _set(self.samplers, (stage, 16 + (word >> 4 & 1)), word >> 12 & 0x1FF if word & 1 else None)
 
     # --- attributes that are the same for all vertices --------------------------------------------------------------
+    def _attribute(self, i: int, component: int, words: tuple[int, ...], last: bool) -> None:
+        """Set components; inside of a draw, attribute 0 completes a vertex."""
+        self.current.set(i, component, words)
+        if last and i == 0 and self._batch is not None and self._room(1):
+            self._batch.add_vertex(self.current.values)
+
     @action("VTX_ATTR_1F")
     def attribute_1(self, word: int, i: int) -> None:
-        """x."""
-        self.current.set(i, 0, (word,))
+        """x of one component."""
+        self._attribute(i, 0, (word,), True)
 
     @action("VTX_ATTR_2F_X", "VTX_ATTR_3F_X", "VTX_ATTR_4F_X")
     def attribute_x(self, word: int, i: int) -> None:
         """x; what follows is reset."""
-        self.current.set(i, 0, (word,))
+        self._attribute(i, 0, (word,), False)
 
-    @action("VTX_ATTR_2F_Y", "VTX_ATTR_3F_Y", "VTX_ATTR_4F_Y")
+    @action("VTX_ATTR_2F_Y")
+    def attribute_last_y(self, word: int, i: int) -> None:
+        """y of two components."""
+        self._attribute(i, 1, (word,), True)
+
+    @action("VTX_ATTR_3F_Y", "VTX_ATTR_4F_Y")
     def attribute_y(self, word: int, i: int) -> None:
         """y."""
-        self.current.set(i, 1, (word,))
+        self._attribute(i, 1, (word,), False)
 
-    @action("VTX_ATTR_3F_Z", "VTX_ATTR_4F_Z")
+    @action("VTX_ATTR_3F_Z")
+    def attribute_last_z(self, word: int, i: int) -> None:
+        """z of three components."""
+        self._attribute(i, 2, (word,), True)
+
+    @action("VTX_ATTR_4F_Z")
     def attribute_z(self, word: int, i: int) -> None:
         """z."""
-        self.current.set(i, 2, (word,))
+        self._attribute(i, 2, (word,), False)
 
     @action("VTX_ATTR_4F_W")
     def attribute_w(self, word: int, i: int) -> None:
         """w."""
-        self.current.set(i, 3, (word,))
+        self._attribute(i, 3, (word,), True)
+
+    @action("EDGEFLAG")
+    def edge_flag(self, word: int, index: int) -> None:
+        """Whether the edges that begin at the vertices that follow are boundaries."""
+        self._edge = bool(word & 1)
+        if self._batch is not None:
+            self._batch.mark_edge(self._edge)
 
     # --- semaphores, queries, counters ---------------------------------------------------------------------------------
     @action("SEMAPHORE_TRIGGER")
@@ -299,6 +321,7 @@ class Engine3D(State3D):
             self._batch = None
             return
         self._batch = Batch(PRIMITIVES[kind], self._instance)
+        self._batch.mark_edge(self._edge)
 
     @action("VERTEX_BUFFER_COUNT")
     def vertices(self, count: int, index: int) -> None:
