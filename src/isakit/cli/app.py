@@ -22,7 +22,8 @@ COMMANDS = {
     "run": "Run a program on a simulated chip.",
     "draw": "Draw a scene with vertex, geometry and fragment programs.",
     "cuda": "Run a CUDA program made for sm_10 to sm_13.",
-    "replay": "Run captured launches again, without their program.",
+    "gl": "Run an OpenGL program on Mesa's nv50 driver.",
+    "replay": "Run a capture again, without its program.",
     "cache": "Show, empty or check the cache of compiled code.",
     "doc": "Show the manual page of an instruction.",
 }

@@ -179,6 +179,13 @@ class DeviceMemory:
             self._ranges = spans, found
         return found
 
+    @classmethod
+    def over(cls, data: Array) -> DeviceMemory:
+        """All of some bytes as one allocation at address 0; windows say what of it a launch may touch."""
+        device = cls(data)
+        device._starts, device._sizes = [0], {0: device.memory.size}
+        return device
+
     @property
     def allocations(self) -> dict[int, int]:
         """Address -> size in bytes, in address order."""
