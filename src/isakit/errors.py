@@ -75,6 +75,10 @@ class AsmError(IsakitError):
         super().__init__("\n".join(str(d) for d in self.diagnostics))
 
 
+class CompileError(AsmError):
+    """A source text that does not compile; `diagnostics` holds what is wrong, in order."""
+
+
 class EncodeError(AsmError):
     """Operands that no encoding of the instruction can hold, or that need the same bits for different values.
 
@@ -95,6 +99,10 @@ class NotModelled(IsakitError):
 
 class LaunchError(IsakitError):
     """Arguments, sizes or limits of a launch that the chip or the kernel does not allow."""
+
+
+class HostError(IsakitError):
+    """A program, library or tool of the host that is missing or does not do its part."""
 
 
 class MachineFault(IsakitError):

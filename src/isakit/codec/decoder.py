@@ -45,6 +45,9 @@ class Decoder:
         self._shortens: dict[str, bool] = {}
         self._smaller: dict[Form, list[Form]] = {}
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return decoder, (self.isa, self.view.variant.name, self.view.program)
+
     def compiled(self, form: Form) -> CompiledForm:
         """The fast paths of a form of this view."""
         c = self._compiled.get(form)

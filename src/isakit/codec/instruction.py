@@ -37,6 +37,9 @@ class Instruction:
         self.address, self.units, self.error = address, units, error
         self._text: str | None = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _again, (self.decoder, self.word, self.address, self.units, self.error)
+
     @property
     def valid(self) -> bool:
         """Whether the words are an instruction of this variant and program type."""
@@ -223,7 +226,8 @@ class Instruction:
         """Whether a condition decides which lanes execute; a guarded write does not end the life of the old value."""
         form = self.form
         return form is not None and any(
-            form.parts[o.name].guards(self.word) or (isinstance(o, Condition) and o.name in form.control) for o in self.operands
+            form.parts[o.name].guards(self.word) or (isinstance(o, Condition) and o.name in form.control)
+            for o in self.operands
         )
 
     @property
@@ -267,7 +271,7 @@ class Instruction:
 
     @property
     def targets(self) -> tuple[int, ...]:
-        """Byte addresses of all instructions that are branched to: more than one where a branch stands beside another."""
+        """Byte addresses of all instructions that are branched to: two where a branch stands beside another."""
         scale = self.decoder.view.variant.unit_bytes if self.decoder.isa.word_addressed else 1
         return tuple(o.address * scale for o in self.operands if isinstance(o, CodeAddress))
 
@@ -289,3 +293,11 @@ class Instruction:
 
     def __repr__(self) -> str:
         return f"<{self.address:#x}: {self.text}>"
+
+
+def _again(decoder: Decoder, word: int, address: int, units: int, error: str | None) -> Instruction:
+    """An instruction that was pickled; a word that was data for another reason than its bits stays data."""
+    instruction = decoder.one(word, units, address)
+    if instruction.error != error:
+        instruction.compiled, instruction.error = None, error
+    return instruction

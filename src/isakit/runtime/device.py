@@ -12,8 +12,10 @@ from numpy.typing import DTypeLike, NDArray
 from isakit.arch.tesla.tesla import tesla
 from isakit.asm.directives import TYPES
 from isakit.codec.decoder import decoder
+from isakit.codec.instruction import registers_written
 from isakit.description import Kernel, Module, Param
 from isakit.errors import LaunchError
+from isakit.machine.interrupts import deferred
 from isakit.machine.tesla import (
     CHIPS,
     Choices,
@@ -24,7 +26,7 @@ from isakit.machine.tesla import (
     Machine,
     Stats,
     Window,
-    needed_registers,
+    reads_space,
 )
 from isakit.machine.tesla.device_memory import Writable
 from isakit.runtime.arguments import aligned
@@ -36,6 +38,9 @@ from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import TextureChoices
 
+FENCE_SPACE, FENCE_BYTES = 15, 0x10000
+"""`__threadfence()` of sm_13 reads this much of g15[] and throws the values away. Source: [tesla] 7.2."""
+
 Engine = Literal["auto", "reference", "llvm"]
 Place = Buffer | int
 """A buffer, or a 32-bit device address."""
@@ -43,6 +48,8 @@ Place = Buffer | int
 
 class Device:
     """A Tesla chip with its memory.
+
+    Several threads may use a device; launches, allocations and copies are done one after the other.
 
     Args:
         chip: variant name or alias: g80, g84, gt200, gt215, mcp77.
@@ -57,7 +64,8 @@ class Device:
             is device address n, and nothing is copied. It is as large as the memory gets, less a few bytes at the end;
             allocations start at 64 KB. Left out, the device makes its own, which grows as far as addresses go.
 
-    Attributes: `memory`, `windows` (g[] space number -> window of the memory; g14 covers all of it at first),
+    Attributes: `memory`, `windows` (g[] space number -> window of the memory; g14 covers all of it at first, and g15,
+    from which fences of sm_13 read, gets a window of zeros with the first kernel that needs one),
     `textures` and `samplers` (what $t and $s numbers stand for).
     """
 
@@ -139,8 +147,9 @@ class Device:
         Left out, `nbytes` is the size of the source buffer, or what is left of the allocation at its address. Raises
         LaunchError as `write`.
         """
-        content = self.view(source, nbytes)
-        self.view(to, len(content))[:] = content
+        with self.memory.lock:
+            content = self.view(source, nbytes)
+            self.view(to, len(content))[:] = content
 
     def _at(self, where: Place, offset: int = 0) -> Buffer:
         if isinstance(where, Buffer):
@@ -221,10 +230,13 @@ class Device:
     def _code(self, kernel: Kernel) -> Code:
         units, words = decoder(tesla, self.chip, "compute"), kernel.words
         # A file that says 0 does not know: every thread has $r0.
-        registers = kernel.registers or needed_registers(units.decode(words, kernel.address))
+        registers = kernel.registers or registers_written(units.decode(words, kernel.address), "r")
         if not 1 <= registers <= 128:
             raise LaunchError(f"{kernel.name} wants {registers} registers; a thread has 1 to 128")
-        return Code(units, words, kernel.address, registers, self.choices.drop_unallocated)
+        code = Code(units, words, kernel.address, registers, self.choices.drop_unallocated)
+        if FENCE_SPACE not in self.windows and reads_space(code, f"g{FENCE_SPACE}"):
+            self.bind(FENCE_SPACE, self.alloc(FENCE_BYTES))
+        return code
 
     def _place_globals(self, info: Module) -> dict[str, Buffer]:
         """Module variables get memory and their first content."""
@@ -244,7 +256,8 @@ class Device:
 
     def execute(self, launch: Launch, max_instructions: int | None = None) -> Stats:
         """Run a prepared launch on this device's engine."""
-        return self._execute(launch, self.memory, max_instructions)
+        with self.memory.lock, deferred():
+            return self._execute(launch, self.memory, max_instructions)
 
     def machine(
         self,

@@ -119,7 +119,14 @@ class Register(Operand):
         if self.plain == str.__str__(self):
             return self
         return Register(
-            self.file, self.index, self.width, self.half, text=self.plain, words=self.words, partial=self.partial
+            self.file,
+            self.index,
+            self.width,
+            self.half,
+            text=self.plain,
+            index_register=self.index_register,
+            words=self.words,
+            partial=self.partial,
         )
 
 

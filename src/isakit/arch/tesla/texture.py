@@ -13,8 +13,9 @@ from typing import Any
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Long, Short, long, short
 from isakit.arch.tesla.operands import word
+from isakit.arch.tesla.requests import TEX, TEXEL, VISIBLE
 from isakit.arch.tesla.tesla import tesla
-from isakit.sem import Value, const, machine, read, write
+from isakit.sem import Value, const, read, write
 from isakit.spec import (
     Choice,
     Enum,
@@ -123,13 +124,6 @@ def coordinates(base: Field, count: Field | None = None) -> Written:
     )
 
 
-class _Live(Enum):
-    """Whether only visible fragments ask."""
-
-    def guards(self, word: int) -> bool:
-        return bool(self.field.get(word))
-
-
 # --- forms ------------------------------------------------------------------------------------------------------------
 
 _OFFSETS: dict[str, Any] = {
@@ -141,7 +135,10 @@ _CUBE_OR_OFFSETS: dict[str, Any] = _CUBE | {
     n: choice(when({CUBE: 0}, p), when({CUBE: 1}, Nothing())) for n, p in _OFFSETS.items()
 }
 _LIVE = w1(2)
-_LIVE_PARTS: dict[str, Any] = {"live": _Live(_LIVE, {0: "all", 1: "live"}), "deriv": Flag(w1(3), "deriv")}
+_LIVE_PARTS: dict[str, Any] = {
+    "live": Enum(_LIVE, {0: "all", 1: "live"}, idle=frozenset({1})),
+    "deriv": Flag(w1(3), "deriv"),
+}
 _FRAGMENT: Choice = choice(when({}, Nothing(True), needs="fragment"), when({}, Nothing(False)))
 
 
@@ -167,7 +164,7 @@ def _short_tex(name: str, fetch: int) -> Any:
     return short(
         f"{name} {{live}} {{dst}} {{texture}} {{sampler}} {{src}} {{fragment}}",
         {Short.op: 0xF, FETCH: fetch},
-        live=_Live(Short.mod1, {0: "all", 1: "live"}),
+        live=Enum(Short.mod1, {0: "all", 1: "live"}, idle=frozenset({1})),
         dst=texels(Short.dst),
         texture=TEXTURE,
         sampler=SAMPLER,
@@ -196,9 +193,9 @@ def _query(
     shift = [const(0, 32) if o is None else o for o in offsets]
     arguments = [texture.resize(32), sampler.resize(32), *shift, *src]
     facts = {"op": name, "cube": cube, "quads": fragment or deriv, "mask": dst.mask}
-    lanes = machine("visible", 1) if fragment and live == "live" else None
-    answer = machine("tex", 32, *arguments, **facts)
-    dst.write(lambda component: machine("texel", 32, answer, component=component), lanes)
+    lanes = VISIBLE() if fragment and live == "live" else None
+    answer = TEX(*arguments, **facts)
+    dst.write(lambda component: TEXEL(answer, component=component), lanes)
 
 
 _REF = Ref("000", "5. TBD: texture instructions")

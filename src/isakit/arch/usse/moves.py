@@ -5,6 +5,8 @@ Source: [usse] 2.6.7, 2.6.8, 2.7 (LIMM); groups 38 and 40 of [004].
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import LIMM, VMOV, VPCK
 from isakit.arch.usse.forms import NO_SOURCE2, UNDESCRIBED, destination, form, seed_view, source

@@ -184,7 +184,8 @@ class DestPart(_Placed):
         more: dict[str, Any] = {"mask": self.mask.letters(word, internal)} if self.mask else {}
         # Most operations leave z and w of an f32 register pair alone.
         exact = internal or (self.ty == "f32" and max(channels, default=0) < 2 and not self.span)
-        touched = _words(channels, self.ty, internal)
+        # Ten-bit elements are put together anew in the first register, whichever channels are written.
+        touched = _words((0, *channels) if self.ty == "c10" and not internal else channels, self.ty, internal)
         if self.span:
             touched = tuple(range(self.span(word)))
         return self.place.operand(word, self.text(word), touched, partial=not exact, **more)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from isakit.errors import DefinitionError, IsakitError
@@ -56,7 +56,7 @@ def handlers() -> dict[str, Handler]:
     return _handlers
 
 
-@lru_cache(maxsize=None)
+@cache
 def _layout(number: int) -> tuple[Function, struct.Struct, tuple[Callable[[int], Any] | None, ...], Handler]:
     f = by_number()[number]
     sent = f.sent
@@ -114,8 +114,23 @@ def packed(f: Function, result: Any) -> bytes:
 
 # After a fault nothing works any more but to end, or to start again.
 _AFTER_FAULT = frozenset(
-    "hello connect module unregister refused cudaThreadExit cudaDeviceReset cuCtxDestroy cuCtxDestroy_v2 cuInit "
-    "cudaGetDeviceCount cudaGetDevice cuDeviceGetCount cudaRuntimeGetVersion cudaDriverGetVersion".split()
+    [
+        "hello",
+        "connect",
+        "module",
+        "unregister",
+        "refused",
+        "cudaThreadExit",
+        "cudaDeviceReset",
+        "cuCtxDestroy",
+        "cuCtxDestroy_v2",
+        "cuInit",
+        "cudaGetDeviceCount",
+        "cudaGetDevice",
+        "cuDeviceGetCount",
+        "cudaRuntimeGetVersion",
+        "cudaDriverGetVersion",
+    ]
 )
 
 

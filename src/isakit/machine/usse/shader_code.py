@@ -15,6 +15,7 @@ from isakit.arch.usse.fields import VDP
 from isakit.arch.usse.operands import Hidden
 from isakit.arch.usse.registers import INTERNAL_OFFSETS, OFFSETS, ROLES
 from isakit.engine import Compiled, compile_trace
+from isakit.engine.graph import postorder
 from isakit.errors import NotModelled
 from isakit.sem.semantics import bind_control, trace_of, traced
 from isakit.spec import Choice, Form, Status
@@ -71,6 +72,20 @@ class Step:
     def writes_shared(self) -> bool:
         """Whether the instruction writes sa."""
         return any(e.kind == "write" and e.name == "sa" for e in trace_of(self.form, self.word).effects)
+
+    @cached_property
+    def written_files(self) -> frozenset[str]:
+        """The register files the instruction writes."""
+        return frozenset(e.name for e in trace_of(self.form, self.word).of_kind("write"))
+
+    @cached_property
+    def may_stop_midway(self) -> bool:
+        """Whether a fault can come when the instruction has already changed something."""
+        trace = trace_of(self.form, self.word)
+        asks = bool(trace.of_kind("load", "store", "trap")) or any(
+            n.op == "machine" for e in trace.effects for v in e.args for n in postorder(v, set())
+        )
+        return asks and (self.repeats > 1 or len(trace.effects) > 1)
 
     @cached_property
     def moves(self) -> bool:
@@ -143,6 +158,9 @@ class Code:
     def __init__(self, program: Any, rules: Rules) -> None:
         self.program, self.rules = program, rules
         self.steps = [self._step(i) for i in program]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Code, (self.program, self.rules)
 
     def _step(self, i: Any) -> Step | None:
         if i.form is None or not i.valid:

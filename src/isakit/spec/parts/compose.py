@@ -202,6 +202,10 @@ class Choice(Part):
         p = self.pick(word)
         return None if p is None else p.operand(word)
 
+    def guards(self, word: int) -> bool:
+        p = self.pick(word)
+        return p is not None and p.guards(word)
+
     def may_be(self, kind: type) -> bool:
         return any(a.part.may_be(kind) for a in self.alternatives)
 

@@ -45,7 +45,8 @@ class Reg(Part):
     `names[value]` is the register's name, None for values that are illegal. `access(index)` builds what the semantics
     gets from the register index (a uniform Value): an object with read/write. `aliases` are other spellings.
     `file` is the register file (default: the letters of the names), `width` the bits that the operand has, where the
-    file does not say it; `first` is the number of the register that value 0 names. `half`: the field counts halves, the low one first.
+    file does not say it; `first` is the number of the register that value 0 names. `half`: the field counts halves,
+    the low one first.
     """
 
     field: Field
@@ -155,8 +156,8 @@ class Imm(Part):
 
     `signed` fields accept and print negative numbers. `wrap` also accepts the two's complement spelling of a negative
     number (-1 for 0xffffffff). `single` accepts a floating point literal as an f32 bit pattern. `static` immediates are
-    bound to a Python int, others to a uniform Value of `width` bits (default: the field's width). `code_address`: where a
-    branch goes.
+    bound to a Python int, others to a uniform Value of `width` bits (default: the field's width). `code_address`:
+    where a branch goes.
     """
 
     field: Field

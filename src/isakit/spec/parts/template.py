@@ -162,6 +162,9 @@ class Template(Part):
         bound = {n: p.bind(word, b) for n, p in self.holes.items()}
         return self.make(**bound) if self.make else bound
 
+    def guards(self, word: int) -> bool:
+        return any(p.guards(word) for p in self.parts)
+
     def operand(self, word: int) -> Operand:
         text = self.text(word)
         if self.kind is Compound:
@@ -266,9 +269,7 @@ def template(
                 holes[name] = Numbered(f, names)
                 spelling = spelling.replace(word, f"{{{name}}}")
     parts = {n: p for n, p in holes.items() if isinstance(p, Part)}
-    return Template(
-        spelling, kind, parts, facts or {}, hints or {}, make, hint, meanings or {}, fits
-    )
+    return Template(spelling, kind, parts, facts or {}, hints or {}, make, hint, meanings or {}, fits)
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,8 @@ from isakit.arch.tesla.operands.memory import (
     COMPUTE_ONLY,
     MODES,
     NOT_INCREMENTABLE,
-    memory,
     MemoryOperand,
+    memory,
 )
 from isakit.arch.tesla.operands.registers import (
     AddressRegister,

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from isakit.arch.tesla.fields import Control, Long
-from isakit.sem import Value, concat, const, machine, read, write
+from isakit.arch.tesla.requests import LANE
+from isakit.sem import Value, concat, const, read, write
 from isakit.spec import Choice, Enum, Field, Nothing, Part, Reg, choice, template, when
 from isakit.spec.operands import Condition, Register
 
@@ -132,35 +133,18 @@ def fixed_condition(number: int) -> Part:
     return template(f"$c{number}", Register, lambda: ConditionCode(const(number, 32)), facts=facts, hints={"width": 4})
 
 
-class _Lanes(Choice):
-    """Lanes by their number modulo 4, bound to a mask of four bits."""
-
-    def guards(self, word: int) -> bool:
-        return self.operand(word) is not None
-
-
 _LISTED = {m: "l" + ("".join(str(n) for n in range(4) if m >> n & 1) or "none") for m in range(15)}
-LANES = _Lanes(
-    (
-        when({Long.lanes: 15}, Nothing(15)),
-        when(
-            {},
-            template(
-                "({test})",
-                Condition,
-                lambda test: test,
-                hint="a lane mask like `(l013)`",
-                test=Enum(Long.lanes, _LISTED, {m: m for m in _LISTED}),
-            ),
-        ),
-    )
+_MASKS = Enum(Long.lanes, _LISTED, {m: m for m in _LISTED}, idle=frozenset(_LISTED))
+LANES = choice(
+    when({Long.lanes: 15}, Nothing(15)),
+    when({}, template("({test})", Condition, lambda test: test, hint="a lane mask like `(l013)`", test=_MASKS)),
 )
+"""Lanes by their number modulo 4, bound to a mask of four bits."""
 
 
 def in_lanes(mask: int) -> Value | None:
     """The condition that a lane's number modulo 4 is in the mask; None for all lanes."""
     if mask == 15:
         return None
-    position = machine("lane", 32) & 3
+    position = LANE() & 3
     return (const(mask, 32) >> position).bit(0)
-

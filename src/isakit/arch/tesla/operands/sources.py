@@ -8,11 +8,11 @@ from isakit.arch.tesla.fields import Control, Imm, Long, Short
 from isakit.arch.tesla.operands.memory import ATTRIBUTE_PROGRAMS, COMPUTE_ONLY, MODES, memory
 from isakit.arch.tesla.operands.registers import gpr
 from isakit.spec import (
-    Written,
     Choice,
     Field,
     Illegal,
     Part,
+    Written,
     choice,
     when,
 )
