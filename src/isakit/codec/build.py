@@ -66,7 +66,7 @@ class _Plan:
             b = table.get(key)
             if b is None:
                 b = table.fill(key, v, address)
-            if type(b) is Bits:
+            if isinstance(b, Bits):
                 if (value ^ b.value) & mask & b.mask:
                     return None
                 mask |= b.mask
@@ -155,7 +155,7 @@ class Builder:
         plans: list[_Plan] = []
         given = tuple(operands)
         for form in self._forms(mnemonic, long):
-            if all(n in form.parts and n != "name" and form.parts[n].may_be(type(v)) for n, v in operands.items()):
+            if all(n in form.parts and n != "name" and form.parts[n].may_be(_type(v)) for n, v in operands.items()):
                 settled = list(joined(_settled(form, mnemonic, given)))
                 if settled:
                     plans.append(_Plan(self.decoder, form, settled, given))
@@ -242,6 +242,10 @@ def _syntax(forms: Sequence[Form], mnemonic: str) -> tuple[str, ...]:
     """How statements of some forms are written."""
     lines = dict.fromkeys(syntax_line(f, mnemonic) for f in forms)
     return tuple(f"syntax: {line}" for line in lines)[:3]
+
+
+def _type(value: object) -> type:
+    return type(value)
 
 
 def _settled(form: Form, mnemonic: str, given: Sequence[str]) -> list[Sequence[Bits]]:

@@ -75,7 +75,7 @@ class Register(Operand):
         partial: as a destination, some bits of the registers touched keep their value.
     """
 
-    __slots__ = ("file", "half", "index", "index_register", "modifiers", "partial", "plain", "width", "words")
+    __slots__ = ("file", "half", "index", "index_register", "modifiers", "partial", "plain", "width", "words")  # pyright: ignore[reportIncompatibleMethodOverride]
     fields = ("file", "index", "width", "half")
     file: str
     index: int
@@ -182,7 +182,7 @@ class Memory(Operand):
             encoding.
     """
 
-    __slots__ = ("base", "index", "offset", "offset_written", "post_increment", "scale", "signed", "size", "space")
+    __slots__ = ("base", "index", "offset", "offset_written", "post_increment", "scale", "signed", "size", "space")  # pyright: ignore[reportIncompatibleMethodOverride]
     fields = ("space", "base", "offset", "index", "post_increment", "size")
     absent: ClassVar[dict[str, Any]] = {"base": None, "index": None, "offset": 0, "post_increment": False, "scale": 1}
     space: str

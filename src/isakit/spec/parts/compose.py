@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from isakit.spec.fields import Bits, Field, where
 from isakit.spec.operands import Compound, Operand
@@ -322,7 +322,11 @@ class Seq(Part):
         return Compound(tuple(found), text=self.text(word)) if found else None
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
-        given = value.operands if isinstance(value, Compound) else value if isinstance(value, tuple) else (value,)
+        given: tuple[Any, ...] = (value,)
+        if isinstance(value, Compound):
+            given = value.operands
+        elif isinstance(value, tuple):
+            given = cast("tuple[Any, ...]", value)
         if len(given) != len(self.parts):
             return ()
         out = [Bits()]

@@ -53,6 +53,8 @@ def memory(
     hint = f"{mode} {space}".strip() + ("0" if bank else "") + f"[{inside}]"
     number = Imm(offset, 16, scale=scale, label="an offset")
 
+    shared: dict[str, Any] = {"space": bank} if bank else {}
+
     def spelled(inside: str, **holes: Any) -> Template:
         return template(
             f"{mode} {space}".strip() + ("{space}" if bank else "") + f"[{inside}]",
@@ -63,7 +65,8 @@ def memory(
             # Where the operand tells the size: without one it is that of a whole word, not of an extended byte.
             fits=lambda m: not mode or ((m.size, m.signed) == (size, signed) if m.size else 8 * size == width),
             meanings={"space": "space {}[]", "offset": "offset {}", "base": "plus {}"},
-            **({"space": bank} if bank else {}) | holes,
+            **shared,
+            **holes,
         )
 
     def meaning(word: int, b: Binder) -> MemoryOperand:
