@@ -121,10 +121,12 @@ class Builder:
         absent. `long` leaves out the short forms, `raw` inverts bits of the word. Raises EncodeError.
         """
         values = tuple(operands.values())
-        if None in values or True in values or False in values:
+        types = tuple(map(type, values))
+        if bool in types or type(None) in types:
             operands = {n: v for n, v in operands.items() if v is not None and v is not False}
             values = tuple(operands.values())
-        shape = (mnemonic, long, tuple(operands), tuple(map(type, values)))
+            types = tuple(map(type, values))
+        shape = (mnemonic, long, tuple(operands), types)
         plans = self._plans.get(shape)
         if plans is None:
             if len(self._plans) >= _MOST_PLANS:
