@@ -15,6 +15,7 @@ from isakit.codec.decoder import decoder
 from isakit.codec.instruction import registers_written
 from isakit.description import Kernel, Module, Param
 from isakit.errors import LaunchError
+from isakit.machine.interrupts import deferred
 from isakit.machine.tesla import (
     CHIPS,
     Choices,
@@ -47,6 +48,8 @@ Place = Buffer | int
 
 class Device:
     """A Tesla chip with its memory.
+
+    Several threads may use a device; launches, allocations and copies are done one after the other.
 
     Args:
         chip: variant name or alias: g80, g84, gt200, gt215, mcp77.
@@ -144,8 +147,9 @@ class Device:
         Left out, `nbytes` is the size of the source buffer, or what is left of the allocation at its address. Raises
         LaunchError as `write`.
         """
-        content = self.view(source, nbytes)
-        self.view(to, len(content))[:] = content
+        with self.memory.lock:
+            content = self.view(source, nbytes)
+            self.view(to, len(content))[:] = content
 
     def _at(self, where: Place, offset: int = 0) -> Buffer:
         if isinstance(where, Buffer):
@@ -252,7 +256,8 @@ class Device:
 
     def execute(self, launch: Launch, max_instructions: int | None = None) -> Stats:
         """Run a prepared launch on this device's engine."""
-        return self._execute(launch, self.memory, max_instructions)
+        with self.memory.lock, deferred():
+            return self._execute(launch, self.memory, max_instructions)
 
     def machine(
         self,
