@@ -220,7 +220,7 @@ def _goes_on(gang: Gang, op: Op) -> list[Gang]:
     return [gang]
 
 
-def _discard(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _discard(machine: control.Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     assert isinstance(machine, StageMachine)
     machine.state.discard(lanes)
     if machine.stage.choices.discarded == "end":
@@ -229,13 +229,13 @@ def _discard(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control)
     return _goes_on(gang, op)
 
 
-def _emit(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _emit(machine: control.Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     assert isinstance(machine, StageMachine)
     machine.state.emit(lanes)
     return _goes_on(gang, op)
 
 
-def _restart(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _restart(machine: control.Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     assert isinstance(machine, StageMachine)
     machine.state.restart(lanes)
     return _goes_on(gang, op)
