@@ -27,7 +27,7 @@ def check_features(record: Record, known: frozenset[str], seen: dict[int, object
         where = f"{record.isa}: record {record.name!r}, form {i}"
         named = [form.needs, *(r.unless_feature for r in form.refusals)]
         for needs in (*named, *(_needs(form.parts, seen) if misspelt else ())):
-            for unknown in sorted(frozenset().union(*map(_names_in, needs)) - known):
+            for unknown in sorted({name for need in needs for name in _names_in(need)} - known):
                 raise DefinitionError(
                     f"{where} needs {unknown!r}, which is no feature of any variant and no program type; there are "
                     f"{', '.join(sorted(known))}"
