@@ -6,10 +6,12 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pickle import PicklingError
 from types import CodeType
 from typing import Any
 
 from isakit.errors import UnknownIsaError
+from isakit.registry import VARIANTS, instruction_set
 from isakit.spec.names import check_features, check_globals, declare_features
 from isakit.spec.parts import Context
 from isakit.spec.record import Form, Kind, Record, Ref, Status
@@ -94,6 +96,10 @@ class InstructionSet:
     word_addressed: bool = False
     #: address of the first kernel parameter in shared memory
     param_base: int = 0
+    #: operation -> word of its long forms that a text may leave out; short and immediate forms mean it without a word
+    implied: Mapping[str, str] = field(default_factory=dict[str, str])
+    #: (regular expression on a statement, advice): what people write that is said in another way
+    advice: tuple[tuple[str, str], ...] = ()
     _views: dict[Any, View] = field(default_factory=dict[Any, "View"], repr=False)
     _forms: dict[Any, Form] = field(default_factory=dict[Any, Form], repr=False)
     _unchecked: list[Record] = field(default_factory=list[Record], init=False, repr=False)
@@ -158,6 +164,12 @@ class InstructionSet:
         self.records.append(bound)
         return bound
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its name: the instruction sets of this package are the same in every process."""
+        if self.name not in VARIANTS or instruction_set(self.name) is not self:
+            raise PicklingError(f"the instruction set {self.name!r} is not one of this package's")
+        return instruction_set, (self.name,)
+
     def check_names(self) -> None:
         """Raise DefinitionError for new records that use a name nothing defines.
 
@@ -174,9 +186,10 @@ class InstructionSet:
         self._unchecked = [r for r in self._unchecked if r is not record]
 
     def variant(self, name: str) -> Variant:
-        """A variant by name or alias."""
+        """A variant by name or alias, in any case. Raises UnknownIsaError."""
+        wanted = name.lower()
         for v in self.variants.values():
-            if name == v.name or name in v.aliases:
+            if wanted == v.name or wanted in v.aliases:
                 return v
         raise UnknownIsaError(f"{self.name} has no variant {name!r}; it has {', '.join(self.variants)}")
 

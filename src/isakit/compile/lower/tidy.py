@@ -25,8 +25,13 @@ def blocks_do_something(m: MFunction) -> None:
                 p.succs, p.cond = p.succs[:1], None
         s.preds = [p for p in s.preds if p is not b]
         m.blocks.remove(b)
+    for b in m.blocks:  # where a block only leads to the end, it ends itself
+        if b.cond is None and b.ins and len(b.succs) == 1 and not b.succs[0].ins and not b.succs[0].succs:
+            b.succs = []
     m.connect()
     _append(m, targets)
+    alive = {s for b in m.blocks for s in b.succs} | targets | {m.blocks[0]}
+    m.blocks = [b for b in m.blocks if b in alive]
 
 
 def _append(m: MFunction, targets: set[MBlock | None]) -> None:
