@@ -12,6 +12,7 @@ from typing import Any
 
 from isakit.errors import UnknownIsaError
 from isakit.registry import VARIANTS, instruction_set
+from isakit.spec.names import check_features, check_globals, declare_features
 from isakit.spec.parts import Context
 from isakit.spec.record import Form, Kind, Record, Ref, Status
 
@@ -108,9 +109,10 @@ class InstructionSet:
     @cached_property
     def features(self) -> frozenset[str]:
         """Everything a `needs=` may name: features and names of the variants, and program types."""
-        from isakit.spec.names import declare_features
-
-        return declare_features(self)
+        of_variants = (v.features | {v.name} for v in self.variants.values())
+        known = frozenset(self.programs).union(*of_variants) - {""}
+        declare_features(known)
+        return known
 
     def insn(
         self,
@@ -153,12 +155,11 @@ class InstructionSet:
     def add(self, record: Record) -> Record:
         """Check a record on its own and against the others, and keep it."""
         from isakit.spec.lint import check_record
-        from isakit.spec.names import check_features
 
         bound = replace(record)
         object.__setattr__(bound, "forms", tuple(replace(f, record=bound) for f in record.forms))
         check_record(bound, self)
-        check_features(bound, self, self._checked_parts)
+        check_features(bound, self.features, self._checked_parts)
         self._unchecked.append(bound)
         self.records.append(bound)
         return bound
@@ -175,10 +176,8 @@ class InstructionSet:
         For the end of an instruction set's package, when every module of it has been imported; making a view does it,
         too.
         """
-        from isakit.spec.names import check_globals
-
         while self._unchecked:
-            check_globals(self._unchecked[-1], self, self._checked_code)
+            check_globals(self._unchecked[-1], self._checked_code)
             self._unchecked.pop()
 
     def remove(self, record: Record) -> None:
