@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from isakit.arch.tesla.tesla import tesla
 from isakit.asm.directives import TYPES
 from isakit.codec.decoder import decoder
+from isakit.codec.instruction import registers_written
 from isakit.description import Kernel, Module, Param
 from isakit.errors import LaunchError
 from isakit.machine.interrupts import deferred
@@ -25,7 +26,6 @@ from isakit.machine.tesla import (
     Machine,
     Stats,
     Window,
-    needed_registers,
     reads_space,
 )
 from isakit.machine.tesla.device_memory import Writable
@@ -230,7 +230,7 @@ class Device:
     def _code(self, kernel: Kernel) -> Code:
         units, words = decoder(tesla, self.chip, "compute"), kernel.words
         # A file that says 0 does not know: every thread has $r0.
-        registers = kernel.registers or needed_registers(units.decode(words, kernel.address))
+        registers = kernel.registers or registers_written(units.decode(words, kernel.address), "r")
         if not 1 <= registers <= 128:
             raise LaunchError(f"{kernel.name} wants {registers} registers; a thread has 1 to 128")
         code = Code(units, words, kernel.address, registers, self.choices.drop_unallocated)

@@ -172,6 +172,28 @@ class LoadedKernel:
             finally:
                 passed.finish()
 
+    def prepare(
+        self,
+        grid: Dims,
+        block: Dims,
+        *args: Any,
+        param_bytes: bytes | None = None,
+        limits: bool | None = None,
+        windows: Mapping[int, Window] | None = None,
+        dynamic_shared: int = 0,
+    ) -> Launch:
+        """A launch for `Device.execute`, which can be pickled; arguments as of `launch`, but buffers instead of arrays.
+
+        Raises LaunchError.
+        """
+        passed = self._pass(args, param_bytes)
+        if passed.arrays:
+            passed.release()
+            raise LaunchError(
+                f"{self.name}: a prepared launch takes buffers; an array lives in the device only meanwhile"
+            )
+        return self._launch(grid, block, passed.data, limits, windows, dynamic_shared)
+
     def machine(
         self,
         grid: Dims,

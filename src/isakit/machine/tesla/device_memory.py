@@ -179,6 +179,13 @@ class DeviceMemory:
             self._ranges = spans, found
         return found
 
+    @classmethod
+    def over(cls, data: Array) -> DeviceMemory:
+        """All of some bytes as one allocation at address 0; windows say what of it a launch may touch."""
+        device = cls(data)
+        device._starts, device._sizes = [0], {0: device.memory.size}
+        return device
+
     @property
     def allocations(self) -> dict[int, int]:
         """Address -> size in bytes, in address order."""
@@ -198,12 +205,13 @@ class DeviceMemory:
                 self.alloc(len(data), address)
             self.memory.bytes[address : address + len(data)] = np.frombuffer(data, np.uint8)
 
-    def __getstate__(self) -> dict[int, bytes]:
-        return self.content()
+    def __getstate__(self) -> tuple[int, dict[int, bytes]]:
+        return self.limit, self.content()
 
-    def __setstate__(self, content: dict[int, bytes]) -> None:
-        """A copy has memory of its own, wherever the original's was."""
+    def __setstate__(self, state: tuple[int, dict[int, bytes]]) -> None:
+        """A copy has memory of its own, wherever the original's was; it ends where that ended."""
         DeviceMemory.__init__(self)
+        self.limit, content = state
         self.put_back(content)
 
     def alloc(self, nbytes: int, address: int | None = None, *, zeroed: bool = True) -> int:
