@@ -256,6 +256,11 @@ class Flow:
         )
 
     @cached_property
+    def has_barriers(self) -> bool:
+        """Whether warps may wait for each other."""
+        return any(s.control == "bar" for s in self.steps.values())
+
+    @cached_property
     def reads_clock(self) -> bool:
         """Whether the kernel can tell how many instructions it has executed."""
         return any(
