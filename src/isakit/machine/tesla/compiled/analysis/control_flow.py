@@ -138,7 +138,7 @@ class Flow:
         step = Step(op, i.word, trace)
         if "guard" in i.form.control and not op.never:
             step.guard = _guard(i.form, i.word)
-        requests = meaning.requests
+        requests = list(meaning.requests)
         if requests:
             if len(requests) > 1 or requests[0].name not in CONTROLS:
                 return Step(op, 0, None)
