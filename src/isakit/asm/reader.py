@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from isakit.asm.directives import DIRECTIVES, Directive
 from isakit.asm.names import Names
 from isakit.asm.sections import Bank, Code, Data, Item, Scope, Section
 from isakit.asm.source import Place, Source, Statement, stray
@@ -16,16 +16,26 @@ from isakit.spec import Variant
 _PTX_DIRECTIVES = (".version", ".target", ".address_size", ".entry", ".visible", ".reg", ".global", ".func", ".extern")
 
 
+@dataclass(frozen=True)
+class Directive:
+    """A directive: its name with the dot, how it is written, what it does."""
+
+    name: str
+    usage: str
+    doc: str
+    run: Callable[[Reader, Statement, list[Token]], None]
+
+
 class Reader:
     """Collects the sections of a source text; `sections[0]` holds what stands before the first kernel.
 
-    In a text without kernels every program has a section, the first one `sections[0]`. `directives` are those of a file
-    format; they leave what they make in `file`.
+    In a text without kernels every program has a section, the first one `sections[0]`. `directives` are all there are,
+    by name; those of a file format leave what they make in `file`.
     """
 
-    def __init__(self, source: Source, first: Decoder, directives: Mapping[str, Directive] | None = None) -> None:
+    def __init__(self, source: Source, first: Decoder, directives: Mapping[str, Directive]) -> None:
         self.source, self.decoder = source, first
-        self.directives = {**DIRECTIVES, **(directives or {})}
+        self.directives = directives
         self.file: object = None
         self.globals = Scope()
         self.section = Section(self.globals, first)

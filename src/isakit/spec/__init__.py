@@ -21,9 +21,14 @@ from isakit.spec.parts import (
     Reg,
     Row,
     Seq,
+    Template,
     TokenStream,
+    Written,
+    cell,
     choice,
+    template,
     when,
+    written,
 )
 from isakit.spec.record import Form, Kind, Layout, Record, Ref, Refusal, Status, make_form, parse_syntax
 
@@ -59,13 +64,18 @@ __all__ = [
     "Space",
     "SpecialRegister",
     "Status",
+    "Template",
     "TokenStream",
     "Variant",
     "View",
+    "Written",
     "bits",
+    "cell",
     "choice",
     "make_form",
     "parse_syntax",
+    "template",
     "when",
     "where",
+    "written",
 ]
