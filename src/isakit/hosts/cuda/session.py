@@ -118,8 +118,8 @@ class Session:
             memory=self.pages,
         )
         limit = min(_PINNED, _HEAP + o.card.memory)
-        self.heap = self.device.heap = Heap(self.device, _HEAP, limit, strict=o.strict, fill=o.fill)
-        self.pinned = Heap(self.device, _PINNED, _END, strict=o.strict, fill=o.fill)
+        self.heap = self.device.heap = Heap(self.device, self.pages, _HEAP, limit, strict=o.strict, fill=o.fill)
+        self.pinned = Heap(self.device, self.pages, _PINNED, _END, strict=o.strict, fill=o.fill)
 
     def close(self) -> None:
         """Give the memory back."""
