@@ -120,7 +120,7 @@ class Heap:
         if end + SLACK <= self._mapped:
             return
         step = max(_STEP, (self._mapped - self.first) // 2)
-        upto = min(self.limit, max(end + SLACK, self._mapped + step))
+        upto = min(self.limit, max(end + SLACK, -(-(self._mapped + step) // ALIGNMENT) * ALIGNMENT))
         self.device.memory.alloc(upto - self._mapped, self._mapped, zeroed=False)
         self._mapped = upto
 

@@ -34,6 +34,12 @@ _RUNTIMES: Mapping[str, Version] = {
 }  # fmt: skip
 
 
+def tell(line: str) -> None:
+    """A line for the user. What the program says in it cannot control a terminal."""
+    plain = "".join(c if c.isprintable() else "?" for c in line)
+    print(f"isakit: {plain}", file=sys.stderr, flush=True)
+
+
 @dataclass(frozen=True)
 class Options:
     """What the command line says about the device.
@@ -52,7 +58,7 @@ class Options:
     version: Version | None = None
     trace: bool = False
     blocking: bool = False
-    tell: Callable[[str], None] = lambda line: print(f"isakit: {line}", file=sys.stderr, flush=True)
+    tell: Callable[[str], None] = tell
 
 
 @dataclass
