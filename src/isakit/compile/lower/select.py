@@ -626,10 +626,7 @@ class Selector(FloatSelection, MemorySelection):
             self.load_shared(self.result(i), mode, None, offset)
 
     def on_address(self, i: Ins) -> None:
-        name = i.attrs["name"]
-        if name not in self.f.globals:
-            self.f.globals.append(name)
-        slot = self.f.globals.index(name)
+        slot = self.f.globals.index(i.attrs["name"])
         self.emit("ld_c", dst=self.result(i), ty="b32", src=Place("c14", None, slot, "global"))
 
     def on_clock(self, i: Ins) -> None:

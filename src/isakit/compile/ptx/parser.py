@@ -359,7 +359,10 @@ class Parser:
     def _file(self) -> None:
         self.k += 1
         number = _integer(self.take("number", "a file number").text)
-        self.module.files[number] = self.take("string", "a file name in quotes").text[1:-1]
+        name = self.take("string", "a file name in quotes").text[1:-1]
+        if self.toks[self.k].kind == "string":  # directory and name
+            name = f"{name}/{self.take('string').text[1:-1]}"
+        self.module.files[number] = name
         while self.has(","):
             self.take("number")
 
