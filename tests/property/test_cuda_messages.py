@@ -260,5 +260,5 @@ def test_damaged_answers_do_not_harm_the_program(tmp_path: Path) -> None:
 @needs_compiler
 @pytest.mark.slow
 def test_many_damaged_answers_with_checks_of_addresses(tmp_path: Path) -> None:
-    """About one message in eight is damaged, and each process sends about 30."""
-    lie(tmp_path, 2, 25_000, "-fsanitize=address,undefined -fno-sanitize-recover=all")
+    """Each process sends about 30 messages, until one is so damaged that the connection ends."""
+    lie(tmp_path, 2, 5_000, "-fsanitize=address,undefined -fno-sanitize-recover=all")

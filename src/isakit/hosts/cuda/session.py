@@ -155,13 +155,18 @@ class Session:
         """The version of CUDA the program was built with, and whether that is certain."""
         if self.options.version is not None:
             return self.options.version, True
-        version = _RUNTIMES.get(self.runtime, (4, 2))
+        version = self.named_version
         if version != (4, 2):
             return version, True
         told = [m.built_with_4_0 for m in self.modules]
         if True in told:
             return (4, 0), True
         return version, False in told
+
+    @property
+    def named_version(self) -> Version:
+        """The newest version of CUDA behind the name of the library the program asks for."""
+        return _RUNTIMES.get(self.runtime, (4, 2))
 
     # --- modules ----------------------------------------------------------------------------------------------------
     def place(self, image: Module) -> LoadedModule:
