@@ -92,7 +92,9 @@ class Program:
                 elif p == "g" and self.doubles:
                     head.append(f"    cvt.f64.f32 %g{k}, %f{r.randrange(COUNTS['f'])};")
                 elif p == "p":
-                    head.append(f"    setp.{r.choice(CMP_INT)}.s32 %p{k}, %r{r.randrange(COUNTS['r'])}, {r.choice(NICE[:20])};")
+                    head.append(
+                        f"    setp.{r.choice(CMP_INT)}.s32 %p{k}, %r{r.randrange(COUNTS['r'])}, {r.choice(NICE[:20])};"
+                    )
         self.block(size)
         tail = [f"    st.global.u32 [%base+{32 + 4 * k}], %r{r.randrange(COUNTS['r'])};" for k in range(2)]
         tail += [f"    st.global.u64 [%base+40], %d{r.randrange(COUNTS['d'])};",
@@ -228,14 +230,20 @@ class Program:
         r = self.rng
         n = r.choice((16, 32, 64))
         ty = f"b{n}"
-        op = r.choice(("and", "or", "xor", "not", "cnot", "shl", "shr", "popc", "clz", "brev", "bfe", "bfi", "shf", "mov", "pack"))
+        op = r.choice(
+            ("and", "or", "xor", "not", "cnot", "shl", "shr", "popc", "clz", "brev", "bfe", "bfi", "shf", "mov", "pack")
+        )
         if op in ("and", "or", "xor"):
             self.put(f"{op}.{ty} {self.reg(ty)}, {self.value('u' + ty[1:])}, {self.value('u' + ty[1:])}")
         elif op in ("not", "cnot"):
             self.put(f"{op}.{ty} {self.reg(ty)}, {self.reg(ty)}")
         elif op in ("shl", "shr"):
             t = ty if op == "shl" else r.choice("us") + ty[1:]
-            count = str(r.choice((0, 1, 4, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65))) if r.random() < 0.6 else self.reg("u32")
+            count = (
+                str(r.choice((0, 1, 4, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65)))
+                if r.random() < 0.6
+                else self.reg("u32")
+            )
             self.put(f"{op}.{t} {self.reg(t)}, {self.reg(t)}, {count}")
         elif op == "mov":
             t = r.choice((*INT, "f32"))
@@ -252,9 +260,13 @@ class Program:
             self.put(f"brev.{t} {self.reg(t)}, {self.reg(t)}")
         elif op == "bfe":
             t = r.choice(("u32", "s32"))
-            self.put(f"bfe.{t} {self.reg(t)}, {self.reg(t)}, {self.value('u32')}, {r.choice((0, 1, 5, 8, 16, 31, 32, 40))}")
+            self.put(
+                f"bfe.{t} {self.reg(t)}, {self.reg(t)}, {self.value('u32')}, {r.choice((0, 1, 5, 8, 16, 31, 32, 40))}"
+            )
         elif op == "bfi":
-            self.put(f"bfi.b32 {self.reg('b32')}, {self.reg('b32')}, {self.reg('b32')}, {r.randrange(33)}, {self.value('u32')}")
+            self.put(
+                f"bfi.b32 {self.reg('b32')}, {self.reg('b32')}, {self.reg('b32')}, {r.randrange(33)}, {self.value('u32')}"
+            )
         else:
             self.put(f"shf.{r.choice('lr')}.{r.choice(('clamp', 'wrap'))}.b32 {self.reg('b32')}, {self.reg('b32')}, "
                      f"{self.reg('b32')}, {self.value('u32')}")  # fmt: skip
