@@ -16,6 +16,7 @@ BAD_INPUT, FAULT, INTERRUPTED = 1, 3, 130
 COMMANDS = {
     "dis": "Disassemble a program file.",
     "asm": "Assemble a source text.",
+    "cc": "Compile a kernel from PTX, CUDA C, OpenCL C or Python.",
     "explain": "Say what every bit of an instruction means.",
     "info": "Show what a program file contains.",
     "run": "Run a program on a simulated chip.",

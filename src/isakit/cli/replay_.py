@@ -70,8 +70,12 @@ def command(
                 click.echo(line)
     if as_json:
         echo_json([_data(o, check) for o in outcomes])
-    unexpected = any(o.fault is not None and o.expected_fault is None for o in outcomes)
-    different = check and not all(o.same for o in outcomes)
+    unexpected = [o for o in outcomes if o.fault is not None and o.expected_fault is None]
+    different = [o for o in outcomes if check and not o.same]
+    if unexpected:
+        click.echo(f"fault: {unexpected[0].fault}", err=True)
+    elif different:
+        click.echo(f"error: {len(different)} of {len(outcomes)} launches differ", err=True)
     click.get_current_context().exit(FAULTED if unexpected else DIFFERENT if different else 0)
 
 

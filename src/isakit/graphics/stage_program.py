@@ -8,11 +8,12 @@ from typing import Literal
 
 from isakit.arch.tesla.tesla import tesla
 from isakit.codec.decoder import Decoder, decoder
+from isakit.codec.instruction import registers_written
 from isakit.graphics.stage import Stage, StageMachine, StageState
 from isakit.graphics.stage_engine import StageEngine
 from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.choices import DEFAULT, Choices
-from isakit.machine.tesla.kernel_code import Code, needed_registers
+from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
@@ -60,7 +61,7 @@ class StageProgram:
         self.chip = tesla.variant(chip).name
         units = decoder(tesla, self.chip, kind)
         if registers is None:
-            registers = needed_registers(units.decode(list(words), address))
+            registers = registers_written(units.decode(list(words), address), "r")
         self.code = _prepared(units, tuple(words), address, max(registers, 1), choices.drop_unallocated)
         self.local_bytes, self.choices, self.flags = local_bytes, choices, flags
         self.constants = dict(constants or {})

@@ -8,9 +8,26 @@ from __future__ import annotations
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Control, Long, control, long, short_control
 from isakit.arch.tesla.operands import FCDST, GUARD, TARGET, Memory
+from isakit.arch.tesla.requests import (
+    BAR,
+    BRA,
+    BRA_INDIRECT,
+    BRK,
+    BRKPT,
+    CALL,
+    DISCARD,
+    JOINAT,
+    PMEVENT,
+    PREBRK,
+    PRERET,
+    QUADON,
+    QUADPOP,
+    RET,
+    TRAP,
+    VOTE,
+)
 from isakit.arch.tesla.tesla import tesla
-from isakit.sem import const, machine, select, u1
-from isakit.sem import control as ask
+from isakit.sem import const, select, u1
 from isakit.spec import Enum, Flag, Literal, Ref, Status, bits, choice, when
 from isakit.spec import Imm as Number
 
@@ -27,7 +44,7 @@ LIM = Flag(Control.lim, "lim")
 )
 def discard(name):
     """Discard the fragment: its results are not written; the lane goes on only as a helper of its quad."""
-    ask("discard")
+    DISCARD()
 
 
 @tesla.insn(
@@ -40,7 +57,7 @@ def discard(name):
 )
 def bra(name, target):
     """Branch. Where lanes disagree, one side is taken and the other waits on the control flow stack."""
-    ask("bra", target)
+    BRA(target)
 
 
 @tesla.insn(
@@ -51,7 +68,7 @@ def bra(name, target):
 )
 def call(name, lim, target):
     """Call a function: push the return address and branch. `lim` calls are skipped while the call limit is reached."""
-    ask("call", target, lim=lim)
+    CALL(target, lim=lim)
 
 
 @tesla.insn(
@@ -63,7 +80,7 @@ def call(name, lim, target):
 )
 def ret(name):
     """Return from a function. Without a call on the stack it ends the lane."""
-    ask("ret")
+    RET()
 
 
 @tesla.insn(
@@ -74,7 +91,7 @@ def ret(name):
 )
 def prebrk(name, target):
     """Push the address where lanes continue that execute `break`, and the lanes active now."""
-    ask("prebrk", target)
+    PREBRK(target)
 
 
 @tesla.insn(
@@ -86,7 +103,7 @@ def prebrk(name, target):
 )
 def brk(name):
     """Leave to the nearest address given by `breakaddr`."""
-    ask("brk")
+    BRK()
 
 
 @tesla.insn(
@@ -97,7 +114,7 @@ def brk(name):
 )
 def quadon(name):
     """Switch on all lanes of every quad that has an active one, until quadpop."""
-    ask("quadon")
+    QUADON()
 
 
 @tesla.insn(
@@ -108,7 +125,7 @@ def quadon(name):
 )
 def quadpop(name):
     """Undo quadon."""
-    ask("quadpop")
+    QUADPOP()
 
 
 _ALL = w1(14)
@@ -138,7 +155,7 @@ def bar(name, inc, wait, barrier, count):
     The counter restarts when it reaches the count; 0xfff and `all` mean all warps of the block.
     """
     everyone = isinstance(count, int)
-    ask("bar", barrier, const(0xFFF, 32) if everyone else count, inc=inc, wait=wait, all=everyone)
+    BAR(barrier, const(0xFFF, 32) if everyone else count, inc=inc, wait=wait, all=everyone)
 
 
 @tesla.insn(
@@ -150,7 +167,7 @@ def bar(name, inc, wait, barrier, count):
 )
 def trap(name):
     """Stop the program with an error."""
-    ask("trap")
+    TRAP()
 
 
 @tesla.insn(
@@ -161,7 +178,7 @@ def trap(name):
 )
 def joinat(name, target):
     """Push the address of a later `join` and the lanes active now, which will meet there."""
-    ask("joinat", target)
+    JOINAT(target)
 
 
 @tesla.insn(
@@ -175,7 +192,7 @@ def joinat(name, target):
 )
 def brkpt(name):
     """Breakpoint: does nothing unless a debugger watches."""
-    ask("brkpt")
+    BRKPT()
 
 
 @tesla.insn(
@@ -201,7 +218,7 @@ def brkpt(name):
 )
 def bra_c(name, lim, source):
     """Branch to the code address loaded from a constant space."""
-    ask("bra_indirect", source.read())
+    BRA_INDIRECT(source.read())
 
 
 @tesla.insn(
@@ -214,7 +231,7 @@ def bra_c(name, lim, source):
 )
 def preret(name, lim, target):
     """Push a return address for a later `ret` without branching."""
-    ask("preret", target, lim=lim)
+    PRERET(target, lim=lim)
 
 
 # --- vote, nop, pmevent -----------------------------------------------------------------------------------------------
@@ -241,7 +258,7 @@ def preret(name, lim, target):
 def vote(name, pred, kind, cdst):
     """Combine the predicate over the active lanes of the warp; it is data here, not a condition of execution."""
     holds = pred.holds() if pred is not None else u1(1)
-    cdst.write(select(machine("vote", 1, holds, kind=kind), const(2, 4), const(1, 4)))
+    cdst.write(select(VOTE(holds, kind=kind), const(2, 4), const(1, 4)))
 
 
 _EVENT = w1(2)
@@ -272,4 +289,4 @@ def nop(name):
 )
 def pmevent(name, event):
     """Raise a performance counter event."""
-    ask("pmevent", event)
+    PMEVENT(event)

@@ -26,8 +26,8 @@ from isakit.arch.tesla.operands import (
     ssrc1,
     word,
 )
+from isakit.arch.tesla.requests import SPECIAL_REGISTER
 from isakit.arch.tesla.tesla import tesla
-from isakit.sem import machine
 from isakit.spec import Enum, Field, Flag, Ref, Refusal, Reg, Status, bits, choice, when, where
 from isakit.spec import Imm as Number
 
@@ -225,4 +225,4 @@ def _special_registers() -> Any:
 )
 def mov_from_sr(name, dst, special):
     """Read a special register: $physid, $clock, performance counters, the sample number."""
-    dst.write(machine("sr", 32, n=special))
+    dst.write(SPECIAL_REGISTER(n=special))

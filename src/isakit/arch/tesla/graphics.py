@@ -10,9 +10,8 @@ from typing import Any
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Long, Short, long, short
 from isakit.arch.tesla.operands import SDST, Memory, gpr
+from isakit.arch.tesla.requests import EMIT, INTERP, RESTART
 from isakit.arch.tesla.tesla import tesla
-from isakit.sem import control as ask
-from isakit.sem import machine
 from isakit.sem.fp import f32
 from isakit.sem.fp.core import negated
 from isakit.spec import Field, Flag, Literal, Nothing, Ref, Status, bits, choice, when
@@ -68,7 +67,7 @@ def interp(dst, mode, src, neg, factor):
     `cent` evaluates at the centroid of the covered samples, `flat` takes the provoking vertex's value. The factor,
     usually w, makes the value perspective correct: v[] holds attributes divided by w.
     """
-    value = machine("interp", 32, src.address, flat=mode == "flat", centroid=mode is True)
+    value = INTERP(src.address, flat=mode == "flat", centroid=mode is True)
     if factor is not None:
         w = factor.read()
         value = f32.f32_mul(value, negated(w) if neg else w)
@@ -87,7 +86,7 @@ def _geometry(name: str, code: int) -> Any:
 )
 def emit():
     """Emit the contents of o[] as the next vertex of the output primitive, and clear o[]."""
-    ask("emit")
+    EMIT()
 
 
 @tesla.insn(
@@ -98,7 +97,7 @@ def emit():
 )
 def restart():
     """Finish the output primitive and start a new one."""
-    ask("restart")
+    RESTART()
 
 
 @tesla.insn(

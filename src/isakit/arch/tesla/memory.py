@@ -24,8 +24,9 @@ from isakit.arch.tesla.operands import (
     in_lanes,
     word,
 )
+from isakit.arch.tesla.requests import TRY_LOCK, UNLOCK
 from isakit.arch.tesla.tesla import tesla
-from isakit.sem import const, control, machine
+from isakit.sem import const
 from isakit.spec import Illegal, Literal, Ref, bits, choice, when
 
 OFFSETS = {1: Long.offset16, 2: bits(9, 23), 4: bits(9, 22)}
@@ -118,7 +119,7 @@ def _shared_load_forms() -> list[Any]:
 def ld_s(name, dst, ty, src, cdst=None, lock=False):
     """Load from shared memory. With `lock`, try to lock the word first: the condition code tells whether it was got."""
     if lock and cdst is not None:
-        got = machine("lock", 1, src.address)
+        got = TRY_LOCK(src.address)
         cdst.write(const(2, 4) & (got.sext(4)))
     dst.write(src.read())
 
@@ -162,7 +163,7 @@ def st_s(name, ty, dst, src, unlock=False):
     """Store a byte, halfword or word to shared memory; `unlock` releases the word's lock afterwards."""
     dst.write(src.read())
     if unlock:
-        control("unlock", dst.address)
+        UNLOCK(dst.address)
 
 
 # --- local memory ----------------------------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ from typing import Any
 
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Long, Short, long, short
+from isakit.arch.tesla.requests import TEX, TEXEL, VISIBLE
 from isakit.arch.tesla.tesla import tesla
-from isakit.sem import Value, const, machine, read, write
+from isakit.sem import Value, const, read, write
 from isakit.spec import (
     Binder,
     Bits,
@@ -277,9 +278,9 @@ def _query(
     shift = [const(0, 32) if o is None else o for o in offsets]
     arguments = [texture.resize(32), sampler.resize(32), *shift, *src]
     facts = {"op": name, "cube": cube, "quads": fragment or deriv, "mask": dst.mask}
-    lanes = machine("visible", 1) if fragment and live == "live" else None
-    answer = machine("tex", 32, *arguments, **facts)
-    dst.write(lambda component: machine("texel", 32, answer, component=component), lanes)
+    lanes = VISIBLE() if fragment and live == "live" else None
+    answer = TEX(*arguments, **facts)
+    dst.write(lambda component: TEXEL(answer, component=component), lanes)
 
 
 _REF = Ref("000", "5. TBD: texture instructions")

@@ -11,9 +11,10 @@ from typing import Any
 
 from isakit.arch.usse.fields import BR, DEPTHF, EMIT, KILL, NOP, PHAS, SMBO, SMLSI, SPECIAL
 from isakit.arch.usse.forms import UNEXPLORED, form, source, word_source
+from isakit.arch.usse.requests import BASES, BRANCH, DEPTH, EMIT_RESULTS, INCREMENTS, JUMP, KILL_LANES, RETURN
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
-from isakit.sem import control, param
+from isakit.sem import param
 from isakit.spec import (
     Bits,
     Choice,
@@ -213,7 +214,7 @@ def _check_instances(anyinst: bool, allinst: bool) -> None:
 def br(name, target, savelink, anyinst, allinst):
     """Branch by a number of instructions, counted from the branch itself; with `savelink` it is a call."""
     _check_instances(anyinst, allinst)
-    control("branch", target, link=savelink)
+    BRANCH(target, link=savelink)
 
 
 @usse.insn(
@@ -228,7 +229,7 @@ def br(name, target, savelink, anyinst, allinst):
 def bra(name, target, savelink, anyinst, allinst):
     """Branch to an instruction by its number in the program; with `savelink` it is a call."""
     _check_instances(anyinst, allinst)
-    control("jump", target, link=savelink)
+    JUMP(target, link=savelink)
 
 
 @usse.insn(
@@ -242,7 +243,7 @@ def bra(name, target, savelink, anyinst, allinst):
 def ret(name, savelink, anyinst, allinst):
     """Return to the instruction behind the last call (through the link register)."""
     _check_instances(anyinst, allinst)
-    control("return")
+    RETURN()
 
 
 @usse.insn(
@@ -313,7 +314,7 @@ def phas(name):
 )
 def smlsi(name, temp, pa, sa, d, s0, s1, s2):
     """Set how operands of repeated instructions move: by a signed step per repetition, or to one of four offsets."""
-    control("increments", dst=d, src0=s0, src1=s1, src2=s2)
+    INCREMENTS(dst=d, src0=s0, src1=s1, src2=s2)
 
 
 @usse.insn(
@@ -337,7 +338,7 @@ def smlsi(name, temp, pa, sa, d, s0, s1, s2):
 )
 def smbo(name, d, s0, s1, s2):
     """Set the base offsets that are added to the registers of repeated instructions."""
-    control("bases", dst=d, src0=s0, src1=s1, src2=s2)
+    BASES(dst=d, src0=s0, src1=s1, src2=s2)
 
 
 _KILL_SA0 = {KILL.s1bank: 3, KILL.s2bank: 3, KILL.s1n: 0, KILL.s2n: 0}
@@ -378,7 +379,7 @@ def _kill_source(n: int) -> Choice:
 )
 def kill(name, condition, src1, src2):
     """Discard the pixel where the condition holds: `kill !p1` where p1 is false. The sources have no effect here."""
-    control("kill", condition=condition)
+    KILL_LANES(condition=condition)
 
 
 _DEPTH_PARTS: dict[str, Any] = {
@@ -409,7 +410,7 @@ _DEPTH_PARTS: dict[str, Any] = {
 )
 def depthf(name, src0, src1, src2):
     """Replace the depth of the pixel by SRC0.x."""
-    control("depth", src0.channel(0))
+    DEPTH(src0.channel(0))
 
 
 @usse.insn(
@@ -420,7 +421,7 @@ def depthf(name, src0, src1, src2):
 )
 def emit(name):
     """Emit the vertex whose outputs stand in o0 and behind; with `end` the program is over."""
-    control("emit")
+    EMIT_RESULTS()
 
 
 _KNOWN_SPECIALS = [

@@ -14,9 +14,10 @@ from isakit.arch.usse.forms import NO_SOURCE2, form, source, word_source
 from isakit.arch.usse.operands import DestPart
 from isakit.arch.usse.places import Place
 from isakit.arch.usse.registers import Location
+from isakit.arch.usse.requests import SAMPLE, SAMPLE_HAS
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
-from isakit.sem import Value, load, machine, store
+from isakit.sem import Value, load, store
 from isakit.spec import Choice, Enum, Flag, Form, Nothing, Ref, Status, choice, when
 
 DIMENSIONS = {0: "1d", 1: "2d", 2: "3d"}
@@ -126,8 +127,8 @@ def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
         there = None
         if conv not in ("f16", "f32") and mode != "info":
             # In the texture's own format only the machine knows how many registers there are.
-            there = machine("sample_has", 1, state, first, *coordinates, *extra, word=k, **facts)
-        dst.at.put(k, machine("sample", 32, state, first, *coordinates, *extra, word=k, **facts), there)
+            there = SAMPLE_HAS(state, first, *coordinates, *extra, word=k, **facts)
+        dst.at.put(k, SAMPLE(state, first, *coordinates, *extra, word=k, **facts), there)
 
 
 def _result_words(conv: str, mode: str) -> int:

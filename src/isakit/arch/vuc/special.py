@@ -13,8 +13,21 @@ from isakit.arch.vuc.forms import ONLY_VP4, SHARED_LOAD, VP3_UP, simple, special
 from isakit.arch.vuc.memory_operands import LoadAddress, StoreAddress, Target
 from isakit.arch.vuc.operands import General, Small, Source2
 from isakit.arch.vuc.predicates import PredicateDst, PredicateSrc
+from isakit.arch.vuc.requests import (
+    BRANCH,
+    CALL,
+    CLICNT,
+    MBINEXT,
+    MBIREAD,
+    MVSREAD,
+    MVSWRITE,
+    RETURN,
+    SLEEP,
+    UNKNOWN,
+    WAIT,
+)
 from isakit.arch.vuc.vuc import vuc
-from isakit.sem import const, control, load, read, store, write
+from isakit.sem import const, load, read, store, write
 from isakit.spec import Ref, Status, bits, where
 
 SPECIAL_REF, FLOW, LONG, MEMORY = Ref("vuc", "4"), Ref("vuc", "7"), Ref("vuc", "5"), Ref("vuc", "13")
@@ -34,7 +47,7 @@ FLOW_CLASS, IO_CLASS, PREDICATE_CLASS, MEMORY_CLASS, LONG_CLASS = 0, 1, 2, 4, 5
 )
 def bra(target):
     """Branch to an absolute address; the next instruction is still executed."""
-    control("branch", target)
+    BRANCH(target)
 
 
 @vuc.insn(
@@ -46,7 +59,7 @@ def bra(target):
 )
 def call(target):
     """Push the address behind the delay slot on the call stack and branch; the next instruction is still executed."""
-    control("call", target)
+    CALL(target)
 
 
 @vuc.insn(
@@ -59,7 +72,7 @@ def call(target):
 )
 def ret():
     """Branch to the address popped from the call stack; the next instruction is still executed."""
-    control("return")
+    RETURN()
 
 
 @vuc.insn(
@@ -69,7 +82,7 @@ def ret():
 )
 def sleep():
     """Idle until a macroblock is available ($stat bit 10) or the host has written H2V (bit 11); at least one cycle."""
-    control("sleep")
+    SLEEP()
 
 
 @vuc.insn(
@@ -79,7 +92,7 @@ def sleep():
 )
 def wstc(bit):
     """Wait until a bit of $stat is 0; at least one cycle. The unit counts as busy meanwhile."""
-    control("wait", bit, level=0)
+    WAIT(bit, level=0)
 
 
 @vuc.insn(
@@ -90,7 +103,7 @@ def wstc(bit):
 )
 def wsts(bit):
     """Wait until a bit of $stat is 1; at least one cycle. The unit counts as busy meanwhile."""
-    control("wait", bit, level=1)
+    WAIT(bit, level=1)
 
 
 # --- I/O commands -----------------------------------------------------------------------------------------------------
@@ -103,7 +116,7 @@ def wsts(bit):
 )
 def clicnt():
     """Set the instruction counter $icnt to 0 and so feed the watchdog."""
-    control("clicnt")
+    CLICNT()
 
 
 @vuc.insn(
@@ -116,7 +129,7 @@ def clicnt():
 )
 def mbiread():
     """Load the current macroblock's data from the MBRING into the macroblock registers and the prediction tables."""
-    control("mbiread")
+    MBIREAD()
 
 
 @vuc.insn(
@@ -127,7 +140,7 @@ def mbiread():
 )
 def mbinext():
     """Drop the current macroblock and go on to the next one; clears $stat bit 10 behind the last one available."""
-    control("mbinext")
+    MBINEXT()
 
 
 @vuc.insn(
@@ -138,7 +151,7 @@ def mbinext():
 )
 def mvsread():
     """Read a macroblock pair from the input motion vector surface into MVSI[]; $stat bit 5 tells when it is there."""
-    control("mvsread")
+    MVSREAD()
 
 
 @vuc.insn(
@@ -149,12 +162,12 @@ def mvsread():
 )
 def mvswrite():
     """Write the macroblock in MVSO[] to the output motion vector surface; $stat bit 7 is 1 while it gathers."""
-    control("mvswrite")
+    MVSWRITE()
 
 
 def _unknown(op: int, doc: str, needs: tuple[str, ...] = ()) -> None:
     def semantics():
-        control("unknown", op=op)
+        UNKNOWN(op=op)
 
     semantics.__doc__ = doc
     vuc.insn(

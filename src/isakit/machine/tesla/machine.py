@@ -38,10 +38,10 @@ class Machine:
     all resident blocks), `wave` (resident blocks at most), `ready` (gangs that can execute), `state` (registers and
     memory), `stats`, `finished`, `after` (called whenever a run or step
     has ended, however it ended). After a fault, a budget that ran out or an interrupt the state is that before the
-    instruction and can be inspected. `handlers` are control actions of other kinds of programs.
+    instruction and can be inspected. `handlers` are the control actions of the program's type, by name.
     """
 
-    handlers: Mapping[str, control.Handler] = {}
+    handlers: Mapping[str, control.Handler] = control.COMPUTE
     observer: Callable[[Op], object] | None = None
     """Told of every instruction that a gang of any machine has executed; for coverage reports."""
 

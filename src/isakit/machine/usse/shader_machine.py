@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isakit.arch.usse import requests as request
 from isakit.arch.usse.arithmetic import DEFAULT, Rules
+from isakit.arch.usse.registers import ROLES
 from isakit.engine.protocol import Array, Control, Lanes
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
 from isakit.machine.snapshot import Snapshot, frozen
@@ -20,6 +22,7 @@ from isakit.machine.usse.sampler import Texture
 from isakit.machine.usse.shader_code import Code, Increments, Step, check_modelled
 from isakit.machine.usse.shader_memory import Memory, Overwritten
 from isakit.machine.usse.texture_samples import sampled, unit_of
+from isakit.sem.requests import covered
 from isakit.spec import Status
 
 if TYPE_CHECKING:
@@ -40,12 +43,16 @@ def _is_shared(a: Array) -> bool:
     return a.strides[1] == 0
 
 
-def _restored(lanes: int, rows: Mapping[str, int], memory: Memory, textures: Mapping[int, Texture], code: Code | None,
-              snapshot: Snapshot) -> Machine:  # fmt: skip
-    machine = Machine(lanes, memory=memory, textures=textures, rows=rows)
+def _restored(lanes: int, rows: Mapping[str, int], memory: Memory, textures: Mapping[int, Texture],
+              units: Mapping[int, Texture], code: Code | None, snapshot: Snapshot) -> Machine:  # fmt: skip
+    machine = Machine(lanes, memory=memory, textures=textures, units=units, rows=rows)
     machine.code = code
     machine.restore(snapshot)
     return machine
+
+
+Moved = dict[int, Array | None] | None
+"""Lanes per next instruction; None to go on behind it."""
 
 
 class Machine:
@@ -128,7 +135,7 @@ class Machine:
 
     def __reduce__(self) -> tuple[Any, ...]:
         rows = {n: len(a) for n, a in self.files.items() if n in REGISTERS}
-        return _restored, (self.lanes, rows, self.memory, self.textures, self.code, self.snapshot())
+        return _restored, (self.lanes, rows, self.memory, self.textures, self.units, self.code, self.snapshot())
 
     # --- running ----------------------------------------------------------------------------------------------------
     def start(self, code: Code) -> None:
@@ -313,34 +320,39 @@ class Machine:
             self._files["sa"][:] = old
 
     # --- control ----------------------------------------------------------------------------------------------------
-    def _control(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> dict[int, Array | None] | None:
-        match c.name:
-            case "branch" | "jump":
-                offset = int(c.args[0])
-                offset -= (offset >> 31) << 32
-                if c.attrs["link"]:
-                    self._link = np.where(_mask(active, self.lanes), pc + 1, self._link)
-                return self._split(pc, pc + offset if c.name == "branch" else offset, mask, active)
-            case "return":
-                taken = _mask(active, self.lanes)
-                out = {int(t): taken & (self._link == t) for t in np.unique(self._link[taken])}
-                return self._with_rest(out, pc, mask, active)
-            case "kill":
-                return self._kill(c.attrs["condition"], pc, mask, active)
-            case "depth":
-                old = np.zeros(self.lanes, np.float32) if self.depth is None else self.depth
-                value = np.asarray(c.args[0], np.uint32)
-                value = np.broadcast_to(value, (self.lanes,)).copy().view(np.float32)
-                self.depth = np.where(_mask(active, self.lanes), value, old)
-            case "increments":
-                self.increments = Increments(tuple(c.attrs[r] for r in ("dst", "src0", "src1", "src2")))
-            case "bases":
-                self.increments = Increments(bases=tuple(c.attrs[r] for r in ("dst", "src0", "src1", "src2")))
-            case "emit":
-                pass
-            case _:
-                raise NotModelled(f"the request {c.name}")
-        return None
+    def _control(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        return _ACTIONS[c.name](self, c, pc, mask, active)
+
+    def _branch(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        return self._transfer(c, pc, pc + _signed(int(c.args[0])), mask, active)
+
+    def _jump(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        return self._transfer(c, pc, _signed(int(c.args[0])), mask, active)
+
+    def _transfer(self, c: Control, pc: int, target: int, mask: Array | None, active: Array | None) -> Moved:
+        if c.attrs["link"]:
+            self._link = np.where(_mask(active, self.lanes), pc + 1, self._link)
+        return self._split(pc, target, mask, active)
+
+    def _return(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        taken = _mask(active, self.lanes)
+        out = {int(t): taken & (self._link == t) for t in np.unique(self._link[taken])}
+        return self._with_rest(out, pc, mask, active)
+
+    def _set_depth(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        old = np.zeros(self.lanes, np.float32) if self.depth is None else self.depth
+        value = np.asarray(c.args[0], np.uint32)
+        value = np.broadcast_to(value, (self.lanes,)).copy().view(np.float32)
+        self.depth = np.where(_mask(active, self.lanes), value, old)
+
+    def _set_increments(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        self.increments = Increments(tuple(c.attrs[r] for r in ROLES))
+
+    def _set_bases(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        self.increments = Increments(bases=tuple(c.attrs[r] for r in ROLES))
+
+    def _emit(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        """Nothing reads results before the end."""
 
     def _split(self, pc: int, target: int, mask: Array | None, active: Array | None) -> dict[int, Array | None]:
         return self._with_rest({target: active}, pc, mask, active)
@@ -354,8 +366,8 @@ class Machine:
                 _merge(result, pc + 1, rest)
         return result
 
-    def _kill(self, condition: tuple[int, bool] | None, pc: int, mask: Array | None,
-              active: Array | None) -> dict[int, Array | None] | None:  # fmt: skip
+    def _kill(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        condition: tuple[int, bool] | None = c.attrs["condition"]
         dead = _mask(active, self.lanes).copy()
         if condition is not None:
             p = self.files["p"][condition[0]]
@@ -388,19 +400,21 @@ class Machine:
 
     def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
         """Neighbours in a quad, texture samples."""
-        if name == "quad":
-            number = np.arange(self.lanes)
-            other = number & ~attrs["without"] if "without" in attrs else number | attrs["with_"]
-            value = np.broadcast_to(np.asarray(args[0], np.uint32), (self.lanes,))
-            return value[np.minimum(other, self.lanes - 1)]
-        if name == "sample":
-            words = self._sample(args, attrs, lanes)
-            word: int = attrs["word"]
-            return words[word] if word < len(words) else np.zeros(self.lanes, np.uint32)
-        if name == "sample_has":
-            words = self._sample(args, attrs, lanes)
-            return np.full(self.lanes, attrs["word"] < len(words))
-        raise NotModelled(f"the machine value {name}")
+        return _VALUES[name](self, args, attrs, lanes)
+
+    def _quad(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
+        number = np.arange(self.lanes)
+        other = number & ~attrs["without"] if "without" in attrs else number | attrs["with_"]
+        value = np.broadcast_to(np.asarray(args[0], np.uint32), (self.lanes,))
+        return value[np.minimum(other, self.lanes - 1)]
+
+    def _sample_word(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
+        words = self._sample(args, attrs, lanes)
+        word: int = attrs["word"]
+        return words[word] if word < len(words) else np.zeros(self.lanes, np.uint32)
+
+    def _sample_has(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
+        return np.full(self.lanes, attrs["word"] < len(self._sample(args, attrs, lanes)))
 
     def _sample(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> list[Array]:
         """The registers a sample fills, computed once per instruction."""
@@ -432,6 +446,32 @@ class Machine:
             where = f"texture unit {unit}" if unit is not None else f"sa{register}"
             raise NotModelled(f"a sample through {where}", "no texture is bound there")
         return texture
+
+
+# pyright: reportPrivateUsage=false
+_ACTIONS = covered(
+    "the USSE machine",
+    request.REQUESTS.controls,
+    {
+        request.BRANCH: Machine._branch,
+        request.JUMP: Machine._jump,
+        request.RETURN: Machine._return,
+        request.KILL_LANES: Machine._kill,
+        request.DEPTH: Machine._set_depth,
+        request.INCREMENTS: Machine._set_increments,
+        request.BASES: Machine._set_bases,
+        request.EMIT_RESULTS: Machine._emit,
+    },
+)
+_VALUES = covered(
+    "the USSE machine",
+    request.REQUESTS.values,
+    {request.QUAD: Machine._quad, request.SAMPLE: Machine._sample_word, request.SAMPLE_HAS: Machine._sample_has},
+)
+
+
+def _signed(number: int) -> int:
+    return number - ((number >> 31) << 32)
 
 
 def _mask(active: Array | None, lanes: int) -> Array:

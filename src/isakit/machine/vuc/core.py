@@ -29,7 +29,7 @@ from isakit.machine.vuc.mvsurf import Output, Source
 from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.queue_entries import ACCUMULATOR, DEAD, EVENT, LONG_VIEW, REGISTER, SPECIAL, Entry
 from isakit.machine.vuc.special_registers import WATCHDOG_BIT, SpecialRegisters
-from isakit.machine.vuc.unit_requests import H264_MODE, Units
+from isakit.machine.vuc.unit_requests import ACTIONS, H264_MODE, Units
 from isakit.machine.vuc.vpring import VpRing
 
 MASK = CODE_SIZE - 1
@@ -378,7 +378,7 @@ class Core:
             if executes:
                 before = p[:] if op.predicates and self.shows_predicates else None
                 for name, args, attrs in op.run(view, None, none):
-                    getattr(self.units, f"do_{name}")(args, attrs)
+                    ACTIONS[name](self.units, args, attrs)
                 if before is not None:
                     self._predicates_before = self.cycle, before
             if self.target < 0:  # the main slot's branch wins

@@ -5,14 +5,16 @@ Source: [vuc] 7, 8, 14.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from isakit.arch.vuc import requests as request
 from isakit.arch.vuc.memory_operands import CODE_SIZE
 from isakit.errors import NotModelled
 from isakit.machine.vuc.core_memory import D_CELLS, PWT_BYTES
 from isakit.machine.vuc.macroblock import from_h264, from_mpeg2
 from isakit.machine.vuc.queue_entries import DEAD, Entry
+from isakit.sem.requests import covered
 
 if TYPE_CHECKING:
     from isakit.machine.vuc.core import Core
@@ -22,8 +24,12 @@ SLEEP_MASK = 0x0C00
 MPEG_MODES, H264_MODE = (0, 1), 3
 
 
+Action = Callable[[Any, tuple[int, ...], Mapping[str, Any]], None]
+"""(units, operands, static facts)."""
+
+
 class Units:
-    """One method `do_NAME` for each control request of the semantics functions."""
+    """What a core does for the control requests of its instructions; `ACTIONS` has them by name."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
@@ -163,3 +169,22 @@ class Units:
 
     def _finish_mvswrite(self) -> None:
         self.core.mvs_out.write()
+
+
+ACTIONS: Mapping[str, Action] = covered(
+    "a vµc core",
+    request.REQUESTS.controls,
+    {
+        request.BRANCH: Units.do_branch,
+        request.CALL: Units.do_call,
+        request.RETURN: Units.do_return,
+        request.SLEEP: Units.do_sleep,
+        request.WAIT: Units.do_wait,
+        request.CLICNT: Units.do_clicnt,
+        request.UNKNOWN: Units.do_unknown,
+        request.MBIREAD: Units.do_mbiread,
+        request.MBINEXT: Units.do_mbinext,
+        request.MVSREAD: Units.do_mvsread,
+        request.MVSWRITE: Units.do_mvswrite,
+    },
+)

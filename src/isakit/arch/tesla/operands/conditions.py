@@ -8,7 +8,8 @@ from dataclasses import field as member
 from typing import Any
 
 from isakit.arch.tesla.fields import Control, Long
-from isakit.sem import Value, concat, const, machine, read, write
+from isakit.arch.tesla.requests import LANE
+from isakit.sem import Value, concat, const, read, write
 from isakit.spec import (
     Binder,
     Bitless,
@@ -298,7 +299,7 @@ def in_lanes(mask: int) -> Value | None:
     """The condition that a lane's number modulo 4 is in the mask; None for all lanes."""
     if mask == 15:
         return None
-    position = machine("lane", 32) & 3
+    position = LANE() & 3
     return (const(mask, 32) >> position).bit(0)
 
 

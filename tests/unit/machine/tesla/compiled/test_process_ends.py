@@ -155,8 +155,8 @@ def test_forks_while_a_kernel_is_compiled(cache: Path) -> None:
     then = """
 import multiprocessing
 def work(n):
-    other = device.load(isakit.isa("tesla", "gt200").assemble("\\n".join(lines[:-1] + ["add b32 $r1 $r1 0x%x" % n, lines[-1]])),
-                        registers=32)["k"]
+    text = "\\n".join([*lines[:-1], "add b32 $r1 $r1 0x%x" % n, lines[-1]])
+    other = device.load(isakit.isa("tesla", "gt200").assemble(text), registers=32)["k"]
     other.launch(4, 32, out)
     return int(device.read(out, np.uint32, 1)[0])
 with multiprocessing.get_context("fork").Pool(3) as pool:

@@ -256,13 +256,14 @@ def turns() -> str:
     """`run_turns(ctx)`: the warps of one block, from the state in memory, until none is ready; returns DONE.
 
     Unlike in `run_blocks`, a warp that stops does not hold up the others, and one whose turn is over may get another.
-    Where the budget ends warps stay interrupted.
+    Where the budget ends warps stay interrupted. With the slot `one_round` every warp gets one turn.
     """
     return f"""
 define internal i32 @run_turns(ptr %ctx) nounwind noinline {{
 entry:
 {slot("warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}{slot("stop", "ptr")}{slot("run_warp", "ptr")}\
-{slot("paused", "i32")}{_LIMITS}\
+{slot("paused", "i32")}{slot("one_round", "i32")}{_LIMITS}\
+  %more_rounds = icmp eq i32 %one_round, 0
   br label %turn
 turn:
   br label %warp
@@ -296,7 +297,8 @@ endwarp:
   br i1 %next, label %warp, label %endturn
 endturn:
   %asked = load volatile i32, ptr %stop
-  %on = icmp eq i32 %asked, 0
+  %not_asked = icmp eq i32 %asked, 0
+  %on = and i1 %not_asked, %more_rounds
   %again = and i1 %some2, %on
   br i1 %again, label %turn, label %leave
 leave:

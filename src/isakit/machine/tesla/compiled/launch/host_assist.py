@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import TypeVar, cast
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError, LaunchError
+from isakit.machine.interrupts import wait_stoppable
 from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
@@ -82,6 +83,24 @@ class ServedWarps:
             for pc in np.unique(where).tolist():
                 self._serve(pc, asking[where == pc])
 
+    def turn(self) -> bool:
+        """Let every warp that can go on have a turn; whether some can go on after it."""
+        self.context.put("one_round", 1)
+        status = self.states.column(state_layout.STATUS)
+        for block in np.flatnonzero((status == state_layout.READY).reshape(self.blocks, -1).any(axis=1)).tolist():
+            self._enter(block)
+        asking = np.flatnonzero(status == state_layout.SERVED)
+        where = self.states.column(state_layout.PC)[asking]
+        for pc in np.unique(where).tolist():
+            self._serve(pc, asking[where == pc])
+        stuck = np.isin(status, (state_layout.STOPPED, state_layout.JOINED, state_layout.INTERRUPTED)).any()
+        return bool((status == state_layout.READY).any() and not stuck)
+
+    @property
+    def finished(self) -> bool:
+        """Whether all warps have."""
+        return bool((self.states.column(state_layout.STATUS) == state_layout.FINISHED).all())
+
     def _enter(self, block: int) -> None:
         for slot, (start, step) in self._of_block.items():
             self.context.put(slot, start + block * step)
@@ -110,7 +129,7 @@ class ServedWarps:
             executing = executing_lanes(state, op, lanes)
             if op.body is not None and has_effect(op, executing):
                 for request in op.body.run(state, executing, op.params):
-                    getattr(state, request.name)(executing)
+                    state.actions[request.name](state, executing)
         except (IsakitError, ArithmeticError):
             status[where] = state_layout.JOINED  # the reference machine says what is wrong
             return
@@ -250,9 +269,5 @@ def interruptible(work: Callable[[], T], stop: Array) -> T:
     if threading.current_thread() is not threading.main_thread():
         return work()
     future = _runner().submit(work)
-    try:
-        return future.result()
-    except BaseException:
-        stop[0] = 1
-        wait([future])
-        raise
+    wait_stoppable([future], stop)
+    return future.result()
