@@ -1,6 +1,6 @@
 """OpenGL programs on the simulated card, beside llvmpipe.
 
-Run it: `python bench/gl.py [frames]`. Compiles the programs of examples/gl, runs each with few frames and with many, and
+Run it: `python bench/gl.py [frames]`. Compiles the programs of examples/gl, runs each with few frames and many, and
 prints the processor time of a frame as a Markdown table: of the simulator (program and card together), of llvmpipe, and
 their ratio. Needs Mesa, the headers of EGL and GLES, and a C compiler.
 """

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.gl import CAPTURES, SIZE
 
 from isakit.errors import FormatError
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.engines.compute import ComputeEngine
 from isakit.hosts.drm.memory import BASE
 from isakit.hosts.drm.replay import Replay
+from support.gl import CAPTURES, SIZE
 
 EXPECTED = np.load(CAPTURES / "llvmpipe.npz")
 DRAWN = sorted(p for p in CAPTURES.glob("*.glc") if not p.name.startswith("compute"))
@@ -41,7 +41,9 @@ def test_no_pixel_is_off_by_more_than_one(path: Path) -> None:
 def test_the_same_pixels_are_covered(path: Path) -> None:
     name = path.stem.split("-")[0]
     background = picture(path)[0, 0]
-    assert np.array_equal((picture(path) != background).any(axis=2), (EXPECTED[name] != EXPECTED[name][0, 0]).any(axis=2))
+    assert np.array_equal(
+        (picture(path) != background).any(axis=2), (EXPECTED[name] != EXPECTED[name][0, 0]).any(axis=2)
+    )
 
 
 @pytest.mark.parametrize("settings", [{"engine": "reference"}, {"engine": "llvm", "tier": "interp"}, {"threads": 2}])

@@ -112,8 +112,8 @@ def test_the_library_is_clean_under_sanitizers(tmp_path: Path, flags: tuple[str,
     client = tmp_path / "client"
     sources = [*sorted(SHIM.glob("*.c")), ROOT / "tests" / "support" / "node_client.c"]
     built = subprocess.run(
-        ["cc", "-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", *flags, "-I", SHIM, "-o", client, *sources, "-ldl",
-         "-lpthread"], capture_output=True, text=True,
+        ["cc", "-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", *flags, "-I", SHIM, "-o", client, *sources,
+         "-ldl", "-lpthread"], capture_output=True, text=True,
     )  # fmt: skip
     if built.returncode and "sanitize" in built.stderr:
         pytest.skip("the compiler has no sanitizers")

@@ -1,13 +1,13 @@
-"""Pushes that no driver would send: the card reports an error and goes on; it never fails and never leaves its memory."""
+"""Pushes that no driver would send: the card reports an error and goes on; never fails, never leaves its memory."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.gl import CAPTURES, Card, header
 
 from isakit.hosts.drm import capture
 from isakit.hosts.drm.memory import BASE
+from support.gl import CAPTURES, Card, header
 
 METHODS = {3: 0x2000, 4: 0x0900, 5: 0x0400, 6: 0x0800}
 """Subchannel -> bytes of methods that are worth trying."""
@@ -72,7 +72,9 @@ def mutated(name: str, seed: int, changes: int) -> list[str]:
         words = np.frombuffer(records[k].data, np.uint32).copy()
         at = np.flatnonzero(words)
         if len(at):
-            words[int(rng.choice(at))] = int(rng.choice(INTERESTING)) if rng.random() < 0.5 else int(rng.integers(1 << 32))
+            words[int(rng.choice(at))] = (
+                int(rng.choice(INTERESTING)) if rng.random() < 0.5 else int(rng.integers(1 << 32))
+            )
         records[k] = capture.Record("write", records[k].numbers, words.tobytes())
     replay._records = iter(records)  # pyright: ignore
     replay.run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ def memory() -> VideoMemory:
 def test_objects_do_not_overlap(memory: VideoMemory) -> None:
     made = [memory.allocate(n, 1) for n in (1, PAGE, PAGE + 1, 3)]
     ends = [(o.address, o.address + o.size) for o in made]
-    assert all(a[1] <= b[0] for a, b in zip(ends, ends[1:], strict=False))
+    assert all(a[1] <= b[0] for a, b in pairwise(ends))
 
 
 def test_objects_are_aligned_as_asked(memory: VideoMemory) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.gl import header
 
 from isakit.hosts.drm.fifo import Fifo, FifoError
+from support.gl import header
 
 
 class Sink:

@@ -35,7 +35,9 @@ def new_channel(c: Client) -> int:
     return struct.unpack_from("<IIi", back)[2]
 
 
-def push(c: Client, channel: int, handles: list[int], segments: list[tuple[int, int, int]], relocations: int = 0) -> int:
+def push(
+    c: Client, channel: int, handles: list[int], segments: list[tuple[int, int, int]], relocations: int = 0
+) -> int:
     head = PUSHBUF.pack(channel, len(handles), 0, relocations, len(segments), 0, 0, 0, 0, 0, 0)
     buffers = b"".join(BUFFER.pack(0, h, 0, 0, 0, 0, 0, 0) for h in handles)
     pushes = b"".join(PUSH.pack(i, 0, o, n) for i, o, n in segments)

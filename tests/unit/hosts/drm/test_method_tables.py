@@ -74,5 +74,5 @@ def test_a_write_to_nothing_is_shown_by_its_offset() -> None:
     ],
 )
 def test_a_table_that_contradicts_itself_is_refused(methods: tuple[Method, ...]) -> None:
-    with pytest.raises(ValueError, match="does not fit|two methods|bits"):
+    with pytest.raises(ValueError, match=r"does not fit|two methods|bits"):
         Table("t", "", frozenset(), methods)
