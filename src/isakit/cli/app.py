@@ -19,6 +19,7 @@ COMMANDS = {
     "explain": "Say what every bit of an instruction means.",
     "info": "Show what a program file contains.",
     "run": "Run a program on a simulated chip.",
+    "compare": "Tell whether two shaders or kernels compute the same.",
     "draw": "Draw a scene with vertex, geometry and fragment programs.",
     "doc": "Show the manual page of an instruction.",
 }

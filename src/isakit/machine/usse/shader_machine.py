@@ -38,7 +38,7 @@ class Machine:
     `files` maps register files to arrays of shape [registers, lanes]. `textures` maps the number of the sa register
     that holds a texture's first state word to the texture, `units` the unit that a state word names. After a run:
     `killed` (bool per lane), `depth` (f32 or None), `notes` (what was executed on inferred knowledge). `rows` gives the
-    sizes of register files where fewer do.
+    sizes of register files where fewer do. `waiting` has, during a run, the invocations that wait at an instruction.
     """
 
     def __init__(self, lanes: int = 1, *, memory: Memory | None = None, textures: Mapping[int, Texture] | None = None,
@@ -61,6 +61,7 @@ class Machine:
         self.notes: dict[str, str] = {}
         self.increments = Increments()
         self.executed = 0
+        self.waiting: dict[int, Array | None] = {}
         self._link = np.zeros(lanes, np.int64)
         self._samples: dict[Any, list[Array]] = {}
         if lanes == 1:
@@ -91,7 +92,7 @@ class Machine:
         Before each it gives the instruction's number and the invocations that stand there (bool per lane, None: all),
         whatever the instruction's own predicate.
         """
-        waiting: dict[int, Array | None] = {0: None}
+        waiting = self.waiting = {0: None}
         budget = max_instructions
         while waiting:
             pc = min(waiting)
