@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from isakit.engine.llvm import cache_folder
+from isakit.engine.llvm.object_cache import cache_folder
 from isakit.graphics import pipeline as module
 from isakit.tesla import FragmentShader, Pipeline, Sampler, Texture, VertexShader
 

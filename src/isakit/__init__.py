@@ -24,7 +24,17 @@ from isakit.errors import (
 
 if TYPE_CHECKING:
     from isakit.asm import Program
-    from isakit.codec import Instruction
+    from isakit.codec import (
+        CodeAddress,
+        Condition,
+        Flag,
+        Immediate,
+        Instruction,
+        Memory,
+        Operand,
+        Register,
+        SpecialRegister,
+    )
     from isakit.description import Kernel, Module, Param
     from isakit.instruction_sets import Isa, isa
     from isakit.programs import load, load_all
@@ -35,6 +45,10 @@ __version__ = "0.1.0"
 _LAZY = {
     "Device": "isakit.runtime",
     "Instruction": "isakit.codec",
+    **dict.fromkeys(
+        ("CodeAddress", "Condition", "Flag", "Immediate", "Memory", "Operand", "Register", "SpecialRegister"),
+        "isakit.codec",
+    ),
     "Isa": "isakit.instruction_sets",
     "Kernel": "isakit.description",
     "Module": "isakit.description",
@@ -49,21 +63,29 @@ _SUBMODULES = ("docsgen", "formats", "tesla", "usse", "vuc")
 __all__ = [
     "AsmError",
     "BudgetExceeded",
+    "CodeAddress",
+    "Condition",
     "DefinitionError",
     "Device",
     "Diagnostic",
     "EncodeError",
+    "Flag",
     "FormatError",
+    "Immediate",
     "Instruction",
     "Isa",
     "IsakitError",
     "Kernel",
     "LaunchError",
     "MachineFault",
+    "Memory",
     "Module",
     "NotModelled",
+    "Operand",
     "Param",
     "Program",
+    "Register",
+    "SpecialRegister",
     "UnknownIsaError",
     "isa",
     "load",

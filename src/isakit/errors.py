@@ -75,8 +75,15 @@ class AsmError(IsakitError):
         super().__init__("\n".join(str(d) for d in self.diagnostics))
 
 
-class EncodeError(IsakitError):
-    """Operands that no encoding of the instruction can hold, or that need the same bits for different values."""
+class CompileError(AsmError):
+    """A source text that does not compile; `diagnostics` holds what is wrong, in order."""
+
+
+class EncodeError(AsmError):
+    """Operands that no encoding of the instruction can hold, or that need the same bits for different values.
+
+    The diagnostic shows the call that was to be built as its source line.
+    """
 
 
 class NotModelled(IsakitError):

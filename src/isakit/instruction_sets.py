@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isakit.errors import IsakitError, UnknownIsaError
 
 if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.asm.directives import Directive
-    from isakit.codec import Decoder, Explanation
+    from isakit.codec import Builder, Decoder, Explanation, Instruction
     from isakit.spec import InstructionSet, Record, Variant
 
 VARIANTS = {
@@ -52,6 +52,7 @@ class Isa:
         self.records = records
         self.name, self.variant = records.name, variant.name
         self._variant = variant
+        self._builders: dict[str | None, Builder] = {}
 
     @property
     def program_types(self) -> tuple[str, ...]:
@@ -100,6 +101,36 @@ class Isa:
         from isakit.asm import assemble
 
         return assemble(text, self.decoder(program_type), path, file_directives(self.name))
+
+    def build(
+        self,
+        mnemonic: str,
+        /,
+        *,
+        program_type: str | None = None,
+        at: int = 0,
+        long: bool = False,
+        raw: int = 0,
+        **operands: Any,
+    ) -> Instruction:
+        """An instruction from values: `isa.build("add", ty="b32", dst=Register("r", 0), src1=..., src2=...)`.
+
+        Operands are named as in the syntax line of the manual. They are `isakit.Register`, `Immediate`, `Memory` and
+        the like, words (`ty="b32"`), flags (`sat=True`), and ints or floats where a number stands; those left out or
+        None are absent. The form is the one the assembler would choose for the text.
+
+        Args:
+            program_type: the program type the instruction is for (default: the instruction set's own).
+            at: byte address of the instruction, for operands that count from it.
+            long: leave out short forms.
+            raw: bits to invert in the result, for encodings that no text tells.
+
+        Raises EncodeError, an AsmError, whose diagnostic points at the operand that does not fit.
+        """
+        builder = self._builders.get(program_type)
+        if builder is None:
+            builder = self._builders[program_type] = self.decoder(program_type).builder
+        return builder.build(mnemonic, operands, at=at, long=long, raw=raw)
 
     def explain(self, words_or_text: int | str | bytes | Sequence[int], program_type: str | None = None) -> Explanation:
         """What every bit of one instruction means. Takes its words, as ints or hexadecimal text, or its text."""

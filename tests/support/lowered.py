@@ -28,7 +28,9 @@ def function(op: Any, statics: dict[str, Any], operands: int, portable: bool, wi
     if target.embedded:
         outer = flushing_wrapper(module, "outer", "@inner", ["ptr", "ptr"])
     else:
-        outer = "define i32 @outer(ptr %a, ptr %b) nounwind {\n  %r = call i32 @inner(ptr %a, ptr %b)\n  ret i32 %r\n}\n"
+        outer = (
+            "define i32 @outer(ptr %a, ptr %b) nounwind {\n  %r = call i32 @inner(ptr %a, ptr %b)\n  ret i32 %r\n}\n"
+        )
     ir = str(module) + outer + '\n!0 = !{!"branch_weights", i32 1, i32 100000}\n!1 = !{}\n'
     loaded = build(ir, target)
     f = loaded.function("outer", ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from isakit.asm.program import Program
 from isakit.asm.spelling import KernelSpelling
-from isakit.codec import Decoder, Instruction, tokenize
+from isakit.codec import Decoder
 from isakit.description import merge_segments
-from isakit.spec import Form
 
 _COLUMN = 44
 _INDENT = "    "
@@ -92,16 +91,15 @@ def instruction_lines(program: Program, *, words: bool = True, labels: bool = Tr
     mask = (1 << bits) - 1
     scale = address_scale(program.decoder)
     width = max(4, len(f"{(program.address + len(program.units) * variant.unit_bytes) // scale:x}"))
-    branches = _Branches(program.decoder) if names else None
     for i in program.instructions:
         address = i.address // scale
         text = i.text
-        if branches is not None:
+        if names:
             if address in names:
                 yield f"{names[address]}:"
-            found = branches.target(i)
-            if found is not None and found[0] in names:
-                text = _replace(text, found[1], names[found[0]])
+            found = i.code_address
+            if found is not None and found.address in names and i.takes_label:
+                text = i.text_with({found.name: names[found.address]})
         if not words:
             yield _INDENT + text if i.error is None else f"{_INDENT}{text}  // {i.error}"
             continue
@@ -119,56 +117,13 @@ def address_scale(decoder: Decoder) -> int:
     return decoder.view.variant.unit_bytes if decoder.isa.word_addressed else 1
 
 
-class _Branches:
-    """Finds the operand of an instruction that is a code address."""
-
-    def __init__(self, decoder: Decoder) -> None:
-        self.decoder = decoder
-        self._parts: dict[Form, str | None] = {}
-
-    def target(self, i: Instruction) -> tuple[int, str] | None:
-        """(code address, operand text) of the branch target; None for instructions that do not branch."""
-        if i.compiled is None or i.error is not None:
-            return None
-        form = i.compiled.form
-        try:
-            name = self._parts[form]
-        except KeyError:
-            name = self._parts[form] = self._find(form, i)
-        if name is None:
-            return None
-        text = form.parts[name].text_at(i.word, i.unit_address)
-        try:
-            return int(text, 0), text
-        except ValueError:
-            return None
-
-    def _find(self, form: Form, i: Instruction) -> str | None:
-        found = [n for n, p in form.parts.items() if "code address" in p.accepts()]
-        if len(found) != 1:
-            return None
-        # A label may only stand where the size of the instruction cannot depend on its value.
-        sizes = {f.units for f in self.decoder.encoder.forms(tokenize(i.plain_text))}
-        return found[0] if len(sizes) == 1 else None
-
-
-def _replace(text: str, operand: str, name: str) -> str:
-    """`text` with the word `operand` replaced, unless it stands there more than once."""
-    words = text.split(" ")
-    if words.count(operand) != 1:
-        return text
-    words[words.index(operand)] = name
-    return " ".join(words)
-
-
 def label_names(program: Program) -> dict[int, str]:
     """Names for the places of the program that branches go to, by code address."""
-    branches = _Branches(program.decoder)
     targets: set[int] = set()
     for i in program.instructions:
-        found = branches.target(i)
-        if found is not None:
-            targets.add(found[0])
+        found = i.code_address
+        if found is not None and i.takes_label:
+            targets.add(found.address)
     if not targets:
         return {}
     scale = address_scale(program.decoder)

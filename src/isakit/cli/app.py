@@ -21,6 +21,9 @@ COMMANDS = {
     "run": "Run a program on a simulated chip.",
     "compare": "Tell whether two shaders or kernels compute the same.",
     "draw": "Draw a scene with vertex, geometry and fragment programs.",
+    "cuda": "Run a CUDA program made for sm_10 to sm_13.",
+    "replay": "Run captured launches again, without their program.",
+    "cache": "Show, empty or check the cache of compiled code.",
     "doc": "Show the manual page of an instruction.",
 }
 """Verbs and what they do, so that the overview loads none of them."""

@@ -1,31 +1,16 @@
 """Compiled fast paths of a form: text, decode error and unexplained bits as generated Python functions.
 
-Generated once per resolved form when it is first met; the interpretive methods of `Form` say the same more slowly and
-tests hold the two against each other.
+Generated once per resolved form, each when it is first called; the interpretive methods of `Form` say the same more
+slowly and tests hold the two against each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 from isakit.spec.record import Form
-
-
-@dataclass(frozen=True, eq=False)
-class CompiledForm:
-    """The functions of one form, each taking the instruction word.
-
-    `addressed`: the text also depends on the address; then `form.text(word, address)` gives it.
-    """
-
-    form: Form
-    text: Callable[[int], str]
-    error: Callable[[int], str | None]
-    unexplained: Callable[[int], int]
-    source: str
-    addressed: bool = False
 
 
 class _Namespace:
@@ -44,40 +29,64 @@ class _Namespace:
         return name
 
 
-def compile_form(form: Form) -> CompiledForm:
-    """Generate and compile the fast paths of a resolved form."""
-    space = _Namespace()
-    keep = space.keep
-    pieces: list[str] = []
-    for item in form.syntax:
-        if item[0] == "{":
-            pieces.append(form.parts[item[1:-1]].text_source(keep))
-        elif item == ")":
-            pieces.append("')'")
-        else:
-            pieces.append(repr(" " + item))
-    text = "+".join(_fold_literals(pieces)) or "''"
-    tail = ".replace('( ','(')[1:]" if any(i == "(" for i in form.syntax) else "[1:]"
-    errors = [f"{r.error!r} if w&{r.when.mask}=={r.when.value} else None" for r in form.refusals]
-    errors = [f"({e})" for e in errors] + [s for p in form.parts.values() if (s := p.error_source(keep)) != "None"]
-    claims = [p.claimed_source(keep) for p in form.parts.values()]
-    constant = form.fixed.mask
-    for c in claims:
-        if c.isdigit():
-            constant |= int(c)
-    dynamic = list(dict.fromkeys(c for c in claims if not c.isdigit()))
-    claimed = "|".join([str(constant), *dynamic])
-    source = (
-        f"def text(w):\n return ({text}){tail}\n"
-        f"def error(w):\n return {' or '.join(errors) or 'None'}\n"
-        f"def unexplained(w):\n r=(w^{form.base})&{(1 << 128) - 1 ^ constant}\n"
-        + (f" return r&~({claimed}) if r else 0\n" if dynamic else " return r\n")
-    )
-    names = dict(space.names)
-    exec(compile(source, f"<form {form.layout.name}>", "exec"), names)
-    return CompiledForm(
-        form, names["text"], names["error"], names["unexplained"], source, any(p.addressed for p in form.parts.values())
-    )
+class CompiledForm:
+    """The functions of one form, each taking the instruction word and generated when it is first asked for.
+
+    Executing an instruction asks for `error` alone: text functions, which cost most, are made for what gets printed.
+    `addressed`: the text also depends on the address; then `form.text(word, address)` gives it.
+    """
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+        self.addressed = any(p.addressed for p in form.parts.values())
+
+    @cached_property
+    def text(self) -> Callable[[int], str]:
+        """The text of the word."""
+        form, space = self.form, _Namespace()
+        pieces: list[str] = []
+        for item in form.syntax:
+            if item[0] == "{":
+                pieces.append(form.parts[item[1:-1]].text_source(space.keep))
+            elif item == ")":
+                pieces.append("')'")
+            else:
+                pieces.append(repr(" " + item))
+        text = "+".join(_fold_literals(pieces)) or "''"
+        tail = ".replace('( ','(')[1:]" if any(i == "(" for i in form.syntax) else "[1:]"
+        return self._function(f"({text}){tail}", space)
+
+    @cached_property
+    def error(self) -> Callable[[int], str | None]:
+        """The name of the decode error, or None."""
+        form, space = self.form, _Namespace()
+        errors = [f"{r.error!r} if w&{r.when.mask}=={r.when.value} else None" for r in form.refusals]
+        found = [s for p in form.parts.values() if (s := p.error_source(space.keep)) != "None"]
+        sources = [*(f"({e})" for e in errors), *found]
+        return self._function(" or ".join(sources), space) if sources else _no_error
+
+    @cached_property
+    def unexplained(self) -> Callable[[int], int]:
+        """The bits no field explains that differ from what they usually are."""
+        form, space = self.form, _Namespace()
+        claims = [p.claimed_source(space.keep) for p in form.parts.values()]
+        constant = form.fixed.mask
+        for c in claims:
+            if c.isdigit():
+                constant |= int(c)
+        dynamic = list(dict.fromkeys(c for c in claims if not c.isdigit()))
+        odd = f"(w^{form.base})&{(1 << 128) - 1 ^ constant}"
+        if not dynamic:
+            return self._function(odd, space)
+        return self._function(f"r&~({'|'.join([str(constant), *dynamic])}) if (r:={odd}) else 0", space)
+
+    def _function(self, expression: str, space: _Namespace) -> Callable[[int], Any]:
+        """The function of `w` that computes an expression."""
+        return eval(compile(f"lambda w:{expression}", f"<form {self.form.layout.name}>", "eval"), space.names)
+
+
+def _no_error(word: int) -> None:
+    """For forms all of whose words are instructions."""
 
 
 def _fold_literals(pieces: list[str]) -> list[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
-from isakit.codec.compiled import CompiledForm, compile_form
+from isakit.codec.build import Builder
+from isakit.codec.compiled import CompiledForm
 from isakit.codec.encoder import Encoder
 from isakit.codec.instruction import Instruction
 from isakit.codec.tokens import tokenize
@@ -39,14 +42,18 @@ class Decoder:
         self._memo: dict[int, dict[int, CompiledForm | str]] = {units: {} for units in self._tables}
         self._compiled: dict[Form, CompiledForm] = {}
         self._encoder: Encoder | None = None
+        self._builder: Builder | None = None
         self._shortens: dict[str, bool] = {}
         self._smaller: dict[Form, list[Form]] = {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _named_decoder, (self.isa.name, self.view.variant.name, self.view.program)
 
     def compiled(self, form: Form) -> CompiledForm:
         """The fast paths of a form of this view."""
         c = self._compiled.get(form)
         if c is None:
-            c = self._compiled[form] = compile_form(form)
+            c = self._compiled[form] = CompiledForm(form)
         return c
 
     def find(self, word: int, units: int) -> CompiledForm | str:
@@ -78,6 +85,17 @@ class Decoder:
         if self._encoder is None:
             self._encoder = Encoder(self.view)
         return self._encoder
+
+    @property
+    def builder(self) -> Builder:
+        """The builder of the same view."""
+        if self._builder is None:
+            self._builder = Builder(self)
+        return self._builder
+
+    def build(self, mnemonic: str, /, *, at: int = 0, long: bool = False, raw: int = 0, **operands: Any) -> Instruction:
+        """An instruction from values, see `Builder.build`."""
+        return self.builder.build(mnemonic, operands, at=at, long=long, raw=raw)
 
     def shortens(self, i: Instruction, text: str) -> bool:
         """Whether the assembler would choose a smaller form for this text, so that `long` must be written."""
@@ -150,6 +168,12 @@ class Decoder:
 @lru_cache(maxsize=64)
 def _decoder(view: View) -> Decoder:
     return Decoder(view)
+
+
+def _named_decoder(isa: str, variant: str, program: str) -> Decoder:
+    """The decoder of an installed instruction set: what a pickled decoder, instruction or program comes back with."""
+    records: InstructionSet = getattr(importlib.import_module(f"isakit.arch.{isa}"), isa)
+    return decoder(records, variant, program)
 
 
 def decoder(isa: InstructionSet, variant: str, program: str = "") -> Decoder:

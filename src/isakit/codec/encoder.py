@@ -13,7 +13,7 @@ from isakit.spec.isa import View
 from isakit.spec.parts import Choice, Illegal, Part, needed_words
 from isakit.spec.record import Form
 
-_MOST = 8
+MOST = 8
 """Accepted alternatives that are listed in a diagnostic."""
 
 
@@ -57,6 +57,7 @@ class Encoder:
             forms.sort(key=lambda f: f.units)
         self._wanted: dict[Form, list[frozenset[str]]] = {}
         self._lacking: dict[str, list[Form]] = {}
+        self._one_size: dict[Form, bool] = {}
         for f in view.forms:
             if not view.available(f):
                 for m in dict.fromkeys(f.mnemonics):
@@ -70,6 +71,13 @@ class Encoder:
     def named(self, mnemonic: str) -> list[Form]:
         """The forms with a mnemonic, shortest first."""
         return self._by_name.get(mnemonic, [])
+
+    def one_size(self, form: Form) -> bool:
+        """Whether all forms that share a mnemonic with this one have its size."""
+        known = self._one_size.get(form)
+        if known is None:
+            known = self._one_size[form] = all(f.units == form.units for m in form.mnemonics for f in self.named(m))
+        return known
 
     def forms(self, tokens: list[Token]) -> list[Form]:
         """The forms whose mnemonic stands among the tokens (outside parentheses), shortest first."""
@@ -120,7 +128,7 @@ class Encoder:
         """Explain why nothing encodes."""
         forms = self.forms(tokens)
         if not forms:
-            return self._unknown_name(tokens)
+            return self._without_name(tokens)
         nearest: list[tuple[int, list[str], Form]] = []
         conflicts: list[Conflict] = []
         illegal: list[str] = []
@@ -156,21 +164,26 @@ class Encoder:
             words = [e[1:-1] for e in expected if e[0] == e[-1] == "`"]
             notes += did_you_mean(tokens[at].text, words)
         if expected:
-            notes.append(f"accepted here: {' | '.join(expected[:_MOST])}" + (" | ..." if len(expected) > _MOST else ""))
+            notes.append(f"accepted here: {' | '.join(expected[:MOST])}" + (" | ..." if len(expected) > MOST else ""))
         lines = list(dict.fromkeys(syntax_line(n[2], name) for n in nearest))
         notes += [f"syntax: {line}" for line in lines[:3]]
         return Miss(at, message, tuple(notes))
 
-    def _unknown_name(self, tokens: list[Token]) -> Miss:
+    def unknown_name(self, name: str, token: int = 0) -> Miss:
+        """Why there is no instruction of this name."""
+        if name in self._lacking:
+            return Miss(
+                token, f"{self._where()} does not have `{name}`", (f"it needs {_needs(self._lacking[name][0])}",)
+            )
+        return Miss(token, f"unknown instruction `{name}`", did_you_mean(name, self._by_name))
+
+    def _without_name(self, tokens: list[Token]) -> Miss:
         prefixes = self.view.isa.prefixes
         depth = 0
         for k, t in enumerate(tokens):
             depth += (t.text == "(") - (t.text == ")")
             if t.kind == "word" and depth == 0 and t.text not in prefixes and t.text[0] not in "$#":
-                if t.text in self._lacking:
-                    form = self._lacking[t.text][0]
-                    return Miss(k, f"{self._where()} does not have `{t.text}`", (f"it needs {_needs(form)}",))
-                return Miss(k, f"unknown instruction `{t.text}`", did_you_mean(t.text, self._by_name))
+                return self.unknown_name(t.text, k)
         return Miss(0, "no instruction name")
 
     def _where(self) -> str:
@@ -242,7 +255,7 @@ def _conflict(form: Form, s: Stream, where: tuple[int, int, int], so_far: Bits, 
     note = f"both are in the bits {shared:#x} of the {form.layout.name} form"
     if name in form.sharing:
         return Conflict(item, k, form.sharing[name], ())
-    accepted = _still_possible(form.parts[name], so_far)
+    accepted = still_possible(form.parts[name], so_far)
     notes = (f"accepted here: {accepted}", note) if accepted else (note,)
     for _, k2, n2, other in trail:
         if n2 > k2 and other.mask & shared:
@@ -254,12 +267,12 @@ def _words(s: Stream, k: int, n: int) -> str:
     return " ".join(s.text(j) for j in range(k, n)).replace(" [ ", "[").replace(" ]", "]")
 
 
-def _still_possible(part: Part, so_far: Bits) -> str:
+def still_possible(part: Part, so_far: Bits) -> str:
     """What a part accepts once some bits are decided."""
     if not isinstance(part, Choice):
         return ""
     texts = [
-        _still_possible(a.part, so_far) or a.part.accepts()
+        still_possible(a.part, so_far) or a.part.accepts()
         for a in part.alternatives
         if so_far.join(a.when) is not None and not isinstance(a.part, Illegal)
     ]

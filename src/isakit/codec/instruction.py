@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from isakit.codec.compiled import CompiledForm
-from isakit.spec.record import Form, Record
+from isakit.spec.operands import CodeAddress, Condition, Operand, Register
+from isakit.spec.record import Form, Kind, Record
 
 if TYPE_CHECKING:
     from isakit.codec.decoder import Decoder
     from isakit.codec.explain import Explanation
+
+Place = tuple[str, int]
+"""A register: file and index."""
+
+
+def registers_written(instructions: Iterable[Instruction], file: str) -> int:
+    """One more than the highest register of a file that the instructions write, at least 1."""
+    return 1 + max((n for i in instructions for f, n in i.defs if f == file), default=0)
 
 
 class Instruction:
@@ -26,6 +36,9 @@ class Instruction:
         self.decoder, self.compiled, self.word = decoder, compiled, word
         self.address, self.units, self.error = address, units, error
         self._text: str | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _again, (self.decoder, self.word, self.address, self.units, self.error)
 
     @property
     def valid(self) -> bool:
@@ -74,11 +87,15 @@ class Instruction:
             t = self._text = self._make_text()
         return t
 
-    def _make_text(self) -> str:
+    def text_with(self, texts: Mapping[str, str]) -> str:
+        """The text with other texts for some parts, such as a label for a code address."""
+        return self._make_text(texts)
+
+    def _make_text(self, texts: Mapping[str, str] | None = None) -> str:
         c = self.compiled
         if c is None or self.error is not None:
             return ".word " + " ".join(f"{w:#010x}" for w in self.words)
-        t = self._text_of(c)
+        t = self._text_of(c) if texts is None else c.form.text(self.word, self.unit_address, texts)
         odd = c.unexplained(self.word)
         if self.units > 1 and self.decoder.shortens(self, t):
             t = "long " + t
@@ -112,32 +129,160 @@ class Instruction:
         return names[0] if names else ""
 
     @property
-    def operands(self) -> tuple[str, ...]:
-        """The texts of the parts, without mnemonic, in the order of the syntax."""
+    def operands(self) -> tuple[Operand, ...]:
+        """The operands, without mnemonic, in the order of the syntax; each is a `str`, its text."""
         form = self.form
         if form is None or self.error is not None:
             return ()
-        at = self.unit_address
-        texts = [form.parts[i[1:-1]].text_at(self.word, at) for i in form.syntax if i[0] == "{" and i != "{name}"]
-        return tuple(t for t in texts if t)
+        at, out = self.unit_address, list[Operand]()
+        for item in form.syntax:
+            if item[0] == "{" and item != "{name}":
+                operand = form.parts[item[1:-1]].operand_at(self.word, at)
+                if operand is not None:
+                    operand.name = item[1:-1]
+                    out.append(operand)
+        return tuple(out)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What `build` wants besides the mnemonic to make this very instruction: the operands by name.
+
+        `long` and `raw` stand there only where the operands do not say everything.
+        """
+        out: dict[str, Any] = {o.name: o for o in self.operands}
+        c = self.compiled
+        if c is not None and self.error is None:
+            odd = c.unexplained(self.word)
+            if self.units > 1 and self.decoder.builder.form(self.mnemonic, out, self.address) is not c.form:
+                out |= {"long": True}
+            out |= {"raw": odd} if odd else {}
+        return out
 
     @property
     def reads(self) -> tuple[str, ...]:
         """Names of the registers read."""
-        return self._registers(output=False)
+        return tuple(dict.fromkeys(map(str, self._accesses()[0])))
 
     @property
     def writes(self) -> tuple[str, ...]:
         """Names of the registers written."""
-        return self._registers(output=True)
+        return tuple(dict.fromkeys(map(str, self._accesses()[1])))
 
-    def _registers(self, output: bool) -> tuple[str, ...]:
+    @property
+    def registers(self) -> tuple[Register, ...]:
+        """The register operands, and those that form addresses, without what stands with them in the text."""
+        reads, writes = self._accesses()
+        return tuple(dict.fromkeys((*reads, *writes)))
+
+    def _accesses(self) -> tuple[list[Register], list[Register]]:
         form = self.form
         if form is None or self.error is not None:
-            return ()
+            return [], []
         outputs = self.decoder.isa.outputs
-        names = [r for n, p in form.parts.items() for r in p.accesses(self.word, n in outputs)[int(output)]]
-        return tuple(dict.fromkeys(names))
+        both = [p.accesses(self.word, n in outputs, outputs) for n, p in form.parts.items()]
+        return [r for reads, _ in both for r in reads], [w for _, writes in both for w in writes]
+
+    @property
+    def uses(self) -> tuple[Place, ...]:
+        """The registers read, as (file, index), wide ones spelled out.
+
+        An operand with an index register may read any register of its file. Registers that are constants are left out.
+        """
+        return self._places(self._accesses()[0])
+
+    @property
+    def defs(self) -> tuple[Place, ...]:
+        """The registers written, as (file, index), wide ones spelled out; `kills` are those that lose their old value.
+
+        An operand with an index register may write any register of its file.
+        """
+        return self._places(self._accesses()[1])
+
+    @property
+    def kills(self) -> tuple[Place, ...]:
+        """The registers of `defs` that are written as a whole and under no condition."""
+        if self.guarded:
+            return ()
+        return self._places([r for r in self._accesses()[1] if not r.partial and r.index_register is None])
+
+    def _places(self, registers: list[Register]) -> tuple[Place, ...]:
+        files = self.decoder.isa.registers
+        out: dict[Place, None] = {}
+        for r in registers:
+            file = files.get(r.file)
+            if file is None:
+                continue
+            if r.index_register is not None:
+                indices = range(file.count)
+            elif r.words is not None:
+                indices = (r.index + k for k in r.words)
+            else:
+                indices = range(r.index, r.index + max(1, r.width // file.width))
+            out |= {(r.file, n): None for n in indices if n < file.count and n not in file.constant}
+        return tuple(out)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether a condition decides which lanes execute; a guarded write does not end the life of the old value."""
+        form = self.form
+        return form is not None and any(
+            form.parts[o.name].guards or (isinstance(o, Condition) and o.name in form.control) for o in self.operands
+        )
+
+    @property
+    def group(self) -> Kind | None:
+        """What the instruction is for, None for data."""
+        record = self.record
+        if record is None or self.error is not None:
+            return None
+        return Kind.CALL if self._links else record.group
+
+    @property
+    def _links(self) -> bool:
+        record = self.record
+        return bool(record and record.links and record.links in self.operands)
+
+    @property
+    def code_address(self) -> CodeAddress | None:
+        """The operand that says where the instruction branches."""
+        form = self.form
+        name = form.code_address if form is not None and self.error is None else None
+        if form is None or name is None:
+            return None
+        found = form.parts[name].operand_at(self.word, self.unit_address)
+        if not isinstance(found, CodeAddress):
+            return None
+        found.name = name
+        return found
+
+    @property
+    def takes_label(self) -> bool:
+        """Whether a label may stand for the code address: where the instruction's size cannot depend on its value."""
+        return self.form is not None and self.decoder.encoder.one_size(self.form)
+
+    @property
+    def target(self) -> int | None:
+        """Byte address of the instruction that is branched to, comparable with `address`; None without a fixed one."""
+        found = self.code_address
+        if found is None:
+            return None
+        return found.address * (self.decoder.view.variant.unit_bytes if self.decoder.isa.word_addressed else 1)
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """Byte addresses of all instructions that are branched to: more than one where a branch stands beside another."""
+        scale = self.decoder.view.variant.unit_bytes if self.decoder.isa.word_addressed else 1
+        return tuple(o.address * scale for o in self.operands if isinstance(o, CodeAddress))
+
+    @property
+    def falls_through(self) -> bool:
+        """Whether execution may go on with the next instruction."""
+        record = self.record
+        if record is None or self.error is not None:
+            return False
+        if self.decoder.isa.ends_with and any(o in self.decoder.isa.ends_with for o in self.operands):
+            return False
+        return not record.ends or self._links or self.guarded
 
     def explain(self) -> Explanation:
         """What every bit means."""
@@ -147,3 +292,11 @@ class Instruction:
 
     def __repr__(self) -> str:
         return f"<{self.address:#x}: {self.text}>"
+
+
+def _again(decoder: Decoder, word: int, address: int, units: int, error: str | None) -> Instruction:
+    """An instruction that was pickled; a word that was data for another reason than its bits stays data."""
+    instruction = decoder.one(word, units, address)
+    if instruction.error != error:
+        instruction.compiled, instruction.error = None, error
+    return instruction

@@ -136,7 +136,7 @@ def only_errors(form: Form) -> bool:
 def items_of(view: View) -> dict[Form, dict[Item, Condition]]:
     """The items of every form that exists in a variant and program type, and how a word has them."""
     out: dict[Form, dict[Item, Condition]] = {}
-    positions = ((r.name, i, f) for r in view.isa.records for i, f in enumerate(r.forms))
+    positions = ((r.name, i, f) for r in view.records for i, f in enumerate(r.forms))
     for (name, i, original), form in zip(positions, view.forms, strict=True):
         if not view.available(form) or only_errors(form):
             continue

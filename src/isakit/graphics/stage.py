@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from isakit.arch.tesla import requests as request
 from isakit.engine import Control, Lanes
 from isakit.engine.protocol import Array
 from isakit.graphics.draw_state import DEFAULT_CHOICES, GraphicsChoices
@@ -21,11 +22,12 @@ from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.block import Block, Warp
 from isakit.machine.tesla.device_memory import DeviceMemory, Memory
 from isakit.machine.tesla.gang import Gang
-from isakit.machine.tesla.gang_state import State, Trap
+from isakit.machine.tesla.gang_state import VALUES, State, Trap
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.launch import Launch, Stats
 from isakit.machine.tesla.machine import Machine
 from isakit.machine.tesla.stack import Stack
+from isakit.sem.requests import covered
 
 OUTPUT_WORDS = 128
 FACE_WORD = 0xFF
@@ -184,6 +186,21 @@ class StageState(State):
         self.emitted.starts[self.emitted.count[chosen], chosen] = True
 
 
+StageState.values = covered(
+    "a graphics stage",
+    request.REQUESTS.values,
+    {
+        **VALUES,
+        request.SPECIAL_REGISTER: StageState._sr,
+        request.VISIBLE: StageState._visible,
+        request.INTERP: StageState._interp,
+    },
+)
+
+
+StageState.actions = {request.EMIT.name: StageState.emit, request.RESTART.name: StageState.restart}
+
+
 @dataclass(frozen=True)
 class StageRun:
     """What a run of a stage leaves: the lanes' `state`, and how much was executed."""
@@ -203,7 +220,7 @@ def _goes_on(gang: Gang, op: Op) -> list[Gang]:
     return [gang]
 
 
-def _discard(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
+def _discard(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     assert isinstance(machine, StageMachine)
     machine.state.discard(lanes)
     if machine.stage.choices.discarded == "end":
@@ -212,13 +229,13 @@ def _discard(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Contro
     return _goes_on(gang, op)
 
 
-def _emit(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
+def _emit(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     assert isinstance(machine, StageMachine)
     machine.state.emit(lanes)
     return _goes_on(gang, op)
 
 
-def _restart(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
+def _restart(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     assert isinstance(machine, StageMachine)
     machine.state.restart(lanes)
     return _goes_on(gang, op)
@@ -228,7 +245,11 @@ class StageMachine(Machine):
     """Runs one program over the items of a stage; `state` holds what they leave behind."""
 
     state: StageState
-    handlers: Mapping[str, control.Handler] = {"discard": _discard, "emit": _emit, "restart": _restart}
+    handlers: Mapping[str, control.Handler] = covered(
+        "a graphics stage",
+        request.REQUESTS.controls,
+        {**control.HANDLERS, request.DISCARD: _discard, request.EMIT: _emit, request.RESTART: _restart},
+    )
 
     def __init__(self, launch: Launch, stage: Stage) -> None:
         self.stage = stage
@@ -248,4 +269,4 @@ class StageMachine(Machine):
         block.unfinished = len(running)
         self.blocks, self.warps = [block], block.warps
         if len(running):
-            self._ready.add(Gang(running, masks[running], launch.entry))
+            self.ready.add(Gang(running, masks[running], launch.entry))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
@@ -105,6 +106,18 @@ _lock = threading.Lock()
 @lru_cache(maxsize=1)
 def _maker() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="isakit-prepare")
+
+
+def _in_child() -> None:
+    """A forked process has neither the thread that makes code nor whoever held the lock."""
+    global _lock
+    _lock = threading.Lock()
+    _maker.cache_clear()
+    _making.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 def _make(launch: Launch, tier: str, results: frozenset[tuple[str, int]], always: bool) -> Any:

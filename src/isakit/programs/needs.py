@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from isakit.asm import Program
+from isakit.codec import Immediate
+from isakit.codec.instruction import registers_written
 from isakit.description import Kernel, Module
-
-_REGISTER = re.compile(r"\$r(\d+)([dq]?)")
 
 
 def module_of(program: Program, name: str = "main") -> Module:
@@ -45,7 +44,7 @@ def _completed(kernel: Kernel) -> Kernel:
     end = max((p.offset + p.size for p in kernel.params), default=0)
     return replace(
         kernel,
-        registers=_registers(kernel.program) if kernel.registers is None else kernel.registers,
+        registers=registers_written(kernel.program, "r") if kernel.registers is None else kernel.registers,
         shared_bytes=kernel.param_base + end if kernel.shared_bytes is None else kernel.shared_bytes,
         local_bytes=kernel.local_bytes or 0,
         barriers=_barriers(kernel.program) if kernel.barriers is None else kernel.barriers,
@@ -53,20 +52,10 @@ def _completed(kernel: Kernel) -> Kernel:
     )
 
 
-def _registers(program: Program) -> int:
-    """One more than the highest general register the code writes."""
-    count = 1
-    for i in program:
-        for name in i.writes:
-            if m := _REGISTER.match(name):
-                count = max(count, int(m[1]) + {"": 1, "d": 2, "q": 4}[m[2]])
-    return count
-
-
 def _barriers(program: Program) -> int:
     """One more than the highest barrier the code names."""
     count = 0
     for i in program:
         if i.mnemonic == "bar" and i.form is not None and "barrier" in i.form.parts:
-            count = max(count, int(i.form.parts["barrier"].text(i.word), 0) + 1)
+            count = max([count, *(o.value + 1 for o in i.operands if o.name == "barrier" and isinstance(o, Immediate))])
     return count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from copy import copy
 
@@ -12,8 +11,6 @@ from isakit.asm.program import hex_words
 from isakit.description import Module
 from isakit.errors import FormatError
 from isakit.programs.needs import completed, module_of
-
-_TEMPORARY = re.compile(r"r(\d+)")
 
 
 def write(program: Program, kind: str) -> bytes:
@@ -77,8 +74,7 @@ def _phases(program: Program) -> list[int]:
 
 def _temporaries(program: Program) -> int:
     """One more than the highest temporary the code names."""
-    names = (name for i in program for name in (*i.reads, *i.writes))
-    return max((int(m[1]) + 1 for name in names if (m := _TEMPORARY.fullmatch(name))), default=0)
+    return max((r.index + 1 for i in program for r in i.registers if r.file == "r"), default=0)
 
 
 def _hex_lines(program: Program) -> Iterator[str]:

@@ -25,6 +25,7 @@ from isakit.machine.tesla import (
     Stats,
     Window,
     needed_registers,
+    reads_space,
 )
 from isakit.machine.tesla.device_memory import Writable
 from isakit.runtime.arguments import aligned
@@ -35,6 +36,9 @@ from isakit.runtime.tesla_engine import Tier, executor
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import TextureChoices
+
+FENCE_SPACE, FENCE_BYTES = 15, 0x10000
+"""`__threadfence()` of sm_13 reads this much of g15[] and throws the values away. Source: [tesla] 7.2."""
 
 Engine = Literal["auto", "reference", "llvm"]
 Place = Buffer | int
@@ -57,7 +61,8 @@ class Device:
             is device address n, and nothing is copied. It is as large as the memory gets, less a few bytes at the end;
             allocations start at 64 KB. Left out, the device makes its own, which grows as far as addresses go.
 
-    Attributes: `memory`, `windows` (g[] space number -> window of the memory; g14 covers all of it at first),
+    Attributes: `memory`, `windows` (g[] space number -> window of the memory; g14 covers all of it at first, and g15,
+    from which fences of sm_13 read, gets a window of zeros with the first kernel that needs one),
     `textures` and `samplers` (what $t and $s numbers stand for).
     """
 
@@ -224,7 +229,10 @@ class Device:
         registers = kernel.registers or needed_registers(units.decode(words, kernel.address))
         if not 1 <= registers <= 128:
             raise LaunchError(f"{kernel.name} wants {registers} registers; a thread has 1 to 128")
-        return Code(units, words, kernel.address, registers, self.choices.drop_unallocated)
+        code = Code(units, words, kernel.address, registers, self.choices.drop_unallocated)
+        if FENCE_SPACE not in self.windows and reads_space(code, f"g{FENCE_SPACE}"):
+            self.bind(FENCE_SPACE, self.alloc(FENCE_BYTES))
+        return code
 
     def _place_globals(self, info: Module) -> dict[str, Buffer]:
         """Module variables get memory and their first content."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 from weakref import WeakKeyDictionary
 
@@ -39,7 +40,7 @@ def executor(
     """
     if resolve(engine, tier, threads) == "reference":
         return "reference", reference
-    return "llvm", _compiling(tier, threads, portable, eager=engine == "llvm")
+    return "llvm", Compiling(tier, threads, portable, eager=engine == "llvm")
 
 
 def resolve(engine: str, tier: str = "auto", threads: int | None = None) -> str:
@@ -65,19 +66,25 @@ def _worth_compiling(launch: Launch) -> bool:
     return threads >= WORTH or has_loops(launch)
 
 
-def _compiling(tier: str, threads: int | None, portable: bool, eager: bool) -> Execute:
-    def run(launch: Launch, memory: DeviceMemory, max_instructions: int | None) -> Stats:
+@dataclass(frozen=True)
+class Compiling:
+    """Runs launches on compiled code where it can and, unless `eager`, where it pays; else on the reference engine."""
+
+    tier: str
+    threads: int | None
+    portable: bool
+    eager: bool
+
+    def __call__(self, launch: Launch, memory: DeviceMemory, max_instructions: int | None) -> Stats:
         from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled
         from isakit.machine.tesla.compiled.launch.block_runner import execute
 
         try:
-            if eager or _worth_compiling(launch):
-                return execute(launch, memory, max_instructions, threads, tier, portable)
+            if self.eager or _worth_compiling(launch):
+                return execute(launch, memory, max_instructions, self.threads, self.tier, self.portable)
         except NotCompiled:
             pass
         return reference(launch, memory, max_instructions)
-
-    return run
 
 
 __all__ = ["FallbackWarning", "Tier", "executor", "reference", "resolve"]

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from isakit.asm import Program, assemble
 from isakit.codec import decoder
 from isakit.errors import LaunchError
 from isakit.machine.vuc.core import Core as Machine
+from isakit.machine.vuc.core_code import decode
 from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.special_registers import UnknownRegisterError
 from isakit.machine.vuc.watch import Cycle, Watch
@@ -62,6 +64,9 @@ class Core(Machine):
         self.engine = engine
         self.accelerator = accelerator(self, engine)
         self.on_cycle: Callable[[Cycle], None] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.variant, self.options, self.engine, self.snapshot())
 
     # --- programs and data --------------------------------------------------------------------------------------------
     def load(self, program: Any, *, address: int = 0, start: bool = True) -> None:
@@ -191,16 +196,17 @@ class Core(Machine):
 
     def _spins(self) -> frozenset[int]:
         """Addresses of unguarded branches to themselves with a nop behind."""
-        out: set[int] = set()
-        for at in range(len(self.code) - 1):
-            word, behind = self.code[at], self.code[at + 1]
-            if word is None or behind is None:
+        found: set[int] = set()
+        units = decoder_of(self.variant)
+        for at, (word, behind) in enumerate(pairwise(self.code)):
+            if word is None or behind is None or units.one(word, 1).mnemonic != "bra":
                 continue
-            d = decoder_of(self.variant)
-            one, two = d.one(word, 1, at), d.one(behind, 1, at + 1)
-            if one.plain_text == f"bra {at:#x}" and two.plain_text == "nop":
-                out.add(at)
-        return frozenset(out)
+            if units.one(behind, 1).mnemonic != "nop":
+                continue
+            branch, nop = decode(self.variant, word, at), decode(self.variant, behind, at + 1)
+            if branch.guard < 0 and branch.jump == at and nop.relative is None:
+                found.add(at)
+        return frozenset(found)
 
     # --- state --------------------------------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
@@ -235,6 +241,12 @@ class Core(Machine):
     def __repr__(self) -> str:
         what = "halted" if self.halted else "asleep" if self.idle else f"at {self.pc:#x}"
         return f"<vµc core {self.variant}: {what}, cycle {self.cycle}>"
+
+
+def _restored(variant: str, options: Options, engine: Literal["auto", "reference", "llvm"], snapshot: Any) -> Core:
+    core = Core(variant, options, engine=engine)
+    core.restore(snapshot)
+    return core
 
 
 def decoder_of(variant: str):

@@ -25,7 +25,7 @@ from isakit.spec.parts import (
     choice,
     when,
 )
-from isakit.spec.record import Form, Layout, Record, Ref, Refusal, Status, make_form, parse_syntax
+from isakit.spec.record import Form, Kind, Layout, Record, Ref, Refusal, Status, make_form, parse_syntax
 
 __all__ = [
     "Alternative",
@@ -43,6 +43,7 @@ __all__ = [
     "Imm",
     "InstructionSet",
     "Keep",
+    "Kind",
     "Layout",
     "Literal",
     "Match",

@@ -26,7 +26,7 @@ class Field:
         """This field as the low part, `high` above it."""
         return Field(self.slices + high.slices)
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Number of bits."""
         return sum(n for _, n in self.slices)

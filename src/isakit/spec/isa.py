@@ -5,17 +5,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 from isakit.errors import UnknownIsaError
 from isakit.spec.parts import Context
-from isakit.spec.record import Form, Record, Ref, Status
+from isakit.spec.record import Form, Kind, Record, Ref, Status
 
 
 @dataclass(frozen=True)
 class RegisterFile:
-    """A register file as the semantics sees it: how many registers of how many bits."""
+    """A register file as the semantics sees it: how many registers of how many bits.
+
+    `constant` are registers that always read the same and that writes do not change.
+    """
 
     name: str
     count: int
@@ -23,6 +25,7 @@ class RegisterFile:
     doc: str = ""
     text: str = ""
     ref: Ref | None = None
+    constant: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,14 @@ class InstructionSet:
     prefixes: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset({"dst", "cdst"})
     default_variant: str = ""
+    #: operands after which the lanes that execute are finished
+    ends_with: frozenset[str] = frozenset()
     #: branch targets and labels count units of code instead of bytes
     word_addressed: bool = False
     #: address of the first kernel parameter in shared memory
     param_base: int = 0
+    _views: dict[Any, View] = field(default_factory=dict[Any, "View"], repr=False)
+    _forms: dict[Any, Form] = field(default_factory=dict[Any, Form], repr=False)
 
     def insn(
         self,
@@ -96,6 +103,9 @@ class InstructionSet:
         notes: Sequence[str] = (),
         see: Sequence[Ref] = (),
         name: str = "",
+        group: Kind | str = Kind.ARITHMETIC,
+        ends: bool = False,
+        links: str = "",
         **facts: Any,
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Decorator that records an instruction: its encodings here, its meaning and manual text in the function."""
@@ -112,6 +122,9 @@ class InstructionSet:
                     tuple(notes),
                     tuple(see),
                     self.name,
+                    Kind(group),
+                    ends,
+                    links,
                     facts,
                 )
             )
@@ -127,13 +140,11 @@ class InstructionSet:
         object.__setattr__(bound, "forms", tuple(replace(f, record=bound) for f in record.forms))
         check_record(bound, self)
         self.records.append(bound)
-        self.view.cache_clear()
         return bound
 
     def remove(self, record: Record) -> None:
-        """Forget a record again (for experiments and tests)."""
+        """Forget a record again."""
         self.records.remove(record)
-        self.view.cache_clear()
 
     def variant(self, name: str) -> Variant:
         """A variant by name or alias."""
@@ -142,14 +153,29 @@ class InstructionSet:
                 return v
         raise UnknownIsaError(f"{self.name} has no variant {name!r}; it has {', '.join(self.variants)}")
 
-    @cache  # noqa: B019 - one cache per process is what is wanted; instruction sets live forever
     def view(self, variant: str, program: str) -> View:
-        """The forms as they are in one variant and program type."""
+        """The forms as they are in one variant and program type.
+
+        A view stays valid when records are added or removed: it is what the instruction set was. The same records give
+        the same view, and a form is the same object in all views it is in.
+        """
+        records = tuple(self.records)
+        found = self._views.get((variant, program, records))
+        if found is not None:
+            return found
         if program not in self.programs:
             raise UnknownIsaError(f"{self.name} has no program type {program!r}; it has {', '.join(self.programs)}")
         v = self.variant(variant)
         ctx = Context(v.features | frozenset({v.name, program} - {""}))
-        return View(self, v, program, ctx, tuple(f.resolve(ctx) for r in self.records for f in r.forms))
+        forms = tuple(self._resolved(f, ctx) for r in records for f in r.forms)
+        view = self._views[variant, program, records] = View(self, v, program, ctx, forms, records)
+        return view
+
+    def _resolved(self, form: Form, ctx: Context) -> Form:
+        found = self._forms.get((form, ctx))
+        if found is None:
+            found = self._forms[form, ctx] = form.resolve(ctx)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +187,7 @@ class View:
     program: str
     context: Context
     forms: tuple[Form, ...]
+    records: tuple[Record, ...]
 
     def available(self, form: Form) -> bool:
         """Whether the context has the form at all."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from isakit.errors import DefinitionError
@@ -20,14 +21,19 @@ def check_record(record: Record, isa: InstructionSet) -> None:
         raise DefinitionError(f"{label} has no form")
     if not record.doc.strip():
         raise DefinitionError(f"{label} has no documentation: give its function a docstring")
+    parameters = None if record.semantics is None else inspect.signature(record.semantics).parameters
+    others = [f for r in isa.records for f in r.forms]
     for i, form in enumerate(record.forms):
         where = f"{label}, form {i} ({form.layout.name})"
         _check_syntax(form, where)
         _check_bits(form, where)
-        _check_parameters(record, form, where)
+        _check_parameters(parameters, form, where)
         if not form.mnemonics:
             raise DefinitionError(f"{where}: no mnemonic; give it a `name` part or a literal word")
-        for other in [f for r in isa.records for f in r.forms] + list(record.forms[:i]):
+        others += record.forms[max(0, i - 1) : i]
+        mask, value = form.fixed.mask, form.fixed.value
+        # Nearly all pairs differ in a fixed bit of both; the test stands here because there are so many pairs.
+        for other in [f for f in others if not ((b := f.fixed).value ^ value) & b.mask & mask]:
             if overlap(form, other):
                 owner = other.record.name if other.record else record.name
                 raise DefinitionError(
@@ -53,11 +59,10 @@ def _check_bits(form: Form, where: str) -> None:
         raise DefinitionError(f"{where}: bits {accounted:#x} are both fixed and ignored")
 
 
-def _check_parameters(record: Record, form: Form, where: str) -> None:
-    if record.semantics is None:
+def _check_parameters(parameters: Mapping[str, inspect.Parameter] | None, form: Form, where: str) -> None:
+    if parameters is None:
         return
     given = {n for n in form.parts if n not in form.control} | set(form.constants)
-    parameters = inspect.signature(record.semantics).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         raise DefinitionError(f"{where}: the semantics function must name its parameters, not take **")
     needed = {n for n, p in parameters.items() if p.default is p.empty}

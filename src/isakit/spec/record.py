@@ -25,6 +25,21 @@ class Status(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Kind(StrEnum):
+    """What an instruction is for, in the terms of control flow and data flow."""
+
+    ARITHMETIC = "arithmetic"
+    MOVE = "move"
+    MEMORY = "memory"
+    TEXTURE = "texture"
+    BRANCH = "branch"
+    CALL = "call"
+    RETURN = "return"
+    EXIT = "exit"
+    BARRIER = "barrier"
+    CONTROL = "control"
+
+
 @dataclass(frozen=True)
 class Ref:
     """Where a fact is documented: a document's short name and the place in it."""
@@ -119,6 +134,11 @@ class Form:
         return out
 
     @cached_property
+    def code_address(self) -> str | None:
+        """The part that says where the instruction branches."""
+        return next((n for n, p in self.parts.items() if p.code_address), None)
+
+    @cached_property
     def base(self) -> int:
         """The word before any part is put in: fixed and default bits."""
         return self.fixed.value | self.default & ~self.fixed.mask
@@ -153,11 +173,17 @@ class Form:
         """Set bits that are neither fixed, nor claimed, nor known to be ignored."""
         return self.unexplained(word) & ~self.ignored
 
-    def text(self, word: int, address: int = 0) -> str:
-        """Canonical text without the marker for unexplained bits; `address` counts units of code."""
+    def text(self, word: int, address: int = 0, texts: Mapping[str, str] | None = None) -> str:
+        """Canonical text without the marker for unexplained bits; `address` counts units of code.
+
+        `texts` are put in place of the texts of some parts.
+        """
         out: list[str] = []
         for item in self.syntax:
-            t = self.parts[item[1:-1]].text_at(word, address) if item[0] == "{" else item
+            name = item[1:-1]
+            t = item
+            if item[0] == "{":
+                t = texts[name] if texts and name in texts else self.parts[name].text_at(word, address)
             if t:
                 out.append(t)
         return join_words(out)
@@ -224,7 +250,11 @@ def parse_syntax(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """An instruction family."""
+    """An instruction family.
+
+    `group` says what it is for. `ends`: where it executes without a condition, the next instruction does not follow.
+    `links` is the flag that makes a branch a call.
+    """
 
     name: str
     forms: tuple[Form, ...]
@@ -235,6 +265,9 @@ class Record:
     notes: tuple[str, ...] = ()
     see: tuple[Ref, ...] = ()
     isa: str = ""
+    group: Kind = Kind.ARITHMETIC
+    ends: bool = False
+    links: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
@@ -264,24 +297,34 @@ def make_form(
     sharing: Mapping[str, str] | None = None,
 ) -> Form:
     """Build a form; values in `parts` that are not parts become constants of the semantics."""
+    from isakit.spec.parts import Literal
+
     bits = layout.fixed.join(where(dict(fixed)))
     if bits is None:
         raise ValueError(f"fixed bits contradict layout {layout.name}")
     real = {n: p for n, p in parts.items() if isinstance(p, Part)}
-    constants = {n: p for n, p in parts.items() if not isinstance(p, Part)}
-    items: list[str] = []
-    for item in parse_syntax(syntax):
+    items = parse_syntax(syntax)
+    words = [i[1:-1] for i in items if i[0] == "{" and isinstance(parts.get(i[1:-1]), str)]
+    if "name" in parts or any(i[0] not in "{()" for i in items):
+        words = [n for n in words if n != "name"]
+    else:
+        words = words[1:]  # the first one is the instruction's name
+    # Constant words of the text are operands like others.
+    real |= {n: Literal(parts[n]) for n in words if parts[n]}
+    constants = {n: p for n, p in parts.items() if n not in real}
+    shown: list[str] = []
+    for item in items:
         name = item[1:-1]
         if item[0] == "{" and name not in real:
             if name in constants and isinstance(constants[name], str):
-                items += constants[name].split()
+                shown += constants[name].split()
             continue  # a part this form does not have
-        items.append(item)
+        shown.append(item)
     return Form(
         layout,
         bits,
         real,
-        tuple(items),
+        tuple(shown),
         constants,
         tuple(where(dict(u)) for u in unless),
         ignored,

@@ -111,6 +111,7 @@ class Texture:
         format: str,
         width: int,
         height: int = 1,
+        depth: int = 1,
         *,
         target: Target = "buffer",
         pitch: int | None = None,
@@ -123,7 +124,8 @@ class Texture:
             format: a name as for arrays.
             width: texels of a row.
             height: rows.
-            target: buffer, 1d, 2d or rect.
+            depth: slices, which follow each other without a gap.
+            target: buffer, 1d, 2d, rect or 3d.
             pitch: bytes from a row to the next; tight by default.
             normalized: as for arrays.
         """
@@ -133,12 +135,13 @@ class Texture:
 
         def texels() -> Array:
             raw = source()
-            if len(raw) < step * (height - 1) + width * n:
-                raise LaunchError(f"{width} x {height} texels of {n} bytes do not fit into {len(raw)} bytes")
-            rows = np.lib.stride_tricks.as_strided(raw, (height, width * n), (step, 1))
+            if len(raw) < step * (height * depth - 1) + width * n:
+                size = f"{width} x {height * depth}"
+                raise LaunchError(f"{size} texels of {n} bytes do not fit into {len(raw)} bytes")
+            rows = np.lib.stride_tricks.as_strided(raw, (height * depth, width * n), (step, 1))
             return np.ascontiguousarray(rows).reshape(-1, n)
 
-        out = cls(np.zeros((height, width) if AXES[target] == 2 else width, np.uint8), "r8", target)
+        out = cls(np.zeros((depth, height, width)[-AXES[target] :], np.uint8), "r8", target)
         out.format, out._raw, out._source = form, [texels()], texels
         out.normalized = out.normalized if normalized is None else normalized
         out._finish()

@@ -261,7 +261,13 @@ _NOTES = [
 ]
 
 
-@tesla.insn(_forms(True), ref=Ref("001", "Opcode map: red g[]"), see=[Ref("tesla", "7.3")], notes=_NOTES)
+@tesla.insn(
+    _forms(True),
+    ref=Ref("001", "Opcode map: red g[]"),
+    see=[Ref("tesla", "7.3")],
+    notes=_NOTES,
+    group="memory",
+)
 def red(op, ty, shown, gt200, dst=None, src=None):
     """Atomic operation on global memory without result. Lanes act in ascending order."""
     if dst is not None:
@@ -269,7 +275,13 @@ def red(op, ty, shown, gt200, dst=None, src=None):
         _perform(op, ty, gt200, dst, operands)
 
 
-@tesla.insn(_forms(False), ref=Ref("001", "Opcode map: atomic g[]"), see=[Ref("tesla", "7.3")], notes=_NOTES)
+@tesla.insn(
+    _forms(False),
+    ref=Ref("001", "Opcode map: atomic g[]"),
+    see=[Ref("tesla", "7.3")],
+    notes=_NOTES,
+    group="memory",
+)
 def atom(op, ty, shown, gt200, dst=None, place=None, src=None, new=None):
     """Atomic operation on global memory; the destination gets the old value. Lanes act in ascending order."""
     if dst is not None:

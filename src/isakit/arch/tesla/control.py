@@ -8,9 +8,26 @@ from __future__ import annotations
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Control, Long, control, long, short_control
 from isakit.arch.tesla.operands import FCDST, GUARD, TARGET, Memory
+from isakit.arch.tesla.requests import (
+    BAR,
+    BRA,
+    BRA_INDIRECT,
+    BRK,
+    BRKPT,
+    CALL,
+    DISCARD,
+    JOINAT,
+    PMEVENT,
+    PREBRK,
+    PRERET,
+    QUADON,
+    QUADPOP,
+    RET,
+    TRAP,
+    VOTE,
+)
 from isakit.arch.tesla.tesla import tesla
-from isakit.sem import const, machine, select, u1
-from isakit.sem import control as ask
+from isakit.sem import const, select, u1
 from isakit.spec import Enum, Flag, Literal, Ref, Status, bits, choice, when
 from isakit.spec import Imm as Number
 
@@ -19,10 +36,15 @@ _SEE = [Ref("tesla", "9")]
 LIM = Flag(Control.lim, "lim")
 
 
-@tesla.insn([control("discard", 0, predicated=True, name="discard", needs="fragment")], ref=_CF, see=_SEE)
+@tesla.insn(
+    [control("discard", 0, predicated=True, name="discard", needs="fragment")],
+    ref=_CF,
+    see=_SEE,
+    group="control",
+)
 def discard(name):
     """Discard the fragment: its results are not written; the lane goes on only as a helper of its quad."""
-    ask("discard")
+    DISCARD()
 
 
 @tesla.insn(
@@ -30,48 +52,80 @@ def discard(name):
     ref=_CF,
     see=_SEE,
     notes=["the target's bits are w0[26:11] and w1[19:14]; [001] says 9-24. [tesla] 13 no. 2"],
+    group="branch",
+    ends=True,
 )
 def bra(name, target):
     """Branch. Where lanes disagree, one side is taken and the other waits on the control flow stack."""
-    ask("bra", target)
-
-
-@tesla.insn([control("call {lim} {target}", 2, name="call", lim=LIM, target=TARGET)], ref=_CF, see=_SEE)
-def call(name, lim, target):
-    """Call a function: push the return address and branch. `lim` calls are skipped while the call limit is reached."""
-    ask("call", target, lim=lim)
-
-
-@tesla.insn([control("ret", 3, predicated=True, name="ret")], ref=_CF, see=_SEE)
-def ret(name):
-    """Return from a function. Without a call on the stack it ends the lane."""
-    ask("ret")
+    BRA(target)
 
 
 @tesla.insn(
-    [control("{name} {target}", 4, name=Literal("breakaddr", aliases=("prebrk",)), target=TARGET)], ref=_CF, see=_SEE
+    [control("call {lim} {target}", 2, name="call", lim=LIM, target=TARGET)],
+    ref=_CF,
+    see=_SEE,
+    group="call",
+)
+def call(name, lim, target):
+    """Call a function: push the return address and branch. `lim` calls are skipped while the call limit is reached."""
+    CALL(target, lim=lim)
+
+
+@tesla.insn(
+    [control("ret", 3, predicated=True, name="ret")],
+    ref=_CF,
+    see=_SEE,
+    group="return",
+    ends=True,
+)
+def ret(name):
+    """Return from a function. Without a call on the stack it ends the lane."""
+    RET()
+
+
+@tesla.insn(
+    [control("{name} {target}", 4, name=Literal("breakaddr", aliases=("prebrk",)), target=TARGET)],
+    ref=_CF,
+    see=_SEE,
+    group="control",
 )
 def prebrk(name, target):
     """Push the address where lanes continue that execute `break`, and the lanes active now."""
-    ask("prebrk", target)
+    PREBRK(target)
 
 
-@tesla.insn([control("{name}", 5, predicated=True, name=Literal("break", aliases=("brk",)))], ref=_CF, see=_SEE)
+@tesla.insn(
+    [control("{name}", 5, predicated=True, name=Literal("break", aliases=("brk",)))],
+    ref=_CF,
+    see=_SEE,
+    group="branch",
+    ends=True,
+)
 def brk(name):
     """Leave to the nearest address given by `breakaddr`."""
-    ask("brk")
+    BRK()
 
 
-@tesla.insn([control("quadon", 6, name="quadon")], ref=_CF, see=_SEE)
+@tesla.insn(
+    [control("quadon", 6, name="quadon")],
+    ref=_CF,
+    see=_SEE,
+    group="control",
+)
 def quadon(name):
     """Switch on all lanes of every quad that has an active one, until quadpop."""
-    ask("quadon")
+    QUADON()
 
 
-@tesla.insn([control("quadpop", 7, name="quadpop")], ref=_CF, see=_SEE)
+@tesla.insn(
+    [control("quadpop", 7, name="quadpop")],
+    ref=_CF,
+    see=_SEE,
+    group="control",
+)
 def quadpop(name):
     """Undo quadon."""
-    ask("quadpop")
+    QUADPOP()
 
 
 _ALL = w1(14)
@@ -93,6 +147,7 @@ _ALL = w1(14)
     ],
     ref=_CF,
     see=[Ref("tesla", "9.3")],
+    group="barrier",
 )
 def bar(name, inc, wait, barrier, count):
     """Barrier: `inc` counts the warp, `wait` holds it until the counter is 0.
@@ -100,19 +155,30 @@ def bar(name, inc, wait, barrier, count):
     The counter restarts when it reaches the count; 0xfff and `all` mean all warps of the block.
     """
     everyone = isinstance(count, int)
-    ask("bar", barrier, const(0xFFF, 32) if everyone else count, inc=inc, wait=wait, all=everyone)
+    BAR(barrier, const(0xFFF, 32) if everyone else count, inc=inc, wait=wait, all=everyone)
 
 
-@tesla.insn([control("trap", 9, name="trap"), short_control("trap", 9, name="trap")], ref=_CF, see=_SEE)
+@tesla.insn(
+    [control("trap", 9, name="trap"), short_control("trap", 9, name="trap")],
+    ref=_CF,
+    see=_SEE,
+    group="exit",
+    ends=True,
+)
 def trap(name):
     """Stop the program with an error."""
-    ask("trap")
+    TRAP()
 
 
-@tesla.insn([control("joinat {target}", 0xA, name="joinat", target=TARGET)], ref=_CF, see=_SEE)
+@tesla.insn(
+    [control("joinat {target}", 0xA, name="joinat", target=TARGET)],
+    ref=_CF,
+    see=_SEE,
+    group="control",
+)
 def joinat(name, target):
     """Push the address of a later `join` and the lanes active now, which will meet there."""
-    ask("joinat", target)
+    JOINAT(target)
 
 
 @tesla.insn(
@@ -122,10 +188,11 @@ def joinat(name, target):
     ],
     ref=_CF,
     see=_SEE,
+    group="control",
 )
 def brkpt(name):
     """Breakpoint: does nothing unless a debugger watches."""
-    ask("brkpt")
+    BRKPT()
 
 
 @tesla.insn(
@@ -136,7 +203,7 @@ def brkpt(name):
             name="bra",
             lim=LIM,
             needs="gt200+",
-            source=Memory("c", Control.offset16, 1, 4, 32, bank=Control.cspace, address=Control.areg),
+            source=Memory("c", Control.offset16, 4, 4, 32, bank=Control.cspace, address=Control.areg),
         )
     ],
     ref=Ref("001", "Opcode map: bra c[]"),
@@ -146,10 +213,12 @@ def brkpt(name):
         "which chips have it is disputed; accepted from GT200 on. [tesla] 13 no. 24",
         "`lim` has no known effect on a branch",
     ],
+    group="branch",
+    ends=True,
 )
 def bra_c(name, lim, source):
     """Branch to the code address loaded from a constant space."""
-    ask("bra_indirect", source.read())
+    BRA_INDIRECT(source.read())
 
 
 @tesla.insn(
@@ -158,10 +227,11 @@ def bra_c(name, lim, source):
     see=_SEE,
     status=Status.INFERRED,
     notes=["which chips have it is disputed; accepted from GT200 on. [tesla] 13 no. 24"],
+    group="control",
 )
 def preret(name, lim, target):
     """Push a return address for a later `ret` without branching."""
-    ask("preret", target, lim=lim)
+    PRERET(target, lim=lim)
 
 
 # --- vote, nop, pmevent -----------------------------------------------------------------------------------------------
@@ -188,7 +258,7 @@ def preret(name, lim, target):
 def vote(name, pred, kind, cdst):
     """Combine the predicate over the active lanes of the warp; it is data here, not a condition of execution."""
     holds = pred.holds() if pred is not None else u1(1)
-    cdst.write(select(machine("vote", 1, holds, kind=kind), const(2, 4), const(1, 4)))
+    cdst.write(select(VOTE(holds, kind=kind), const(2, 4), const(1, 4)))
 
 
 _EVENT = w1(2)
@@ -198,6 +268,7 @@ _EVENT = w1(2)
     [long("nop", {Long.op: 0xF, Long.sub: 7, _EVENT: 0}, name="nop")],
     ref=Ref("000", "Long instructions f/e"),
     see=[Ref("tesla", "8")],
+    group="control",
 )
 def nop(name):
     """Do nothing; carries `exit` and `join`."""
@@ -214,7 +285,8 @@ def nop(name):
     ],
     ref=Ref("000", "Long instructions f/e"),
     see=[Ref("tesla", "8")],
+    group="control",
 )
 def pmevent(name, event):
     """Raise a performance counter event."""
-    ask("pmevent", event)
+    PMEVENT(event)

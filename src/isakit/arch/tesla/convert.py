@@ -13,8 +13,9 @@ from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.float32 import NO_SAT_NAN, SAT_NAN_RULE
 from isakit.arch.tesla.forms import Long, long
 from isakit.arch.tesla.operands import LDST, LHDST, LHDST_UNTYPED, MCDST, gpr, lsrc1, result_flags
+from isakit.arch.tesla.requests import MP_FLAG
 from isakit.arch.tesla.tesla import tesla
-from isakit.sem import Value, machine, select
+from isakit.sem import Value, select
 from isakit.sem.fp import convert, f32
 from isakit.spec import Enum, Flag, Literal, Ref, choice, when
 
@@ -185,7 +186,7 @@ def saturating(make: Callable[[bool], Value], sat: bool, rule: int) -> Value:
     """A conversion under the SAT_NAN flag; `make(nan_to_zero)` builds it. The G200 fault does not show here."""
     if not sat or rule == NO_SAT_NAN:
         return make(False)
-    return select(machine("mp_flag", 1, name="sat_nan"), make(True), make(False))
+    return select(MP_FLAG(name="sat_nan"), make(True), make(False))
 
 
 @tesla.insn(

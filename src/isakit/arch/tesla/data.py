@@ -26,8 +26,8 @@ from isakit.arch.tesla.operands import (
     ssrc1,
     word,
 )
+from isakit.arch.tesla.requests import SPECIAL_REGISTER
 from isakit.arch.tesla.tesla import tesla
-from isakit.sem import machine
 from isakit.spec import Enum, Field, Flag, Ref, Refusal, Reg, Status, bits, choice, when, where
 from isakit.spec import Imm as Number
 
@@ -68,6 +68,7 @@ RDST = word(Long.dst)
     ref=Ref("000", "1. Normal MOV"),
     see=[Ref("003", "(h)mov"), Ref("tesla", "5.1")],
     notes=["`sfu` chooses the unit that does the move; it has no effect on the value (inferred)"],
+    group="move",
 )
 def mov(name, ty, dst, src1, sfu=False, lanes=15):
     """Copy a half or full register, an s[] operand or an immediate.
@@ -81,6 +82,7 @@ def mov(name, ty, dst, src1, sfu=False, lanes=15):
     [long("mov {dst} {src}", {Long.op: 0, Long.sub: 1}, name="mov", dst=RDST, src=COND)],
     ref=Ref("000", "2.1. MOV from $c"),
     see=[Ref("tesla", "5.1")],
+    group="move",
 )
 def mov_from_c(name, dst, src):
     """Read a condition code: the four flags in bits 3:0, zero above."""
@@ -101,6 +103,7 @@ def mov_from_c(name, dst, src):
     ref=Ref("000", "2.2. MOV to $c"),
     see=[Ref("tesla", "5.1")],
     notes=["the $c write enable bit w1.6 is ignored"],
+    group="move",
 )
 def mov_to_c(name, cdst, src1):
     """Write a condition code from the low four bits of a register."""
@@ -128,6 +131,7 @@ ASRC = areg(Long.areg)
     ],
     ref=Ref("000", "2.3. MOV from $a"),
     see=[Ref("tesla", "5.1")],
+    group="move",
 )
 def mov_from_a(name, dst, src):
     """Read an address register: 16 bits, zero-extended."""
@@ -141,6 +145,8 @@ ADST = Reg(
     AddressRegister,
     "an address register",
     aliases={"$a0": 0},
+    file="a",
+    width=16,
 )
 
 
@@ -215,7 +221,8 @@ def _special_registers() -> Any:
     see=[Ref("tesla", "5.1")],
     status=Status.KNOWN,
     notes=["the number has 4 bits; [000] shows 3. [tesla] 13 no. 7"],
+    group="move",
 )
 def mov_from_sr(name, dst, special):
     """Read a special register: $physid, $clock, performance counters, the sample number."""
-    dst.write(machine("sr", 32, n=special))
+    dst.write(SPECIAL_REGISTER(n=special))

@@ -24,8 +24,9 @@ from isakit.arch.tesla.operands import (
     ssrc1,
     ssrc2,
 )
+from isakit.arch.tesla.requests import LANE, MP_FLAG, QUAD
 from isakit.arch.tesla.tesla import tesla
-from isakit.sem import Value, const, machine, select
+from isakit.sem import Value, const, select
 from isakit.sem.fp import f32
 from isakit.sem.fp.core import F32, absolute, is_flushed_zero, negated
 from isakit.spec import Binder, Choice, Enum, Field, Flag, Nothing, Ref, bits, choice, when
@@ -70,7 +71,7 @@ def saturated(result: Value, rule: int, *inputs: Value) -> Value:
     if rule == NO_SAT_NAN:
         return plain
     special = f32.f32_saturated(result, *inputs, nan_to_zero=True, from_inputs=rule == SAT_NAN_INPUTS)
-    return select(machine("mp_flag", 1, name="sat_nan"), special, plain)
+    return select(MP_FLAG(name="sat_nan"), special, plain)
 
 
 def _finish(result: Value, dst: Any, cdst: Any) -> None:
@@ -82,7 +83,7 @@ def _finish(result: Value, dst: Any, cdst: Any) -> None:
 
 def winning_zeros(a: Value, b: Value) -> tuple[Value, Value]:
     """The factors of a product under the MUL_ZERO_WINS flag: where one is zero, both become +0."""
-    wins = machine("mp_flag", 1, name="mul_zero_wins") & (is_flushed_zero(a, F32) | is_flushed_zero(b, F32))
+    wins = MP_FLAG(name="mul_zero_wins") & (is_flushed_zero(a, F32) | is_flushed_zero(b, F32))
     return select(wins, 0, a), select(wins, 0, b)
 
 
@@ -355,10 +356,10 @@ def quadop(op0, op1, op2, op3, dst, lane, src1, src2, fragment, cdst=None):
     how, number = lane
     s = src2.read()
     if how == "xor" and not fragment:
-        result = select(machine("mp_flag", 1, name="nonfp_deriv_inf"), const(F32.infinity, 32), const(0, 32))
+        result = select(MP_FLAG(name="nonfp_deriv_inf"), const(F32.infinity, 32), const(0, 32))
     else:
-        position = machine("lane", 32)
-        x = machine("quad", 32, src1.read(), position ^ number if how == "xor" else const(number, 32))
+        position = LANE()
+        x = QUAD(src1.read(), position ^ number if how == "xor" else const(number, 32))
         op = select(position.bit(1), select(position.bit(0), op3, op2), select(position.bit(0), op1, op0))
         total = f32.f32_add(select(op == _SUBR, negated(x), x), select(op == _SUB, negated(s), s))
         result = select(op == _MOV2, f32.f32_mov2(s), total)

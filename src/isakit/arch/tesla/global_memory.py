@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from isakit.arch.tesla.operands import Word
 from isakit.sem import Value, load, store
 from isakit.spec import Bits, Field, Match, Part, Row, TokenStream
+from isakit.spec.operands import Memory, Operand, Register
 from isakit.spec.parts import Binder, Keep
 
 
@@ -57,11 +58,17 @@ class GlobalMemory(Part):
     def accepts(self) -> str:
         return "g0[$r0] .. g15[$r127]"
 
-    def registers(self, word: int) -> list[str]:
-        return [f"$r{self.address.get(word)}"]
+    def operand(self, word: int) -> Operand:
+        base = Register("r", self.address.get(word), 32)
+        return Memory(f"g{self.bank.get(word)}", base, size=self.size, signed=self.signed, text=self.text(word))
 
-    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
-        return self.registers(word), []
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        # What is accessed is told by the instruction's type, not by the operand.
+        if not isinstance(value, Memory) or value.base is None or value.space[:1] != "g":
+            return ()
+        if value.offset or value.index is not None or value.post_increment:
+            return ()
+        return super().put(f"{value.space}[$r{value.base.index}]") if value.base.file == "r" else ()
 
     def text_source(self, keep: Keep) -> str:
         return f"f' g{{{self.bank.expression()}}}[$r{{{self.address.expression()}}}]'"

@@ -10,9 +10,8 @@ from typing import Any
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Long, Short, long, short
 from isakit.arch.tesla.operands import SDST, Memory, gpr
+from isakit.arch.tesla.requests import EMIT, INTERP, RESTART
 from isakit.arch.tesla.tesla import tesla
-from isakit.sem import control as ask
-from isakit.sem import machine
 from isakit.sem.fp import f32
 from isakit.sem.fp.core import negated
 from isakit.spec import Field, Flag, Literal, Nothing, Ref, Status, bits, choice, when
@@ -60,6 +59,7 @@ _MULTIPLY = w1(17)
     ref=Ref("000", "5. TBD: interp"),
     see=[Ref("tesla", "5.8")],
     notes=["how the planes are evaluated is not known to the last bit; the machine decides"],
+    group="memory",
 )
 def interp(dst, mode, src, neg, factor):
     """Interpolated input of a fragment: DST = v[] at the fragment, optionally times a register.
@@ -67,7 +67,7 @@ def interp(dst, mode, src, neg, factor):
     `cent` evaluates at the centroid of the covered samples, `flat` takes the provoking vertex's value. The factor,
     usually w, makes the value perspective correct: v[] holds attributes divided by w.
     """
-    value = machine("interp", 32, src.address, flat=mode == "flat", centroid=mode is True)
+    value = INTERP(src.address, flat=mode == "flat", centroid=mode is True)
     if factor is not None:
         w = factor.read()
         value = f32.f32_mul(value, negated(w) if neg else w)
@@ -78,19 +78,34 @@ def _geometry(name: str, code: int) -> Any:
     return long(name, {Long.op: 0xF, Long.sub: 6, bits(9, 10): code}, needs="geometry", lacking=NON_GEOMETRY)
 
 
-@tesla.insn([_geometry("emit", 1)], ref=Ref("000", "5. TBD: emit"), see=[Ref("tesla", "8")])
+@tesla.insn(
+    [_geometry("emit", 1)],
+    ref=Ref("000", "5. TBD: emit"),
+    see=[Ref("tesla", "8")],
+    group="control",
+)
 def emit():
     """Emit the contents of o[] as the next vertex of the output primitive, and clear o[]."""
-    ask("emit")
+    EMIT()
 
 
-@tesla.insn([_geometry("restart", 2)], ref=Ref("000", "5. TBD: restart"), see=[Ref("tesla", "8")])
+@tesla.insn(
+    [_geometry("restart", 2)],
+    ref=Ref("000", "5. TBD: restart"),
+    see=[Ref("tesla", "8")],
+    group="control",
+)
 def restart():
     """Finish the output primitive and start a new one."""
-    ask("restart")
+    RESTART()
 
 
-@tesla.insn([long("nop5", {Long.op: 0xF, Long.sub: 5})], ref=Ref("000", "Long instructions f/a"), status=Status.UNKNOWN,
-            notes=["runs without an error and without a visible effect; the name is ours"])  # fmt: skip
+@tesla.insn(
+    [long("nop5", {Long.op: 0xF, Long.sub: 5})],
+    ref=Ref("000", "Long instructions f/a"),
+    status=Status.UNKNOWN,
+    notes=["runs without an error and without a visible effect; the name is ours"],
+    group="control",
+)
 def nop5():
     """Do nothing that anybody has noticed."""

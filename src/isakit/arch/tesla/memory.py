@@ -24,8 +24,9 @@ from isakit.arch.tesla.operands import (
     in_lanes,
     word,
 )
+from isakit.arch.tesla.requests import TRY_LOCK, UNLOCK
 from isakit.arch.tesla.tesla import tesla
-from isakit.sem import const, control, machine
+from isakit.sem import const
 from isakit.spec import Illegal, Literal, Ref, bits, choice, when
 
 OFFSETS = {1: Long.offset16, 2: bits(9, 23), 4: bits(9, 22)}
@@ -62,7 +63,12 @@ def _const_load_forms() -> list[Any]:
     return out
 
 
-@tesla.insn(_const_load_forms(), ref=Ref("001", "Opcode map: ld c[]"), see=[Ref("tesla", "7.1")])
+@tesla.insn(
+    _const_load_forms(),
+    ref=Ref("001", "Opcode map: ld c[]"),
+    see=[Ref("tesla", "7.1")],
+    group="memory",
+)
 def ld_c(name, dst, ty, src):
     """Load from a constant space, extended to the destination's width.
 
@@ -108,11 +114,12 @@ def _shared_load_forms() -> list[Any]:
         "implemented. [tesla] 13 no. 12",
         "acquired sets S, not acquired clears Z and S (inferred from compiler output)",
     ],
+    group="memory",
 )
 def ld_s(name, dst, ty, src, cdst=None, lock=False):
     """Load from shared memory. With `lock`, try to lock the word first: the condition code tells whether it was got."""
     if lock and cdst is not None:
-        got = machine("lock", 1, src.address)
+        got = TRY_LOCK(src.address)
         cdst.write(const(2, 4) & (got.sext(4)))
     dst.write(src.read())
 
@@ -134,7 +141,13 @@ def _shared_store_forms() -> list[Any]:
             out.append(long("st {ty} {dst} {src}", fixed, needs=["compute", "!gt200+"], **plain))
             out.append(long("st {ty} {dst} {src}", fixed | {LOCK: 0}, needs=["compute", "gt200+"], **plain))
             out.append(
-                long("st unlock {ty} {dst} {src}", fixed | {LOCK: 1}, needs=["compute", "gt200+"], unlock=True, **plain)
+                long(
+                    "st {unlock} {ty} {dst} {src}",
+                    fixed | {LOCK: 1},
+                    needs=["compute", "gt200+"],
+                    unlock=Literal("unlock", True),
+                    **plain,
+                )
             )
     return out
 
@@ -144,12 +157,13 @@ def _shared_store_forms() -> list[Any]:
     ref=Ref("003", "Shared space access: ld s[], st s[]"),
     see=[Ref("tesla", "7.1")],
     notes=["b32 from a half register stores it zero-extended: a decision, [tesla] 14"],
+    group="memory",
 )
 def st_s(name, ty, dst, src, unlock=False):
     """Store a byte, halfword or word to shared memory; `unlock` releases the word's lock afterwards."""
     dst.write(src.read())
     if unlock:
-        control("unlock", dst.address)
+        UNLOCK(dst.address)
 
 
 # --- local memory ----------------------------------------------------------------------------------------------------
@@ -184,13 +198,25 @@ def _local_forms(store: bool) -> list[Any]:
 _SIZE7 = "size code 7 reads and writes 32 bits like code 6 (from decuda; envydis has no name for it)"
 
 
-@tesla.insn(_local_forms(False), ref=Ref("001", "Opcode map: ld l[]"), see=[Ref("tesla", "7.1")], notes=[_SIZE7])
+@tesla.insn(
+    _local_forms(False),
+    ref=Ref("001", "Opcode map: ld l[]"),
+    see=[Ref("tesla", "7.1")],
+    notes=[_SIZE7],
+    group="memory",
+)
 def ld_l(name, ty, dst, src):
     """Load from local memory; 8 and 16 bits are extended to 32, 64 and 128 bits fill aligned register groups."""
     dst.write(src.read())
 
 
-@tesla.insn(_local_forms(True), ref=Ref("001", "Opcode map: st l[]"), see=[Ref("tesla", "7.1")], notes=[_SIZE7])
+@tesla.insn(
+    _local_forms(True),
+    ref=Ref("001", "Opcode map: st l[]"),
+    see=[Ref("tesla", "7.1")],
+    notes=[_SIZE7],
+    group="memory",
+)
 def st_l(name, ty, dst, src):
     """Store to local memory the low bits of a register, a pair or a quad."""
     dst.write(src.read())
@@ -214,6 +240,7 @@ def st_l(name, ty, dst, src):
     ],
     ref=Ref("001", "Opcode map: ld a[]"),
     see=[Ref("tesla", "7.1")],
+    group="memory",
 )
 def ld_a(name, dst, src, lanes=15):
     """Load an input attribute word; vertex and geometry programs only."""
@@ -234,6 +261,7 @@ def ld_a(name, dst, src, lanes=15):
     ],
     ref=Ref("001", "Opcode map: st o[]"),
     see=[Ref("tesla", "7.1")],
+    group="memory",
 )
 def st_o(name, dst, src):
     """Store an output attribute word; vertex and geometry programs only."""
@@ -260,13 +288,25 @@ def _global_forms(store: bool) -> list[Any]:
     return out
 
 
-@tesla.insn(_global_forms(False), ref=Ref("001", "Opcode map: ld g[]"), see=[Ref("tesla", "7.2")], notes=[_SIZE7])
+@tesla.insn(
+    _global_forms(False),
+    ref=Ref("001", "Opcode map: ld g[]"),
+    see=[Ref("tesla", "7.2")],
+    notes=[_SIZE7],
+    group="memory",
+)
 def ld_g(name, ty, dst, src):
     """Load from global memory at the byte address in a register; 8 and 16 bits are extended to 32."""
     dst.write(src.read())
 
 
-@tesla.insn(_global_forms(True), ref=Ref("001", "Opcode map: st g[]"), see=[Ref("tesla", "7.2")], notes=[_SIZE7])
+@tesla.insn(
+    _global_forms(True),
+    ref=Ref("001", "Opcode map: st g[]"),
+    see=[Ref("tesla", "7.2")],
+    notes=[_SIZE7],
+    group="memory",
+)
 def st_g(name, ty, dst, src):
     """Store to global memory at the byte address in a register."""
     dst.write(src.read())

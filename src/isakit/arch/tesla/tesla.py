@@ -45,6 +45,7 @@ tesla = InstructionSet(
     outputs=frozenset({"dst", "cdst", "adst"}),
     prefixes=frozenset({"exit", "join", "long"}),
     param_base=0x10,
+    ends_with=frozenset({"exit"}),
     documents={
         "000": "early notes on the Tesla CUDA ISA from reverse engineering, text 000",
         "001": "Tesla CUDA ISA manual page of a later generation of the notes, text 001",
@@ -71,6 +72,7 @@ tesla.registers = {
             "address registers; $a0 reads 0, $a5 and $a6 are not writable, $a7 is per warp",
             "$a{n}",
             Ref("tesla", "2.5"),
+            frozenset({0}),
         ),
         RegisterFile("c", 4, 4, "condition codes: bit 0 Z, 1 S, 2 C, 3 O", "$c{n}", Ref("001", "Registers")),
         RegisterFile("o", 128, 32, "output attributes of vertex and geometry programs", "o[{n}]", Ref("001", "Memory")),

@@ -12,8 +12,9 @@ from typing import Any
 
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Long, Short, long, short
+from isakit.arch.tesla.requests import TEX, TEXEL, VISIBLE
 from isakit.arch.tesla.tesla import tesla
-from isakit.sem import Value, const, machine, read, write
+from isakit.sem import Value, const, read, write
 from isakit.spec import (
     Binder,
     Bits,
@@ -35,6 +36,8 @@ from isakit.spec import (
 from isakit.spec import (
     Imm as Number,
 )
+from isakit.spec.operands import Compound, Operand, Register
+from isakit.spec.operands import Flag as Word
 from isakit.spec.parts import ILLEGAL
 
 _LAST = 127
@@ -70,11 +73,12 @@ class Texels:
 class TexelPart(Part):
     """`$r4:#:$r5:#`: consecutive registers for the enabled components, `#` for the others.
 
-    `mask` is None where all four are written.
+    `mask` is None where all four are written. `live` is the flag under which only visible fragments are written.
     """
 
     base: Field
     mask: Field | None = None
+    live: Field | None = None
 
     def _enabled(self, word: int) -> int:
         return 15 if self.mask is None else self.mask.get(word)
@@ -136,8 +140,14 @@ class TexelPart(Part):
     def accepts(self) -> str:
         return "four components like `$r0:$r1:#:#`"
 
-    def registers(self, word: int) -> list[str]:
-        return [n for n in self._names(word) if n != "#"]
+    def operand(self, word: int) -> Operand:
+        n, out = self.base.get(word), list[Operand]()
+        partial = self.live is not None and bool(self.live.get(word))
+        for component in range(4):
+            on = self._enabled(word) >> component & 1
+            out.append(Register("r", n, 32, partial=partial) if on else Word("#"))
+            n += on
+        return Compound(tuple(out), text=self.text(word))
 
 
 @dataclass(frozen=True)
@@ -196,8 +206,10 @@ class CoordinatePart(Part):
     def accepts(self) -> str:
         return "a register" if self.count is None else "consecutive registers like `$r0:$r1`"
 
-    def registers(self, word: int) -> list[str]:
-        return self._names(word)
+    def operand(self, word: int) -> Operand:
+        first = self.base.get(word)
+        registers = tuple(Register("r", first + n, 32) for n in range(self._count(word)))
+        return registers[0] if len(registers) == 1 else Compound(registers, text=self.text(word))
 
 
 # --- forms ------------------------------------------------------------------------------------------------------------
@@ -210,7 +222,8 @@ _CUBE: dict[str, Any] = {"cube": Flag(CUBE, "cube")}
 _CUBE_OR_OFFSETS: dict[str, Any] = _CUBE | {
     n: choice(when({CUBE: 0}, p), when({CUBE: 1}, Nothing())) for n, p in _OFFSETS.items()
 }
-_LIVE_PARTS: dict[str, Any] = {"live": Enum(w1(2), {0: "all", 1: "live"}), "deriv": Flag(w1(3), "deriv")}
+_LIVE = w1(2)
+_LIVE_PARTS: dict[str, Any] = {"live": Enum(_LIVE, {0: "all", 1: "live"}), "deriv": Flag(w1(3), "deriv")}
 _FRAGMENT: Choice = choice(when({}, Nothing(True), needs="fragment"), when({}, Nothing(False)))
 
 
@@ -224,7 +237,7 @@ def _tex(
         needs=needs,
         **_LIVE_PARTS,
         **parts,
-        dst=TexelPart(Long.dst, MASK),
+        dst=TexelPart(Long.dst, MASK, _LIVE),
         texture=TEXTURE,
         sampler=SAMPLER,
         src=CoordinatePart(Long.dst, count),
@@ -237,7 +250,7 @@ def _short_tex(name: str, fetch: int) -> Any:
         f"{name} {{live}} {{dst}} {{texture}} {{sampler}} {{src}} {{fragment}}",
         {Short.op: 0xF, FETCH: fetch},
         live=Enum(Short.mod1, {0: "all", 1: "live"}),
-        dst=TexelPart(Short.dst),
+        dst=TexelPart(Short.dst, None, Short.mod1),
         texture=TEXTURE,
         sampler=SAMPLER,
         src=CoordinatePart(Short.dst, COUNT),
@@ -265,9 +278,9 @@ def _query(
     shift = [const(0, 32) if o is None else o for o in offsets]
     arguments = [texture.resize(32), sampler.resize(32), *shift, *src]
     facts = {"op": name, "cube": cube, "quads": fragment or deriv, "mask": dst.mask}
-    lanes = machine("visible", 1) if fragment and live == "live" else None
-    answer = machine("tex", 32, *arguments, **facts)
-    dst.write(lambda component: machine("texel", 32, answer, component=component), lanes)
+    lanes = VISIBLE() if fragment and live == "live" else None
+    answer = TEX(*arguments, **facts)
+    dst.write(lambda component: TEXEL(answer, component=component), lanes)
 
 
 _REF = Ref("000", "5. TBD: texture instructions")
@@ -276,7 +289,11 @@ _OUTSIDE = "sampler state and filtering are outside the ISA; a machine without t
 
 
 @tesla.insn(
-    [_short_tex("texauto", 0), _tex("texauto", 0, {FETCH: 0}, **_CUBE_OR_OFFSETS)], ref=_REF, see=_SEE, notes=[_OUTSIDE]
+    [_short_tex("texauto", 0), _tex("texauto", 0, {FETCH: 0}, **_CUBE_OR_OFFSETS)],
+    ref=_REF,
+    see=_SEE,
+    notes=[_OUTSIDE],
+    group="texture",
 )
 def texauto(live, dst, texture, sampler, src, fragment, deriv=False, cube=False, dx=None, dy=None, dz=None):
     """Sample a texture; the level of detail follows from the derivatives of the coordinates.
@@ -288,7 +305,11 @@ def texauto(live, dst, texture, sampler, src, fragment, deriv=False, cube=False,
 
 
 @tesla.insn(
-    [_short_tex("texfetch", 1), _tex("texfetch", 0, {FETCH: 1}, **_OFFSETS)], ref=_REF, see=_SEE, notes=[_OUTSIDE]
+    [_short_tex("texfetch", 1), _tex("texfetch", 0, {FETCH: 1}, **_OFFSETS)],
+    ref=_REF,
+    see=_SEE,
+    notes=[_OUTSIDE],
+    group="texture",
 )
 def texfetch(live, dst, texture, sampler, src, fragment, deriv=False, dx=None, dy=None, dz=None):
     """Read one texel: integer coordinates, array layer, level of detail. Nothing is filtered or wrapped."""
@@ -300,6 +321,7 @@ def texfetch(live, dst, texture, sampler, src, fragment, deriv=False, dx=None, d
     ref=_REF,
     see=_SEE,
     notes=[_OUTSIDE, "the bias should be the same in all lanes of a quad; else each lane uses its own"],
+    group="texture",
 )
 def texbias(live, dst, texture, sampler, src, fragment, deriv, cube, dx, dy, dz):
     """Sample a texture as `texauto` does, with a bias of the level of detail as last source."""
@@ -311,6 +333,7 @@ def texbias(live, dst, texture, sampler, src, fragment, deriv, cube, dx, dy, dz)
     ref=_REF,
     see=_SEE,
     notes=[_OUTSIDE, "the level should be the same in all lanes of a quad; else each lane uses its own"],
+    group="texture",
 )
 def texlod(live, dst, texture, sampler, src, fragment, deriv, cube, dx, dy, dz):
     """Sample a texture at a given level of detail, the last source."""
@@ -325,6 +348,7 @@ _KIND = w1(16, 19)
     ref=_REF,
     see=_SEE,
     notes=[_OUTSIDE, "four results, the last being the number of levels. [tesla] 13 no. 15"],
+    group="texture",
 )
 def texsize(live, dst, texture, sampler, src, fragment, deriv):
     """Size of a texture level: width, height, depth or layers, number of levels. The source is the level."""
@@ -332,27 +356,43 @@ def texsize(live, dst, texture, sampler, src, fragment, deriv):
 
 
 @tesla.insn(
-    [_tex("texprep", 3, {_KIND: 1, CUBE: 1}, needs="d3d10_1", cube="cube")], ref=Ref("tesla", "8"), notes=[_OUTSIDE]
+    [_tex("texprep", 3, {_KIND: 1, CUBE: 1}, needs="d3d10_1", cube="cube")],
+    ref=Ref("tesla", "8"),
+    notes=[_OUTSIDE],
+    group="texture",
 )
 def texprep(live, dst, texture, sampler, src, fragment, deriv, cube):
     """Turn a cube direction and layer into coordinates on a face (x, y) and a layer of a two-dimensional array."""
     _query("texprep", live, dst, texture, sampler, src, fragment, deriv, cube == "cube")
 
 
-@tesla.insn([_tex("texquerylod", 3, {_KIND: 2}, needs="d3d10_1", **_CUBE)], ref=Ref("tesla", "8"), notes=[_OUTSIDE])
+@tesla.insn(
+    [_tex("texquerylod", 3, {_KIND: 2}, needs="d3d10_1", **_CUBE)],
+    ref=Ref("tesla", "8"),
+    notes=[_OUTSIDE],
+    group="texture",
+)
 def texquerylod(live, dst, texture, sampler, src, fragment, deriv, cube):
     """The level of detail that sampling would use, in fixed point: x clamped to the existing levels, y not."""
     _query("texquerylod", live, dst, texture, sampler, src, fragment, deriv, cube)
 
 
-@tesla.insn([_tex("texcsaa", 4, {FETCH: 0}, **_OFFSETS)], ref=Ref("tesla", "8"), notes=[_OUTSIDE])
+@tesla.insn(
+    [_tex("texcsaa", 4, {FETCH: 0}, **_OFFSETS)],
+    ref=Ref("tesla", "8"),
+    notes=[_OUTSIDE],
+    group="texture",
+)
 def texcsaa(live, dst, texture, sampler, src, fragment, deriv, dx, dy, dz):
     """Fetch coverage sample data of a multisampled surface."""
     _query("texcsaa", live, dst, texture, sampler, src, fragment, deriv, offsets=(dx, dy, dz))
 
 
 @tesla.insn(
-    [_tex("texgather", 4, {FETCH: 1}, needs="d3d10_1", **_CUBE_OR_OFFSETS)], ref=Ref("tesla", "8"), notes=[_OUTSIDE]
+    [_tex("texgather", 4, {FETCH: 1}, needs="d3d10_1", **_CUBE_OR_OFFSETS)],
+    ref=Ref("tesla", "8"),
+    notes=[_OUTSIDE],
+    group="texture",
 )
 def texgather(live, dst, texture, sampler, src, fragment, deriv, cube, dx, dy, dz):
     """One component of the four texels a bilinear sample would use: (i0,j1), (i1,j1), (i1,j0), (i0,j0)."""

@@ -5,15 +5,16 @@ Source: [usse] 2.7.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from isakit.arch.usse.fields import BR, DEPTHF, EMIT, KILL, NOP, PHAS, SMBO, SMLSI, SPECIAL
 from isakit.arch.usse.forms import UNEXPLORED, form, source, word_source
+from isakit.arch.usse.requests import BASES, BRANCH, DEPTH, EMIT_RESULTS, INCREMENTS, JUMP, KILL_LANES, RETURN
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
-from isakit.sem import control, param
+from isakit.sem import param
 from isakit.spec import (
     Bits,
     Choice,
@@ -32,6 +33,8 @@ from isakit.spec import (
     choice,
     when,
 )
+from isakit.spec.operands import CodeAddress, Operand
+from isakit.spec.operands import Flag as Word
 from isakit.spec.parts import Binder
 
 GROUP = 0x1F
@@ -43,6 +46,8 @@ class BranchTarget(Part):
     """A distance in instructions from the branch itself (`+12`, `-6`)."""
 
     field: Field
+    addressed = True
+    code_address = True
 
     def _distance(self, word: int) -> int:
         v = self.field.get(word)
@@ -67,6 +72,19 @@ class BranchTarget(Part):
 
     def bind(self, word: int, b: Binder) -> object:
         return param(self.field, self.field.width).sext(32)
+
+    def operand(self, word: int) -> Operand:
+        return self.operand_at(word, 0)
+
+    def operand_at(self, word: int, address: int) -> Operand:
+        return CodeAddress(address + self._distance(word), text=self.text(word))
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        if not isinstance(value, (int, CodeAddress)):
+            return ()
+        distance = (value if isinstance(value, int) else value.address) - address
+        half = 1 << (self.field.width - 1)
+        return (Bits(self.field.mask, self.field.put(distance & 2 * half - 1)),) if -half <= distance < half else ()
 
     def rows(self, word: int) -> list[Row]:
         return [Row(self.field, self.field.get(word), f"{self._distance(word):+d} instructions from here")]
@@ -95,6 +113,21 @@ class Step(Part):
         if self.mode.get(word):
             return "offsets", tuple(v >> 2 * k & 3 for k in range(4))
         return "step", (v - 256 if v > 127 else v,)
+
+    def operand(self, word: int) -> Operand:
+        kind, numbers = self.value(word)
+        return Word(self.text(word), (kind, numbers))
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        kind, numbers = (
+            value.value if isinstance(value, Word) else value if isinstance(value, tuple) else ("step", (value,))
+        )
+        if kind == "step" and len(numbers) == 1 and isinstance(numbers[0], int) and -128 <= numbers[0] < 128:
+            return (Bits(self.field.mask, self.increment.put(numbers[0] & 255)),)
+        if kind == "offsets" and len(numbers) == 4 and all(n in range(4) for n in numbers):
+            v = sum(n << 2 * k for k, n in enumerate(numbers))
+            return (Bits(self.field.mask, self.increment.put(v) | self.mode.put(1)),)
+        return ()
 
     def text(self, word: int) -> str:
         kind, numbers = self.value(word)
@@ -148,7 +181,7 @@ _BR_FLAGS = {
 
 
 def _branch(name: str, sub: int, target: bool) -> Form:
-    where = {0: Imm(BR.off, 32, label="an instruction number"), 1: BranchTarget(BR.off)}
+    where = {0: Imm(BR.off, 32, label="an instruction number", code_address=True), 1: BranchTarget(BR.off)}
     flags: dict[str, Any] = {n: Flag(f, n) for n, f in _BR_FLAGS.items()}
     operands: dict[str, Any] = {"target": where[sub]} if target else {}
     return form(
@@ -174,28 +207,50 @@ def _check_instances(anyinst: bool, allinst: bool) -> None:
     [_branch("br", 1, target=True)],
     ref=Ref("usse", "2.7 BR"),
     notes=["anyinst and allinst are not modelled; the other flags have no effect here"],
+    group="branch",
+    ends=True,
+    links="savelink",
 )
 def br(name, target, savelink, anyinst, allinst):
     """Branch by a number of instructions, counted from the branch itself; with `savelink` it is a call."""
     _check_instances(anyinst, allinst)
-    control("branch", target, link=savelink)
+    BRANCH(target, link=savelink)
 
 
-@usse.insn([_branch("bra", 0, target=True)], ref=Ref("usse", "2.7 BR"), status=Status.INFERRED, name="bra")
+@usse.insn(
+    [_branch("bra", 0, target=True)],
+    ref=Ref("usse", "2.7 BR"),
+    status=Status.INFERRED,
+    name="bra",
+    group="branch",
+    ends=True,
+    links="savelink",
+)
 def bra(name, target, savelink, anyinst, allinst):
     """Branch to an instruction by its number in the program; with `savelink` it is a call."""
     _check_instances(anyinst, allinst)
-    control("jump", target, link=savelink)
+    JUMP(target, link=savelink)
 
 
-@usse.insn([_branch("ret", 2, target=False)], ref=Ref("usse", "2.7 BR"), status=Status.INFERRED, name="ret")
+@usse.insn(
+    [_branch("ret", 2, target=False)],
+    ref=Ref("usse", "2.7 BR"),
+    status=Status.INFERRED,
+    name="ret",
+    group="return",
+    ends=True,
+)
 def ret(name, savelink, anyinst, allinst):
     """Return to the instruction behind the last call (through the link register)."""
     _check_instances(anyinst, allinst)
-    control("return")
+    RETURN()
 
 
-@usse.insn([form(NOP, GROUP, "{name}", {NOP.zero: 0, NOP.sub: 5}, name="nop")], ref=Ref("usse", "2.7 NOP"))
+@usse.insn(
+    [form(NOP, GROUP, "{name}", {NOP.zero: 0, NOP.sub: 5}, name="nop")],
+    ref=Ref("usse", "2.7 NOP"),
+    group="control",
+)
 def nop(name):
     """Do nothing."""
 
@@ -225,6 +280,7 @@ def nop(name):
     ],
     ref=Ref("usse", "2.7 PHAS"),
     notes=["addresses are 0 in files; a program with two phases is two blocks one behind the other"],
+    group="control",
 )
 def phas(name):
     """Begin a phase: its wait condition (wait7: the last phase), where the next one starts, its number of temporaries.
@@ -254,10 +310,11 @@ def phas(name):
     ref=Ref("usse", "2.7 SMLSI"),
     see=[Ref("usse", "2.5 Repeat model")],
     notes=["the limits have no effect here"],
+    group="control",
 )
 def smlsi(name, temp, pa, sa, d, s0, s1, s2):
     """Set how operands of repeated instructions move: by a signed step per repetition, or to one of four offsets."""
-    control("increments", dst=d, src0=s0, src1=s1, src2=s2)
+    INCREMENTS(dst=d, src0=s0, src1=s1, src2=s2)
 
 
 @usse.insn(
@@ -277,10 +334,11 @@ def smlsi(name, temp, pa, sa, d, s0, s1, s2):
     ],
     ref=Ref("usse", "2.7 SMBO"),
     status=Status.INFERRED,
+    group="control",
 )
 def smbo(name, d, s0, s1, s2):
     """Set the base offsets that are added to the registers of repeated instructions."""
-    control("bases", dst=d, src0=s0, src1=s1, src2=s2)
+    BASES(dst=d, src0=s0, src1=s1, src2=s2)
 
 
 _KILL_SA0 = {KILL.s1bank: 3, KILL.s2bank: 3, KILL.s1n: 0, KILL.s2n: 0}
@@ -317,10 +375,11 @@ def _kill_source(n: int) -> Choice:
         "shaders with a known source show",
         "what the sources are for is not known: compilers write the first register of the data container twice",
     ],
+    group="control",
 )
 def kill(name, condition, src1, src2):
     """Discard the pixel where the condition holds: `kill !p1` where p1 is false. The sources have no effect here."""
-    control("kill", condition=condition)
+    KILL_LANES(condition=condition)
 
 
 _DEPTH_PARTS: dict[str, Any] = {
@@ -347,20 +406,22 @@ _DEPTH_PARTS: dict[str, Any] = {
     ],
     ref=Ref("usse", "2.7 DEPTHF"),
     notes=["sources 1 and 2 hold state of the depth unit that is not modelled"],
+    group="control",
 )
 def depthf(name, src0, src1, src2):
     """Replace the depth of the pixel by SRC0.x."""
-    control("depth", src0.channel(0))
+    DEPTH(src0.channel(0))
 
 
 @usse.insn(
     [form(EMIT, GROUP, "{name}", {EMIT.op2: 3, EMIT.cat: 2}, name="emit", default=0xFB275000A0200000 & ~(31 << 59))],
     ref=Ref("usse", "2.7 EMIT"),
     notes=["its fields are not known; compilers always write the same word"],
+    group="control",
 )
 def emit(name):
     """Emit the vertex whose outputs stand in o0 and behind; with `end` the program is over."""
-    control("emit")
+    EMIT_RESULTS()
 
 
 _KNOWN_SPECIALS = [
@@ -395,6 +456,7 @@ _KNOWN_SPECIALS = [
     ref=_REF,
     status=Status.UNKNOWN,
     notes=["more instructions are known by name than by encoding"],
+    group="control",
 )
 def spec(name, cat, op2):
     """An instruction of the special group, by category and number, whose meaning is not known."""

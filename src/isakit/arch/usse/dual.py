@@ -7,7 +7,7 @@ one is unified. Source: [usse] 2.6.6.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
@@ -22,6 +22,8 @@ from isakit.arch.usse.registers import Destination, Source
 from isakit.arch.usse.swizzles import DUAL3EXT, DUAL3STD, DUAL4EXT, DUAL4STD, Mask, Swizzle, extended
 from isakit.arch.usse.usse import SECONDARY, usse
 from isakit.spec import Bits, Context, Field, Form, Match, Part, Ref, Row, Status, TokenStream
+from isakit.spec.operands import Compound, Immediate, Operand, Register
+from isakit.spec.operands import Flag as Word
 from isakit.spec.parts import ILLEGAL, Binder
 
 OPERATIONS = (
@@ -289,17 +291,38 @@ class DualPart(Part):
     def accepts(self) -> str:
         return "`operation dst sources + operation dst sources`"
 
-    def registers(self, word: int) -> list[str]:
-        return [r for p in self.parts(word) for r in p.registers(word)]
-
-    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
-        read: list[str] = []
-        written: list[str] = []
+    def operand(self, word: int) -> Operand | None:
+        out: list[Operand] = []
         for h in self.halves(word) or ():
-            written += h.dst.registers(word)
-            for x in h.sources:
-                read += x.registers(word)
-        return read, written
+            out.append(Word(h.name))
+            for name, p in (("dst", h.dst), *(("src", x) for x in h.sources)):
+                out.append(p.operand(word))
+                out[-1].name = name
+        if out and VDUAL.srccfg.get(word):
+            out.append(Word(f"cfg{VDUAL.srccfg.get(word)}"))
+        return Compound(tuple(out), text=self.text(word)) if out else None
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        given = value.operands if isinstance(value, Compound) else ()
+        names = [str(o) for o in given if str(o) in OPERATIONS]
+        cfg = next((int(o[3:]) for o in map(str, given) if o in ("cfg1", "cfg2", "cfg3")), 0)
+        if len(names) != 2 or OPERATIONS.index(names[0]) >> self.op1.width:
+            return ()
+        wanted = [o for o in given if isinstance(o, (Register, Immediate))]
+        out: list[Bits] = []
+        for prim_u in range(2):
+            values = (OPERATIONS.index(names[0]), OPERATIONS.index(names[1]), cfg, prim_u)
+            b: Bits | None = Bits()
+            for f, v in zip(self.selectors, values, strict=True):
+                b = b and b.join(Bits(f.mask, f.put(v)))
+            parts = self.parts(b.value) if b else []
+            if len(parts) == len(wanted):
+                for p, o in zip(parts, wanted, strict=True):
+                    found = p.put(o)
+                    b = b.join(found[0]) if b is not None and found else None
+                if b is not None:
+                    out.append(b)
+        return out
 
 
 SECONDARY_LEGAL = Field(((43, 1),), "op2")

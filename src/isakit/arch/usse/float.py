@@ -11,6 +11,7 @@ from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import NMAD, VCOMP, VDP, VMAD, VMAD2
 from isakit.arch.usse.forms import destination, form, seed_view, source
 from isakit.arch.usse.operands import internal_source
+from isakit.arch.usse.requests import QUAD
 from isakit.arch.usse.swizzles import (
     CHANNEL,
     CODES3,
@@ -25,7 +26,7 @@ from isakit.arch.usse.swizzles import (
     Swizzle,
 )
 from isakit.arch.usse.usse import usse
-from isakit.sem import Value, machine
+from isakit.sem import Value
 from isakit.spec import Enum, Field, Form, Ref, Status, choice, when
 
 TYPES = {0: "f32", 1: "f16"}
@@ -132,8 +133,8 @@ def derivative(name, op, dst, src1, src2):
 def quad_derivative(value: Value, op: str) -> Value:
     """Difference to the neighbour in a quad (lanes 4n to 4n+3: upper left, upper right, lower left, lower right)."""
     step = 1 if op == "dsx" else 2
-    here = machine("quad", 32, value, without=step)
-    there = machine("quad", 32, value, with_=step)
+    here = QUAD(value, without=step)
+    there = QUAD(value, with_=step)
     return fp.sub(there, here)
 
 

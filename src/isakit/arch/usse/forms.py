@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +28,7 @@ from isakit.spec import (
     make_form,
     where,
 )
+from isakit.spec.operands import Condition, Operand, Register, key_of
 from isakit.spec.parts import Binder
 
 UNDESCRIBED, UNEXPLORED = "UNDESCRIBED", "UNEXPLORED"
@@ -59,9 +61,22 @@ def condition(name: str) -> tuple[int, bool] | str | None:
 class PredicatePart(Enum):
     """A predicate register by its text: `!p0`, `p1.x`."""
 
-    def registers(self, word: int) -> list[str]:
-        name = self.text(word).lstrip("!").partition(".")[0]
-        return [name] if name and name != ANY else []
+    def operand(self, word: int) -> Operand | None:
+        text = self.text(word)
+        if not text or text == ANY:
+            return Condition(None, ANY, text=text) if text else None
+        name, _, channel = text.lstrip("!").partition(".")
+        register = Register("p", int(name[1:]), 1, text=name)
+        if channel:  # a result
+            return Register("p", register.index, 1, text=text, plain=name, channel=channel)
+        return Condition(register, "!" if text[0] == "!" else "", text=text)
+
+    @cached_property
+    def _all(self) -> dict[Any, list[Bits]]:
+        return self._all_values()
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        return self._all.get(key_of(value), ())
 
 
 @dataclass(frozen=True)
@@ -84,6 +99,9 @@ class Mnemonic(Bitless):
             yield k + 1, Bits()
         else:
             s.fail(k, self.accepts())
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        return (Bits(),) if value in (self.name, *self.aliases) else ()
 
     def bind(self, word: int, b: Binder) -> str:
         return self.name

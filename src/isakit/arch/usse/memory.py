@@ -5,6 +5,8 @@ Source: [usse] 2.6.13, 2.6.14.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from isakit.arch.usse.fields import LDST, SMP, WDF
@@ -12,9 +14,10 @@ from isakit.arch.usse.forms import NO_SOURCE2, form, source, word_source
 from isakit.arch.usse.operands import DestPart
 from isakit.arch.usse.places import Place
 from isakit.arch.usse.registers import Location
+from isakit.arch.usse.requests import SAMPLE, SAMPLE_HAS
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
-from isakit.sem import Value, load, machine, store
+from isakit.sem import Value, load, store
 from isakit.spec import Choice, Enum, Flag, Form, Nothing, Ref, Status, choice, when
 
 DIMENSIONS = {0: "1d", 1: "2d", 2: "3d"}
@@ -24,14 +27,37 @@ MODES = {0: "", 1: "gather4", 2: "info", 3: "gather4_uv"}
 COORDINATES = {0: "f32", 1: "f16", 2: "c10"}
 
 
-def _dest(layout: Any) -> DestPart:
-    return DestPart(Place(layout.dn, layout.destpa, ("r", "pa"), False, 7, "dst"))
+def _dest(layout: Any, span: Callable[[int], int]) -> DestPart:
+    return DestPart(Place(layout.dn, layout.destpa, ("r", "pa"), False, 7, "dst"), span=span)
+
+
+def _elements(word: int) -> int:
+    """How many registers a load or store moves."""
+    return LDST.count.get(word) + 1
+
+
+def _texel_registers(word: int) -> int:
+    """How many registers a sample fills at most."""
+    return _result_words(CONVERSIONS[SMP.conv.get(word)], MODES[SMP.sb.get(word)])
+
+
+def _state_registers(_: int) -> int:
+    """How many registers the state of a texture takes."""
+    return 4
+
+
+def _detail_registers(word: int) -> int:
+    """How many registers hold the level of detail, or the gradients of the coordinate."""
+    return 2 * (SMP.dim.get(word) + 1) if LODS[SMP.lod.get(word)] == "gradient" else 2
 
 
 def _smp() -> list[Form]:
     out: list[Form] = []
     for code, ty in COORDINATES.items():
-        lod: Choice = choice(when({SMP.lod: 0}, Nothing()), when({}, source(SMP, 2, double=True, alias=8, ty=ty)))
+        lod: Choice = choice(
+            when({SMP.lod: 0}, Nothing()),
+            when({}, replace(source(SMP, 2, double=True, alias=8, ty=ty), span=_detail_registers)),
+        )
         names = {d: f"smp{n}.{ty}" for d, n in DIMENSIONS.items()}
         out.append(
             form(
@@ -43,9 +69,9 @@ def _smp() -> list[Form]:
                 name=Enum(SMP.dim, names, DIMENSIONS),
                 conv=Enum(SMP.conv, CONVERSIONS, label="raw"),
                 ty=ty,
-                dst=_dest(SMP),
+                dst=_dest(SMP, _texel_registers),
                 src0=source(SMP, 0, double=True, alias=8, ty=ty),
-                src1=source(SMP, 1, double=True, alias=8),
+                src1=replace(source(SMP, 1, double=True, alias=8), span=_state_registers),
                 lodmode=Enum(SMP.lod, LODS),
                 src2=lod,
                 mode=Enum(SMP.sb, MODES),
@@ -70,6 +96,7 @@ def _smp() -> list[Form]:
         "the edges of faces is not known, here they do not unless asked to",
         "without a conversion the result has the texture's own format, in one register per 8-bit texel",
     ],
+    group="texture",
 )
 def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
     """Sample a texture: DST and the registers behind it get the four components of the texel at coordinate SRC0.
@@ -100,8 +127,8 @@ def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
         there = None
         if conv not in ("f16", "f32") and mode != "info":
             # In the texture's own format only the machine knows how many registers there are.
-            there = machine("sample_has", 1, state, first, *coordinates, *extra, word=k, **facts)
-        dst.at.put(k, machine("sample", 32, state, first, *coordinates, *extra, word=k, **facts), there)
+            there = SAMPLE_HAS(state, first, *coordinates, *extra, word=k, **facts)
+        dst.at.put(k, SAMPLE(state, first, *coordinates, *extra, word=k, **facts), there)
 
 
 def _result_words(conv: str, mode: str) -> int:
@@ -129,7 +156,7 @@ def _ldst_forms(opcode: int, stem: str) -> list[Form]:
     names = {v: f"{stem}.{n}" for v, (_, n) in SIZES.items()}
     is_load = stem == "ldr"
     operands = "{dst} {src0} {src1} {src2}" if is_load else "{src2} {src0} {src1}"
-    more: dict[str, Any] = {"dst": _dest(LDST)} if is_load else {}
+    more: dict[str, Any] = {"dst": _dest(LDST, _elements)} if is_load else {}
     return [
         form(
             LDST,
@@ -139,7 +166,7 @@ def _ldst_forms(opcode: int, stem: str) -> list[Form]:
             name=Enum(LDST.dtype, names, {v: s for v, (s, _) in SIZES.items()}),
             src0=word_source(LDST, 0),
             src1=word_source(LDST, 1),
-            src2=word_source(LDST, 2),
+            src2=word_source(LDST, 2) if is_load else replace(word_source(LDST, 2), span=_elements),
             count=Enum(LDST.count, {v: f"x{v + 1}" for v in range(16)}, {v: v + 1 for v in range(16)}),
             addrmode=Enum(LDST.addrmode, {v: f"addr{v}" if v else "" for v in range(4)}),
             mode=Enum(LDST.mode, {v: f"mode{v}" if v else "" for v in range(4)}),
@@ -163,6 +190,7 @@ def _ldst_forms(opcode: int, stem: str) -> list[Form]:
         "the address arithmetic was found by trial: compilers store a bias with every buffer address",
         "the address and cache modes have no effect here",
     ],
+    group="memory",
 )
 def ldr(name, dst, src0, src1, src2, count, moe):
     """Load `xN` elements from memory to consecutive registers.
@@ -182,6 +210,7 @@ def ldr(name, dst, src0, src1, src2, count, moe):
     ref=Ref("usse", "2.6.14 LDR, STR"),
     status=Status.INFERRED,
     notes=["the address arithmetic was found by trial: compilers store a bias with every buffer address"],
+    group="memory",
 )
 def str_(name, src0, src1, src2, count, moe):
     """Store `xN` elements of consecutive registers from SRC2 on to memory at SRC0 + offset, plus 4 unless `moe`."""
@@ -204,6 +233,7 @@ def str_(name, src0, src1, src2, count, moe):
         )
     ],
     ref=Ref("usse", "2.7 WDF"),
+    group="control",
 )
 def wdf(name):
     """Wait for the data of a channel (drc0 or drc1). Data is always there here, so it does nothing."""

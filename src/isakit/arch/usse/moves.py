@@ -86,7 +86,12 @@ def _move_forms(kind: int) -> list[Form]:
     return out
 
 
-@usse.insn(_move_forms(0), ref=Ref("usse", "2.6.7 VMOV"), see=[Ref("004", "0x38000000 - 0x40000000")])
+@usse.insn(
+    _move_forms(0),
+    ref=Ref("usse", "2.6.7 VMOV"),
+    see=[Ref("004", "0x38000000 - 0x40000000")],
+    group="move",
+)
 def vmov(name, ty, dst, src1):
     """Copy: floating point types the channels of the mask through the swizzle, integer types one 32-bit register."""
     if ty not in FLOATS:
@@ -107,6 +112,7 @@ def _compare_zero(v: Value, condition: str, ty: str) -> Value:
     ref=Ref("usse", "2.6.7 VMOV"),
     see=[Ref("004", "0x38000000 - 0x40000000")],
     notes=["a source 0 in sa read 0 on hardware: not modelled, avoid it"],
+    group="move",
 )
 def vmovc(name, ty, dst, src0, src1, src2):
     """Conditional move: each channel of DST gets SRC1 where SRC0 compares with zero as the name says, else SRC2."""
@@ -124,6 +130,7 @@ def vmovc(name, ty, dst, src0, src1, src2):
     see=[Ref("004", "0x38000000 - 0x40000000")],
     status=Status.INFERRED,
     notes=["the comparison of bytes is taken from one simulator"],
+    group="move",
 )
 def vmovcu8(name, ty, dst, src0, src1, src2):
     """Conditional move that compares unsigned bytes of SRC0 with zero.
@@ -266,6 +273,7 @@ def _converted(v: Value, sty: str, dty: str, scale: bool) -> Value:
         "hardware clamps is not known",
         "the layout of C10 in registers is inferred: 10 bits a channel, x lowest",
     ],
+    group="move",
 )
 def vpck(name, sty, dty, dst, src1, scale, src2):
     """Convert between formats, channel by channel: DST.c gets the selected element of the source.
@@ -283,6 +291,7 @@ def vpck(name, sty, dty, dst, src1, scale, src2):
     status=Status.UNKNOWN,
     name="vpck_o8",
     notes=["the scale of o8 is not known"],
+    group="move",
 )
 def vpck_o8(name, sty, dty, dst, src1, scale, src2):
     """Convert from or to o8, an unsigned byte with a scale that is not known."""
@@ -307,6 +316,7 @@ def vpck_o8(name, sty, dty, dst, src1, scale, src2):
         )
     ],
     ref=Ref("usse", "2.7 LIMM"),
+    group="move",
 )
 def limm(dst, imm):
     """Load a 32-bit immediate into a register. A floating point number stands for its f32 bits."""

@@ -5,8 +5,8 @@ Source: [usse] 2.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isakit.arch.usse.places import UNIFIED, Place, attach, take_register
@@ -14,6 +14,7 @@ from isakit.arch.usse.registers import Destination, Source
 from isakit.arch.usse.swizzles import Mask, Swizzle
 from isakit.arch.usse.usse import SECONDARY
 from isakit.spec import Bitless, Bits, Context, Field, Match, Part, Row, TokenStream
+from isakit.spec.operands import Immediate, Operand, Register
 from isakit.spec.parts import Binder
 
 NO_BITS = Field(())
@@ -21,27 +22,15 @@ NO_BITS = Field(())
 
 @dataclass(frozen=True)
 class _Placed(Part):
-    """Base of parts with a register in a bank."""
+    """Base of parts with a register in a bank; `span` tells how many registers from this one on are meant."""
 
     place: Place
+    span: Callable[[int], int] | None = field(default=None, kw_only=True)
 
     def resolve(self, ctx: Context) -> Part:
         if SECONDARY in ctx.features and not self.place.secondary:
             return replace(self, place=replace(self.place, secondary=True))
         return self
-
-    def registers(self, word: int) -> list[str]:
-        bank = self.place.bank(word)
-        if bank in ("immediate", "special"):
-            return []
-        name = self.place.text(word)
-        if bank.startswith("indexed"):
-            return [name, f"idx{bank[-1]}"]
-        return [name.partition("@")[0]]
-
-    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
-        names = self.registers(word)
-        return (names[1:], names[:1]) if output else (names, [])
 
     def accepts(self) -> str:
         banks = [b for b in self.place.banks if b in UNIFIED]
@@ -111,6 +100,32 @@ class SourcePart(_Placed):
             bits = both
         yield k + closing, bits
 
+    def operand(self, word: int) -> Operand:
+        neg, absolute = self._modifiers(word)
+        letters = self.swizzle.letters(word) if self.swizzle else None
+        more: dict[str, Any] = {"neg": True} if neg else {}
+        more |= {"abs": True} if absolute else {}
+        more |= {"swizzle": letters} if letters else {}
+        channels = ["xyzw".index(c) for c in letters or "xyzw"[: 4 if self.place.double else 1] if c in "xyzw"]
+        touched = tuple(range(self.span(word))) if self.span else _words(channels, self.ty, self.place.internal(word))
+        return self.place.operand(word, self.text(word), touched, **more)
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        if not isinstance(value, (Register, Immediate)):
+            return ()
+        given = dict(value.modifiers)
+        given.pop("via", None)
+        neg, absolute, letters = given.pop("neg", False), given.pop("abs", False), given.pop("swizzle", None)
+        swizzle = self.swizzle.encode(letters or "") if self.swizzle else None if letters else Bits()
+        b = self.place.put(value)
+        for f, on in ((self.neg, neg), (self.abs, absolute)):
+            if on and f is None:
+                return ()
+            if f is not None and b is not None:
+                b = b.join(Bits(f.mask, f.put(int(on))))
+        b = b.join(swizzle) if b is not None and swizzle is not None else None
+        return () if b is None or given else (b,)
+
     def bind(self, word: int, b: Binder) -> Source:
         neg, absolute = self._modifiers(word)
         letters = self.swizzle.letters(word) if self.swizzle else None
@@ -163,6 +178,30 @@ class DestPart(_Placed):
                 return
         s.fail(k, self.accepts())
 
+    def operand(self, word: int) -> Operand:
+        internal = self.place.internal(word)
+        channels = self.mask.channels(word, internal) if self.mask else (0,)
+        more: dict[str, Any] = {"mask": self.mask.letters(word, internal)} if self.mask else {}
+        # Most operations leave z and w of an f32 register pair alone.
+        exact = internal or (self.ty == "f32" and max(channels, default=0) < 2 and not self.span)
+        touched = _words(channels, self.ty, internal)
+        if self.span:
+            touched = tuple(range(self.span(word)))
+        return self.place.operand(word, self.text(word), touched, partial=not exact, **more)
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        if not isinstance(value, Register):
+            return ()
+        given = dict(value.modifiers)
+        given.pop("via", None)
+        letters = given.pop("mask", None)
+        b = self.place.put(value)
+        if b is None or given or (letters is not None) != (self.mask is not None):
+            return ()
+        mask = self.mask.encode(letters or "", self.place.internal(b.value)) if self.mask else Bits()
+        b = b.join(mask) if mask is not None else None
+        return () if b is None else (b,)
+
     def bind(self, word: int, b: Binder) -> Destination:
         channels = self.mask.channels(word, self.place.internal(word)) if self.mask else (0,)
         return Destination(self.place.location(word, b), channels, self.ty)
@@ -173,6 +212,15 @@ class DestPart(_Placed):
             letters = self.mask.letters(word, self.place.internal(word))
             out.append(Row(self.mask.field, self.mask.field.get(word), f"writes {letters.replace('_', 'nothing')}"))
         return out
+
+
+_CHANNEL_BITS = {"f32": 32, "f16": 16, "s16": 16, "u16": 16, "c10": 10, "o8": 8, "u8": 8, "s8": 8}
+
+
+def _words(channels: Iterable[int], ty: str, internal: bool) -> tuple[int, ...]:
+    """The 32-bit registers behind the first one that hold bits of some channels of an operand of a format."""
+    n = _CHANNEL_BITS["f32" if internal else ty]
+    return tuple(dict.fromkeys(w for k in channels for w in (n * k // 32, (n * k + n - 1) // 32)))
 
 
 def internal_source(
@@ -208,6 +256,9 @@ class Hidden(Bitless):
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         yield k, Bits()
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        return (Bits(),) if value is None else ()
 
     def bind(self, word: int, b: Binder) -> Any:
         return self.part.bind(word, b)

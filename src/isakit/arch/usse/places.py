@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Any
 
 from isakit.arch.usse.registers import Location, alias_index, indexed, offset
 from isakit.sem import Value
 from isakit.spec import Bits, Field, Imm, Match, Part, TokenStream
+from isakit.spec.operands import Immediate as Number
+from isakit.spec.operands import Operand, Register, SpecialRegister
 from isakit.spec.parts import Binder, Keep
 
 DEST = ("r", "o", "pa", "indexed1", "sa", "special", "index", "indexed2")
@@ -121,6 +124,52 @@ class Place:
         """The register's text."""
         return self.names[self.field.get(word)] or "???"
 
+    def operand(self, word: int, text: str, touched: tuple[int, ...], **more: Any) -> Operand:
+        """The register as an operand with this text, of which the 32-bit registers `touched` are meant."""
+        bank, n, plain = self.bank(word), self.number.get(word), self.text(word)
+        width = 32 * (max(touched, default=0) + 1)
+        more |= {"text": text}
+        if bank == "immediate":
+            more.pop("partial", None)
+            return Number(n, f"u{self.number.width}", **more)
+        more["plain"] = plain
+        if "@" in plain:
+            more["via"] = plain.partition("@")[2].partition("[")[0]
+        if bank == "special":
+            more.pop("partial", None)
+            return (
+                Register("g", n - 64, width, words=touched, **more)
+                if n >= 64
+                else SpecialRegister(f"c{n}", n, file="c", **more)
+            )
+        if bank in INTERNAL_BANKS or self.internal(word):
+            first = INTERNAL_BANKS[bank] + n if bank in INTERNAL_BANKS else (n << self.double >> self.double)
+            return Register("i", 4 * (first & 3), 128, words=touched, **more)
+        if bank == "index":
+            return Register("idx", n, width, words=touched, **more)
+        index_register = None
+        if bank.startswith("indexed"):
+            low = self.number.width - 2
+            index_register = Register("idx", int(bank[-1]), 32, text=f"idx{bank[-1]}")
+            bank, n = INDEXED_BANKS[n >> low], n & (1 << low) - 1
+        return Register(self.file(bank), n << self.double, width, index_register=index_register, words=touched, **more)
+
+    @cached_property
+    def _by_content(self) -> dict[Any, int]:
+        """Values of `field` by what the registers are, the first encoding of each."""
+        out: dict[Any, int] = {}
+        for v, name in enumerate(self.names):
+            if name is not None:
+                out.setdefault(_content(self.operand(self.field.put(v), name, (0,))), v)
+        return out
+
+    def put(self, value: Operand) -> Bits | None:
+        """The bits of a register or number, whatever stands with it."""
+        plain = value.plain if isinstance(value, Register) else ""
+        known = _values(self.names)
+        v = known[plain] if plain in known else self._by_content.get(_content(value))
+        return None if v is None else Bits(self.field.mask, self.field.put(v))
+
     def encode(self, name: str) -> Bits | None:
         """The bits of a register's text."""
         v = _values(self.names).get(name)
@@ -167,6 +216,13 @@ class Place:
     def file(self, bank: str) -> str:
         """The register file of a unified bank in this program type."""
         return "sa" if self.secondary else bank
+
+
+def _content(value: Operand) -> Any:
+    """What a register or number is, without what stands with it."""
+    if isinstance(value, Register):
+        return value.file, value.index, value.index_register and value.index_register.index
+    return value.value if isinstance(value, Number) else None
 
 
 def take_immediate(s: TokenStream, k: int) -> tuple[int, int] | None:

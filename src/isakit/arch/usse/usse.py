@@ -40,6 +40,8 @@ usse = InstructionSet(
     default_program=PRIMARY,
     default_variant="sgx543",
     outputs=frozenset({"dst", "pdst"}),
+    ends_with=frozenset({"end"}),
+    word_addressed=True,
     documents={
         "004": "early page on the USSE instruction set from reverse engineering, text 004",
         "usse": "the whole SGX543 instruction set and the GXP container, from compiled shaders and public tools",

@@ -25,6 +25,7 @@ RESULT_BIT = "the predicate output is bit 0 of the result"
         "both sources are read whatever the selector says: naming $cstop pops the call stack",
         "the selector stands in PRED, so a predicate output or a guard must be the same predicate",
     ],
+    group="move",
 )
 def slct(name, pdst, dst, sel, src1, src2):
     """Select one of two sources: DST = SEL ? SRC1 : SRC2."""
@@ -43,6 +44,7 @@ def slct(name, pdst, dst, sel, src1, src2):
         "there is no move from a special register: read one with `or $r1 $sr 0`",
         "constants are zero-extended; 0x3fff is the largest, 0xfff into a special register",
     ],
+    group="move",
 )
 def mov(name, pdst, dst, src):
     """Copy a register or a constant: DST = SRC."""

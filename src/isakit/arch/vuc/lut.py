@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from isakit.arch.vuc.forms import binary
 from isakit.arch.vuc.registers import SR
+from isakit.arch.vuc.requests import PEEK, SUBMBTYPE
 from isakit.arch.vuc.vuc import vuc
-from isakit.sem import Table, Value, concat, const, lookup, machine, select, u1
+from isakit.sem import Table, Value, concat, const, lookup, select, u1
 from isakit.spec import Ref
 
 DIRECT, L0, L1, BI = 0, 1, 2, 3
@@ -87,7 +88,7 @@ class Macroblock:
         self.raw = _peek("mbtype")
         known = self.raw.bits(7, 9) == 0
         self.type = select(known, self.raw.trunc(7), const(0x7D, 7))
-        self.sub_types = machine("submbtype", 16)
+        self.sub_types = SUBMBTYPE()
         self.is_b = (self.type == B_8X8) | (self.type == B_SKIP)
         self.has_sub = lookup(HAS_SUB, self.type)
 
@@ -125,7 +126,7 @@ class Macroblock:
 
 def _peek(name: str) -> Value:
     """A special register's value without the side effect of reading it."""
-    return machine("peek", 16, const(SR[name], 6))
+    return PEEK(const(SR[name], 6))
 
 
 def _vector(index: Value, first: str) -> Value:
@@ -142,6 +143,7 @@ def _vector(index: Value, first: str) -> Value:
         "a loop over all sub-partitions starts at index 0 and ends when the next index equals lut(4, 8)",
         "VC-1 uses table 12 for something unknown; here it gives 0",
     ],
+    group="memory",
 )
 def lut(name, pdst, dst, src1, src2):
     """Look up a property of the current macroblock: SRC1 is the index, SRC2 the table.

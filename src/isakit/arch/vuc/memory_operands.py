@@ -6,9 +6,9 @@ Loads add two registers or a register and an offset; stores with two registers s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from isakit.arch.vuc.fields import (
     BTARG,
@@ -28,12 +28,31 @@ from isakit.arch.vuc.fields import (
     STORE10,
 )
 from isakit.arch.vuc.registers import P_NAMES, R_NAMES
-from isakit.arch.vuc.spelling import R_NUMBERS, Spelled, parse_number, parse_predicate, predicate_text
+from isakit.arch.vuc.spelling import (
+    R_NUMBERS,
+    Spelled,
+    parse_number,
+    parse_predicate,
+    predicate,
+    predicate_text,
+    register,
+)
 from isakit.sem import Value, read
 from isakit.spec import Bits, Context, Field, Match, Nothing, Part, Row, TokenStream, where
+from isakit.spec.operands import CodeAddress, Condition, Memory, Operand
 from isakit.spec.parts import Binder, Keep, fit_tokens
 
 CODE_SIZE = 1 << BTARG.width
+
+
+class _Silent:
+    """Stands for the text where none is read: nobody wants to know what was expected."""
+
+    def fail(self, k: int, expected: str) -> None:
+        """Forget it."""
+
+
+_SILENT: Any = _Silent()
 
 
 class _Terms(NamedTuple):
@@ -144,9 +163,18 @@ class _Address(Spelled):
         """What the two register fields mean."""
         raise NotImplementedError
 
-    def registers(self, word: int) -> list[str]:
-        used = [SRC1] if IMMF.get(word) else [SRC1, self.second]
-        return [R_NAMES[f.get(word)] for f in used if f.get(word)]
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        if not isinstance(value, Memory) or value.space not in self.names or value.post_increment:
+            return ()
+        if any(r is not None and (r.file != "r" or r.index >= len(R_NAMES)) for r in (value.base, value.index)):
+            return ()
+        first = None if value.base is None else value.base.index
+        second = None if value.index is None else value.index.index
+        written = value.offset or value.offset_written or (second is None and first is None)
+        number = value.offset if written else None
+        if second is not None and number is not None:
+            return ()
+        return list(self.encodings(_SILENT, 0, _Terms(first, second, number, value.scale)))
 
 
 def _terms(s: TokenStream, k: int) -> tuple[int, _Terms] | None:
@@ -207,6 +235,16 @@ class LoadAddress(_Address):
     def sum(self, b: Binder) -> Value:
         return read("r", b.param(SRC1), 16) + read("r", b.param(SRC2), 16)
 
+    def operand(self, word: int) -> Operand:
+        base = register(SRC1.get(word)) if SRC1.get(word) else None
+        if IMMF.get(word):
+            n = self.offset(word).get(word)
+            return Memory(self.names[0], base, n, size=2, offset_written=not n, text=self.text(word))
+        second = register(SRC2.get(word)) if SRC2.get(word) else None
+        if base is None:
+            base = register(0)  # `[$rN]` is the register form
+        return Memory(self.names[0], base, index=second, size=2, text=self.text(word))
+
     def sum_rows(self, word: int) -> list[Row]:
         return [
             Row(SRC1, SRC1.get(word), f"address {R_NAMES[SRC1.get(word)]}"),
@@ -242,6 +280,14 @@ class StoreAddress(_Address):
     def sum(self, b: Binder) -> Value:
         return read("r", b.param(DST), 16) + (read("r", b.param(SRC1), 16) << 1)
 
+    def operand(self, word: int) -> Operand:
+        if IMMF.get(word):
+            base = register(SRC1.get(word)) if SRC1.get(word) else None
+            return Memory(self.names[0], base, self.offset(word).get(word), size=2, text=self.text(word))
+        base = register(DST.get(word)) if DST.get(word) or not SRC1.get(word) else None
+        index = register(SRC1.get(word))
+        return Memory(self.names[0], base, index=index, scale=2, size=2, text=self.text(word))
+
     def sum_rows(self, word: int) -> list[Row]:
         return [
             Row(DST, DST.get(word), f"address {R_NAMES[DST.get(word)]}"),
@@ -257,6 +303,7 @@ class Target(Spelled):
     """An absolute code address, counted in instructions."""
 
     relevant = BTARG
+    code_address = True
 
     def text(self, word: int) -> str:
         return f"{BTARG.get(word):#x}"
@@ -276,6 +323,9 @@ class Target(Spelled):
 
     def rows(self, word: int) -> list[Row]:
         return [Row(BTARG, BTARG.get(word), f"to instruction {BTARG.get(word):#x}")]
+
+    def operand(self, word: int) -> Operand:
+        return CodeAddress(BTARG.get(word))
 
     def accepts(self) -> str:
         return "a label or a code address 0x0 .. 0x7ff"
@@ -353,9 +403,25 @@ class RelativeBranch(Part):
     def accepts(self) -> str:
         return "[not] $p8 .. $p15 rbra target"
 
-    def registers(self, word: int) -> list[str]:
-        bound = self.bind(word, None)  # type: ignore[arg-type]
-        return [P_NAMES[bound[0]]] if bound and bound[0] != 15 else []
+    def operand(self, word: int) -> Operand | None:
+        return self.operand_at(word, 0)
+
+    def operand_at(self, word: int, address: int) -> Operand | None:
+        text = self.text_at(word, address)
+        if not text:
+            return None
+        condition = Condition(predicate(8 + RBP.get(word)), "not" if RBN.get(word) else "")
+        return CodeAddress((address + RBT.get(word)) % CODE_SIZE, condition=condition, text=text)
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        if value is None:
+            return (Bits(NO_BRANCH, NO_BRANCH),)
+        if not isinstance(value, CodeAddress) or value.condition is None or value.condition.register is None:
+            return ()
+        p, test, distance = value.condition.register.index, value.condition.test, (value.address - address) % CODE_SIZE
+        if p not in range(8, 16) or distance >= 1 << RBT.width or test not in ("", "not"):
+            return ()
+        return (where({RBP: p - 8, RBN: int(test == "not"), RBT: distance}),)
 
 
 __all__ = ["CODE_SIZE", "LoadAddress", "RelativeBranch", "StoreAddress", "Target"]

@@ -5,7 +5,7 @@ Source: [vuc] 2 "Operand encodings", 17.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
@@ -13,8 +13,10 @@ from typing import Any, ClassVar
 from isakit.arch.vuc.access import GeneralRegister, SpecialRegister
 from isakit.arch.vuc.fields import DST, EXT, IMM6, IMM12, IMM14, IMMF, OT0, OT1, SR_DST, SR_SRC1, SRC1, SRC2, named
 from isakit.arch.vuc.registers import OLD_SPECIAL_NAMES, R_NAMES, special_names
-from isakit.arch.vuc.spelling import R_NUMBERS, Spelled, parse_number, parse_register, register_text
+from isakit.arch.vuc.spelling import R_NUMBERS, Spelled, parse_number, parse_register, register, register_text
 from isakit.spec import Bits, Context, Field, Match, Part, Row, TokenStream, where
+from isakit.spec.operands import Immediate, Operand, Register
+from isakit.spec.operands import SpecialRegister as Special
 from isakit.spec.parts import Binder
 
 
@@ -99,13 +101,15 @@ class _GeneralOrSpecial(_WithSpecials):
 
     def rows(self, word: int) -> list[Row]:
         f = self.number(word)
-        return [Row(f, f.get(word), self.registers(word)[0])]
+        n = f.get(word)
+        return [Row(f, n, (self.names if self.is_special(word) else R_NAMES)[n])]
 
     def accepts(self) -> str:
         return "$r0 .. $r15 | a special register"
 
-    def registers(self, word: int) -> list[str]:
-        return [(self.names if self.is_special(word) else R_NAMES)[self.number(word).get(word)]]
+    def operand(self, word: int) -> Operand:
+        n = self.number(word).get(word)
+        return Special(self.names[n][1:], n) if self.is_special(word) else register(n)
 
 
 @dataclass(frozen=True)
@@ -163,8 +167,8 @@ class General(Spelled):
     def accepts(self) -> str:
         return "$r0 .. $r15"
 
-    def registers(self, word: int) -> list[str]:
-        return [R_NAMES[self.field.get(word)]]
+    def operand(self, word: int) -> Operand:
+        return register(self.field.get(word))
 
 
 def _register_or_immediate(word: int, immediate: Field) -> list[Row]:
@@ -242,8 +246,11 @@ class Source2(Spelled):
     def accepts(self) -> str:
         return "$r0 .. $r15 | an immediate 0x0 .. 0x3f (0x0 .. 0xf beside a special register)"
 
-    def registers(self, word: int) -> list[str]:
-        return [] if IMMF.get(word) else [R_NAMES[SRC2.get(word)]]
+    def operand(self, word: int) -> Operand:
+        return Immediate(self._value(word), "u6") if IMMF.get(word) else register(SRC2.get(word))
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        return super().put(0 if value is None and self.optional else value)
 
 
 @dataclass(frozen=True)
@@ -282,12 +289,8 @@ class LongSource(Part):
         if got is None or not 0 <= got[1] < 1 << 14:
             s.fail(k, self.accepts())
             return
-        at, v = got
-        if v == 0:
-            yield at, where({IMMF: 0, SRC2: 0})
-        yield at, where({IMMF: 1, OT1: 0, IMM14: v})
-        if v < 1 << 12:
-            yield at, where({IMMF: 1, OT1: 1, IMM12: v})
+        for found in self.put(got[1]):
+            yield got[0], found
 
     def bind(self, word: int, b: Binder) -> Any:
         return b.param(self._field(word)).zext(16) if IMMF.get(word) else GeneralRegister(b.param(SRC2))
@@ -298,8 +301,22 @@ class LongSource(Part):
     def accepts(self) -> str:
         return "$r0 .. $r15 | an immediate 0x0 .. 0x3fff (0x0 .. 0xfff into a special register)"
 
-    def registers(self, word: int) -> list[str]:
-        return [] if IMMF.get(word) else [R_NAMES[SRC2.get(word)]]
+    def operand(self, word: int) -> Operand:
+        return Immediate(self._field(word).get(word), "u14") if IMMF.get(word) else register(SRC2.get(word))
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        if isinstance(value, Register):
+            fits = value.file == "r" and 0 <= value.index < len(R_NAMES)
+            return (where({IMMF: 0, SRC2: value.index}),) if fits else ()
+        if isinstance(value, str) and value in R_NUMBERS:
+            return (where({IMMF: 0, SRC2: R_NUMBERS[value]}),)
+        v = int(value) if isinstance(value, (int, Immediate)) else -1
+        out = [where({IMMF: 0, SRC2: 0})] if v == 0 else []
+        if 0 <= v < 1 << 14:
+            out.append(where({IMMF: 1, OT1: 0, IMM14: v}))
+        if 0 <= v < 1 << 12:
+            out.append(where({IMMF: 1, OT1: 1, IMM12: v}))
+        return out
 
 
 @dataclass(frozen=True)
@@ -329,3 +346,6 @@ class Small(Spelled):
 
     def accepts(self) -> str:
         return "a bit number 0x0 .. 0xf"
+
+    def operand(self, word: int) -> Operand:
+        return Immediate(SRC2.get(word), "u4")

@@ -12,8 +12,9 @@ from typing import Any
 from isakit.arch.vuc.access import Discarded, Predicate, PredicateOutput
 from isakit.arch.vuc.fields import DISCARD, DST, IMMF, PE, POM, PON, PRED, named
 from isakit.arch.vuc.registers import P_NAMES, TRUE
-from isakit.arch.vuc.spelling import P_NUMBERS, Spelled, parse_predicate, predicate_text
+from isakit.arch.vuc.spelling import P_NUMBERS, Spelled, parse_predicate, predicate, predicate_result, predicate_text
 from isakit.spec import Bits, Field, Match, Row, TokenStream, bits, where
+from isakit.spec.operands import Condition, Operand
 from isakit.spec.parts import Binder
 
 _GUARD = named("PE,PRED", PE, PRED)
@@ -70,8 +71,9 @@ class Guard(Spelled):
     def accepts(self) -> str:
         return "a guard $p0 .. $p15"
 
-    def registers(self, word: int) -> list[str]:
-        return [P_NAMES[PRED.get(word)]] if PE.get(word) else []
+    def operand(self, word: int) -> Operand | None:
+        text = self.text(word)
+        return Condition(predicate(PRED.get(word)), text=text) if text else None
 
 
 MODES = {0: "pand", 1: "por", 2: "", 4: "pandn", 5: "porn", 6: "pnot"}
@@ -133,8 +135,11 @@ class PredicateOut(Spelled):
     def accepts(self) -> str:
         return "[pand|por|pandn|porn|pnot] a predicate output $p0 .. $p15"
 
-    def registers(self, word: int) -> list[str]:
-        return [] if POM.get(word) == DISCARD else [P_NAMES[self._field(word).get(word)]]
+    def operand(self, word: int) -> Operand | None:
+        if POM.get(word) == DISCARD:
+            return None
+        n, mode = self._field(word).get(word), MODES[self.mode.get(word)]
+        return predicate_result(n, self.text(word), **({"mode": mode} if mode else {}))
 
 
 @dataclass(frozen=True)
@@ -175,8 +180,8 @@ class PredicateDst(Spelled):
     def accepts(self) -> str:
         return "a predicate $p0 .. $p15"
 
-    def registers(self, word: int) -> list[str]:
-        return [P_NAMES[self._field(word).get(word)]]
+    def operand(self, word: int) -> Operand:
+        return predicate_result(self._field(word).get(word), self.text(word))
 
 
 @dataclass(frozen=True)
@@ -233,5 +238,8 @@ class PredicateSrc(Spelled):
     def accepts(self) -> str:
         return ("[not] " if self.negate is not None else "") + "a predicate $p0 .. $p15"
 
-    def registers(self, word: int) -> list[str]:
-        return [P_NAMES[self.source.get(word)]]
+    def operand(self, word: int) -> Operand:
+        n = self.source.get(word)
+        if self.negate is not None and self.negate.get(word):
+            return Condition(predicate(n), "not", text=self.text(word))
+        return predicate(n)

@@ -13,8 +13,21 @@ from isakit.arch.vuc.forms import ONLY_VP4, SHARED_LOAD, VP3_UP, simple, special
 from isakit.arch.vuc.memory_operands import LoadAddress, StoreAddress, Target
 from isakit.arch.vuc.operands import General, Small, Source2
 from isakit.arch.vuc.predicates import PredicateDst, PredicateSrc
+from isakit.arch.vuc.requests import (
+    BRANCH,
+    CALL,
+    CLICNT,
+    MBINEXT,
+    MBIREAD,
+    MVSREAD,
+    MVSWRITE,
+    RETURN,
+    SLEEP,
+    UNKNOWN,
+    WAIT,
+)
 from isakit.arch.vuc.vuc import vuc
-from isakit.sem import const, control, load, read, store, write
+from isakit.sem import const, load, read, store, write
 from isakit.spec import Ref, Status, bits, where
 
 SPECIAL_REF, FLOW, LONG, MEMORY = Ref("vuc", "4"), Ref("vuc", "7"), Ref("vuc", "5"), Ref("vuc", "13")
@@ -29,10 +42,12 @@ FLOW_CLASS, IO_CLASS, PREDICATE_CLASS, MEMORY_CLASS, LONG_CLASS = 0, 1, 2, 4, 5
     ref=FLOW,
     latency=2,
     notes=["the instruction behind is executed in any case (one delay slot)"],
+    group="branch",
+    ends=True,
 )
 def bra(target):
     """Branch to an absolute address; the next instruction is still executed."""
-    control("branch", target)
+    BRANCH(target)
 
 
 @vuc.insn(
@@ -40,43 +55,68 @@ def bra(target):
     ref=FLOW,
     latency=2,
     notes=["the return address, call + 2, follows from the delay slot [inferred]", "the stack holds 8 entries"],
+    group="call",
 )
 def call(target):
     """Push the address behind the delay slot on the call stack and branch; the next instruction is still executed."""
-    control("call", target)
+    CALL(target)
 
 
-@vuc.insn([simple("ret", FLOW_CLASS, 3)], ref=FLOW, latency=2, notes=["one delay slot"])
+@vuc.insn(
+    [simple("ret", FLOW_CLASS, 3)],
+    ref=FLOW,
+    latency=2,
+    notes=["one delay slot"],
+    group="return",
+    ends=True,
+)
 def ret():
     """Branch to the address popped from the call stack; the next instruction is still executed."""
-    control("return")
+    RETURN()
 
 
-@vuc.insn([simple("sleep", FLOW_CLASS, 4)], ref=FLOW)
+@vuc.insn(
+    [simple("sleep", FLOW_CLASS, 4)],
+    ref=FLOW,
+    group="control",
+)
 def sleep():
     """Idle until a macroblock is available ($stat bit 10) or the host has written H2V (bit 11); at least one cycle."""
-    control("sleep")
+    SLEEP()
 
 
-@vuc.insn([special("wstc", {OC: FLOW_CLASS, OP: 5}, "{bit}", bit=Small())], ref=FLOW)
+@vuc.insn(
+    [special("wstc", {OC: FLOW_CLASS, OP: 5}, "{bit}", bit=Small())],
+    ref=FLOW,
+    group="control",
+)
 def wstc(bit):
     """Wait until a bit of $stat is 0; at least one cycle. The unit counts as busy meanwhile."""
-    control("wait", bit, level=0)
+    WAIT(bit, level=0)
 
 
-@vuc.insn([special("wsts", {OC: FLOW_CLASS, OP: 6}, "{bit}", bit=Small())], ref=FLOW, see=[Ref("vuc", "15 item 16")])
+@vuc.insn(
+    [special("wsts", {OC: FLOW_CLASS, OP: 6}, "{bit}", bit=Small())],
+    ref=FLOW,
+    see=[Ref("vuc", "15 item 16")],
+    group="control",
+)
 def wsts(bit):
     """Wait until a bit of $stat is 1; at least one cycle. The unit counts as busy meanwhile."""
-    control("wait", bit, level=1)
+    WAIT(bit, level=1)
 
 
 # --- I/O commands -----------------------------------------------------------------------------------------------------
 
 
-@vuc.insn([simple("clicnt", IO_CLASS, 0x00)], ref=Ref("vuc", "11"))
+@vuc.insn(
+    [simple("clicnt", IO_CLASS, 0x00)],
+    ref=Ref("vuc", "11"),
+    group="control",
+)
 def clicnt():
     """Set the instruction counter $icnt to 0 and so feed the watchdog."""
-    control("clicnt")
+    CLICNT()
 
 
 @vuc.insn(
@@ -85,41 +125,49 @@ def clicnt():
     see=[Ref("vuc", "8")],
     status=Status.INFERRED,
     notes=["firmware leaves five instructions before it uses the registers"],
+    group="memory",
 )
 def mbiread():
     """Load the current macroblock's data from the MBRING into the macroblock registers and the prediction tables."""
-    control("mbiread")
+    MBIREAD()
 
 
-@vuc.insn([simple("mbinext", IO_CLASS, 0x08)], ref=Ref("vuc", "14 MBRING"), status=Status.INFERRED)
+@vuc.insn(
+    [simple("mbinext", IO_CLASS, 0x08)],
+    ref=Ref("vuc", "14 MBRING"),
+    status=Status.INFERRED,
+    group="memory",
+)
 def mbinext():
     """Drop the current macroblock and go on to the next one; clears $stat bit 10 behind the last one available."""
-    control("mbinext")
+    MBINEXT()
 
 
 @vuc.insn(
     [simple("mvsread", IO_CLASS, 0x09)],
     ref=Ref("vuc", "14 MVSURF"),
     notes=["starting it again while it runs aborts the older one", "idiom: mvsread; nop; wsts 5"],
+    group="memory",
 )
 def mvsread():
     """Read a macroblock pair from the input motion vector surface into MVSI[]; $stat bit 5 tells when it is there."""
-    control("mvsread")
+    MVSREAD()
 
 
 @vuc.insn(
     [simple("mvswrite", IO_CLASS, 0x0A)],
     ref=Ref("vuc", "14 MVSURF"),
     notes=["ignored while $stat bit 6 is 1", "idiom: mvswrite; nop; wstc 7 before MVSO[] is written again"],
+    group="memory",
 )
 def mvswrite():
     """Write the macroblock in MVSO[] to the output motion vector surface; $stat bit 7 is 1 while it gathers."""
-    control("mvswrite")
+    MVSWRITE()
 
 
 def _unknown(op: int, doc: str, needs: tuple[str, ...] = ()) -> None:
     def semantics():
-        control("unknown", op=op)
+        UNKNOWN(op=op)
 
     semantics.__doc__ = doc
     vuc.insn(
@@ -127,6 +175,7 @@ def _unknown(op: int, doc: str, needs: tuple[str, ...] = ()) -> None:
         ref=SPECIAL_REF,
         status=Status.UNKNOWN,
         name=f"unko2{op:x}",
+        group="control",
     )(semantics)
 
 
@@ -180,6 +229,7 @@ def predicate_logic(name, pdst, src1, src2):
     [special("nop", {OC: PREDICATE_CLASS, LOGIC: 3})],
     ref=SPECIAL_REF,
     notes=["only the low two OP bits are looked at; the others are kept as raw bits"],
+    group="control",
 )
 def nop():
     """Do nothing for one cycle."""
@@ -253,6 +303,7 @@ def _store_form(space: str):
         "two registers are added as they are; an offset has 10 bits, 6 under a guard",
         "PWT[] gives bytes, zero-extended [inferred]",
     ],
+    group="memory",
 )
 def ld(space, dst, address):
     """Load a cell: DST = SPACE[address]. ld6 and ld7 are the loads of B6[] and B7[]."""
@@ -268,6 +319,7 @@ def ld(space, dst, address):
         "with two registers the second one is doubled, in every space",
         "VP[] takes bytes or words depending on the address; which, is an option of the core",
     ],
+    group="memory",
 )
 def st(space, address, src):
     """Store a register: SPACE[address] = SRC. st6 and st7 are the stores of B6[] and B7[]."""

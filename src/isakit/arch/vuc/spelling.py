@@ -6,16 +6,34 @@ that differ from it are left to the marker for unexplained bits. Source: [vuc] 2
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from isakit.arch.vuc.registers import NOT_P0, P_NAMES, R_NAMES, TRUE
 from isakit.spec import Bitless, Bits, Field, Match, Part, TokenStream
+from isakit.spec.operands import Register
 from isakit.spec.parts import Binder, Keep
 
 R_NUMBERS = {f"$r{i}": i for i in range(16)}
 P_NUMBERS = {f"$p{i}": i for i in range(16)} | {"$np0": NOT_P0}
+
+
+def register(n: int) -> Register:
+    """$rN as an operand."""
+    return Register("r", n, 16, text=register_text(n), plain=R_NAMES[n])
+
+
+def predicate(n: int) -> Register:
+    """$pN as an operand."""
+    return Register("p", n, 1, text=predicate_text(n), plain=P_NAMES[n])
+
+
+def predicate_result(n: int, text: str, **modifiers: str) -> Register:
+    """$pN as a destination: $p1 follows $p0, and writes to $p1 have no effect."""
+    words = (0, 1) if n == 0 else None
+    return Register("p", n, 1, text=text, plain=P_NAMES[n], words=words, partial=n == NOT_P0, **modifiers)
 
 
 def register_text(n: int) -> str:
@@ -55,10 +73,6 @@ class Spelled(Part):
     """A part whose text stands for certain bits; `relevant` are the bits text and claim depend on."""
 
     relevant: Field
-
-    def spelled(self, word: int) -> Bits:
-        """The bits the assembler makes of `text(word)`."""
-        raise NotImplementedError
 
     def claimed(self, word: int) -> int:
         b = self.spelled(word)
@@ -108,6 +122,11 @@ class Name(Bitless):
                 yield k + 1, fixed
         if not known and t != self.name and t not in self.aliases:
             s.fail(k, f"`{self.name}`")
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        if value == self.name or value in self.aliases:
+            return (Bits(),)
+        return [fixed for name, fixed in self.fixing if name == value]
 
     def bind(self, word: int, b: Binder) -> str:
         return self.name

@@ -61,9 +61,16 @@ vuc.registers = {
             "general purpose registers; $r0 reads 0 and ignores writes",
             "$r{n}",
             Ref("002", "Introduction"),
+            frozenset({0}),
         ),
         RegisterFile(
-            "p", 16, 1, "predicates; $p1 is NOT $p0 and $p15 is 1, both read-only", "$p{n}", Ref("002", "Introduction")
+            "p",
+            16,
+            1,
+            "predicates; $p1 is NOT $p0 and $p15 is 1, both read-only",
+            "$p{n}",
+            Ref("002", "Introduction"),
+            frozenset({15}),
         ),
         RegisterFile(
             "acc", 1, 32, "the long accumulator $lhi:$llo as the long unit sees it", "$lhi:$llo", Ref("vuc", "5")

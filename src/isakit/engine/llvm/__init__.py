@@ -4,6 +4,7 @@ from isakit.engine.llvm.f32_lowerings import CAREFUL_MAD, careful_mad
 from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.engine.llvm.ieee_lowerings import ieee_natives, rsqrt_f32
 from isakit.engine.llvm.ir_text import Body, Module, Ref, signed_text
+from isakit.engine.llvm.object_cache import read_object, write_object
 from isakit.engine.llvm.straight import Bank, Piece, Straight, Write, bound
 from isakit.engine.llvm.target import (
     OLDEST_LLVM,
@@ -11,13 +12,11 @@ from isakit.engine.llvm.target import (
     Host,
     Loaded,
     build,
-    cache_folder,
     flushing_wrapper,
     host,
     llvm_version,
     object_code,
     provide,
-    write_atomically,
 )
 from isakit.engine.llvm.values import ValueLowering
 
@@ -37,7 +36,6 @@ __all__ = [
     "Write",
     "bound",
     "build",
-    "cache_folder",
     "careful_mad",
     "float_lowerings",
     "flushing_wrapper",
@@ -46,7 +44,8 @@ __all__ = [
     "llvm_version",
     "object_code",
     "provide",
+    "read_object",
     "rsqrt_f32",
     "signed_text",
-    "write_atomically",
+    "write_object",
 ]

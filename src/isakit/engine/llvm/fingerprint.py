@@ -11,11 +11,14 @@ import isakit
 
 @cache
 def fingerprint(instruction_set: str) -> str:
-    """Changes with every file that the compiled code of an instruction set depends on."""
+    """Changes with the content of every file that the compiled code of an instruction set depends on.
+
+    Dates and places of the files do not matter: the same version installed anew finds what the old one compiled.
+    """
     root = Path(isakit.__file__).parent
     h = hashlib.sha256()
     for folder in ("sem", "spec", f"arch/{instruction_set}", "engine", f"machine/{instruction_set}"):
         for path in sorted((root / folder).rglob("*.py")):
-            s = path.stat()
-            h.update(f"{path.relative_to(root)} {s.st_size} {s.st_mtime_ns}\n".encode())
+            content = path.read_bytes()
+            h.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode() + content)
     return h.hexdigest()[:16]

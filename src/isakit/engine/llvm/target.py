@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
+from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.ir_text import Module
+from isakit.engine.llvm.object_cache import read_object, write_object
 from isakit.errors import IsakitError
 
 ENGINE_VERSION = "1"
@@ -70,15 +70,6 @@ def host(portable: bool = False) -> Host:
     return Host(llvm.get_host_cpu_name(), features.flatten(), True, 512)
 
 
-def cache_folder() -> Path | None:
-    """Where objects are kept between runs: $ISAKIT_CACHE, else the user's cache folder; None when caching is off."""
-    given = os.environ.get("ISAKIT_CACHE")
-    if given in ("", "off", "0"):
-        return None
-    base = Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "isakit"
-    return base / "objects"
-
-
 def _machine(target: Host, level: int) -> Any:
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=target.cpu, features=target.features, opt=level, jit=True
@@ -99,30 +90,19 @@ def object_code(ir: str, target: Host, level: int = 2, keep: bool = True, quick:
     """
     text = with_attributes(ir, target)
     if not keep:
-        return _compile(text, target, level, quick)
+        return compile_text(text, target, level, quick)
     key = hashlib.sha256("\0".join([target.key, f"{level} {quick}", text]).encode()).hexdigest()
-    folder = cache_folder()
-    path = folder / f"{key}.o" if folder is not None else None
-    if path is not None:
-        try:
-            return path.read_bytes()
-        except OSError:
-            pass
-    code = _compile(text, target, level, quick)
-    if path is not None:
-        write_atomically(path, code)
+    code = read_object("code", key)
+    if code is None:
+        code = compile_text(text, target, level, quick)
+        write_object("code", key, code)
     return code
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Put a file into the cache; other processes see all of it or nothing. A read-only cache only costs time."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    except OSError:
-        pass
+def compile_text(text: str, target: Host, level: int, quick: bool) -> bytes:
+    """Compile IR text that has its attributes. Raises CompileError."""
+    with using_llvm:
+        return _compile(text, target, level, quick)
 
 
 def _compile(text: str, target: Host, level: int, quick: bool) -> bytes:
@@ -156,9 +136,10 @@ class Loaded:
     """Machine code in memory; keeps it alive as long as the object lives."""
 
     def __init__(self, code: bytes, target: Host) -> None:
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(target, 2))
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
+        with using_llvm:
+            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(target, 2))
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            self._engine.finalize_object()
 
     def address(self, name: str) -> int:
         """The address of a function."""

@@ -118,10 +118,14 @@ class Block:
             w.status, w.barrier = READY, None
         return released
 
-    def retire(self, warp: Warp) -> list[Warp]:
-        """A warp has finished; returns the warps that its end releases."""
+    def end(self, warp: Warp) -> None:
+        """A warp has finished; barriers are not looked at."""
         warp.status = FINISHED
         self.unfinished -= 1
+
+    def retire(self, warp: Warp) -> list[Warp]:
+        """A warp has finished; returns the warps that its end releases."""
+        self.end(warp)
         if self.launch.choices.barrier_all == "block":
             return []
         return [w for n, c in enumerate(self.counters) if c and not self.targets[n] for w in self.settle(n)]

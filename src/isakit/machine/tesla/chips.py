@@ -15,6 +15,7 @@ class Chip:
         registers: 32-bit registers of a multiprocessor's file.
         shared_bytes, local_bytes, constant_bytes: sizes of the address spaces.
         barrier_bits: width of a barrier counter.
+        threads_per_mp, blocks_per_mp: what a multiprocessor holds at once (CUDA's tables of compute capabilities).
         tpcs, mps_per_tpc: multiprocessors, as $physid numbers them (inferred; the largest chip of the variant).
     """
 
@@ -30,6 +31,13 @@ class Chip:
     constant_bytes: int = 0x10000
     barrier_bits: int = 6
     barriers: int = 16
+    threads_per_mp: int = 768
+    blocks_per_mp: int = 8
+
+    @property
+    def multiprocessors(self) -> int:
+        """Multiprocessors of the chip."""
+        return self.tpcs * self.mps_per_tpc
 
 
 CHIPS = {
@@ -37,8 +45,8 @@ CHIPS = {
     for c in (
         Chip("g80", 8192, 8, 2),
         Chip("g84", 8192, 8, 2),
-        Chip("gt200", 16384, 10, 3, barrier_bits=7),
-        Chip("gt215", 16384, 4, 3, barrier_bits=7),
+        Chip("gt200", 16384, 10, 3, barrier_bits=7, threads_per_mp=1024),
+        Chip("gt215", 16384, 4, 3, barrier_bits=7, threads_per_mp=1024),
         Chip("mcp77", 8192, 1, 2, barrier_bits=7),
     )
 }

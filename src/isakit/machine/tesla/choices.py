@@ -31,8 +31,9 @@ class Choices(Settings):
         brk_without_entry: the fault of `brk` with no break entry on the stack.
         call_limit_log: the CALL_LIMIT_LOG register: 0 allows no limited call, 1-8 allow 2**(n-1), 15 any number.
             A limited call beyond the limit falls through.
-        barrier_all: what `all` and a count of 0xfff mean: `block` is every warp of the block, `unfinished` leaves out
-            warps that have ended.
+        barrier_all: what `all` and a count of 0xfff mean: `unfinished` leaves out warps that have ended, `block` is
+            every warp of the block. Four public programs end the idle warps of a last block in front of a barrier that
+            the others reach; on chips they ran.
         out_of_range: an access outside its space: `fault`, or `ignore` (loads give 0, stores do nothing).
         misaligned: an address that is no multiple of the access size: `fault`, or `truncate` (low bits dropped).
         drop_unallocated: an instruction whose destination register is not allocated does nothing at all (g[] loads and
@@ -51,7 +52,7 @@ class Choices(Settings):
     wrong_entry: Literal["continue", "fault"] = "continue"
     brk_without_entry: Literal["STACK_UNDERFLOW", "STACK_MISMATCH"] = "STACK_UNDERFLOW"
     call_limit_log: Annotated[int, range(16)] = 15
-    barrier_all: Literal["block", "unfinished"] = "block"
+    barrier_all: Literal["unfinished", "block"] = "unfinished"
     out_of_range: Literal["fault", "ignore"] = "fault"
     misaligned: Literal["fault", "truncate"] = "fault"
     drop_unallocated: bool = True

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from isakit.arch.tesla import requests as request
+from isakit.arch.tesla.requests import REQUESTS
 from isakit.engine import Control, Lanes
 from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
 from isakit.machine.tesla.block import WAITING, Warp
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.kernel_code import Op
-from isakit.machine.tesla.stack import StackFault
+from isakit.machine.tesla.stack import Stack, StackFault
+from isakit.sem.requests import ControlRequest, covered
 
 if TYPE_CHECKING:
     from isakit.machine.tesla.machine import Machine
@@ -25,12 +28,12 @@ if TYPE_CHECKING:
 Handler = Callable[["Machine", Gang, Op, Lanes, Control], list[Gang]]
 
 
-def perform(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
+def perform(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     """Carry out one control request."""
-    handler = _HANDLERS.get(request.name) or machine.handlers.get(request.name)
+    handler = machine.handlers.get(asked.name)
     if handler is None:
-        raise NotModelled(f"`{op.instruction.text if op.instruction else request.name}`", "not in compute programs")
-    return handler(machine, gang, op, lanes, request)
+        raise NotModelled(f"`{op.instruction.text if op.instruction else asked.name}`", "not in compute programs")
+    return handler(machine, gang, op, lanes, asked)
 
 
 def regroup(machine: Machine, gang: Gang, warps: Iterable[Warp]) -> list[Gang]:
@@ -70,8 +73,8 @@ def _moved(gang: Gang, pc: int) -> list[Gang]:
     return [gang]
 
 
-def _bra(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
-    target, following = int(request.args[0]), op.following
+def _bra(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+    target, following = int(asked.args[0]), op.following
     machine.state.events[0, gang.numbers] += 1
     if lanes is gang.lanes:
         return _moved(gang, target)
@@ -90,9 +93,9 @@ def _bra(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -
     return out
 
 
-def _bra_indirect(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
+def _bra_indirect(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     """Lanes of a warp that load different addresses go one group after the other, the lowest lane's group first."""
-    target = request.args[0]
+    target = asked.args[0]
     machine.state.events[0, gang.numbers] += 1
     if not isinstance(target, np.ndarray):
         return _moved(gang, int(target))
@@ -111,14 +114,14 @@ def _bra_indirect(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: C
     return each(machine, gang, jump, _executing(gang, lanes))
 
 
-def _push(method: str) -> Handler:
+def _push(push: Callable[[Stack, int], None]) -> Handler:
     """Pushes that leave pc and lanes alone."""
 
-    def handler(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
-        target = int(request.args[0])
+    def handler(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+        target = int(asked.args[0])
         for k, warp in enumerate(machine.members(gang)):
             try:
-                getattr(warp.control, method)(target)
+                push(warp.control, target)
             except StackFault as e:
                 done = gang.part(np.arange(len(gang)) < k, op.following)
                 machine.split_at_fault(gang, [done] if k else [], k)
@@ -128,23 +131,23 @@ def _push(method: str) -> Handler:
     return handler
 
 
-def _call(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
-    target, limited = int(request.args[0]), bool(request.attrs.get("lim"))
+def _call(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+    target, limited = int(asked.args[0]), bool(asked.attrs.get("lim"))
     return each(machine, gang, lambda w, m: w.control.call(target, op.following, limited), _executing(gang, lanes))
 
 
-def _ret(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
+def _ret(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     return each(machine, gang, lambda w, m: w.control.ret(m, op.following), _executing(gang, lanes))
 
 
-def _brk(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
+def _brk(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     return each(machine, gang, lambda w, m: w.control.brk(m, op.following), _executing(gang, lanes))
 
 
-def _quad(method: str) -> Handler:
-    def handler(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
+def _quad(change: Callable[[Stack], None]) -> Handler:
+    def handler(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
         def action(w: Warp, mask: int) -> None:
-            getattr(w.control, method)()
+            change(w.control)
             w.control.pc = op.following
 
         return each(machine, gang, action, _executing(gang, lanes))
@@ -152,10 +155,10 @@ def _quad(method: str) -> Handler:
     return handler
 
 
-def _bar(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
-    number, count = (int(a) for a in request.args)
-    inc, wait = bool(request.attrs["inc"]), bool(request.attrs["wait"])
-    if request.attrs.get("all"):
+def _bar(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+    number, count = (int(a) for a in asked.args)
+    inc, wait = bool(asked.attrs["inc"]), bool(asked.attrs["wait"])
+    if asked.attrs.get("all"):
         count = 0xFFF
     allowed = machine.launch.barriers
     if number >= allowed:
@@ -188,7 +191,7 @@ def _bar(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -
 
 
 def _trap(kind: str) -> Handler:
-    def handler(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
+    def handler(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
         executing = np.flatnonzero(lanes.mask)
         if not len(executing) or (kind == "BREAKPOINT" and machine.launch.choices.brkpt == "ignore"):
             return _moved(gang, op.following)
@@ -198,30 +201,35 @@ def _trap(kind: str) -> Handler:
     return handler
 
 
-def _pmevent(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
+def _pmevent(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     machine.state.events[2, gang.numbers] += 1
     return _moved(gang, op.following)
 
 
-def _unlock(machine: Machine, gang: Gang, op: Op, lanes: Lanes, request: Control) -> list[Gang]:
-    machine.state.unlock(lanes, request.args[0])
+def _unlock(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+    machine.state.unlock(lanes, asked.args[0])
     return _moved(gang, op.following)
 
 
-_HANDLERS: Mapping[str, Handler] = {
-    "bra": _bra,
-    "bra_indirect": _bra_indirect,
-    "call": _call,
-    "ret": _ret,
-    "prebrk": _push("prebrk"),
-    "brk": _brk,
-    "joinat": _push("joinat"),
-    "preret": _push("preret"),
-    "quadon": _quad("quadon"),
-    "quadpop": _quad("quadpop"),
-    "bar": _bar,
-    "trap": _trap("TRAP_INSTRUCTION"),
-    "brkpt": _trap("BREAKPOINT"),
-    "pmevent": _pmevent,
-    "unlock": _unlock,
+HANDLERS: Mapping[ControlRequest, Handler] = {
+    request.BRA: _bra,
+    request.BRA_INDIRECT: _bra_indirect,
+    request.CALL: _call,
+    request.RET: _ret,
+    request.PREBRK: _push(Stack.prebrk),
+    request.BRK: _brk,
+    request.JOINAT: _push(Stack.joinat),
+    request.PRERET: _push(Stack.preret),
+    request.QUADON: _quad(Stack.quadon),
+    request.QUADPOP: _quad(Stack.quadpop),
+    request.BAR: _bar,
+    request.TRAP: _trap("TRAP_INSTRUCTION"),
+    request.BRKPT: _trap("BREAKPOINT"),
+    request.PMEVENT: _pmevent,
+    request.UNLOCK: _unlock,
 }
+"""Actions of programs of all types."""
+COMPUTE = covered(
+    "a compute program", REQUESTS.controls, HANDLERS, refused=[request.DISCARD, request.EMIT, request.RESTART]
+)
+"""Actions of compute programs by name."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import mmap
 from bisect import bisect_right, insort
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -79,6 +80,12 @@ class Memory:
         memory._use(data[: memory.size + ROOM_BEHIND])
         return memory
 
+    def __getstate__(self) -> bytes:
+        return self.bytes[: self.size].tobytes()
+
+    def __setstate__(self, content: bytes) -> None:
+        self.__dict__.update(Memory.holding(content).__dict__)
+
     def _allocate(self, size: int) -> None:
         self._use(_zeros(max(16, -(-size // 16) * 16) + ROOM_BEHIND))
 
@@ -141,9 +148,32 @@ class DeviceMemory:
         """Address -> size in bytes, in address order."""
         return {a: self._sizes[a] for a in self._starts}
 
-    def alloc(self, nbytes: int, address: int | None = None) -> int:
+    def content(self) -> dict[int, bytes]:
+        """Address -> bytes of every allocation."""
+        return {a: self.memory.bytes[a : a + n].tobytes() for a, n in self.allocations.items()}
+
+    def put_back(self, content: Mapping[int, bytes]) -> None:
+        """Have these allocations with these contents, and no others. Raises LaunchError where they do not fit."""
+        for address, size in self.allocations.items():
+            if len(content.get(address, b"")) != size or address not in content:
+                self.free(address)
+        for address, data in content.items():
+            if address not in self._sizes:
+                self.alloc(len(data), address)
+            self.memory.bytes[address : address + len(data)] = np.frombuffer(data, np.uint8)
+
+    def __getstate__(self) -> dict[int, bytes]:
+        return self.content()
+
+    def __setstate__(self, content: dict[int, bytes]) -> None:
+        """A copy has memory of its own, wherever the original's was."""
+        DeviceMemory.__init__(self)
+        self.put_back(content)
+
+    def alloc(self, nbytes: int, address: int | None = None, *, zeroed: bool = True) -> int:
         """Allocate `nbytes` zeroed bytes, anywhere or at `address`; returns the address.
 
+        Not `zeroed`, they keep what the memory holds there: large ranges of a buffer of the caller then cost nothing.
         Raises LaunchError when the space is full, or the address is not aligned or not free.
         """
         if nbytes < 0:
@@ -165,7 +195,8 @@ class DeviceMemory:
             ends = np.zeros(pages, np.uint16)
             ends[: len(self._ends)] = self._ends
             self._ends = ends
-        self.memory.bytes[address:end] = 0
+        if zeroed:
+            self.memory.bytes[address:end] = 0
         first, last = address >> _PAGE_BITS, (address + nbytes) >> _PAGE_BITS
         self._ends[first:last] = ALIGNMENT
         if nbytes % ALIGNMENT:

@@ -5,6 +5,7 @@ A kernel without races cannot tell how its warps are grouped; grouping is what m
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 
 import numpy as np
@@ -53,8 +54,8 @@ class Gang:
             _ = self.lanes
         return self._threads
 
-    def part(self, chosen: Array, pc: int) -> Gang:
-        """The warps marked in a bool array, at `pc`."""
+    def part(self, chosen: Array | slice, pc: int) -> Gang:
+        """The warps marked in a bool array, or a slice of them, at `pc`."""
         return Gang(self.numbers[chosen], self.masks[chosen], pc)
 
     def masks_of(self, lanes: Array) -> Array:
@@ -72,20 +73,24 @@ def merged(gangs: Sequence[Gang]) -> Gang:
 
 
 PATIENCE = 2000
-"""Instructions a group may have to wait before it gets a turn whatever its pc is."""
+"""Instructions a gang may wait before it is scheduled whatever its pc is."""
 
 
 class Ready:
-    """The groups of warps that can execute, by pc.
+    """The gangs that can execute, by pc.
 
-    The lowest pc goes first: warps that are behind catch up with the others and meet them. A group that has waited for
+    The lowest pc goes first: warps that are behind catch up with the others and meet them. A gang that has waited for
     `PATIENCE` instructions goes first once, so that a spinning warp cannot keep the one it waits for from running.
+
+    Attributes: `clock` (instructions executed so far), `added` (None, or the list that collects what is queued).
     """
 
     def __init__(self) -> None:
-        self._groups: dict[int, list[Gang]] = {}
+        self._groups: dict[int, dict[int, Gang]] = {}  # pc -> gangs by their first warp
         self._since: dict[int, int] = {}
+        self._by_warp: _ByWarp | None = None  # made when single warps are asked for, until whole gangs run again
         self.clock = 0
+        self.added: list[Gang] | None = None
 
     def __bool__(self) -> bool:
         return bool(self._groups)
@@ -95,39 +100,118 @@ class Ready:
 
     @property
     def gangs(self) -> list[Gang]:
-        """Everything that waits for its turn."""
-        return [g for group in self._groups.values() for g in group]
+        """All gangs that can execute."""
+        return [g for group in self._groups.values() for g in group.values()]
 
     def add(self, gang: Gang) -> None:
         """Queue a gang."""
+        first = int(gang.numbers[0])
         if gang.pc in self._groups:
-            self._groups[gang.pc].append(gang)
+            self._groups[gang.pc][first] = gang
         else:
-            self._groups[gang.pc] = [gang]
+            self._groups[gang.pc] = {first: gang}
             self._since[gang.pc] = self.clock
+        if self._by_warp is not None:
+            self._by_warp.add(gang)
+        if self.added is not None:
+            self.added.append(gang)
+
+    @property
+    def since(self) -> dict[int, int]:
+        """Per pc, the value of `clock` when its first gang was queued."""
+        return dict(self._since)
+
+    def set_clock(self, clock: int, since: dict[int, int]) -> None:
+        """Set how long the gangs have waited."""
+        self.clock, self._since = clock, dict(since)
 
     def overdue(self) -> bool:
-        """Whether some group has waited too long."""
+        """Whether some gang has waited too long."""
         return bool(self._since) and self.clock - min(self._since.values()) > PATIENCE
 
     def goes_on(self, gang: Gang) -> bool:
-        """Whether a running gang is still the one to run: nobody is behind it or beside it."""
+        """Whether a running gang is still the one to run: no other gang is behind it or beside it."""
         return not self._groups or (gang.pc < min(self._groups) and not self.overdue())
 
     def take(self) -> Gang:
-        """The next gang."""
+        """Remove and return the next gang."""
+        self._by_warp = None
         pc = min(self._since, key=self._since.__getitem__) if self.overdue() else min(self._groups)
         del self._since[pc]
-        return merged(self._groups.pop(pc))
+        return merged(list(self._groups.pop(pc).values()))
+
+    # --- one warp at a time -------------------------------------------------------------------------------------------
+    def warp_after(self, number: int) -> int:
+        """The next warp behind `number` that can execute, in ascending order and round to the first one."""
+        return self._warps().after(number)
 
     def take_warp(self, number: int) -> Gang | None:
-        """One warp alone, if it is ready."""
-        for pc, group in self._groups.items():
-            for k, gang in enumerate(group):
-                here = gang.numbers == number
-                if here.any():
-                    group[k : k + 1] = [gang.part(~here, pc)] if len(gang) > 1 else []
-                    if not group:
-                        del self._groups[pc], self._since[pc]
-                    return gang.part(here, pc)
+        """Remove and return one warp alone, if it is ready; the rest of its gang stays, as views of its arrays."""
+        warps = self._warps()
+        gang = warps.holding(number)
+        if gang is None:
+            return None
+        warps.remove(gang)
+        group = self._groups[gang.pc]
+        del group[int(gang.numbers[0])]
+        if len(gang) == 1:
+            if not group:
+                del self._groups[gang.pc], self._since[gang.pc]
+            return gang
+        k = int(np.searchsorted(gang.numbers, number))
+        for rest in (slice(0, k), slice(k + 1, None)):
+            part = gang.part(rest, gang.pc)
+            if len(part):
+                group[int(part.numbers[0])] = part
+                warps.add(part)
+        return gang.part(slice(k, k + 1), gang.pc)
+
+    def _warps(self) -> _ByWarp:
+        if self._by_warp is None:
+            self._by_warp = _ByWarp()
+            for gang in self.gangs:
+                self._by_warp.add(gang)
+        return self._by_warp
+
+
+class _ByWarp:
+    """Ready gangs by their warps: finding and removing one does not depend on the number of warps that stand alone."""
+
+    def __init__(self) -> None:
+        self._alone: dict[int, Gang] = {}
+        self._numbers: list[int] = []  # keys of `_alone`, ascending
+        self._several: list[Gang] = []
+
+    def add(self, gang: Gang) -> None:
+        if len(gang) > 1:
+            self._several.append(gang)
+        else:
+            number = int(gang.numbers[0])
+            self._alone[number] = gang
+            insort(self._numbers, number)
+
+    def remove(self, gang: Gang) -> None:
+        if len(gang) > 1:
+            self._several.remove(gang)
+        else:
+            number = int(gang.numbers[0])
+            del self._alone[number]
+            del self._numbers[bisect_left(self._numbers, number)]
+
+    def holding(self, number: int) -> Gang | None:
+        gang = self._alone.get(number)
+        if gang is not None:
+            return gang
+        for several in self._several:
+            k = int(np.searchsorted(several.numbers, number))
+            if k < len(several) and several.numbers[k] == number:
+                return several
         return None
+
+    def after(self, number: int) -> int:
+        lists: list[Sequence[int] | Array] = [g.numbers for g in self._several]
+        if self._numbers:
+            lists.append(self._numbers)
+        places = [(numbers, bisect_right(numbers, number)) for numbers in lists]
+        behind = [int(numbers[k]) for numbers, k in places if k < len(numbers)]
+        return min(behind) if behind else min(int(numbers[0]) for numbers in lists)

@@ -5,11 +5,13 @@ The lane axis spans all resident warps: warp w is lanes 32w to 32w+31. One call 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from isakit.arch.tesla import requests as request
 from isakit.arch.tesla.atomics import ATOMIC_OPERATIONS
 from isakit.engine import Lanes
 from isakit.engine.codegen import compiled_operation
@@ -18,10 +20,13 @@ from isakit.errors import IsakitError
 from isakit.machine.tesla.address_spaces import NO_SPACE, READ_ONLY, AccessFault, Space
 from isakit.machine.tesla.device_memory import Memory
 from isakit.machine.tesla.launch import Launch
+from isakit.sem.requests import MachineValue, covered
 from isakit.texture.texture_unit import TextureUnit, UnboundTexture
 
 Pair = tuple[Array, Array]
 
+_ANSWERS = 8
+"""Answers of the texture unit that are kept; an instruction asks once and takes the components at once."""
 _CROWDED = 24
 """Lanes that hit one address at which doing them one by one beats doing them in rounds."""
 
@@ -42,12 +47,20 @@ class UnknownValue(IsakitError):
         super().__init__(name)
 
 
+ValueHandler = Callable[..., Any]
+"""(state, lanes, *operands, **facts) -> the value of a machine value."""
+
+
 class State:
     """Registers and memory of the resident warps; implements the engine's `LaneState`.
 
     `files`: "r" [registers, lanes] u32, "a" [8, lanes], "c" [4, lanes], "o" [128, lanes]. `issued` counts the
-    instructions of each warp, for $clock.
+    instructions of each warp, for $clock. `values` has the machine values that there are, by name.
     """
+
+    values: ClassVar[Mapping[str, ValueHandler]]
+    actions: ClassVar[Mapping[str, Callable[[Any, Lanes], None]]] = {}
+    """Control actions that change nothing but this state, by name: compiled code leaves them to it."""
 
     def __init__(self, launch: Launch, warps: int) -> None:
         lanes = 32 * warps
@@ -68,7 +81,8 @@ class State:
         self.lanes = Lanes.span(0, 0)
         inf = "nonfp_deriv_inf" in launch.flags
         self.textures = TextureUnit(launch.textures, launch.samplers, launch.texturing, derivative_inf=inf)
-        self._answer: list[Array] = []
+        self._asked = 0
+        self._answers: deque[tuple[int, list[Array]]] = deque(maxlen=_ANSWERS)  # (number, components)
 
     # --- memory -----------------------------------------------------------------------------------------------------
     def _space(self, name: str, address: Any, lanes: Lanes) -> Space | None:
@@ -144,10 +158,10 @@ class State:
     # --- what only the machine knows ---
     def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Any:
         """Lane numbers, votes, quads, special registers, flags, locks."""
-        function = getattr(self, f"_{name}", None)
+        function = self.values.get(name)
         if function is None:
             raise UnknownValue(name)
-        return function(lanes, *args, **attrs)
+        return function(self, lanes, *args, **attrs)
 
     def _lane(self, lanes: Lanes) -> Array:
         return (lanes.numbers & 31).astype(np.uint32)
@@ -170,17 +184,20 @@ class State:
 
     def _tex(self, lanes: Lanes, texture: int, sampler: int, dx: int, dy: int, dz: int, *sources: Array,
              op: str, cube: bool, quads: bool, mask: int) -> int:  # fmt: skip
-        """Ask the texture unit; `_texel` hands out the components of its answer."""
+        """Ask the texture unit. The value is the number of its answer, by which `_texel` finds the components."""
         try:
-            self._answer = self.textures.ask(
+            answer = self.textures.ask(
                 op, texture, sampler, sources, offsets=[_signed(d) for d in (dx, dy, dz)], quads=quads, wanted=mask
             )
         except UnboundTexture:
             raise Trap("UNBOUND_TEXTURE", int(lanes.numbers[np.flatnonzero(lanes.mask)[0]])) from None
-        return 0
+        self._asked += 1
+        self._answers.append((self._asked & 0xFFFF_FFFF, answer))
+        return self._asked & 0xFFFF_FFFF
 
-    def _texel(self, lanes: Lanes, answer: int, component: int) -> Array:
-        return self._answer[component]
+    def _texel(self, lanes: Lanes, answer: Any, component: int) -> Array:
+        wanted = int(np.asarray(answer).flat[0])
+        return next(components for number, components in reversed(self._answers) if number == wanted)[component]
 
     def _sr(self, lanes: Lanes, n: int) -> Any:
         """A special register. Numbers without a meaning read 0."""
@@ -230,6 +247,20 @@ class State:
     def trap(self, kind: str, lanes_mask: Any) -> None:
         """Raise the fault of the lowest lane marked."""
         raise Trap(kind, int(self.lanes.numbers[np.flatnonzero(lanes_mask)[0]]))
+
+
+VALUES: Mapping[MachineValue, ValueHandler] = {
+    request.LANE: State._lane,
+    request.QUAD: State._quad,
+    request.VOTE: State._vote,
+    request.MP_FLAG: State._mp_flag,
+    request.SPECIAL_REGISTER: State._sr,
+    request.TRY_LOCK: State._lock,
+    request.TEX: State._tex,
+    request.TEXEL: State._texel,
+}
+"""Machine values of programs of all types."""
+State.values = covered("a compute program", request.REQUESTS.values, VALUES, refused=[request.VISIBLE, request.INTERP])
 
 
 def _signed(v: int) -> int:

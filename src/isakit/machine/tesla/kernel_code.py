@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isakit.codec.decoder import Decoder
-from isakit.codec.instruction import Instruction
+from isakit.codec.instruction import Instruction, registers_written
 from isakit.engine import Compiled, compile_trace
 from isakit.errors import NotModelled
 from isakit.sem.semantics import bind_control, fields_of, trace_of
-from isakit.sem.trace import Trace, control, tracing
+from isakit.sem.trace import Effect, Trace, control, tracing
 from isakit.sem.value import INTEGER_MEANING, Value
 from isakit.spec.record import Form
 
@@ -26,7 +26,8 @@ class Op:
         pc, following: byte addresses of it and of the next instruction.
         error: the decode error to fault with, or None.
         missing: why the machine cannot execute it, or None.
-        body: the compiled meaning, None when there is nothing to compute; `params` are its field values.
+        meaning: what it computes, None when there is nothing; `body` is the compiled meaning, `params` are its field
+            values.
         guard: the compiled condition, None when it always holds; `never` says it holds nowhere.
         join, exit: the tails.
         controls: the body asks the machine for control actions.
@@ -40,8 +41,9 @@ class Op:
     instruction: Instruction | None = None
     error: str | None = None
     missing: NotModelled | None = None
-    body: Compiled | None = None
-    params: tuple[int, ...] = ()
+    meaning: Trace | None = None
+    _body: Compiled | None = None
+    _params: tuple[int, ...] = ()
     guard: Compiled | None = None
     guard_params: tuple[int, ...] = ()
     never: bool = False
@@ -51,6 +53,22 @@ class Op:
     dropped: bool = False
     fixed_a: tuple[int, ...] = ()
     plain: bool = False
+
+    @property
+    def body(self) -> Compiled | None:
+        """The compiled meaning, made when the instruction is first executed here."""
+        if self._body is None and self.meaning is not None:
+            self._body = compiled(self.meaning)
+            i = self.instruction
+            assert i is not None
+            assert i.form is not None
+            self._params = fields_of(i.form, i.word, self._body.fields)
+        return self._body
+
+    @property
+    def params(self) -> tuple[int, ...]:
+        """What `body` is told of the instruction word."""
+        return self._params if self.body is not None else ()
 
 
 def compiled(trace: Trace) -> Compiled:
@@ -111,6 +129,9 @@ class Code:
         self.drop_unallocated = drop_unallocated
         self._ops: dict[int, Op] = {}
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Code, (self.decoder, self.units, self.address, self.registers, self.drop_unallocated)
+
     @property
     def end(self) -> int:
         """The address behind the last word."""
@@ -153,8 +174,7 @@ class Code:
             tail = bind_control(form, "tail", word)
             op.join, op.exit = tail == "join", tail == "exit"
         if trace.effects:
-            op.body = compiled(trace)
-            op.params = fields_of(form, word, op.body.fields)
+            op.meaning = trace
         op.controls = bool(trace.of_kind("control"))
         self._destinations(op, trace, word)
         op.plain = not (op.controls or op.join or op.exit)
@@ -168,18 +188,33 @@ class Code:
         op.dropped = beyond and self.drop_unallocated and not touches_global
 
 
+def reads_space(code: Code, space: str) -> bool:
+    """Whether some instruction of a program loads from a memory space."""
+    find, length, units = code.decoder.find, code.decoder.isa.length, code.units
+    touching: dict[Form, bool] = {}
+    k = 0
+    while k < len(units):
+        n = length(units[k])
+        word = sum(u << 32 * j for j, u in enumerate(units[k : k + n]))
+        k += n
+        found = find(word, n)
+        if isinstance(found, str):
+            continue
+        form = found.form
+        if form not in touching:
+            touching[form] = any(e.name[0] == space[0] for e in _loads(form, word))
+        if touching[form] and any(e.name == space for e in _loads(form, word)):
+            return True
+    return False
+
+
+def _loads(form: Form, word: int) -> list[Effect]:
+    try:
+        return trace_of(form, word).of_kind("load")
+    except NotModelled:
+        return []
+
+
 def needed_registers(instructions: Sequence[Instruction]) -> int:
     """Registers to allocate for a program that does not say: up to the highest one it writes, at least $r0."""
-    highest = 0
-    for i in instructions:
-        form = i.form
-        if form is None or i.error is not None:
-            continue
-        try:
-            trace = trace_of(form, i.word)
-        except NotModelled:
-            continue
-        for e in trace.of_kind("write"):
-            if e.name == "r" and e.args[0].uniform:
-                highest = max(highest, uniform_number(e.args[0], i.word))
-    return highest + 1
+    return registers_written(instructions, "r")

@@ -88,6 +88,18 @@ class Launch:
         """Bytes of l[] a thread can use: a power of two, at least 16; 0 when it asked for none."""
         return max(16, 1 << (self.local_bytes - 1).bit_length()) if self.local_bytes > 0 else 0
 
+    @property
+    def resident_blocks(self) -> int:
+        """Blocks the chip holds at once, by threads, registers and shared memory; at least one."""
+        c, threads = self.chip, 32 * self.warps
+        fitting = min(
+            c.blocks_per_mp,
+            c.threads_per_mp // threads,
+            c.registers // (self.code.registers * threads),
+            c.shared_bytes // self.shared_limit,
+        )
+        return min(self.blocks, max(1, fitting) * c.multiprocessors)
+
     def check(self) -> None:
         """Raise LaunchError for what the chip does not allow."""
         if any(n < 1 for n in (*self.grid, *self.block)):

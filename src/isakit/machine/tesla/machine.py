@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from isakit.engine import Control, Lanes
 from isakit.engine.protocol import Array
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
+from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.tesla import control_requests as control
 from isakit.machine.tesla.address_spaces import AccessFault, GlobalSpace, OwnSpace
 from isakit.machine.tesla.block import READY, WAITING, Block, Warp
@@ -19,6 +20,7 @@ from isakit.machine.tesla.gang import Gang, Ready
 from isakit.machine.tesla.gang_state import State, Trap, UnknownValue
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.launch import Launch, Stats, physical_ids
+from isakit.machine.tesla.machine_snapshot import content_of, put_back
 from isakit.machine.tesla.stack import Stack
 
 RESIDENT_LANES = 1 << 16
@@ -33,12 +35,13 @@ class Machine:
     """Executes one launch.
 
     Attributes: `blocks` (the resident blocks: as many as fit, the next ones follow when all have finished), `warps` (of
-    all resident blocks), `state` (registers and memory), `stats`, `finished`, `after` (called whenever a run or step
+    all resident blocks), `wave` (resident blocks at most), `ready` (gangs that can execute), `state` (registers and
+    memory), `stats`, `finished`, `after` (called whenever a run or step
     has ended, however it ended). After a fault, a budget that ran out or an interrupt the state is that before the
-    instruction and can be inspected. `handlers` are control actions of other kinds of programs.
+    instruction and can be inspected. `handlers` are the control actions of the program's type, by name.
     """
 
-    handlers: Mapping[str, control.Handler] = {}
+    handlers: Mapping[str, control.Handler] = control.COMPUTE
     observer: Callable[[Op], object] | None = None
     """Told of every instruction that a gang of any machine has executed; for coverage reports."""
 
@@ -54,9 +57,9 @@ class Machine:
         self.stats = Stats()
         per_block = launch.warps * 32 * launch.local_limit + launch.shared_limit
         fitting = min(resident_lanes // (32 * launch.warps), RESIDENT_BYTES // per_block)
-        self._wave = max(1, min(launch.blocks, fitting))
+        self.wave = max(1, min(launch.blocks, fitting))
         self._next_block, self._end_block = blocks or (0, launch.blocks)
-        self._ready = Ready()
+        self.ready = Ready()
         self._running: Gang | None = None
         self._turn = -1
         self.after: Callable[[], object] | None = None
@@ -69,7 +72,7 @@ class Machine:
     def _start_wave(self) -> None:
         """Make the next blocks of the grid resident."""
         launch = self.launch
-        first, count = self._next_block, min(self._wave, self._end_block - self._next_block)
+        first, count = self._next_block, min(self.wave, self._end_block - self._next_block)
         self._next_block += count
         n = launch.warps
         self.state = state = State(launch, count * n)
@@ -102,20 +105,47 @@ class Machine:
                 block.warps.append(Warp(state, block, i, b * n + i, stack))
             self.blocks.append(block)
             self.warps += block.warps
-        self._ready.add(Gang(np.arange(count * n), np.tile(np.array(masks, np.uint32), count), launch.entry))
+        self.ready.add(Gang(np.arange(count * n), np.tile(np.array(masks, np.uint32), count), launch.entry))
 
-    def requeue(self) -> None:
-        """Take up what the warps' own states say, after they were set from outside."""
-        self._ready = Ready()
-        for w in self.warps:
-            if w.status == READY and w.control.active:
-                self._ready.add(Gang(np.array([w.number]), np.array([w.control.active], np.uint32), w.control.pc))
+    def requeue(self, gangs: Iterable[Gang] | None = None) -> None:
+        """Take up what the warps' own states say, after they were set from outside; `gangs`: in these groups."""
+        self.ready = Ready()
+        for gang in _alone(self.warps) if gangs is None else gangs:
+            self.ready.add(gang)
+
+    # --- snapshots --------------------------------------------------------------------------------------------------
+    def snapshot(self) -> Snapshot:
+        """The state of the launch, the memory of the device included. Must not be taken inside of `run` or `step`."""
+        return frozen("tesla", content_of(self))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a snapshot of this machine, or of one of an equal launch; the device's memory goes back, too.
+
+        Blocks and warps are new objects if other blocks are resident then. Raises LaunchError for a snapshot of another
+        machine.
+        """
+        put_back(self, snapshot.content("tesla"))
+
+    def schedule(self) -> tuple[int, int, int, int]:
+        """(first resident block, next block, end of the blocks, warp that executed the last step)."""
+        return self.blocks[0].number if self.blocks else 0, self._next_block, self._end_block, self._turn
+
+    def set_schedule(self, schedule: tuple[int, int, int, int]) -> None:
+        """Make the blocks resident that `schedule` says, if they are not."""
+        first, following, self._end_block, self._turn = schedule
+        if (first, following) != self.schedule()[:2]:
+            self._next_block = first
+            self._start_wave()
+        self._next_block = following
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.launch, self.device, self.wave, self.snapshot())
 
     # --- running ----------------------------------------------------------------------------------------------------
     @property
     def finished(self) -> bool:
         """All blocks of the grid have ended."""
-        return not self._ready and not self._waiting() and self._next_block >= self._end_block
+        return not self.ready and not self._waiting() and self._next_block >= self._end_block
 
     def _waiting(self) -> list[Warp]:
         return [w for w in self.warps if w.status == WAITING]
@@ -132,10 +162,10 @@ class Machine:
         stops: frozenset[int] = frozenset(() if until is None else (until,) if isinstance(until, int) else until)
         started = time.perf_counter()
         limit = None if max_instructions is None else self.stats.warp_instructions + max_instructions
-        passing = {int(n) for g in self._ready.gangs if g.pc in stops for n in g.numbers}
+        passing = {int(n) for g in self.ready.gangs if g.pc in stops for n in g.numbers}
         try:
             while not self.idle():
-                gang = self._running = self._ready.take()
+                gang = self._running = self.ready.take()
                 while gang is not None:
                     if gang.pc in stops and not passing.issuperset(gang.numbers.tolist()):
                         return False
@@ -148,11 +178,12 @@ class Machine:
             self._stop(started)
 
     def _stop(self, started: float) -> None:
-        """Whatever ended a run: nobody is running any more, and the warps' own state is up to date."""
+        """Whatever ended a run or step: no gang is running any more, and the warps' own state is up to date."""
         if self._running is not None:
-            self._ready.add(self._running)
+            self.ready.add(self._running)
             self._running = None
-        self._settle()
+        changed, self.ready.added = self.ready.added, None
+        self._settle(self.ready.gangs if changed is None else changed)
         self.stats.seconds += time.perf_counter() - started
         if self.after is not None:
             self.after()
@@ -167,18 +198,19 @@ class Machine:
     def step(self, warp: Warp | None = None, *, limit: int | None = None) -> Warp | None:
         """Execute one instruction of one warp and return the warp; None when everything has finished.
 
-        Without `warp` the ready warps take turns. Raises LaunchError for a warp that cannot execute.
+        Without `warp` the ready warps are scheduled round-robin. The time it takes does not depend on the number of
+        resident warps. Raises LaunchError for a warp that cannot execute.
         """
         started = time.perf_counter()
         if warp is None:
             if self.idle():
                 return None
-            numbers = sorted(int(n) for g in self._ready.gangs for n in g.numbers)
-            self._turn = next((n for n in numbers if n > self._turn), numbers[0])
+            self._turn = self.ready.warp_after(self._turn)
             warp = self.warps[self._turn]
-        gang = self._ready.take_warp(warp.number)
-        if gang is None or self.warps[warp.number] is not warp:
+        gang = self.ready.take_warp(warp.number) if self.warps[warp.number] is warp else None
+        if gang is None:
             raise LaunchError(f"{warp} cannot execute an instruction")
+        self.ready.added = []
         self._running = gang
         try:
             self._running = self._affordable(gang, limit)
@@ -189,7 +221,7 @@ class Machine:
 
     def idle(self) -> bool:
         """Nothing left to do; starts the next wave when this one has ended. Raises MachineFault for a deadlock."""
-        if self._ready:
+        if self.ready:
             return False
         waiting = self._waiting()
         if waiting:
@@ -216,12 +248,12 @@ class Machine:
             )
         self._flush(gang)
         first = np.arange(len(gang)) < left
-        self._ready.add(gang.part(~first, gang.pc))
+        self.ready.add(gang.part(~first, gang.pc))
         return gang.part(first, gang.pc)
 
-    def _settle(self) -> None:
-        """Bring every warp's own pc and instruction count up to date."""
-        for gang in self._ready.gangs:
+    def _settle(self, gangs: Iterable[Gang]) -> None:
+        """Bring the warps' own pc and instruction count up to date."""
+        for gang in gangs:
             self._flush(gang)
             for w in self.members(gang):
                 w.control.pc = gang.pc
@@ -244,7 +276,7 @@ class Machine:
             if joined is None:
                 return None
             gang = joined
-        self._ready.clock += 1
+        self.ready.clock += 1
         self.state.pending = gang.pending
         try:
             after = self._execute(gang, op)
@@ -296,11 +328,11 @@ class Machine:
                 raise self.fault("ILLEGAL_ADDRESS_REGISTER", op.pc, lane=lane, detail=f"$a{n} cannot be written")
 
     def _continue(self, after: list[Gang], alone: bool) -> Gang | None:
-        if len(after) == 1 and not alone and self._ready.goes_on(after[0]):
+        if len(after) == 1 and not alone and self.ready.goes_on(after[0]):
             return after[0]
         for gang in after:
             self._flush(gang)
-            self._ready.add(gang)
+            self.ready.add(gang)
         return None
 
     def _exit(self, gangs: list[Gang]) -> list[Gang]:
@@ -324,7 +356,7 @@ class Machine:
             for part in parts:
                 stays = complete[[position[int(n)] for n in part.numbers]]
                 if not stays.all():
-                    self._ready.add(part.part(~stays, part.pc))
+                    self.ready.add(part.part(~stays, part.pc))
         if not complete.any():
             return None
         joined = gang.part(complete, op.pc)
@@ -348,7 +380,7 @@ class Machine:
     def split_at_fault(self, gang: Gang, done: list[Gang], k: int) -> None:
         """Warp `k` of the running gang faults: the ones before it have executed and are queued as `done`."""
         for part in done:
-            self._ready.add(part)
+            self.ready.add(part)
         faulting = np.arange(len(gang)) >= k
         before = gang.part(~faulting, gang.pc)
         if len(before):
@@ -387,6 +419,19 @@ class Machine:
         return MachineFault(
             kind, pc, warp.block.index, warp.index, None if lane is None else lane & 31, space, address, detail
         )
+
+
+def _alone(warps: Iterable[Warp]) -> Iterator[Gang]:
+    """Every ready warp as a gang."""
+    for w in warps:
+        if w.status == READY and w.control.active:
+            yield Gang(np.array([w.number]), np.array([w.control.active], np.uint32), w.control.pc)
+
+
+def _restored(launch: Launch, device: DeviceMemory, wave: int, snapshot: Snapshot) -> Machine:
+    machine = Machine(launch, device, wave * 32 * launch.warps)
+    machine.restore(snapshot)
+    return machine
 
 
 def executing_lanes(state: State, op: Op, lanes: Lanes) -> Lanes:

@@ -11,7 +11,6 @@ import ctypes
 import hashlib
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -31,11 +30,11 @@ from isakit.engine.llvm import (
     ValueLowering,
     Write,
     bound,
-    cache_folder,
     ieee_natives,
     object_code,
+    read_object,
     rsqrt_f32,
-    write_atomically,
+    write_object,
 )
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.engine.llvm.straight import LANES
@@ -117,20 +116,15 @@ class Stretch:
 
 
 def _function(stretch: Stretch, masked: bool, compile: bool) -> Function | None:
-    folder = cache_folder()
-    name = hashlib.sha256(stretch.key(masked).encode()).hexdigest()
-    path = None if folder is None else folder / "shaders" / f"{name}.o"
-    data: bytes | None = None
-    with suppress(OSError):
-        data = path.read_bytes() if path is not None else None
+    key = hashlib.sha256(stretch.key(masked).encode()).hexdigest()
+    data = read_object("shaders", key)
     if data is None:
         if not compile:
             return None
         natives = ieee_natives(stretch.target) | {"rsqrt_f32": rsqrt_f32}
         straight = Straight(stretch.pieces, stretch.facts.banks(), masked, natives, _neighbour)
         data = object_code(straight.text(), stretch.target, keep=False)
-        if path is not None:
-            write_atomically(path, data)
+        write_object("shaders", key, data)
     loaded = Loaded(data, stretch.target)
     entry = loaded.function("run", None, ctypes.c_void_p)
 

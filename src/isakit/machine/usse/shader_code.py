@@ -6,7 +6,6 @@ smlsi and smbo set. Source: [usse] 2.5.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,6 +15,7 @@ from isakit.arch.usse.fields import VDP
 from isakit.arch.usse.operands import Hidden
 from isakit.arch.usse.registers import INTERNAL_OFFSETS, OFFSETS, ROLES
 from isakit.engine import Compiled, compile_trace
+from isakit.engine.graph import postorder
 from isakit.errors import NotModelled
 from isakit.sem.semantics import bind_control, trace_of, traced
 from isakit.spec import Choice, Form, Status
@@ -72,6 +72,20 @@ class Step:
     def writes_shared(self) -> bool:
         """Whether the instruction writes sa."""
         return any(e.kind == "write" and e.name == "sa" for e in trace_of(self.form, self.word).effects)
+
+    @cached_property
+    def written_files(self) -> frozenset[str]:
+        """The register files the instruction writes."""
+        return frozenset(e.name for e in trace_of(self.form, self.word).of_kind("write"))
+
+    @cached_property
+    def may_stop_midway(self) -> bool:
+        """Whether a fault can come when the instruction has already changed something."""
+        trace = trace_of(self.form, self.word)
+        asks = bool(trace.of_kind("load", "store", "trap")) or any(
+            n.op == "machine" for e in trace.effects for v in e.args for n in postorder(v, set())
+        )
+        return asks and (self.repeats > 1 or len(trace.effects) > 1)
 
     @cached_property
     def moves(self) -> bool:
@@ -138,16 +152,15 @@ def _doubled(part: Any, word: int) -> bool:
     return bool(place and place.double)
 
 
-_REGISTER = re.compile(r"(r|o|pa)(?:(\d+)|\[)")
-_GLOBAL = re.compile(r"\bg\d")
-
-
 class Code:
     """A program ready to run under some rules. `steps` has None where a word is no instruction."""
 
     def __init__(self, program: Any, rules: Rules) -> None:
         self.program, self.rules = program, rules
         self.steps = [self._step(i) for i in program]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Code, (self.program, self.rules)
 
     def _step(self, i: Any) -> Step | None:
         if i.form is None or not i.valid:
@@ -158,18 +171,19 @@ class Code:
     @cached_property
     def _highest(self) -> dict[str, int]:
         out: dict[str, int] = {"r": 0, "o": 0, "pa": 0}
+        touches_global = False
         for step in self.steps:
             if step is None:
                 continue
             # Components, loads of up to 16 registers, and what repetitions add.
             more = 20 + 8 * step.repeats
-            for name in (*step.instruction.reads, *step.instruction.writes):
-                m = _REGISTER.match(name)
-                if m and m[1] in out:
-                    out[m[1]] = 256 if m[2] is None else min(256, max(out[m[1]], int(m[2]) + more))
+            for r in step.instruction.registers:
+                if r.file in out:
+                    out[r.file] = 256 if r.index_register else min(256, max(out[r.file], r.index + more))
+                touches_global |= r.file == "g"
         moved = any(step is not None and step.name in ("smlsi", "smbo") for step in self.steps)
         out = dict.fromkeys(out, 256) if moved else out
-        return out | {"g": 64 if any(s is not None and _GLOBAL.search(s.instruction.text) for s in self.steps) else 0}
+        return out | {"g": 64 if touches_global else 0}
 
     @property
     def extent(self) -> dict[str, int]:

@@ -6,30 +6,53 @@ again as early as possible. Source: [usse] 2.7, 3.4.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isakit.arch.usse import requests as request
 from isakit.arch.usse.arithmetic import DEFAULT, Rules
-from isakit.engine.protocol import Control, Lanes
-from isakit.errors import BudgetExceeded, MachineFault, NotModelled
+from isakit.arch.usse.registers import ROLES
+from isakit.engine.protocol import Array, Control, Lanes
+from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
+from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.usse import numpy_ieee as native  # noqa: F401  # pyright: ignore[reportUnusedImport] - registers its functions
 from isakit.machine.usse.sampler import Texture
 from isakit.machine.usse.shader_code import Code, Increments, Step, check_modelled
-from isakit.machine.usse.shader_memory import Memory
+from isakit.machine.usse.shader_memory import Memory, Overwritten
 from isakit.machine.usse.texture_samples import sampled, unit_of
+from isakit.sem.requests import covered
 from isakit.spec import Status
 
 if TYPE_CHECKING:
     from isakit.machine.usse.compiled_shader import Runner
 
-Array = NDArray[Any]
 REGISTERS = {"r": 256, "o": 256, "pa": 256, "sa": 256, "i": 16, "idx": 4, "g": 64}
 MAX_INSTRUCTIONS = 1_000_000
 ROUND = 16
 """Lanes that compiled code works on at a time."""
+
+
+_STATE = ("killed", "depth", "notes", "increments", "executed", "waiting", "_link")
+"""Attributes of a machine that are state, besides registers and memory."""
+
+
+def _is_shared(a: Array) -> bool:
+    """Whether all lanes have one copy."""
+    return a.strides[1] == 0
+
+
+def _restored(lanes: int, rows: Mapping[str, int], memory: Memory, textures: Mapping[int, Texture], units: Mapping[int, Texture],
+              code: Code | None, snapshot: Snapshot) -> Machine:  # fmt: skip
+    machine = Machine(lanes, memory=memory, textures=textures, units=units, rows=rows)
+    machine.code = code
+    machine.restore(snapshot)
+    return machine
+
+
+Moved = dict[int, Array | None] | None
+"""Lanes per next instruction; None to go on behind it."""
 
 
 class Machine:
@@ -37,8 +60,9 @@ class Machine:
 
     `files` maps register files to arrays of shape [registers, lanes]. `textures` maps the number of the sa register
     that holds a texture's first state word to the texture, `units` the unit that a state word names. After a run:
-    `killed` (bool per lane), `depth` (f32 or None), `notes` (what was executed on inferred knowledge). `rows` gives the
-    sizes of register files where fewer do. `waiting` has, during a run, the invocations that wait at an instruction.
+    `killed` (bool per lane), `depth` (f32 or None), `notes` (what was executed on inferred knowledge). `waiting` maps
+    numbers of instructions to the invocations that are about to execute them (bool per lane, None for all). `rows`
+    gives the sizes of register files where fewer registers do.
     """
 
     def __init__(self, lanes: int = 1, *, memory: Memory | None = None, textures: Mapping[int, Texture] | None = None,
@@ -61,6 +85,7 @@ class Machine:
         self.notes: dict[str, str] = {}
         self.increments = Increments()
         self.executed = 0
+        self.code: Code | None = None
         self.waiting: dict[int, Array | None] = {}
         self._link = np.zeros(lanes, np.int64)
         self._samples: dict[Any, list[Array]] = {}
@@ -74,53 +99,151 @@ class Machine:
         start = -raw.ctypes.data % 64
         return raw[start : start + nbytes].view(dtype).reshape(rows, self.pitch)[:, : self.lanes]
 
+    # --- snapshots --------------------------------------------------------------------------------------------------
+    def snapshot(self) -> Snapshot:
+        """The state of all invocations and the buffers; must not be taken inside of `run` or `step`."""
+        return frozen("usse", self._content())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a snapshot of this machine, or of one with as many invocations and registers.
+
+        The program and the textures are no part of it. Raises LaunchError for a snapshot of another machine.
+        """
+        self._put_back(snapshot.content("usse"))
+
+    def _content(self) -> dict[str, Any]:
+        files = {n: a[:, :1] if _is_shared(a) and n == "sa" else a for n, a in self.files.items()}
+        attributes = {n: getattr(self, n) for n in _STATE}
+        return {"lanes": self.lanes, "files": files, "attributes": attributes, "buffers": self.memory.buffers}
+
+    def _put_back(self, content: dict[str, Any]) -> None:
+        shapes = {n: len(a) for n, a in content["files"].items()}
+        if content["lanes"] != self.lanes or shapes != {n: len(a) for n, a in self.files.items()}:
+            raise LaunchError(
+                f"a snapshot of {content['lanes']} invocations does not fit {self.lanes} or their registers"
+            )
+        for name, rows in content["files"].items():
+            if name == "sa" and rows.shape[1] < self.lanes:
+                self._files["sa"] = np.broadcast_to(rows, (len(rows), self.lanes))
+                continue
+            if name == "sa":
+                self.own_shared()
+            self.files[name][:] = rows
+        for name, value in content["attributes"].items():
+            setattr(self, name, value)
+        self.memory.set_buffers(content["buffers"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rows = {n: len(a) for n, a in self.files.items() if n in REGISTERS}
+        return _restored, (self.lanes, rows, self.memory, self.textures, self.units, self.code, self.snapshot())
+
     # --- running ----------------------------------------------------------------------------------------------------
+    def start(self, code: Code) -> None:
+        """Put all invocations at the first instruction of a program. Registers stay as they are."""
+        self.code, self.waiting = code, {0: None}
+
     def run(self, code: Code, max_instructions: int = MAX_INSTRUCTIONS, runner: Runner | None = None) -> None:
         """Run a program from its first instruction to its end; `runner` has compiled code for parts of it.
 
+        After an exception the state is that before the instruction, and `resume` or `step` go on from there.
         Raises NotModelled for instructions of unknown meaning, MachineFault for words that are no instruction and for
         bad addresses, BudgetExceeded after `max_instructions` instructions of one group of invocations.
         """
-        for _ in self.steps(code, max_instructions, runner):
-            pass
+        self.start(code)
+        self.resume(max_instructions, runner)
 
-    def steps(
-        self, code: Code, max_instructions: int = MAX_INSTRUCTIONS, runner: Runner | None = None
-    ) -> Iterator[tuple[int, Array | None]]:
-        """Run like `run`, an instruction at a time (a stretch of compiled code at a time).
+    def steps(self, code: Code, max_instructions: int = MAX_INSTRUCTIONS) -> Iterator[tuple[int, Array | None]]:
+        """Run an instruction at a time. Raises what `run` raises.
 
         Before each it gives the instruction's number and the invocations that stand there (bool per lane, None: all),
         whatever the instruction's own predicate.
         """
-        waiting = self.waiting = {0: None}
-        budget = max_instructions
+        self.start(code)
+        for _ in range(max_instructions):
+            if not self.waiting:
+                return
+            pc = min(self.waiting)
+            yield pc, self.waiting[pc]
+            self.step()
+        if self.waiting:
+            raise BudgetExceeded("BUDGET", 8 * min(self.waiting))
+
+    @property
+    def finished(self) -> bool:
+        """All invocations have ended."""
+        return not self.waiting
+
+    def at(self, lane: int) -> int | None:
+        """The number of the instruction an invocation is about to execute; None where it has ended."""
+        return next((pc for pc, mask in self.waiting.items() if mask is None or mask[lane]), None)
+
+    def resume(self, max_instructions: int = MAX_INSTRUCTIONS, runner: Runner | None = None,
+               until: Collection[int] = ()) -> bool:  # fmt: skip
+        """Run on to the end of all invocations; returns whether they have ended.
+
+        `until`: numbers of instructions to stop at when a group of invocations is about to execute one; a group that
+        stands there already moves on first. Raises what `run` raises.
+        """
+        code, waiting, budget = self._code(), self.waiting, max_instructions
+        leaving = min(waiting, default=-1)  # the group that moves on first
         while waiting:
             pc = min(waiting)
+            if pc in until and pc != leaving:
+                return False
+            leaving = -1
             mask = waiting.pop(pc)
             join = min(waiting, default=len(code))
-            while True:
-                if pc >= len(code):
-                    break
-                if pc == join:
-                    _merge(waiting, pc, mask)
-                    break
-                if not budget:
-                    raise BudgetExceeded("BUDGET", 8 * pc)
-                yield pc, mask
-                done = runner.advance(pc, mask, join, budget) if runner is not None else 0
-                if done:
-                    pc, budget = pc + done, budget - done
-                    continue
-                budget -= 1
-                moved = self._step(code, pc, mask)
-                if moved is None:
+            if until:
+                join = min((n for n in until if pc < n < join), default=join)
+            try:
+                while pc != join:
+                    if not budget:
+                        raise BudgetExceeded("BUDGET", 8 * pc)
+                    done = runner.advance(pc, mask, join, budget) if runner is not None else 0
+                    if done:
+                        pc, budget = pc + done, budget - done
+                        continue
+                    moved = self._step(code, pc, mask)
+                    budget -= 1
+                    if moved is not None:
+                        self._spread(moved)
+                        break
                     pc += 1
-                    continue
-                for target, lanes in moved.items():
-                    if not 0 <= target <= len(code):
-                        raise MachineFault("INVALID_BRANCH", 8 * pc, detail=f"instruction {target}")
-                    _merge(waiting, target, lanes)
-                break
+                else:
+                    self._spread({pc: mask})
+            except BaseException:
+                _merge(waiting, pc, mask)
+                raise
+        return True
+
+    def step(self, lane: int | None = None) -> int | None:
+        """Execute one instruction of one group of invocations and return its number; None when all have ended.
+
+        The group is that of an invocation, or the one at the lowest instruction. Raises LaunchError for an invocation
+        that has ended, and what `run` raises.
+        """
+        code = self._code()
+        if not self.waiting:
+            return None
+        pc = min(self.waiting) if lane is None else self.at(lane)
+        if pc is None:
+            raise LaunchError(f"invocation {lane} has ended")
+        mask = self.waiting[pc]
+        moved = self._step(code, pc, mask)
+        del self.waiting[pc]
+        self._spread({pc + 1: mask} if moved is None else moved)
+        return pc
+
+    def _code(self) -> Code:
+        if self.code is None:
+            raise LaunchError("no program has been started")
+        return self.code
+
+    def _spread(self, moved: Mapping[int, Array | None]) -> None:
+        """Put lanes where they go on; behind the last instruction they have ended."""
+        for target, lanes in moved.items():
+            if target < len(self._code()):
+                _merge(self.waiting, target, lanes)
 
     def _step(self, code: Code, pc: int, mask: Array | None) -> dict[int, Array | None] | None:
         """Execute one instruction; None to go on behind it, else the lanes per next instruction."""
@@ -139,12 +262,11 @@ class Machine:
                 return None
         if step.status is not Status.KNOWN:
             check_modelled(step)
-            self.note(step)
-        self.executed += 1
         self._samples.clear()
         lanes = Lanes.span(0, self.lanes, active)
         if step.writes_shared:
             self.own_shared()
+        undo = self._undo(step) if step.may_stop_midway else None
         out: dict[int, Array | None] | None = None
         try:
             for function, params in step.prepared(self.increments):
@@ -153,9 +275,35 @@ class Machine:
                 for c in requests:
                     moved = self._control(c, pc, mask, active)
                     out = moved if moved is not None else out
-        except MachineFault as e:
-            raise MachineFault(e.kind, 8 * pc, space=e.space, address=e.address, detail=e.detail) from None
+            for target in out or ():
+                if not 0 <= target <= len(code):
+                    raise MachineFault("INVALID_BRANCH", 8 * pc, detail=f"instruction {target}")
+        except BaseException as e:
+            if undo is not None:
+                undo()
+            if isinstance(e, MachineFault):
+                raise MachineFault(e.kind, 8 * pc, space=e.space, address=e.address, detail=e.detail) from None
+            raise
+        finally:
+            self.memory.overwritten = None
+        self.executed += 1
+        if step.status is not Status.KNOWN:
+            self.note(step)
         return out
+
+    def _undo(self, step: Step) -> Callable[[], None]:
+        """Remember what an instruction of several parts may change before it faults; the result takes it back."""
+        files = {name: self.files[name].copy() for name in step.written_files}
+        others = self.killed.copy(), self.depth, self.increments, self._link  # the rest is replaced, not changed
+        overwritten = self.memory.overwritten = list[Overwritten]()
+
+        def undo() -> None:
+            for name, content in files.items():
+                self.files[name][:] = content
+            self.killed, self.depth, self.increments, self._link = others
+            self.memory.put_back(overwritten)
+
+        return undo
 
     def note(self, step: Step) -> None:
         """Remember that an instruction of inferred meaning was executed."""
@@ -172,34 +320,39 @@ class Machine:
             self._files["sa"][:] = old
 
     # --- control ----------------------------------------------------------------------------------------------------
-    def _control(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> dict[int, Array | None] | None:
-        match c.name:
-            case "branch" | "jump":
-                offset = int(c.args[0])
-                offset -= (offset >> 31) << 32
-                if c.attrs["link"]:
-                    self._link = np.where(_mask(active, self.lanes), pc + 1, self._link)
-                return self._split(pc, pc + offset if c.name == "branch" else offset, mask, active)
-            case "return":
-                taken = _mask(active, self.lanes)
-                out = {int(t): taken & (self._link == t) for t in np.unique(self._link[taken])}
-                return self._with_rest(out, pc, mask, active)
-            case "kill":
-                return self._kill(c.attrs["condition"], pc, mask, active)
-            case "depth":
-                old = np.zeros(self.lanes, np.float32) if self.depth is None else self.depth
-                value = np.asarray(c.args[0], np.uint32)
-                value = np.broadcast_to(value, (self.lanes,)).copy().view(np.float32)
-                self.depth = np.where(_mask(active, self.lanes), value, old)
-            case "increments":
-                self.increments = Increments(tuple(c.attrs[r] for r in ("dst", "src0", "src1", "src2")))
-            case "bases":
-                self.increments = Increments(bases=tuple(c.attrs[r] for r in ("dst", "src0", "src1", "src2")))
-            case "emit":
-                pass
-            case _:
-                raise NotModelled(f"the request {c.name}")
-        return None
+    def _control(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        return _ACTIONS[c.name](self, c, pc, mask, active)
+
+    def _branch(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        return self._transfer(c, pc, pc + _signed(int(c.args[0])), mask, active)
+
+    def _jump(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        return self._transfer(c, pc, _signed(int(c.args[0])), mask, active)
+
+    def _transfer(self, c: Control, pc: int, target: int, mask: Array | None, active: Array | None) -> Moved:
+        if c.attrs["link"]:
+            self._link = np.where(_mask(active, self.lanes), pc + 1, self._link)
+        return self._split(pc, target, mask, active)
+
+    def _return(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        taken = _mask(active, self.lanes)
+        out = {int(t): taken & (self._link == t) for t in np.unique(self._link[taken])}
+        return self._with_rest(out, pc, mask, active)
+
+    def _set_depth(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        old = np.zeros(self.lanes, np.float32) if self.depth is None else self.depth
+        value = np.asarray(c.args[0], np.uint32)
+        value = np.broadcast_to(value, (self.lanes,)).copy().view(np.float32)
+        self.depth = np.where(_mask(active, self.lanes), value, old)
+
+    def _set_increments(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        self.increments = Increments(tuple(c.attrs[r] for r in ROLES))
+
+    def _set_bases(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        self.increments = Increments(bases=tuple(c.attrs[r] for r in ROLES))
+
+    def _emit(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        """Nothing reads results before the end."""
 
     def _split(self, pc: int, target: int, mask: Array | None, active: Array | None) -> dict[int, Array | None]:
         return self._with_rest({target: active}, pc, mask, active)
@@ -213,8 +366,8 @@ class Machine:
                 _merge(result, pc + 1, rest)
         return result
 
-    def _kill(self, condition: tuple[int, bool] | None, pc: int, mask: Array | None,
-              active: Array | None) -> dict[int, Array | None] | None:  # fmt: skip
+    def _kill(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        condition: tuple[int, bool] | None = c.attrs["condition"]
         dead = _mask(active, self.lanes).copy()
         if condition is not None:
             p = self.files["p"][condition[0]]
@@ -247,19 +400,21 @@ class Machine:
 
     def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
         """Neighbours in a quad, texture samples."""
-        if name == "quad":
-            number = np.arange(self.lanes)
-            other = number & ~attrs["without"] if "without" in attrs else number | attrs["with_"]
-            value = np.broadcast_to(np.asarray(args[0], np.uint32), (self.lanes,))
-            return value[np.minimum(other, self.lanes - 1)]
-        if name == "sample":
-            words = self._sample(args, attrs, lanes)
-            word: int = attrs["word"]
-            return words[word] if word < len(words) else np.zeros(self.lanes, np.uint32)
-        if name == "sample_has":
-            words = self._sample(args, attrs, lanes)
-            return np.full(self.lanes, attrs["word"] < len(words))
-        raise NotModelled(f"the machine value {name}")
+        return _VALUES[name](self, args, attrs, lanes)
+
+    def _quad(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
+        number = np.arange(self.lanes)
+        other = number & ~attrs["without"] if "without" in attrs else number | attrs["with_"]
+        value = np.broadcast_to(np.asarray(args[0], np.uint32), (self.lanes,))
+        return value[np.minimum(other, self.lanes - 1)]
+
+    def _sample_word(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
+        words = self._sample(args, attrs, lanes)
+        word: int = attrs["word"]
+        return words[word] if word < len(words) else np.zeros(self.lanes, np.uint32)
+
+    def _sample_has(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
+        return np.full(self.lanes, attrs["word"] < len(self._sample(args, attrs, lanes)))
 
     def _sample(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> list[Array]:
         """The registers a sample fills, computed once per instruction."""
@@ -291,6 +446,32 @@ class Machine:
             where = f"texture unit {unit}" if unit is not None else f"sa{register}"
             raise NotModelled(f"a sample through {where}", "no texture is bound there")
         return texture
+
+
+# pyright: reportPrivateUsage=false
+_ACTIONS = covered(
+    "the USSE machine",
+    request.REQUESTS.controls,
+    {
+        request.BRANCH: Machine._branch,
+        request.JUMP: Machine._jump,
+        request.RETURN: Machine._return,
+        request.KILL_LANES: Machine._kill,
+        request.DEPTH: Machine._set_depth,
+        request.INCREMENTS: Machine._set_increments,
+        request.BASES: Machine._set_bases,
+        request.EMIT_RESULTS: Machine._emit,
+    },
+)
+_VALUES = covered(
+    "the USSE machine",
+    request.REQUESTS.values,
+    {request.QUAD: Machine._quad, request.SAMPLE: Machine._sample_word, request.SAMPLE_HAS: Machine._sample_has},
+)
+
+
+def _signed(number: int) -> int:
+    return number - ((number >> 31) << 32)
 
 
 def _mask(active: Array | None, lanes: int) -> Array:

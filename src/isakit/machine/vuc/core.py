@@ -18,6 +18,7 @@ from isakit.arch.vuc.fields import SR_SRC1
 from isakit.arch.vuc.memory_operands import CODE_SIZE
 from isakit.arch.vuc.registers import NOT_P0, SR, TRUE
 from isakit.errors import MachineFault
+from isakit.machine.snapshot import Snapshot, freeze_parts, thaw_parts
 from isakit.machine.vuc.core_code import Op, decode
 from isakit.machine.vuc.core_memory import D_CELLS, PWT_BYTES, HostMemory
 from isakit.machine.vuc.execution_state import View
@@ -28,11 +29,40 @@ from isakit.machine.vuc.mvsurf import Output, Source
 from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.queue_entries import ACCUMULATOR, DEAD, EVENT, LONG_VIEW, REGISTER, SPECIAL, Entry
 from isakit.machine.vuc.special_registers import WATCHDOG_BIT, SpecialRegisters
-from isakit.machine.vuc.unit_requests import H264_MODE, Units
+from isakit.machine.vuc.unit_requests import ACTIONS, H264_MODE, Units
 from isakit.machine.vuc.vpring import VpRing
 
 MASK = CODE_SIZE - 1
 NO_WATCHDOG = 0xFFFF
+
+
+_PARTS = ("memory", "units", "ring", "vpring", "mvs_in", "mvs_out", "sr", "host", "_view")
+_NO_STATE = {
+    "core": frozenset(
+        (
+            "variant",
+            "features",
+            "options",
+            "vp2",
+            "_ops",
+            "listener",
+            "accelerator",
+            "code_version",
+            "engine",
+            "on_cycle",
+        )
+    ),
+    "sr": frozenset(("names", "named", "read_only")),
+    "host": frozenset(("base", "window", "interrupts", "on_interrupt", "_registers", "_by_offset")),
+    "_view": frozenset(("data", "files")),
+}
+"""Attributes of the parts that a snapshot leaves out: fixed when the core is made, derived, or the user's."""
+
+
+def _restored(kind: type[Core], variant: str, options: Options, snapshot: Snapshot) -> Core:
+    core = kind(variant, options)
+    core.restore(snapshot)
+    return core
 
 
 def _packed(bits: Sequence[int]) -> int:
@@ -106,12 +136,42 @@ class Core:
         self.vpring = VpRing(
             self.memory,
             self.later,
-            lambda name: self.host.raise_interrupt(f"VPRING_{name}_HALT"),
+            self._ring_full,
             self.options.vpring_cycles,
         )
         self.sr = SpecialRegisters(self)
         self.host = Host(self)
         self.diagnostics: list[tuple[int, int, str, str]] = []
+
+    def _ring_full(self, name: str) -> None:
+        self.host.raise_interrupt(f"VPRING_{name}_HALT")
+
+    # --- snapshots ----------------------------------------------------------------------------------------------------
+    def _parts(self) -> dict[str, object]:
+        """The objects the state is in, by name."""
+        parts: dict[str, object] = {n: getattr(self, n) for n in _PARTS}
+        rings: dict[str, object] = {f"vpring.{k}": ring for k, ring in enumerate(self.vpring.rings)}
+        return {"core": self, **parts, **rings}
+
+    def snapshot(self) -> Snapshot:
+        """The state of the core and its surroundings, code and host memory included."""
+        return freeze_parts(f"vuc {self.variant}", self._parts(), _NO_STATE)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a snapshot of this core, or of one made alike.
+
+        What is set from outside stays: options, and functions that are told of cycles and interrupts. Raises
+        LaunchError for a snapshot of another machine.
+        """
+        before = list(self.code)
+        thaw_parts(f"vuc {self.variant}", snapshot, self._parts())
+        changed = [a for a, (old, new) in enumerate(zip(before, self.code, strict=True)) if old != new]
+        for address in changed:
+            self._ops[address] = None
+        self.code_version += bool(changed)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.variant, self.options, self.snapshot())
 
     def note(self, kind: str, text: str) -> None:
         """Remember something odd; at most 1000 notes are kept."""
@@ -318,7 +378,7 @@ class Core:
             if executes:
                 before = p[:] if op.predicates and self.shows_predicates else None
                 for name, args, attrs in op.run(view, None, none):
-                    getattr(self.units, f"do_{name}")(args, attrs)
+                    ACTIONS[name](self.units, args, attrs)
                 if before is not None:
                     self._predicates_before = self.cycle, before
             if self.target < 0:  # the main slot's branch wins

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from isakit.arch.vuc import requests as request
 from isakit.errors import MachineFault
 from isakit.machine.vuc.core_memory import D_CELLS, MVSI_CELLS, MVSO_CELLS, PWT_BYTES, VP_BYTES
+from isakit.sem.requests import covered
 
 if TYPE_CHECKING:
     from isakit.machine.vuc.core import Core
@@ -59,7 +61,7 @@ class View:
 
     def machine(self, name: str, args: Sequence[int], attrs: Mapping[str, Any], lanes: Any) -> int:
         """Values without side effects: `peek` a special register, `submbtype`."""
-        return self.core.sr.peek(args[0]) if name == "peek" else self.core.mb.sub_types
+        return _VALUES[name](self.core, args)
 
     def trap(self, kind: str, lanes_mask: Any) -> None:
         """A fault of an instruction."""
@@ -68,3 +70,10 @@ class View:
     def delayed_write(self, file: str, index: int, value: int, attrs: Mapping[str, Any]) -> None:
         """A write that lands later: loads, special registers, the long accumulator."""
         self.core.write_later(file, index, value, attrs["latency"])
+
+
+_VALUES: Mapping[str, Callable[[Core, Sequence[int]], int]] = covered(
+    "a vµc core",
+    request.REQUESTS.values,
+    {request.PEEK: lambda core, args: core.sr.peek(args[0]), request.SUBMBTYPE: lambda core, args: core.mb.sub_types},
+)

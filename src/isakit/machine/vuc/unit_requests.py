@@ -5,14 +5,16 @@ Source: [vuc] 7, 8, 14.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from isakit.arch.vuc import requests as request
 from isakit.arch.vuc.memory_operands import CODE_SIZE
 from isakit.errors import NotModelled
 from isakit.machine.vuc.core_memory import D_CELLS, PWT_BYTES
 from isakit.machine.vuc.macroblock import from_h264, from_mpeg2
 from isakit.machine.vuc.queue_entries import DEAD, Entry
+from isakit.sem.requests import covered
 
 if TYPE_CHECKING:
     from isakit.machine.vuc.core import Core
@@ -22,8 +24,12 @@ SLEEP_MASK = 0x0C00
 MPEG_MODES, H264_MODE = (0, 1), 3
 
 
+Action = Callable[[Any, tuple[int, ...], Mapping[str, Any]], None]
+"""(units, operands, static facts)."""
+
+
 class Units:
-    """One method `do_NAME` for each control request of the semantics functions."""
+    """What a core does for the control requests of its instructions; `ACTIONS` has them by name."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
@@ -123,21 +129,21 @@ class Units:
         self._running[name] = events
 
     def do_mvsread(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
-        def begin() -> None:
-            self.core.mvs_in.done = False
-            self.core.mvs_in_busy = True
-
-        def finish() -> None:
-            self.core.mvs_in_busy = False
-            self.core.mvs_in.cells = self.core.mvs_in.take()
-            self.core.mvs_in.done = True
-
-        events = [self.core.later(1, begin, "mvsread starts")]
+        events = [self.core.later(1, self._begin_mvsread, "mvsread starts")]
         if self.core.mvs_in.has_next:
-            events.append(self.core.later(self.core.options.mvsread_cycles, finish, "mvsread done"))
+            events.append(self.core.later(self.core.options.mvsread_cycles, self._finish_mvsread, "mvsread done"))
         else:
             self.core.note("MVSURF_IN_EMPTY", "mvsread without pairs left never finishes")
         self._restart_unit("mvsread", events)
+
+    def _begin_mvsread(self) -> None:
+        self.core.mvs_in.done = False
+        self.core.mvs_in_busy = True
+
+    def _finish_mvsread(self) -> None:
+        self.core.mvs_in_busy = False
+        self.core.mvs_in.cells = self.core.mvs_in.take()
+        self.core.mvs_in.done = True
 
     def do_mvswrite(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
         unit = self.core.mvs_out
@@ -145,21 +151,40 @@ class Units:
             self.core.note("MVSURF_OUT_IGNORED", "mvswrite without macroblocks left, or while the output is full")
             return
 
-        def begin() -> None:
-            unit.gathering = True
-
-        def gathered() -> None:
-            unit.gathering = False
-
-        def finish() -> None:
-            unit.write()
-
         gather, whole = self.core.options.mvswrite_gather, self.core.options.mvswrite_cycles
         self._restart_unit(
             "mvswrite",
             [
-                self.core.later(2, begin, "mvswrite gathers"),
-                self.core.later(gather + 1, gathered, "mvswrite gathered"),
-                self.core.later(whole, finish, "mvswrite done"),
+                self.core.later(2, self._begin_gathering, "mvswrite gathers"),
+                self.core.later(gather + 1, self._end_gathering, "mvswrite gathered"),
+                self.core.later(whole, self._finish_mvswrite, "mvswrite done"),
             ],
         )
+
+    def _begin_gathering(self) -> None:
+        self.core.mvs_out.gathering = True
+
+    def _end_gathering(self) -> None:
+        self.core.mvs_out.gathering = False
+
+    def _finish_mvswrite(self) -> None:
+        self.core.mvs_out.write()
+
+
+ACTIONS: Mapping[str, Action] = covered(
+    "a vµc core",
+    request.REQUESTS.controls,
+    {
+        request.BRANCH: Units.do_branch,
+        request.CALL: Units.do_call,
+        request.RETURN: Units.do_return,
+        request.SLEEP: Units.do_sleep,
+        request.WAIT: Units.do_wait,
+        request.CLICNT: Units.do_clicnt,
+        request.UNKNOWN: Units.do_unknown,
+        request.MBIREAD: Units.do_mbiread,
+        request.MBINEXT: Units.do_mbinext,
+        request.MVSREAD: Units.do_mvsread,
+        request.MVSWRITE: Units.do_mvswrite,
+    },
+)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from isakit.machine.vuc.core_memory import VP_BYTES, HostMemory
 
@@ -59,7 +60,7 @@ class VpRing:
         for bit in BUFFERS:
             if bits >> bit & 1 and not self.busy >> bit & 1:
                 self.busy |= 1 << bit
-                self._later(self._cycles, lambda bit=bit: self._flush(bit), "vpring flush")
+                self._later(self._cycles, partial(self._flush, bit), "vpring flush")
 
     def _flush(self, bit: int) -> None:
         ring_number, start = BUFFERS[bit]
@@ -69,7 +70,7 @@ class VpRing:
         if count > room:
             # Not enough room: the flush stays busy until the host moves HALT_POS.
             self._halted(RING_NAMES[ring_number])
-            self._later(self._cycles, lambda: self._flush(bit), "vpring flush")
+            self._later(self._cycles, partial(self._flush, bit), "vpring flush")
             return
         data = self.data[start : start + count]
         for k, byte in enumerate(data):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from isakit.spec.fields import Bits, Field
+from isakit.spec.operands import CodeAddress, Compound, Condition, Flag, Memory, Operand, Register, key_of
 from isakit.spec.patterns import ANYTHING
 
 ILLEGAL = "ILLEGAL_OPCODE"
@@ -79,6 +80,7 @@ def needs_set(needs: str | Sequence[str] | frozenset[str]) -> frozenset[str]:
     return frozenset({needs} if isinstance(needs, str) else needs) - {""}
 
 
+_TABLE_BITS = 14
 _MEMO_BITS = 20
 _MEMO_LIMIT = 1 << 14
 
@@ -90,6 +92,10 @@ class Part:
     static = False
     #: the text depends on where the instruction stands (a relative branch that prints its target): see `text_at`
     addressed = False
+    #: the operand decides which lanes execute
+    guards = False
+    #: the operand is where a branch goes
+    code_address = False
 
     def resolve(self, ctx: Context) -> Part:
         """The part as it is in a context: alternatives that do not exist there are gone."""
@@ -154,17 +160,65 @@ class Part:
         """Regular expression that every canonical text this kind of operand can read matches, see `spec.patterns`."""
         return ANYTHING
 
-    def registers(self, word: int) -> list[str]:
-        """Names of the registers the operand touches (itself and address registers)."""
-        return []
+    # -- the operand as a value
+    def operand(self, word: int) -> Operand | None:
+        """The operand as an object, None where nothing is printed; its text is `text(word)`."""
+        text = self.text(word)
+        return Flag(text) if text else None
 
-    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
-        """(registers read, registers written) where the operand is a result (`output`) or a source.
+    def operand_at(self, word: int, address: int) -> Operand | None:
+        """The operand of an instruction at `address` (in units of code)."""
+        return self.operand(word)
 
-        Kinds with an address override this: what forms the address of a result is read.
+    def spelled(self, word: int) -> Bits:
+        """The bits the assembler makes of the text that `word` has here."""
+        claimed = self.claimed(word)
+        return Bits(claimed, word & claimed)
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        """The bits that stand for an operand, in order of preference; none where it does not fit here.
+
+        `value` is an `Operand`, the text of a word or of a register, an int where one can be written, a bool for a
+        flag, or None for an operand that is left out. The default looks the value up among all values of the bits.
         """
-        names = self.registers(word)
-        return ([], names) if output else (names, [])
+        table = self.__dict__.get("_values_by_key")
+        if table is None:
+            table = self.__dict__["_values_by_key"] = self._all_values()
+        found = table.get(key_of(value))
+        if found is None and isinstance(value, int):
+            found = table.get(f"{value:#x}")
+        return found or ()
+
+    #: kinds of values `put` may find bits for; empty where that is not known
+    kinds: ClassVar[tuple[type, ...]] = ()
+
+    def may_be(self, kind: type) -> bool:
+        """Whether values of a type can stand here at all, as far as it is known."""
+        return not self.kinds or issubclass(kind, self.kinds)
+
+    def _all_values(self) -> dict[Any, list[Bits]]:
+        """The bits of every operand there can be, by key and by text."""
+        bits = self.possible()
+        if bits.bit_count() > _TABLE_BITS:
+            raise TypeError(f"{type(self).__name__} has too many values for a table: it needs a `put` of its own")
+        table: dict[Any, list[Bits]] = {}
+        word = 0
+        while True:
+            if self.error(word) is None:
+                operand, spelled = self.operand(word), self.spelled(word)
+                for key in (None,) if operand is None else dict.fromkeys((operand.key, str(operand))):
+                    known = table.setdefault(key, [])
+                    if spelled not in known:
+                        known.append(spelled)
+            word = (word - bits) & bits  # the next subset of the bits
+            if not word:
+                return table
+
+    def accesses(
+        self, word: int, output: bool, outputs: frozenset[str] = frozenset()
+    ) -> tuple[list[Register], list[Register]]:
+        """(registers read, registers written) where the operand is a result (`output`) or a source."""
+        return accesses(self.operand(word), output, outputs)
 
     # Python source of expressions in the variable `w`, from which the codec compiles its fast paths. `keep` stores an
     # object in the compiled function's namespace and returns its name. The defaults remember what the methods above say
@@ -192,6 +246,30 @@ class Part:
         return f"{keep(_Memo(function))}[w&{bits}]"
 
 
+def accesses(
+    operand: Operand | None, output: bool, outputs: frozenset[str] = frozenset()
+) -> tuple[list[Register], list[Register]]:
+    """(registers read, registers written) of an operand that is a result (`output`) or a source.
+
+    What forms the address of a result is read. Operands of a group that have names are results where these are in
+    `outputs`.
+    """
+    if isinstance(operand, Register):
+        address = [operand.index_register] if operand.index_register is not None else []
+        return (address, [operand.alone]) if output else ([operand.alone, *address], [])
+    if isinstance(operand, Memory):
+        read = [r for r in (operand.base, operand.index) if r is not None]
+        return read, read[:1] if operand.post_increment and operand.base is not None else []
+    if isinstance(operand, CodeAddress):
+        operand = operand.condition
+    if isinstance(operand, Condition):
+        return ([operand.register] if operand.register is not None else []), []
+    if isinstance(operand, Compound):
+        both = [accesses(o, o.name in outputs if o.name else output, outputs) for o in operand.operands]
+        return [r for reads, _ in both for r in reads], [w for _, writes in both for w in writes]
+    return [], []
+
+
 class Bitless(Part):
     """Base of parts that have no bits: the same text, or none, whatever the word is."""
 
@@ -200,6 +278,9 @@ class Bitless(Part):
 
     def possible(self) -> int:
         return 0
+
+    def spelled(self, word: int) -> Bits:
+        return Bits()
 
     def rows(self, word: int) -> list[Row]:
         return []

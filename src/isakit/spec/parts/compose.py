@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from isakit.spec.fields import Bits, Field, where
+from isakit.spec.operands import Compound, Operand
 from isakit.spec.parts.base import (
     ILLEGAL,
     Binder,
@@ -121,16 +122,19 @@ class Choice(Part):
                 continue
             for n, b in a.part.parse(s, k):
                 both = b.join(a.when)
-                if both is None or (a.unless and a.unless.mask & ~both.mask == 0 and a.unless.holds(both.value)):
+                if both is None or not self._leads_to(i, both):
                     continue
-                if any(
-                    e.when.mask & ~both.mask == 0
-                    and e.when.holds(both.value)
-                    and not (e.unless and e.unless.holds(both.value))
-                    for e in self.alternatives[:i]
-                ):
-                    continue  # an earlier alternative would claim these very bits
                 yield n, both
+
+    def _leads_to(self, i: int, b: Bits) -> bool:
+        """Whether these bits may be alternative `i`: no condition excludes it, no earlier one claims them."""
+        a = self.alternatives[i]
+        if a.unless and a.unless.mask & ~b.mask == 0 and a.unless.holds(b.value):
+            return False
+        return not any(
+            e.when.mask & ~b.mask == 0 and e.when.holds(b.value) and not (e.unless and e.unless.holds(b.value))
+            for e in self.alternatives[:i]
+        )
 
     def bind(self, word: int, b: Binder) -> Any:
         p = self.pick(word)
@@ -194,13 +198,22 @@ class Choice(Part):
         texts = [a.part.accepts() for a in self.alternatives]
         return " | ".join(dict.fromkeys(t for t in texts if t and t != "nothing"))
 
-    def registers(self, word: int) -> list[str]:
+    def operand(self, word: int) -> Operand | None:
         p = self.pick(word)
-        return [] if p is None else p.registers(word)
+        return None if p is None else p.operand(word)
 
-    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
-        p = self.pick(word)
-        return ([], []) if p is None else p.accesses(word, output)
+    def may_be(self, kind: type) -> bool:
+        return any(a.part.may_be(kind) for a in self.alternatives)
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        out: list[Bits] = []
+        for i, a in enumerate(self.alternatives):
+            if not isinstance(a.part, Illegal):
+                for b in a.part.put(value, address):
+                    both = b.join(a.when)
+                    if both is not None and self._leads_to(i, both):
+                        out.append(both)
+        return out
 
 
 def choice(*alternatives: Alternative, illegal: str = ILLEGAL) -> Choice:
@@ -300,9 +313,16 @@ class Seq(Part):
     def accepts(self) -> str:
         return self.glue.join(p.accepts() for p in self.parts)
 
-    def registers(self, word: int) -> list[str]:
-        return [r for p in self.parts for r in p.registers(word)]
+    def operand(self, word: int) -> Operand | None:
+        found = [o for o in (p.operand(word) for p in self.parts) if o is not None]
+        return Compound(tuple(found), text=self.text(word)) if found else None
 
-    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
-        both = [p.accesses(word, output) for p in self.parts]
-        return [r for reads, _ in both for r in reads], [w for _, writes in both for w in writes]
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        given = value.operands if isinstance(value, Compound) else value if isinstance(value, tuple) else (value,)
+        if len(given) != len(self.parts):
+            return ()
+        out = [Bits()]
+        for p, v in zip(self.parts, given, strict=True):
+            found = p.put(v, address)
+            out = [both for b in out for f in found if (both := b.join(f)) is not None]
+        return out

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as member
 from functools import cache, cached_property
+from itertools import takewhile
 from typing import Any
 
 from isakit.spec.fields import Bits, Field
+from isakit.spec.operands import CodeAddress, Immediate, Operand, Register
 from isakit.spec.parts.base import (
     ILLEGAL,
     Binder,
@@ -41,6 +44,8 @@ class Reg(Part):
 
     `names[value]` is the register's name, None for values that are illegal. `access(index)` builds what the semantics
     gets from the register index (a uniform Value): an object with read/write. `aliases` are other spellings.
+    `file` is the register file (default: the letters of the names), `width` the bits that the operand has, where the
+    file does not say it. `half`: the field counts halves, the low one first.
     """
 
     field: Field
@@ -49,6 +54,12 @@ class Reg(Part):
     label: str = "a register"
     illegal: str = ILLEGAL
     aliases: Mapping[str, int] = member(default_factory=dict[str, int])
+    file: str = ""
+    width: int = 0
+    half: bool = False
+
+    def may_be(self, kind: type) -> bool:
+        return issubclass(kind, Register) or kind is str
 
     def text(self, word: int) -> str:
         return self.names[self.field.get(word)] or "???"
@@ -101,9 +112,40 @@ class Reg(Part):
         legal = [n for n in self.names if n is not None]
         return f"{legal[0]} .. {legal[-1]}" if len(legal) > 2 else " | ".join(legal)
 
-    def registers(self, word: int) -> list[str]:
-        name = self.names[self.field.get(word)]
-        return [] if name is None else [name]
+    def operand(self, word: int) -> Register:
+        v = self.field.get(word)
+        if self.half:
+            return Register(self.family, v >> 1, self.width or 16, "lh"[v & 1], text=self.text(word))
+        return Register(self.family, v, self.width, text=self.text(word))
+
+    @cached_property
+    def family(self) -> str:
+        """The register file."""
+        first = next((n for n in self.names if n), "").lstrip("$")
+        return self.file or "".join(takewhile(str.isalpha, first))
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        if not isinstance(value, Register):
+            found = self._values.get(value) if isinstance(value, str) else None
+            return (found,) if found is not None else ()
+        if (
+            value.file != self.family
+            or bool(value.half) != self.half
+            or (value.width != self.width and (value.width or self.width > 32))
+        ):
+            return ()
+        v = value.index * 2 + "lh".index(value.half) if value.half else value.index
+        if not 0 <= v < len(self.names) or self.names[v] is None or value.modifiers or value.index_register:
+            return ()
+        return (Bits(self.field.mask, self.field.put(v)),)
+
+
+def _single(value: float) -> int | None:
+    """The bits of an f32 number, None where it is too large."""
+    try:
+        return struct.unpack("<I", struct.pack("<f", value))[0]
+    except OverflowError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -112,7 +154,8 @@ class Imm(Part):
 
     `signed` fields accept and print negative numbers. `wrap` also accepts the two's complement spelling of a negative
     number (-1 for 0xffffffff). `single` accepts a floating point literal as an f32 bit pattern. `static` immediates are
-    bound to a Python int, others to a uniform Value of `width` bits (default: the field's width).
+    bound to a Python int, others to a uniform Value of `width` bits (default: the field's width). `code_address`: where a
+    branch goes.
     """
 
     field: Field
@@ -124,6 +167,7 @@ class Imm(Part):
     fixed: bool = False
     label: str = "a number"
     prefix: str = ""
+    code_address: bool = False
 
     @property
     def static(self) -> bool:  # type: ignore[override]
@@ -171,18 +215,33 @@ class Imm(Part):
         got = s.number(k)
         if got is None and self.single:
             real = s.float_number(k)
-            if real is not None:
-                import struct
-
-                try:
-                    got = real[0], struct.unpack("<I", struct.pack("<f", real[1]))[0]
-                except OverflowError:
-                    got = None
+            pattern = _single(real[1]) if real is not None else None
+            got = (real[0], pattern) if real is not None and pattern is not None else None
         b = self.encode(got[1]) if got else None
         if got is None or b is None:
             s.fail(k, self.accepts())
         else:
             yield got[0], b
+
+    def operand(self, word: int) -> Operand:
+        value = self.value(word)
+        if self.code_address:
+            return CodeAddress(value, text=self.text(word))
+        return Immediate(
+            value, f"{'s' if self.signed else 'b' if self.wrap else 'u'}{self.field.width}", text=self.text(word)
+        )
+
+    kinds = (int, float, Immediate, CodeAddress)
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        if isinstance(value, float) and self.single:
+            got = _single(value)
+        elif isinstance(value, (Immediate, CodeAddress)):
+            got = int(value) if not isinstance(value.key, tuple) else None
+        else:
+            got = value if isinstance(value, int) else None
+        b = None if got is None else self.encode(got)
+        return () if b is None else (b,)
 
     def bind(self, word: int, b: Binder) -> Any:
         if self.fixed:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as member
 from functools import cached_property
 from typing import Any
 
 from isakit.spec.fields import Bits, Field
+from isakit.spec.operands import Flag as Word
+from isakit.spec.operands import Operand, key_of
 from isakit.spec.parts.base import (
     ILLEGAL,
     Binder,
@@ -34,6 +36,9 @@ class Nothing(Bitless):
 
     def text(self, word: int) -> str:
         return ""
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        return (Bits(),) if value is None or value is False or value == "" else ()
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         yield k, Bits()
@@ -61,6 +66,9 @@ class HasFeature(Bitless):
     def text(self, word: int) -> str:
         return ""
 
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        return (Bits(),) if value is None else ()
+
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         yield k, Bits()
 
@@ -87,6 +95,13 @@ class Literal(Bitless):
                 return
         s.fail(k, f"`{self.words}`")
 
+    def operand(self, word: int) -> Operand | None:
+        return Word(self.words, self.value) if self.words else None
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        fits = (value or "") in (self.words, *self.aliases) or (self.value is not None and value == self.value)
+        return (Bits(),) if fits else ()
+
     def bind(self, word: int, b: Binder) -> Any:
         return self.words if self.value is None else self.value
 
@@ -104,6 +119,8 @@ class Literal(Bitless):
 @dataclass(frozen=True)
 class Illegal(Bitless):
     """An encoding that is a decode error."""
+
+    kinds = (type(None),)
 
     name: str = ILLEGAL
 
@@ -172,6 +189,29 @@ class Enum(Part):
                 yield n, b
         if not found:
             s.fail(k, self.accepts())
+
+    def operand(self, word: int) -> Operand | None:
+        v = self.field.get(word)
+        text = self.names.get(v, "???")
+        return Word(text, self.values.get(v) if self.values is not None else None) if text else None
+
+    @cached_property
+    def _by_value(self) -> dict[Any, tuple[Bits]]:
+        """Bits by text, by what the semantics gets, and by None for the value that prints nothing."""
+        out: dict[Any, tuple[Bits]] = {}
+        for v, name in self.names.items():
+            out.setdefault(name, (Bits(self.field.mask, self.field.put(v)),))
+        for name, v in self.aliases.items():
+            out.setdefault(name, (Bits(self.field.mask, self.field.put(v)),))
+        if "" in out:
+            out[None] = out[""]
+        for v, meant in (self.values or {}).items():
+            if v in self.names and isinstance(meant, (int, str, tuple)):
+                out.setdefault(meant, out[self.names[v]])
+        return out
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        return self._by_value.get(key_of(value), ())
 
     def bind(self, word: int, b: Binder) -> Any:
         v = self.field.get(word)

@@ -26,3 +26,11 @@ import isakit
 def test_reads_and_writes(text, reads, writes) -> None:
     i = next(iter(isakit.isa("tesla", "gt200").assemble(text)))
     assert (set(i.reads), set(i.writes)) == (reads, writes)
+
+
+def test_a_branch_through_constants_counts_words() -> None:
+    """Errata 25: jump tables lie without gaps only so; the word is that of a compiler's program."""
+    isa = isakit.isa("tesla", "gt200")
+    i = isa.disassemble([0xC8006003, 0x00400000])[0]
+    assert i.text == "bra c1[$a2+0xc0]"
+    assert isa.assemble(i.text).words == [0xC8006003, 0x00400000]

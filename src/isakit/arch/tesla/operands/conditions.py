@@ -8,7 +8,8 @@ from dataclasses import field as member
 from typing import Any
 
 from isakit.arch.tesla.fields import Control, Long
-from isakit.sem import Value, concat, const, machine, read, write
+from isakit.arch.tesla.requests import LANE
+from isakit.sem import Value, concat, const, read, write
 from isakit.spec import (
     Binder,
     Bitless,
@@ -26,6 +27,7 @@ from isakit.spec import (
     choice,
     when,
 )
+from isakit.spec.operands import Condition, Operand, Register
 
 ZERO, SIGN, CARRY, OVERFLOW = 0, 1, 2, 3
 CONDITION_NAMES = tuple(
@@ -94,7 +96,7 @@ def result_flags(result: Value, c: Value | None = None, o: Value | None = None) 
 
 def creg(f: Field) -> Reg:
     """$c0..$c3."""
-    return Reg(f, tuple(f"$c{i}" for i in range(4)), ConditionCode, "a condition register")
+    return Reg(f, tuple(f"$c{i}" for i in range(4)), ConditionCode, "a condition register", width=4)
 
 
 @dataclass(frozen=True)
@@ -151,8 +153,9 @@ class Predicate(Part):
     def claimed_source(self, keep: Keep) -> str:
         return str(self.possible())
 
-    def registers(self, word: int) -> list[str]:
-        return [f"$c{self.source.get(word)}"]
+    def operand(self, word: int) -> Operand:
+        register = Register("c", self.source.get(word), 4)
+        return Condition(register, CONDITION_NAMES[self.code.get(word)], text=self.text(word))
 
 
 @dataclass(frozen=True)
@@ -186,6 +189,9 @@ class NeverGuard(Bitless):
             yield k + 3, Bits()
         else:
             s.fail(k, "`(never)`")
+
+    def operand(self, word: int) -> Operand:
+        return Condition(None, "never")
 
     def bind(self, word: int, b: Binder) -> Any:
         return _Never()
@@ -232,8 +238,8 @@ class FixedCondition(Bitless):
     def accepts(self) -> str:
         return self.text(0)
 
-    def registers(self, word: int) -> list[str]:
-        return [self.text(0)]
+    def operand(self, word: int) -> Operand:
+        return Register("c", self.number, 4)
 
 
 def _lane_names() -> dict[int, str]:
@@ -250,6 +256,7 @@ class LaneMask(Part):
     field: Field
     names: dict[int, str] = member(default_factory=_lane_names)
     static = True
+    guards = True
 
     def static_mask(self) -> int:
         return self.field.mask
@@ -292,7 +299,7 @@ def in_lanes(mask: int) -> Value | None:
     """The condition that a lane's number modulo 4 is in the mask; None for all lanes."""
     if mask == 15:
         return None
-    position = machine("lane", 32) & 3
+    position = LANE() & 3
     return (const(mask, 32) >> position).bit(0)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from isakit.spec import (
     choice,
     when,
 )
+from isakit.spec.operands import Operand, Register
 
 
 class Discarded:
@@ -80,6 +81,18 @@ class OutputPart(Part):
             s.fail(k, self.accepts())
         else:
             yield got[0] + 1, Bits(self.field.mask, self.field.put(got[1] // self.step))
+
+    def operand(self, word: int) -> Operand:
+        n = self.field.get(word)
+        if self.width == 16:
+            return Register("o", n >> 1, 16, "lh"[n & 1], text=self.text(word))
+        return Register("o", n, 32, text=self.text(word))
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        if not isinstance(value, Register) or value.file != "o" or (value.half is None) != (self.width == 32):
+            return ()
+        raw, odd = divmod(4 * value.index + 2 * (value.half == "h"), self.step)
+        return () if odd or not self.field.fits(raw) else (Bits(self.field.mask, self.field.put(raw)),)
 
     def bind(self, word: int, b: Binder) -> Any:
         return Output(b.param(self.field), self.width)

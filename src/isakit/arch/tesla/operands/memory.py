@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,8 @@ from isakit.spec import (
     Row,
     TokenStream,
 )
+from isakit.spec.operands import Memory as Place
+from isakit.spec.operands import Operand, Register
 
 COMPUTE_ONLY = "compute"
 ATTRIBUTE_PROGRAMS = "vertex|geometry"
@@ -49,6 +51,7 @@ class Memory(Part):
     address: Field | None = None
     increment: Field | None = None
     static = False
+    kinds = (Place,)
 
     # -- bits and text
     def _space(self, word: int) -> str:
@@ -192,12 +195,47 @@ class Memory(Part):
         inside = "$aN+offset" if self.address is not None else "offset"
         return f"{self.mode + ' ' if self.mode else ''}{space}[{inside}]"
 
-    def registers(self, word: int) -> list[str]:
+    def operand(self, word: int) -> Operand:
         a = self.address.get(word) if self.address is not None else 0
-        return [f"$a{a}"] if a else []
+        base = Register("a", a, 16) if a else None
+        return Place(
+            self._space(word),
+            base,
+            self._offset(word),
+            post_increment=self._incremented(word),
+            size=self.size,
+            signed=self.signed,
+            text=self.text(word),
+        )
 
-    def accesses(self, word: int, output: bool) -> tuple[list[str], list[str]]:
-        return self.registers(word), self.registers(word) if self._incremented(word) else []
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        if not isinstance(value, Place) or value.index is not None or value.space[: len(self.space)] != self.space:
+            return ()
+        b: Bits | None = Bits()
+        bank = value.space[len(self.space) :]
+        if self.bank is not None and bank.isdecimal() and self.bank.fits(int(bank)):
+            b = Bits(self.bank.mask, self.bank.put(int(bank)))
+        elif bank or self.bank is not None:
+            return ()
+        # Where the operand tells the size: without one it is that of a whole word, not of an extended byte.
+        if self.mode and (value.size != self.size if value.size else 8 * self.size != self.width):
+            return ()
+        if self.mode and value.size and value.signed != self.signed:
+            return ()
+        if value.base is not None and (value.base.file != "a" or self.address is None):
+            return ()
+        if value.post_increment and self.increment is None:
+            return ()
+        raw, odd = divmod(value.offset, self.scale)
+        if value.post_increment and self._signed_increment:
+            half = 1 << self.offset.width - 1
+            odd |= not -half <= raw < half
+            raw &= 2 * half - 1
+        number = value.base.index if value.base is not None else 0
+        for f, v in ((self.offset, raw), (self.address, number), (self.increment, int(value.post_increment))):
+            if f is not None and b is not None:
+                b = b.join(Bits(f.mask, f.put(v))) if f.fits(v) else None
+        return () if b is None or odd else (b,)
 
     def text_source(self, keep: Keep) -> str:
         lead = " " + (self.mode + " " if self.mode else "") + self.space

@@ -71,25 +71,39 @@ class Wide:
 def word(f: Field) -> Reg:
     """$rN."""
     n = 1 << f.width
-    return Reg(f, tuple(f"$r{i}" for i in range(n)), Word, "a register")
+    return Reg(f, tuple(f"$r{i}" for i in range(n)), Word, "a register", width=32)
 
 
 def half(f: Field) -> Reg:
     """$rNl or $rNh."""
     n = 1 << f.width
-    return Reg(f, tuple(f"$r{i >> 1}{'lh'[i & 1]}" for i in range(n)), Half, "a half register")
+    return Reg(f, tuple(f"$r{i >> 1}{'lh'[i & 1]}" for i in range(n)), Half, "a half register", width=16, half=True)
 
 
 def double(f: Field) -> Reg:
     """$rNd, an even pair."""
     n = 1 << f.width
-    return Reg(f, tuple(None if i & 1 else f"$r{i}d" for i in range(n)), lambda i: Wide(i, 64), "a register pair")
+    return Reg(
+        f,
+        tuple(None if i & 1 else f"$r{i}d" for i in range(n)),
+        lambda i: Wide(i, 64),
+        "a register pair",
+        file="r",
+        width=64,
+    )
 
 
 def quad(f: Field) -> Reg:
     """$rNq, an aligned group of four."""
     n = 1 << f.width
-    return Reg(f, tuple(None if i & 3 else f"$r{i}q" for i in range(n)), lambda i: Wide(i, 128), "a register quad")
+    return Reg(
+        f,
+        tuple(None if i & 3 else f"$r{i}q" for i in range(n)),
+        lambda i: Wide(i, 128),
+        "a register quad",
+        file="r",
+        width=128,
+    )
 
 
 def gpr(f: Field, width: int) -> Reg:
@@ -121,4 +135,4 @@ class AddressRegister:
 def areg(f: Field) -> Reg:
     """$aN as a plain operand; $a0 prints as 0x0."""
     names = ("0x0", *[f"$a{i}" for i in range(1, 1 << f.width)])
-    return Reg(f, names, AddressRegister, "an address register", aliases={"$a0": 0})
+    return Reg(f, names, AddressRegister, "an address register", aliases={"$a0": 0}, file="a", width=16)

@@ -139,4 +139,4 @@ def immediate(width: int = 32) -> Number:
     return Number(Imm.imm, width, wrap=True, single=width == 32, label="an immediate")
 
 
-TARGET = Number(Control.target, 24, scale=4, label="a code address")
+TARGET = Number(Control.target, 24, scale=4, label="a code address", code_address=True)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
+from isakit.engine.graph import postorder
 from isakit.errors import IsakitError
+from isakit.machine.tesla.compiled.analysis.liveness import Liveness
 from isakit.machine.tesla.kernel_code import Code, Op, uniform_number
 from isakit.sem.semantics import bind_control, trace_of
-from isakit.sem.trace import Trace
+from isakit.sem.trace import Effect, Trace
 from isakit.sem.value import INTEGER_MEANING, Value
+from isakit.spec.record import Form
 
 Place = tuple[str, int]
 """A register: file and number."""
@@ -22,6 +25,8 @@ SUPPORTED_MACHINE = {"lane", "quad", "sr", "vote", "mp_flag", "lock"}
 SERVED_CONTROL = {"emit", "restart"}
 SERVED_MACHINE = {"tex", "texel", "visible", "interp"}
 """What the host does for the warps that ask: `native.served`."""
+CLOCKS = (1, 4, 5, 6, 7)
+"""Special registers that count: $clock, $pm0 to $pm3."""
 MAX_INSTRUCTIONS = 20_000
 
 
@@ -49,7 +54,6 @@ class Step:
     reads: set[Place] = field(default_factory=set[Place])
     writes: set[Place] = field(default_factory=set[Place])
     successors: list[int] = field(default_factory=list[int])
-    live: set[Place] = field(default_factory=set[Place])
 
     @property
     def pc(self) -> int:
@@ -60,6 +64,14 @@ class Step:
     def transfers(self) -> bool:
         """The stack may say who goes on."""
         return self.op.join or self.op.exit or self.control in ("ret", "brk", "quadpop")
+
+    @property
+    def parks(self) -> set[int]:
+        """Where lanes may be told to go on by an entry that the instruction pushes."""
+        if self.control == "call" or (self.control == "bra" and self.conditional):
+            return {self.op.following}
+        pushes = self.control in ("prebrk", "joinat", "preret")
+        return {self.target} if pushes and self.target is not None else set()
 
     @property
     def conditional(self) -> bool:
@@ -90,8 +102,6 @@ class Flow:
         self.order = sorted(self.steps)
         self.leaders &= self.steps.keys()
         self.resumable &= self.steps.keys()
-        self.waiting = self._waiting()
-        self._liveness()
 
     def _explore(self, entry: int) -> None:
         todo = [entry]
@@ -109,12 +119,11 @@ class Flow:
         if op.error is not None or op.missing is not None or i is None or i.form is None:
             return Step(op, 0, None)
         trace = trace_of(i.form, i.word)
+        meaning = _meaning(trace)
         step = Step(op, i.word, trace)
         if "guard" in i.form.control and not op.never:
-            guard = bind_control(i.form, "guard", i.word)
-            holds = guard.holds() if guard is not None else None
-            step.guard = None if holds is None or holds.op == "const" else holds
-        requests = trace.of_kind("control")
+            step.guard = _guard(i.form, i.word)
+        requests = meaning.requests
         if requests:
             if len(requests) > 1 or requests[0].name not in SUPPORTED_CONTROL | SERVED_CONTROL:
                 return Step(op, 0, None)
@@ -122,31 +131,21 @@ class Flow:
             step.served = step.control in SERVED_CONTROL
             if step.control in ("bra", "call", "prebrk", "joinat", "preret"):
                 step.target = uniform_number(requests[0].args[0], i.word)
-        if not self._plain_effects(trace):
+        if not meaning.plain:
             return Step(op, 0, None)
-        machine = [n for n in _nodes(trace) if n.op == "machine"]
-        step.served |= any(not _lowered(n, i.word) for n in machine)
-        step.once = bool(trace.of_kind("store", "atomic")) or any(n.attr[0] == "lock" for n in machine)
-        self._places(step)
+        step.served |= any(not _lowered(n, i.word) for n in meaning.machine)
+        step.once = meaning.once
+        self._places(step, meaning)
         return step
 
     @staticmethod
-    def _plain_effects(trace: Trace) -> bool:
-        for e in trace.effects:
-            if e.kind == "trap" or (e.kind in ("load", "store", "atomic") and e.name not in _SPACES):
-                return False
-        return all(n.attr[0] in SUPPORTED_MACHINE | SERVED_MACHINE for n in _nodes(trace) if n.op == "machine")
-
-    def _places(self, step: Step) -> None:
-        assert step.trace is not None
-        roots = [] if step.guard is None else [step.guard]
+    def _places(step: Step, meaning: _Meaning) -> None:
         dropped = step.op.dropped and not step.control  # it does nothing at all
-        for n in _nodes(Trace() if dropped else step.trace, roots):
-            if n.op == "read":
-                if not n.args[0].uniform:
-                    raise NotCompiled(f"a register numbered by a lane value at {step.pc:#x}")
-                step.reads.add((n.attr, uniform_number(n.args[0], step.word)))
-        for e in [] if dropped else step.trace.of_kind("write"):
+        for n in (*(() if dropped else meaning.reads), *(() if step.guard is None else _reads_of(step.guard))):
+            if not n.args[0].uniform:
+                raise NotCompiled(f"a register numbered by a lane value at {step.pc:#x}")
+            step.reads.add((n.attr, uniform_number(n.args[0], step.word)))
+        for e in () if dropped else meaning.writes:
             place = e.name, uniform_number(e.args[0], step.word)
             if e.name == "o":
                 continue  # outputs of a stage are memory
@@ -181,56 +180,41 @@ class Flow:
             out.append(op.following)
         return out
 
-    def _liveness(self) -> None:
+    # --- what is known of registers and waiting lanes, when somebody asks -----------------------------------
+    @cached_property
+    def _liveness(self) -> Liveness:
+        return Liveness(self)
+
+    @property
+    def waiting(self) -> dict[int, frozenset[int]]:
+        """Resumable addresses at which lanes may wait while the instruction at an address is executed."""
+        return self._liveness.waiting
+
+    @property
+    def live(self) -> dict[int, frozenset[Place]]:
         """Registers that may still be read, before each instruction, for any lane.
 
         Where compiled code stops and the reference machine goes on, nobody knows which are read.
         """
-        everything, keeps = self.places, self.has_quads
-        changed = True
-        while changed:
-            changed = False
-            for pc in reversed(self.order):
-                s = self.steps[pc]
-                after = set[Place]().union(*(self.steps[n].live for n in self.after(s) if n in self.steps))
-                if s.trace is None:
-                    new = everything
-                else:
-                    new = s.reads | self.results | (after if keeps else after - s.writes)
-                if new != s.live:
-                    s.live = new
-                    changed = True
-
-    # --- lanes that wait ------------------------------------------------------------------------------------
-    def _waiting(self) -> dict[int, frozenset[int]]:
-        """Resumable addresses at which lanes may wait while the instruction at an address is executed."""
-        waiting: dict[int, set[int]] = {pc: set() for pc in self.order}
-        todo = list(self.order)
-        while todo:
-            s = self.steps[todo.pop()]
-            out = waiting[s.pc] | self._parks(s)
-            for n in [*s.successors, *(out if s.transfers else ())]:
-                if n in waiting and not out <= waiting[n]:
-                    waiting[n] |= out
-                    todo.append(n)
-        return {pc: frozenset(w & self.steps.keys()) for pc, w in waiting.items()}
-
-    @staticmethod
-    def _parks(s: Step) -> set[int]:
-        """Where lanes may be told to go on by an entry that the instruction pushes."""
-        if s.control == "call" or (s.control == "bra" and s.conditional):
-            return {s.op.following}
-        return {s.target} if s.control in ("prebrk", "joinat", "preret") and s.target is not None else set()
+        return self._liveness.live
 
     def after(self, s: Step) -> list[int]:
         """Where a lane may go on behind an instruction, by itself or because the stack says so."""
-        return [*s.successors, *(self.waiting[s.pc] | self._parks(s) if s.transfers else ())]
+        return [*s.successors, *(self.waiting[s.pc] | s.parks if s.transfers else ())]
 
-    def parked(self, pc: int) -> set[Place]:
+    def parked(self, pc: int) -> frozenset[Place]:
         """Registers that lanes waiting on the stack while `pc` is executed may still read."""
-        return set[Place]().union(*(self.steps[r].live for r in self.waiting[pc]))
+        waiting = self.waiting[pc]
+        known = self._parked.get(waiting)
+        if known is None:
+            known = self._parked[waiting] = frozenset[Place]().union(*(self.live[r] for r in waiting))
+        return known
 
-    @property
+    @cached_property
+    def _parked(self) -> dict[frozenset[int], frozenset[Place]]:
+        return {}
+
+    @cached_property
     def places(self) -> set[Place]:
         """Every register the kernel names."""
         out: set[Place] = set()
@@ -250,10 +234,20 @@ class Flow:
     def has_quads(self) -> bool:
         """Whether registers of lanes that are not active can be seen: by their quads, or in the results."""
         return bool(self.results) or any(
-            n.op == "machine" and n.attr[0] in ("quad", "tex")
+            n.attr[0] in ("quad", "tex")
             for s in self.steps.values()
             if s.trace is not None
-            for n in _nodes(s.trace)
+            for n in _meaning(s.trace).machine
+        )
+
+    @cached_property
+    def reads_clock(self) -> bool:
+        """Whether the kernel can tell how many instructions it has executed."""
+        return any(
+            n.attr[0] == "sr" and dict(n.attr[1])["n"] in CLOCKS
+            for s in self.steps.values()
+            if s.trace is not None
+            for n in _meaning(s.trace).machine
         )
 
     @cached_property
@@ -301,8 +295,8 @@ class Flow:
         """(word, flat, centroid) of the inputs that compiled code reads."""
         out: set[tuple[int, bool, bool]] = set()
         for s in self.steps.values():
-            for n in _nodes(s.trace) if s.trace is not None and not s.served else ():
-                if n.op == "machine" and n.attr[0] == "interp":
+            for n in _meaning(s.trace).machine if s.trace is not None and not s.served else ():
+                if n.attr[0] == "interp":
                     facts, address = dict(n.attr[1]), _fixed(n.args[0], s.word)
                     if address is not None:
                         out.add((address >> 2, facts["flat"], facts["centroid"]))
@@ -312,6 +306,57 @@ class Flow:
     def has_atomics(self) -> bool:
         """Whether the order of blocks can be seen in results."""
         return any(s.trace is not None and s.trace.of_kind("atomic") for s in self.steps.values())
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """What `Step` needs of a trace, which many instructions share.
+
+    `plain`: memory accesses of known spaces and values of the machine that are known, no trap; `once`: as in `Step`.
+    """
+
+    reads: tuple[Value, ...]
+    writes: tuple[Effect, ...]
+    requests: tuple[Effect, ...]
+    machine: tuple[Value, ...]
+    plain: bool
+    once: bool
+
+
+@cache
+def _meaning(trace: Trace) -> _Meaning:
+    nodes = _nodes(trace)
+    machine = tuple(n for n in nodes if n.op == "machine")
+    memory = trace.of_kind("load", "store", "atomic")
+    plain = not trace.of_kind("trap") and all(e.name in _SPACES for e in memory)
+    return _Meaning(
+        tuple(n for n in nodes if n.op == "read"),
+        tuple(trace.of_kind("write")),
+        tuple(trace.of_kind("control")),
+        machine,
+        plain and all(n.attr[0] in SUPPORTED_MACHINE | SERVED_MACHINE for n in machine),
+        bool(trace.of_kind("store", "atomic")) or any(n.attr[0] == "lock" for n in machine),
+    )
+
+
+_guards: dict[tuple[Form, int], Value | None] = {}
+
+
+def _guard(form: Form, word: int) -> Value | None:
+    """The condition of an instruction, None where it always holds; made once for words with the same static bits."""
+    part = form.parts.get("guard")
+    key = form, 0 if part is None else part.static_word(word)
+    if key not in _guards:
+        guard = bind_control(form, "guard", word)
+        holds = guard.holds() if guard is not None else None
+        _guards[key] = None if holds is None or holds.op == "const" else holds
+    return _guards[key]
+
+
+@cache
+def _reads_of(value: Value) -> tuple[Value, ...]:
+    """The registers a value depends on."""
+    return tuple(n for n in postorder(value, set()) if n.op == "read")
 
 
 def _lowered(n: Value, word: int) -> bool:
@@ -334,15 +379,11 @@ def _fixed(v: Value, word: int) -> int | None:
 _SPACES = {"s", "l", "a", "p", "o", *(f"c{i}" for i in range(16)), *(f"g{i}" for i in range(16))}
 
 
-def _nodes(trace: Trace, roots: list[Value] | None = None) -> list[Value]:
+def _nodes(trace: Trace) -> list[Value]:
     """All nodes the effects hang on."""
-    from isakit.engine.graph import postorder
-
     seen: set[int] = set()
     out: list[Value] = []
-    values = list(roots or [])
     for e in trace.effects:
-        values += [*e.args, *([] if e.when is None else [e.when])]
-    for v in values:
-        out += postorder(v, seen)
+        for v in (*e.args, *([] if e.when is None else [e.when])):
+            out += postorder(v, seen)
     return out

@@ -59,13 +59,13 @@ class LazyNans:
         """Places that may hold any bits before each instruction; the others hold results of float operations."""
         flow = self.flow
         bits: dict[int, set[Place]] = {pc: set() for pc in flow.order}
-        bits[flow.entry] = {("r", 0)} & flow.steps[flow.entry].live
+        bits[flow.entry] = {("r", 0)} & flow.live[flow.entry]
         todo = list(reversed(flow.order))
         while todo:
             pc = todo.pop()
             out = self._bits_after(flow.steps[pc], bits[pc])
             for n in self._edges[pc]:
-                new = (out & flow.steps[n].live) - bits[n]
+                new = (out & flow.live[n]) - bits[n]
                 if new:
                     bits[n] |= new
                     todo.append(n)
@@ -93,7 +93,7 @@ class LazyNans:
             s, out = flow.steps[pc], self._bits_after(flow.steps[pc], self._bits[pc])
             before[pc] = _bit_reads(s)
             # From here on the place counts as bits: what comes from here must be canonical.
-            behind[pc] = {p for n in self._edges[pc] for p in (self._bits[n] & flow.steps[n].live) - out}
+            behind[pc] = {p for n in self._edges[pc] for p in (self._bits[n] & flow.live[n]) - out}
             behind[pc] |= {p for p in s.writes if p in out}
         changed = True
         while changed:
@@ -129,7 +129,7 @@ class LazyNans:
             out = own[pc] - (set() if s.conditional else _overwritten(s))
             out |= {p for p in s.writes if (pc, p) in self.raw}
             for n in self._edges[pc]:
-                new = (out & flow.steps[n].live) - own[n]
+                new = (out & flow.live[n]) - own[n]
                 if new:
                     own[n] |= new
                     todo.append(n)

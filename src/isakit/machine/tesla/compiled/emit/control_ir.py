@@ -18,7 +18,11 @@ def functions() -> str:
 
 
 def _stack_and_barriers() -> str:
-    """`has_entry`: whether the stack has an entry of a kind; `bar`: arrive at a barrier, and whether to wait."""
+    """`has_entry`: whether the stack has an entry of a kind; `bar`: arrive at a barrier, and whether to wait.
+
+    `warp_ended`: a warp of the block has finished, which may open barriers. The slot `ended` counts the warps
+    that a barrier for all leaves out, `leaves_out` is 1 where it does (see `Choices.barrier_all`).
+    """
     return f"""
 
 define i1 @has_entry(ptr %stack, i32 %depth, i32 %kind) nounwind noinline {{
@@ -47,8 +51,7 @@ no:
 
 define i1 @bar(ptr %ctx, i32 %number, i32 %count, i32 %flags) nounwind noinline {{
 entry:
-{slot("barriers", "ptr")}{slot("warps", "i32")}{slot("barrier_mask", "i32")}{slot("state", "ptr")}\
-{slot("state_bytes")}
+{slot("barriers", "ptr")}{slot("warps", "i32")}{slot("barrier_mask", "i32")}{slot("ended", "i32")}
   %n64 = zext i32 %number to i64
   %o = mul i64 %n64, 8
   %counter = getelementptr i8, ptr %barriers, i64 %o
@@ -64,16 +67,34 @@ arrive:
   %c2 = and i32 %c1, %barrier_mask
   store i32 %c2, ptr %counter
   %none = icmp eq i32 %target, 0
-  %goal = select i1 %none, i32 %warps, i32 %target
+  %everyone = sub i32 %warps, %ended
+  %goal = select i1 %none, i32 %everyone, i32 %target
   %some = icmp ne i32 %c2, 0
   %reached = icmp uge i32 %c2, %goal
   %settled = and i1 %some, %reached
   br i1 %settled, label %release, label %look
 release:
+  call void @open_barrier(ptr %ctx, i32 %number)
+  br label %look
+look:
+  %now = load i32, ptr %counter
+  %f1 = lshr i32 %flags, 1
+  %wait = trunc i32 %f1 to i1
+  %open = icmp ne i32 %now, 0
+  %held = and i1 %wait, %open
+  ret i1 %held
+}}
+
+define internal void @open_barrier(ptr %ctx, i32 %number) nounwind noinline {{
+entry:
+{slot("barriers", "ptr")}{slot("warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}
+  %n64 = zext i32 %number to i64
+  %o = mul i64 %n64, 8
+  %counter = getelementptr i8, ptr %barriers, i64 %o
   store i32 0, ptr %counter
   br label %warp
 warp:
-  %w = phi i32 [ 0, %release ], [ %w2, %nextwarp ]
+  %w = phi i32 [ 0, %entry ], [ %w2, %nextwarp ]
 {record("w", "ws")}\
   %status_p = getelementptr i8, ptr %ws, i64 {state_layout.STATUS}
   %status = load i32, ptr %status_p
@@ -89,14 +110,46 @@ wake:
 nextwarp:
   %w2 = add i32 %w, 1
   %morewarps = icmp ult i32 %w2, %warps
-  br i1 %morewarps, label %warp, label %look
-look:
-  %now = load i32, ptr %counter
-  %f1 = lshr i32 %flags, 1
-  %wait = trunc i32 %f1 to i1
-  %open = icmp ne i32 %now, 0
-  %held = and i1 %wait, %open
-  ret i1 %held
+  br i1 %morewarps, label %warp, label %done
+done:
+  ret void
+}}
+
+define void @warp_ended(ptr %ctx) nounwind noinline {{
+entry:
+{slot("barriers", "ptr")}{slot("warps", "i32")}{slot("ended", "i32")}{slot("leaves_out", "i32")}
+  %ended2 = add i32 %ended, %leaves_out
+  store i32 %ended2, ptr %ended_p
+  %everyone = sub i32 %warps, %ended2
+  %all = load {V32}, ptr %barriers, align 4
+  %some = icmp ne {V32} %all, zeroinitializer
+  %some32 = bitcast {V1} %some to i32
+  %counted = and i32 %some32, {0x55555555}
+  %none = icmp eq i32 %counted, 0
+  br i1 %none, label %done, label %barrier
+barrier:
+  %n = phi i32 [ 0, %entry ], [ %n2, %next ]
+  %n64 = zext i32 %n to i64
+  %o = mul i64 %n64, 8
+  %counter = getelementptr i8, ptr %barriers, i64 %o
+  %target_p = getelementptr i8, ptr %counter, i64 4
+  %count = load i32, ptr %counter
+  %target = load i32, ptr %target_p
+  %arrived = icmp ne i32 %count, 0
+  %for_all = icmp eq i32 %target, 0
+  %enough = icmp uge i32 %count, %everyone
+  %both = and i1 %arrived, %for_all
+  %opens = and i1 %both, %enough
+  br i1 %opens, label %open, label %next
+open:
+  call void @open_barrier(ptr %ctx, i32 %n)
+  br label %next
+next:
+  %n2 = add i32 %n, 1
+  %more = icmp ult i32 %n2, 16
+  br i1 %more, label %barrier, label %done
+done:
+  ret void
 }}
 """
 

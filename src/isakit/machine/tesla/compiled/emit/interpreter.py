@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from isakit.engine.llvm import Host, Loaded, Module, cache_folder, object_code, provide, write_atomically
+from isakit.engine.llvm import Host, Loaded, Module, object_code, provide, read_object, write_object
+from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
+from isakit.engine.llvm.object_cache import keys
 from isakit.engine.protocol import Array
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Step
@@ -188,6 +188,14 @@ def _main_module(target: Host) -> str:
     return str(module) + scheduler_ir.driver() + scheduler_ir.turns() + loop() + entry + METADATA
 
 
+INDEX = ".index"
+"""What the name of a batch's index ends in: JSON, key -> (function, what the record holds, sites)."""
+
+
+def _parsed(index: bytes | None) -> dict[str, Any]:
+    return {} if index is None else json.loads(index)
+
+
 @dataclass(frozen=True)
 class Handler:
     """Functions of one kind of instruction: addresses for all lanes and for some, and what the record holds."""
@@ -203,25 +211,23 @@ class Library:
 
     target: Host
     known: dict[str, Handler | None] = field(default_factory=dict[str, "Handler | None"])
-    _on_disk: dict[str, tuple[Path, str, Slots]] = field(default_factory=dict[str, "tuple[Path, str, Slots]"])
-    _loaded: dict[Path, Loaded] = field(default_factory=dict[Path, Loaded])
+    _on_disk: dict[str, tuple[str, str, Slots]] = field(default_factory=dict[str, "tuple[str, str, Slots]"])
+    _loaded: dict[str, Loaded | None] = field(default_factory=dict[str, "Loaded | None"])
     _keep: list[Loaded] = field(default_factory=list[Loaded])
-    _indexed: set[Path] = field(default_factory=set[Path])
+    _indexed: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
-        self.lock = threading.Lock()
         self.main = Loaded(object_code(_main_module(self.target), self.target), self.target)
         for name in names(self.target):
             provide(name, self.main.address(name))
         self.stop, self.serve = self.main.address("stop_here"), self.main.address("serve_here")
         self.join = self.main.address("join")
-        folder = cache_folder()
         tag = hashlib.sha256(f"{fingerprint('tesla')} {self.target.key}".encode()).hexdigest()[:24]
-        self.folder = None if folder is None else folder / "handlers" / tag
+        self.kind = f"handlers/{tag}"
 
     def handlers(self, wanted: dict[str, Step]) -> None:
         """Make `known` hold the handlers of all keys; None for what cannot be compiled."""
-        with self.lock:
+        with using_llvm:
             missing = {k: s for k, s in wanted.items() if k not in self.known}
             if missing:
                 missing = self._fetch(missing)
@@ -231,35 +237,38 @@ class Library:
     # --- the disk -------------------------------------------------------------------------------------------
     def has(self, wanted: Iterable[str]) -> bool:
         """Whether handlers of all keys are there, here or on disk."""
-        with self.lock:
+        with using_llvm:
             self._index()
             return all(k in self.known or k in self._on_disk for k in wanted)
 
     def _index(self) -> None:
-        if self.folder is None or not self.folder.is_dir():
-            return
-        for index in sorted(self.folder.glob("*.json")):
-            if index not in self._indexed:
-                self._indexed.add(index)
-                for key, (name, values, sites) in json.loads(index.read_text()).items():
+        for name in keys(self.kind, INDEX):
+            if name not in self._indexed:
+                self._indexed.add(name)
+                data = read_object(self.kind, name)
+                for key, (function, values, sites) in _parsed(data).items():
                     slots = Slots(tuple((what, e) for what, e in values), sites)
-                    self._on_disk.setdefault(key, (index.with_suffix(".o"), name, slots))
+                    self._on_disk.setdefault(key, (name.removesuffix(INDEX), function, slots))
 
     def _fetch(self, missing: dict[str, Step]) -> dict[str, Step]:
         self._index()
         rest: dict[str, Step] = {}
         for key, step in missing.items():
-            if key not in self._on_disk:
-                rest[key] = step
+            batch, function, slots = self._on_disk.get(key, ("", "", Slots((), 0)))
+            if not function:
+                if batch:
+                    self.known[key] = None
+                else:
+                    rest[key] = step
                 continue
-            path, name, slots = self._on_disk[key]
-            if not name:
-                self.known[key] = None
-                continue
-            loaded = self._loaded.get(path)
+            if batch not in self._loaded:
+                data = read_object(self.kind, batch)
+                self._loaded[batch] = None if data is None else Loaded(data, self.target)
+            loaded = self._loaded[batch]
             if loaded is None:
-                loaded = self._loaded[path] = Loaded(path.read_bytes(), self.target)
-            self.known[key] = self._handler(loaded, name, slots)
+                rest[key] = step
+            else:
+                self.known[key] = self._handler(loaded, function, slots)
         return rest
 
     def _compile(self, missing: dict[str, Step]) -> None:
@@ -279,15 +288,13 @@ class Library:
         self._keep.append(loaded)
         for key, (name, slots) in index.items():
             self.known[key] = self._handler(loaded, name, slots) if name else None
-        if self.folder is not None:
-            self._store(index, made)
+        self._store(index, made)
 
     def _store(self, index: dict[str, tuple[str, Slots]], code: bytes) -> None:
-        assert self.folder is not None
         tag = hashlib.sha256("\n".join(index).encode()).hexdigest()[:24]
         listed = {key: (name, s.values, s.sites) for key, (name, s) in index.items()}
-        write_atomically(self.folder / f"{tag}.o", code)
-        write_atomically(self.folder / f"{tag}.json", json.dumps(listed).encode())
+        write_object(self.kind, tag, code)
+        write_object(self.kind, tag + INDEX, json.dumps(listed).encode())
 
     @staticmethod
     def _handler(loaded: Loaded, name: str, slots: Slots) -> Handler:

@@ -118,6 +118,8 @@ clear_local:
   br label %cleared_local
 cleared_local:
   call void @llvm.memset.p0.i64(ptr %barriers, i8 0, i64 128, i1 false)
+  %ended_slot = getelementptr i8, ptr %ctx, i64 {SLOT["ended"]}
+  store i32 0, ptr %ended_slot
   br label %prepare_warp
 prepare_warp:
   %i = phi i32 [ 0, %cleared_local ], [ %i2, %set_warp ]
@@ -173,6 +175,12 @@ run:
 {_RUN}  %out = icmp uge i32 %result, {state_layout.STOPPED}
   br i1 %out, label %halt, label %ranone
 ranone:
+  %ends_now = icmp eq i32 %result, {state_layout.FINISHED}
+  br i1 %ends_now, label %endone, label %counted
+endone:
+  call void @warp_ended(ptr %ctx)
+  br label %counted
+counted:
   %waits_now = icmp eq i32 %result, {state_layout.WAITING}
   %waits32 = zext i1 %waits_now to i32
   %held1 = add i32 %held, %waits32
@@ -184,8 +192,8 @@ skip:
   %held3 = add i32 %held, %waiting32
   br label %endwarp
 endwarp:
-  %ran2 = phi i32 [ %ran1, %ranone ], [ %ran, %skip ]
-  %held2 = phi i32 [ %held1, %ranone ], [ %held3, %skip ]
+  %ran2 = phi i32 [ %ran1, %counted ], [ %ran, %skip ]
+  %held2 = phi i32 [ %held1, %counted ], [ %held3, %skip ]
   %w2 = add i32 %w, 1
   %next = icmp ult i32 %w2, %warps
   br i1 %next, label %warp, label %endturn
@@ -248,13 +256,14 @@ def turns() -> str:
     """`run_turns(ctx)`: the warps of one block, from the state in memory, until none is ready; returns DONE.
 
     Unlike in `run_blocks`, a warp that stops does not hold up the others, and one whose turn is over may get another.
-    Where the budget ends warps stay interrupted.
+    Where the budget ends warps stay interrupted. With the slot `one_round` every warp gets one turn.
     """
     return f"""
 define internal i32 @run_turns(ptr %ctx) nounwind noinline {{
 entry:
 {slot("warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}{slot("stop", "ptr")}{slot("run_warp", "ptr")}\
-{slot("paused", "i32")}{_LIMITS}\
+{slot("paused", "i32")}{slot("one_round", "i32")}{_LIMITS}\
+  %more_rounds = icmp eq i32 %one_round, 0
   br label %turn
 turn:
   br label %warp
@@ -271,18 +280,25 @@ run:
   %ended = icmp eq i32 %result, {state_layout.INTERRUPTED}
   %budget_left = icmp slt i64 %after, %limit
   %over = and i1 %ended, %budget_left
-  br i1 %over, label %pause, label %endwarp
+  br i1 %over, label %pause, label %stays
+stays:
+  %ends_now = icmp eq i32 %result, {state_layout.FINISHED}
+  br i1 %ends_now, label %endone, label %endwarp
+endone:
+  call void @warp_ended(ptr %ctx)
+  br label %endwarp
 pause:
   store i32 %paused, ptr %status_p
   br label %endwarp
 endwarp:
-  %some2 = phi i1 [ %some, %warp ], [ true, %run ], [ true, %pause ]
+  %some2 = phi i1 [ %some, %warp ], [ true, %stays ], [ true, %endone ], [ true, %pause ]
   %w2 = add i32 %w, 1
   %next = icmp ult i32 %w2, %warps
   br i1 %next, label %warp, label %endturn
 endturn:
   %asked = load volatile i32, ptr %stop
-  %on = icmp eq i32 %asked, 0
+  %not_asked = icmp eq i32 %asked, 0
+  %on = and i1 %not_asked, %more_rounds
   %again = and i1 %some2, %on
   br i1 %again, label %turn, label %leave
 leave:

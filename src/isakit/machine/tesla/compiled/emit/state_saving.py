@@ -133,7 +133,7 @@ class SavingCode(LaneCode):
         """Registers that some lane may still read from an instruction on, active or not."""
         if self._all_parked:
             return self._places
-        read = self.flow.steps[pc].live | self.flow.parked(pc)
+        read = self.flow.live[pc] | self.flow.parked(pc)
         return [place for place in self._places if place in read]
 
     def leave(self, pc: int, status: int) -> None:

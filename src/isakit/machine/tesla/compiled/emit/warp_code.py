@@ -59,7 +59,7 @@ class WarpCode(SavingCode):
     def stay(self, pc: int) -> None:
         """Continue at a block without a change of the mask."""
         if self.uniform and self._uniform is not None:
-            self.settle((self.uniform - self._uniform.at[pc]) & self.flow.steps[pc].live)
+            self.settle((self.uniform - self._uniform.at[pc]) & self.flow.live[pc])
         self.body.do(f"br label %{'F' if self.full else 'M'}{pc}")
 
     # --- the function ---------------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel, kernel_of
-from isakit.machine.tesla.compiled.launch.host_assist import finish, go_on
+from isakit.machine.tesla.compiled.launch.host_assist import finish, go_on, interruptible
+from isakit.machine.tesla.compiled.launch.resident_blocks import ResidentBlocks
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, to_machine
 from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED, Bound, Context, Slots, address_of, aligned
 from isakit.machine.tesla.device_memory import DeviceMemory
@@ -100,6 +101,9 @@ class NativeRun:
         put("reserve", self.reserve)
         self.stats = Stats()
         self.blocks_done = 0
+        self.waiting: list[Machine] = []  # blocks that may wait for others, which are resident together from then on
+        self.waits = False
+        self._not_begun: list[tuple[int, int]] = []
 
     def execute(self, threads: int) -> Stats:
         """Run all blocks. Raises MachineFault, BudgetExceeded, KeyboardInterrupt."""
@@ -122,7 +126,15 @@ class NativeRun:
         if told is not None:
             chunks = min(blocks, max(chunks, WATCHED_CHUNKS))
         edges = [blocks * k // chunks for k in range(chunks + 1)]
-        todo = iter(range(chunks))
+        todo = [(edges[k], edges[k + 1]) for k in range(chunks)]
+        if self.kernel.blocks_wait and blocks > 1 and not self.bounded:
+            todo = self._resident([], todo)
+        while todo:
+            todo = self._run_chunks(todo, threads, told)
+
+    def _run_chunks(self, todo: list[tuple[int, int]], threads: int, told: Watcher | None) -> list[tuple[int, int]]:
+        """Run ranges of blocks; returns those that are left after blocks that waited for others have finished."""
+        ranges = iter(todo)
         lock = threading.Lock()
         failed: list[tuple[int, BaseException]] = []
 
@@ -133,11 +145,11 @@ class NativeRun:
             try:
                 while not failed and not self.stop[0]:
                     with lock:
-                        k = next(todo, None)
-                    if k is None:
+                        chunk = next(ranges, None)
+                    if chunk is None:
                         return
-                    failure = self._chunk(worker, edges[k], edges[k + 1])
-                    self.blocks_done += edges[k + 1] - edges[k]
+                    failure = self._chunk(worker, *chunk)
+                    self.blocks_done += chunk[1] - chunk[0]
                     if failure is not None:
                         failed.append(failure)
             finally:
@@ -152,6 +164,22 @@ class NativeRun:
             self._wait([_pool(threads).submit(work) for _ in range(threads)], told)
         if failed:
             raise min(failed, key=lambda f: f[0])[1]
+        if not self.waits:
+            return []
+        self.waits, self.stop[0] = False, 0
+        machines, self.waiting = sorted(self.waiting, key=lambda m: m.blocks[0].number), []
+        left, self._not_begun = sorted([*self._not_begun, *ranges]), []
+        return self._resident(machines, left)
+
+    def _resident(self, machines: list[Machine], left: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Let blocks that have begun, and as many more as they need, take turns; returns the ranges that are left."""
+        residents = ResidentBlocks(self.launch, self.device, self.bound, self.kernel.interpreted(), machines, left)
+        try:
+            interruptible(residents.run, self.stop)
+        finally:
+            self._count(residents)
+        self.kernel.blocks_wait = self.kernel.blocks_wait or residents.widened
+        return residents.not_begun
 
     def _chunk(self, worker: Worker, first: int, last: int) -> tuple[int, BaseException] | None:
         """Run some blocks, on the reference machine where compiled code stops; returns (block, what it raised)."""
@@ -168,6 +196,8 @@ class NativeRun:
             except Exception as e:
                 return block, e
             first = block + 1
+        if self.waits and first < last:
+            self._not_begun.append((first, last))
         return None
 
     def _wait(self, futures: Sequence[Future[None]], told: Watcher | None) -> None:
@@ -190,8 +220,12 @@ class NativeRun:
         machine = self.adopt(block, worker)
         status = int(worker.states.column(state_layout.STATUS)[worker.context.get("halted_warp")])
         interrupted = why == scheduler_ir.HALTED and status == state_layout.INTERRUPTED
-        if interrupted and self.stop[0]:
+        if interrupted and self.stop[0] and not self.waits:
             self._count(machine)
+            return
+        if interrupted and self.launch.blocks > 1 and not self.bounded:
+            self.waits, self.stop[0] = True, 1  # other workers stop at their next jump back
+            self.waiting.append(machine)
             return
         left = max(0, worker.context.get("remaining")) if self.bounded else None
         before = machine.stats.warp_instructions
@@ -206,7 +240,7 @@ class NativeRun:
                 left = worker.context.get("remaining") - (machine.stats.warp_instructions - before)
                 worker.context.put("remaining", left)
 
-    def _count(self, machine: Machine) -> None:
+    def _count(self, machine: Machine | ResidentBlocks) -> None:
         self.stats.instructions += machine.stats.instructions
         self.stats.warp_instructions += machine.stats.warp_instructions
 
@@ -246,6 +280,10 @@ def _thread_numbers(launch: Launch) -> tuple[Array, Array, Array]:
 @lru_cache(maxsize=8)
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="isakit")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # the child has the pools without their threads
 
 
 def execute(

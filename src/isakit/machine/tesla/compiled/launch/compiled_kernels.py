@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+from weakref import WeakSet
 
-from isakit.engine.llvm import Host, Loaded, cache_folder, host, object_code, write_atomically
+from isakit.engine.llvm import Host, Loaded, host, object_code, read_object, write_object
+from isakit.engine.llvm.background import Ending, object_code_elsewhere
+from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.machine.tesla.address_spaces import LinearWindow
 from isakit.machine.tesla.choices import DEFAULT
@@ -29,6 +33,11 @@ if TYPE_CHECKING:
 
 Run = Callable[[int, int, int, int], int]
 """(context, first block, block after the last, whether the first starts afresh) -> result of `driver`."""
+
+_begun: WeakSet[Kernel] = WeakSet()
+"""Kernels that are compiled in the background."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: [k.start_again() for k in list(_begun)])
 
 COMPILE_SECONDS = 0.003
 """What compiling costs per instruction; a kernel interpreted for longer than its compilation takes gets compiled."""
@@ -76,10 +85,12 @@ class Kernel:
         self.compiled: Executable | None = None
         self._interpreted: Executable | None = None
         self._seconds = 0.0
-        self._lock = threading.Lock()
+        self.blocks_wait = False  # blocks of an earlier launch waited for each other
         self.idle: deque[Worker] = deque(maxlen=8)
-        self._file = self._cached_file(code, entry)
-        self._started = self.flow.has_indirect  # where such branches go only the interpreter can follow
+        self._key = self._cache_key(code, entry)
+        self._claims: dict[str, object] = {}
+        if self.flow.has_indirect:  # where such branches go only the interpreter can follow
+            self._claims["compile"] = None
         if tier == "jit" and not self.flow.has_indirect:
             self.compiled = self._compile()
         elif tier == "auto":
@@ -114,33 +125,40 @@ class Kernel:
 
     def worker(self, shape: Shape) -> Worker | None:
         """A worker of an earlier launch that nobody uses, with the right sizes."""
-        with self._lock:
-            for worker in self.idle:
-                if worker.shape == shape:
-                    self.idle.remove(worker)
-                    return worker
+        for _ in range(len(self.idle)):
+            try:
+                worker = self.idle.popleft()
+            except IndexError:
+                return None
+            if worker.shape == shape:
+                return worker
+            self.idle.append(worker)
         return None
 
     def spent(self, how: Executable, seconds: float) -> None:
         """Blocks have run: a kernel that was interpreted for long gets compiled in the background."""
         if self.tier != "auto" or how is not self._interpreted:
             return
-        with self._lock:
-            self._seconds += seconds
-            if self._started or self._seconds < COMPILE_SECONDS * len(self.flow.steps):
-                return
-            self._started = True
-        threading.Thread(target=self._compile_later, name="isakit-compile", daemon=True).start()
+        self._seconds += seconds
+        if self._seconds < COMPILE_SECONDS * len(self.flow.steps) or "compile" in self._claims:
+            return
+        mine = object()
+        if self._claims.setdefault("compile", mine) is mine:
+            _begun.add(self)
+            threading.Thread(target=self._compile_later, name="isakit-compile", daemon=True).start()
 
     def _compile_later(self) -> None:
-        with suppress(NotCompiled):  # the interpreter does it
-            self.compiled = self._compile()
+        with suppress(NotCompiled, Ending):  # the interpreter does it
+            self.compiled = self._compile(elsewhere=True)
+        _begun.discard(self)
+
+    def start_again(self) -> None:
+        """In a forked process there is no thread that compiles."""
+        if self.compiled is None:
+            self._claims.clear()
 
     # --- compiled kernels -----------------------------------------------------------------------------------
-    def _cached_file(self, code: Code, entry: int) -> Any:
-        folder = cache_folder()
-        if folder is None:
-            return None
+    def _cache_key(self, code: Code, entry: int) -> str:
         f = self.facts
         key = "\0".join(
             [
@@ -153,13 +171,10 @@ class Kernel:
                 code.units.__repr__(),
             ]
         )
-        return folder / "kernels" / f"{hashlib.sha256(key.encode()).hexdigest()}.o"
+        return hashlib.sha256(key.encode()).hexdigest()
 
     def _from_disk(self) -> Executable | None:
-        try:
-            data = self._file.read_bytes() if self._file is not None else None
-        except OSError:
-            return None
+        data = read_object("kernels", self._key)
         return None if data is None else self._load(data)
 
     def _load(self, data: bytes) -> Executable:
@@ -169,20 +184,24 @@ class Kernel:
         # The reference machine may read registers that the code it goes on from does not name.
         return Executable(_entry(main), loaded.address("run_warp"), sites, self.flow.leaves, loaded)
 
-    def _compile(self) -> Executable:
+    def _compile(self, elsewhere: bool = False) -> Executable:
+        """The kernel as a whole; `elsewhere`: compiled by another process, because nobody waits for it."""
         found = self._from_disk()
         if found is not None:
             return found
         ir, sites = generate(self.flow, self.facts, self.target)
-        data = sites.to_bytes(8, "little") + object_code(ir, self.target, keep=False, quick=True)
-        if self._file is not None:
-            write_atomically(self._file, data)
+        if elsewhere:
+            code = object_code_elsewhere(ir, self.target, quick=True)
+        else:
+            code = object_code(ir, self.target, keep=False, quick=True)
+        data = sites.to_bytes(8, "little") + code
+        write_object("kernels", self._key, data)
         return self._load(data)
 
 
 def supported(launch: Launch) -> str | None:
     """Why the launch needs the reference engine, or None."""
-    if launch.choices != DEFAULT:
+    if replace(launch.choices, barrier_all=DEFAULT.barrier_all) != DEFAULT:
         return "answers to open questions differ from the defaults"
     if any(not isinstance(w, LinearWindow) for w in launch.windows.values()):
         return "a 2D window of global memory"
@@ -192,14 +211,14 @@ def supported(launch: Launch) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def flow_of(code: Code, entry: int, results: frozenset[Place] = frozenset()) -> Flow:
+def flow_of(code: Code, entry: int, results: frozenset[Place]) -> Flow:
     """The control flow of a kernel. Raises NotCompiled."""
     return Flow(code, entry, results)
 
 
 def has_loops(launch: Launch) -> bool:
     """Whether the kernel jumps back somewhere. Raises NotCompiled."""
-    return flow_of(launch.code, launch.entry).has_loops
+    return flow_of(launch.code, launch.entry, frozenset()).has_loops
 
 
 @lru_cache(maxsize=256)
@@ -213,9 +232,6 @@ def at_hand(launch: Launch, results: frozenset[Place] = frozenset()) -> bool:
     return library(host()).has(keys_of(launch.code, flow).values())
 
 
-_lock = threading.Lock()
-
-
 def kernel_of(
     launch: Launch, tier: str = "auto", portable: bool = False, results: frozenset[Place] = frozenset()
 ) -> Kernel:
@@ -223,5 +239,5 @@ def kernel_of(
     reason = supported(launch)
     if reason is not None:
         raise NotCompiled(reason)
-    with _lock:
+    with using_llvm:
         return _kernel(launch.code, launch.entry, Facts.of(launch, results), host(portable), tier)

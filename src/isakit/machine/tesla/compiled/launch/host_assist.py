@@ -7,6 +7,7 @@ copied there and back, and go on in compiled code behind it.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -47,6 +48,7 @@ class ServedWarps:
         self.barriers = np.zeros((self.blocks, 16, 2), np.uint32)
         self.context = Context(bound, kernel)
         self.context.put("warps", per_block)
+        self._leaves_out = self.launch.choices.barrier_all == "unfinished"
         self.context.put("sites", np.zeros(max(1, kernel.sites), np.uint64))
         threads = 32 * per_block
         # What belongs to a block: slot -> (address for the first block, bytes from one block to the next).
@@ -80,9 +82,28 @@ class ServedWarps:
             for pc in np.unique(where).tolist():
                 self._serve(pc, asking[where == pc])
 
+    def turn(self) -> bool:
+        """Let every warp that can go on have a turn; whether some can go on after it."""
+        self.context.put("one_round", 1)
+        status = self.states.column(state_layout.STATUS)
+        for block in np.flatnonzero((status == state_layout.READY).reshape(self.blocks, -1).any(axis=1)).tolist():
+            self._enter(block)
+        asking = np.flatnonzero(status == state_layout.SERVED)
+        where = self.states.column(state_layout.PC)[asking]
+        for pc in np.unique(where).tolist():
+            self._serve(pc, asking[where == pc])
+        stuck = np.isin(status, (state_layout.STOPPED, state_layout.JOINED, state_layout.INTERRUPTED)).any()
+        return bool((status == state_layout.READY).any() and not stuck)
+
+    @property
+    def finished(self) -> bool:
+        """Whether all warps have."""
+        return bool((self.states.column(state_layout.STATUS) == state_layout.FINISHED).all())
+
     def _enter(self, block: int) -> None:
         for slot, (start, step) in self._of_block.items():
             self.context.put(slot, start + block * step)
+        self.context.put("ended", self._ended(block) if self._leaves_out else 0)
         how, started = self.kernel.choose(), time.perf_counter()
         self.context.use(how, context.TURN if how.resumes else context.PATIENCE)
         how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
@@ -107,7 +128,7 @@ class ServedWarps:
             executing = executing_lanes(state, op, lanes)
             if op.body is not None and has_effect(op, executing):
                 for request in op.body.run(state, executing, op.params):
-                    getattr(state, request.name)(executing)
+                    state.actions[request.name](state, executing)
         except (IsakitError, ArithmeticError):
             status[where] = state_layout.JOINED  # the reference machine says what is wrong
             return
@@ -151,6 +172,26 @@ class ServedWarps:
             states.from_stack(k, stack)
             if stack.finished:
                 states.column(state_layout.STATUS)[k] = state_layout.FINISHED
+        if self._leaves_out and self.barriers.any():
+            for block in np.unique(warps // self.per_block).tolist():
+                self._open_barriers(block)
+
+    def _ended(self, block: int) -> int:
+        """Warps of a block that have finished."""
+        status = self.states.column(state_layout.STATUS).reshape(self.blocks, -1)[block]
+        return int(np.count_nonzero(status == state_layout.FINISHED))
+
+    def _open_barriers(self, block: int) -> None:
+        """Open the barriers for all warps at which everyone who has not finished has arrived."""
+        everyone = self.per_block - self._ended(block)
+        status, at = (
+            self.states.column(offset).reshape(self.blocks, -1)[block]
+            for offset in (state_layout.STATUS, state_layout.BARRIER)
+        )
+        for n, (count, target) in enumerate(self.barriers[block].tolist()):
+            if count and not target and count >= everyone:
+                self.barriers[block, n, 0] = 0
+                status[(status == state_layout.WAITING) & (at == n)] = state_layout.READY
 
 
 def _compact(numbers: Array) -> Array | slice:
@@ -216,6 +257,10 @@ def _wave(machine: Machine, bound: Bound, kernel: Kernel, budget: int | None) ->
 @lru_cache(maxsize=1)
 def _runner() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="isakit")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_runner.cache_clear)
 
 
 def interruptible(work: Callable[[], T], stop: Array) -> T:

@@ -165,7 +165,7 @@ def _control_to_machine(states: WarpStates, w: Warp) -> None:
     if status == state_layout.FINISHED:
         control.active = 0
         if w.status != FINISHED:
-            w.block.retire(w)
+            w.block.end(w)  # compiled code has opened the barriers that it kept closed
     elif status == state_layout.WAITING:
         w.status, w.barrier = WAITING, int(states.column(state_layout.BARRIER)[w.number])
     else:

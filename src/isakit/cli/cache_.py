@@ -1,0 +1,52 @@
+"""`isakit cache`."""
+
+from __future__ import annotations
+
+import click
+
+from isakit.cli.common import echo_json, json_option
+
+
+@click.command(
+    "cache",
+    epilog="""\b
+Examples:
+  isakit cache
+  isakit cache verify --json
+\b
+The folder is $ISAKIT_CACHE, else in the user's cache folder; ISAKIT_CACHE=off switches caching off.
+$ISAKIT_CACHE_SIZE is the size in MiB at which the least recently used objects go.""",
+)
+@json_option
+@click.argument("action", type=click.Choice(["info", "clear", "verify"]), default="info")
+def command(action: str, as_json: bool) -> None:
+    """Show, empty or check the cache of compiled code.
+
+    `info` shows what is there, `clear` removes it, `verify` reads every object and removes those that are damaged.
+    """
+    from isakit.engine.llvm import object_cache
+
+    folder = object_cache.cache_folder()
+    found = {"info": object_cache.contents, "clear": object_cache.clear, "verify": object_cache.verify}[action]()
+    refused = None if folder is None else object_cache.refusal(folder)
+    if as_json:
+        echo_json(
+            {
+                "folder": None if folder is None else str(folder), "objects": found.objects, "bytes": found.bytes,
+                "limit": object_cache.size_limit(), "refused": refused,
+                **({"damaged": found.damaged} if action == "verify" else {}),
+            }
+        )  # fmt: skip
+        return
+    if folder is None:
+        click.echo("caching is off")
+        return
+    size = f"{found.objects} objects, {found.bytes / (1 << 20):.1f} MiB"
+    if action == "clear":
+        click.echo(f"removed {size}")
+    elif action == "verify":
+        click.echo(f"{size} good, {found.damaged} damaged and removed")
+    else:
+        click.echo(f"{folder}: {size} of at most {object_cache.size_limit() >> 20} MiB")
+    if refused is not None:
+        click.echo(f"it is not used: {refused}", err=True)

@@ -1,0 +1,87 @@
+"""`isakit cuda`."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from isakit.cli.common import echo_json, json_option
+
+if TYPE_CHECKING:
+    from isakit.hosts.cuda.statistics import Statistics
+
+
+def _version(context: click.Context, option: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    major, _, minor = value.partition(".")
+    if not (major.isdigit() and minor.isdigit() and (2, 0) <= (int(major), int(minor)) <= (6, 5)):
+        raise click.BadParameter(f"{value!r}: give a version from 2.0 to 6.5", context, option)
+    return int(major), int(minor)
+
+
+@click.command(
+    "cuda",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    epilog="""\b
+Examples:
+  isakit cuda -- ./vectorAdd -noprompt
+  isakit cuda --device sm_10 --stats -- ./matrixMul
+  isakit cuda --capture launches -- ./a.out; isakit replay launches --check
+\b
+The program runs with your rights and is not confined: run only programs you trust.""",
+)
+@click.option("--device", default="sm_13", metavar="DEVICE", help="sm_10 to sm_13, or a chip.  [default: sm_13]")
+@click.option("--strict", is_flag=True, help="Accesses between allocations are faults.")
+@click.option("--fill", type=click.IntRange(0, 255), default=0, metavar="BYTE", help="Content of fresh memory.")
+@click.option("--cuda", "version", callback=_version, metavar="VERSION", help="CUDA version, where it is taken wrong.")
+@click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")
+@click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
+@click.option("--threads", type=click.IntRange(1), help="Threads of the llvm engine.  [default: all cores]")
+@click.option("--stats", is_flag=True, help="Show at the end what the kernels took.")
+@click.option("--trace", is_flag=True, help="Show every call on standard error.")
+@click.option("--capture", type=click.Path(file_okay=False), metavar="DIR", help="Write each distinct launch to DIR.")
+@json_option
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def command(program: str, arguments: tuple[str, ...], as_json: bool, stats: bool, **options: Any) -> None:
+    """Run a CUDA program made for sm_10 to sm_13 as it is.
+
+    The exit status is the program's.
+    """
+    from isakit.hosts.cuda.run import run
+
+    status, statistics = run(program, arguments, **options)
+    sys.stdout.flush()
+    if as_json:
+        _report_json(status, statistics)
+    elif stats:
+        for line in statistics.lines():
+            click.echo(line, err=True)
+    _end_like(status)
+
+
+def _report_json(status: int, statistics: Statistics) -> None:
+    """Numbers for programs, on standard error when standard output is the program's own."""
+    del status
+    with_stderr = sys.stdout
+    try:
+        sys.stdout = sys.stderr
+        echo_json(statistics.as_data())
+    finally:
+        sys.stdout = with_stderr
+
+
+def _end_like(status: int) -> None:
+    """End as the program has ended: with its status, or by its signal."""
+    if status >= 0:
+        click.get_current_context().exit(status)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has left a core, if one was wanted
+    if signal.Signals(-status) not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(-status, signal.SIG_DFL)
+    os.kill(os.getpid(), -status)

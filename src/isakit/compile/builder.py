@@ -1,0 +1,99 @@
+"""Builds operations at the end of a block, simplifying and sharing them on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isakit.compile.ir import NOWHERE, Block, Const, Function, Ins, Loc, Value
+from isakit.compile.ops import OPS
+from isakit.compile.simplify import simplify
+
+
+class Builder:
+    """Appends operations to `block`."""
+
+    def __init__(self, function: Function, block: Block) -> None:
+        self.function, self.block = function, block
+        self.loc: Loc = NOWHERE
+        self.shared: dict[tuple[Any, ...], Ins] = {}
+
+    def enter(self, block: Block) -> None:
+        """Go on in another block."""
+        self.block = block
+        self.shared = {}
+
+    def emit(self, op: str, args: list[Value], kinds: str, /, **attrs: Any) -> Ins:
+        """An operation as it is."""
+        i = Ins(op, args, kinds, attrs, self.loc)
+        i.block = self.block
+        self.block.ins.append(i)
+        return i
+
+    def op(self, op: str, /, *given: Value, kinds: str = "", **attrs: Any) -> Value:
+        """The (first) result of an operation without effects, as simple as it gets."""
+        args = list(given)
+        for _ in range(8):
+            better = simplify(op, args, attrs)
+            if better is None:
+                break
+            if isinstance(better, Value):
+                return better
+            op, args, attrs = better[0], better[1], better[2]
+        key = (op, *((a.value, a.kind) if isinstance(a, Const) else a for a in args), *sorted(attrs.items()))
+        old = self.shared.get(key)
+        if old is None:
+            outs = kinds or OPS[op].outs
+            old = self.emit(op, args, outs, **attrs)
+            if not OPS[op].effect:
+                self.shared[key] = old
+        return old.outs[0]
+
+    def both(self, op: str, *args: Value) -> tuple[Value, Value]:
+        """Both results of an operation that has two."""
+        i = self.emit(op, list(args), OPS[op].outs)
+        return i.outs[0], i.outs[1]
+
+    # --- 64-bit integers as pairs of words ---------------------------------------------------------------------------
+    def add64(self, a: tuple[Value, Value], b: tuple[Value, Value]) -> tuple[Value, Value]:
+        """Sum of pairs."""
+        if all(isinstance(v, Const) for v in (*a, *b)):
+            return words64(value64(a) + value64(b))
+        if isinstance(b[0], Const) and b[0].value == 0:
+            return a[0], self.op("add", a[1], b[1])
+        if isinstance(a[0], Const) and a[0].value == 0:
+            return b[0], self.op("add", a[1], b[1])
+        low, carry = self.both("addx", a[0], b[0])
+        return low, self.both("adc", a[1], b[1], carry)[0]
+
+    def sub64(self, a: tuple[Value, Value], b: tuple[Value, Value]) -> tuple[Value, Value]:
+        """Difference of pairs."""
+        if isinstance(b[0], Const) and isinstance(b[1], Const):
+            return self.add64(a, words64(-value64(b)))
+        low, carry = self.both("subx", a[0], b[0])
+        return low, self.both("adc", a[1], self.op("not", b[1]), carry)[0]
+
+    def less64(self, a: tuple[Value, Value], b: tuple[Value, Value], signed: bool, equal: bool) -> Value:
+        """Whether a pair is less than (or equal to) another."""
+        ty = "s32" if signed else "u32"
+        high = self.op("cmp", a[1], b[1], cond="l", ty=ty)
+        same = self.op("cmp", a[1], b[1], cond="e", ty="u32")
+        low = self.op("cmp", a[0], b[0], cond="le" if equal else "l", ty="u32")
+        return self.op("por", high, self.op("pand", same, low))
+
+    def same64(self, a: tuple[Value, Value], b: tuple[Value, Value], cond: str = "e") -> Value:
+        """Whether two pairs are equal (`e`) or not (`lg`)."""
+        d = self.op("or", self.op("xor", a[0], b[0]), self.op("xor", a[1], b[1]))
+        return self.op("cmp", d, Const(0), cond=cond, ty="u32")
+
+
+def words64(value: int) -> tuple[Value, Value]:
+    """A constant as a pair."""
+    return Const(value), Const(value >> 32)
+
+
+def value64(pair: tuple[Value, Value]) -> int:
+    """The number of a pair of constants."""
+    low, high = pair
+    assert isinstance(low, Const)
+    assert isinstance(high, Const)
+    return low.value | high.value << 32

@@ -1,0 +1,56 @@
+"""Verifies the intermediate form between passes: kinds, definitions, predecessors."""
+
+from __future__ import annotations
+
+from isakit.compile.ir import Block, Const, Function, Ins, Value
+from isakit.compile.ops import OPS
+
+
+class BrokenForm(Exception):
+    """A pass left something that is not well formed: an error of the compiler, not of its input."""
+
+
+def verify(f: Function, after: str) -> None:
+    """Raise BrokenForm for the first thing that is wrong. Takes time linear in the size of the function."""
+    where: dict[Value, Block] = {}
+
+    def bad(block: Block, what: object) -> BrokenForm:
+        return BrokenForm(f"{f.name} after {after}: {block}: {what}")
+
+    for b in f.blocks:
+        for i in (*b.phis, *b.ins):
+            if i.op not in OPS:
+                raise bad(b, f"no operation {i.op}")
+            for o in i.outs:
+                where[o] = b
+    known = set(f.blocks)
+    for b in f.blocks:
+        if any(s not in known for s in b.succs):
+            raise bad(b, "goes to a block that is not in the function")
+        if sorted(id(p) for p in b.preds) != sorted(id(q) for q in f.blocks for s in q.succs if s is b) and len(f.blocks) < 64:
+            raise bad(b, "wrong predecessors")
+        for i in b.phis:
+            if i.op != "phi" or len(i.args) != len(b.preds):
+                raise bad(b, f"phi with {len(i.args)} arguments for {len(b.preds)} predecessors")
+        for i in (*b.phis, *b.ins):
+            _kinds(i, lambda what, b=b: bad(b, what))
+            for a in i.args:
+                if not isinstance(a, Const) and a not in where:
+                    raise bad(b, f"{i} uses what is not defined")
+        seen: set[Value] = {o for i in b.phis for o in i.outs}
+        for i in b.ins:
+            for a in i.args:
+                if where.get(a) is b and a not in seen:
+                    raise bad(b, f"{i} uses what is defined behind it")
+            seen.update(i.outs)
+        if b.term[0] == "branch" and (b.term[1].kind != "p" or not (isinstance(b.term[1], Const) or b.term[1] in where)):
+            raise bad(b, "branches on what is no predicate")
+
+
+def _kinds(i: Ins, bad: object) -> None:
+    op = OPS[i.op]
+    got = "".join(a.kind for a in i.args)
+    if (op.args != "*" and op.args != got) or (op.outs != "*" and op.outs[: len(i.outs)] != "".join(o.kind for o in i.outs)):
+        raise bad(f"{i}: {got}, not {op.args}")  # type: ignore[operator]
+    if i.op == "phi" and any(a.kind != i.out.kind for a in i.args):
+        raise bad(f"{i}: mixed kinds")  # type: ignore[operator]

@@ -1,0 +1,233 @@
+"""The compiler: one function that says what happens in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from isakit.compile.check import verify
+from isakit.compile.ir import Function, Loc
+from isakit.compile.layout import ConstantBank, Layout
+from isakit.compile.lower.allocate import OutOfRegistersError, allocate
+from isakit.compile.lower.branches import branches_join, short_blocks_are_guarded
+from isakit.compile.lower.emit import Emitter
+from isakit.compile.lower.select import Selector
+from isakit.compile.lower.tidy import blocks_do_something, exits_ride_on_stores
+from isakit.compile.passes.addresses import addresses_have_registers
+from isakit.compile.passes.conditions import predicates_are_tests
+from isakit.compile.passes.edges import edges_have_room
+from isakit.compile.passes.ssa import values_defined_once
+from isakit.compile.passes.uniform import divergent_values
+from isakit.compile.passes.values import no_value_unused, products_contracted, values_computed_once
+from isakit.compile.ptx.parser import parse
+from isakit.compile.ptx.syntax import Entry, Initial, PtxModule, PtxSyntaxError, SIZES, Variable
+from isakit.compile.target import Target, target
+from isakit.compile.translate import translate
+from isakit.description import (
+    ARCH_TO_VARIANT,
+    VARIANT_TO_ARCH,
+    ConstantSegment,
+    GlobalVariable,
+    Kernel,
+    Module,
+    Param,
+    Relocation,
+    Sampler,
+)
+from isakit.errors import CompileError, Diagnostic
+
+PASSES: tuple[Callable[[Function], None], ...] = (
+    values_defined_once,
+    values_computed_once,
+    products_contracted,
+    no_value_unused,
+    values_computed_once,
+    predicates_are_tests,
+    values_computed_once,
+    no_value_unused,
+    addresses_have_registers,
+    no_value_unused,
+    edges_have_room,
+)
+"""What is done to a function before instructions are selected, in this order; each pass says what holds behind it."""
+
+Watch = Callable[[str, str], None]
+"""Called with the name of a pass and the function behind it as text."""
+
+
+@dataclass
+class Compiled:
+    """A compiled text: the module, and what is wrong with kernels that are not in it.
+
+    Attributes:
+        module: the kernels that compile.
+        failures: name of a kernel to what is wrong with it.
+    """
+
+    module: Module
+    failures: dict[str, list[Diagnostic]] = field(default_factory=dict[str, list[Diagnostic]])
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """Everything that is wrong."""
+        return [d for ds in self.failures.values() for d in ds]
+
+
+def variant_for(module: PtxModule) -> str:
+    """The chip a PTX text is written for; texts for later ones are compiled for the chip that can do most."""
+    arch = module.target.replace("compute_", "sm_")
+    return ARCH_TO_VARIANT.get(arch, "gt200")
+
+
+def compile_ptx(
+    text: str,
+    variant: str | None = None,
+    *,
+    path: str = "<text>",
+    max_registers: int = 0,
+    kernels: tuple[str, ...] = (),
+    watch: Watch | None = None,
+) -> Compiled:
+    """Compile a PTX text.
+
+    Args:
+        text: the text.
+        variant: the chip to compile for (default: the one the text is for).
+        path: name of the text in messages.
+        max_registers: registers per thread to use at most; 0 for all there are.
+        kernels: names of the kernels to compile (default: all).
+        watch: called behind every pass with its name and what it left, for people.
+
+    Returns:
+        The kernels that compile; a kernel compiles as a whole or not at all.
+
+    Raises CompileError if the text is wrong outside of kernels, or if no kernel compiles.
+    """
+    ptx = parse(text, path)
+    if ptx.errors:
+        raise CompileError(ptx.errors)
+    chip = target(variant or variant_for(ptx))
+    bank = ConstantBank(ptx)
+    out = Compiled(Module("ptx", "tesla", chip.variant, path if path != "<text>" else None), dict(ptx.failures))
+    lines: dict[str, dict[int, Loc]] = {}
+    textures = [v.unique for v in ptx.variables.values() if v.space == "tex" or v.type == "texref"]
+    try:
+        _variables(ptx, bank, out.module)
+    except PtxSyntaxError as e:
+        raise CompileError([ptx.source.diagnostic(e.pos, e.message, e.width, e.notes)]) from None
+    for entry in ptx.entries.values():
+        if (kernels and entry.name not in kernels) or not entry.defined:
+            continue
+        try:
+            kernel, table = compile_entry(ptx, entry, chip, bank, textures, max_registers, watch)
+        except PtxSyntaxError as e:
+            out.failures[entry.name] = [ptx.source.diagnostic(e.pos, e.message, e.width, e.notes)]
+            continue
+        out.module.add(kernel)
+        lines[entry.name] = table
+    if out.failures and not out.module.kernels:
+        raise CompileError(out.diagnostics)
+    out.module.extra |= {"lines": lines, "files": dict(ptx.files), "source": text}
+    _globals(ptx, out.module)
+    out.module.samplers = [Sampler(name, k) for k, name in enumerate(textures)]
+    return out
+
+
+def compile_entry(
+    ptx: PtxModule,
+    entry: Entry,
+    chip: Target,
+    bank: ConstantBank,
+    textures: list[str],
+    max_registers: int = 0,
+    watch: Watch | None = None,
+) -> tuple[Kernel, dict[int, Loc]]:
+    """Compile one kernel: this is the pipeline. Raises PtxSyntaxError."""
+    layout = Layout(ptx, entry, bank)
+    f = translate(ptx, entry, chip, layout)
+    for step in PASSES:
+        step(f)
+        verify(f, step.__name__)
+        if watch:
+            watch(step.__name__, f.dump())
+    _, divergent = divergent_values(f)
+    m = Selector(f, chip, divergent).run()
+    if watch:
+        watch("selected", m.dump())
+    short_blocks_are_guarded(m)
+    branches_join(m)
+    if watch:
+        watch("branches_join", m.dump())
+    try:
+        allocate(m, chip, max_registers)
+    except OutOfRegistersError:
+        raise PtxSyntaxError(entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)) from None
+    blocks_do_something(m)
+    exits_ride_on_stores(m)
+    if watch:
+        watch("allocated", m.dump())
+    local = -(-f.local // 4) * 4
+    emitted = Emitter(m, chip.variant, local, textures, m.registers).run()
+    kernel = Kernel(
+        entry.name,
+        emitted.code,
+        registers=m.registers,
+        shared_bytes=f.shared,
+        local_bytes=local + m.spilled,
+        barriers=f.barriers,
+        params=[Param(n, offset, size, kind) for n, kind, offset, size in f.params],
+        param_bytes=f.param_bytes,
+        max_threads=f.max_threads,
+    )
+    if emitted.pool:
+        kernel.constants = {1: [ConstantSegment(0, len(emitted.pool), emitted.pool)]}
+    if f.globals:
+        kernel.extra["globals"] = list(f.globals)
+    return kernel, emitted.lines
+
+
+# --- variables -------------------------------------------------------------------------------------------------------
+def _content(v: Variable, resolve: Callable[[Initial], int]) -> bytes:
+    size = SIZES[v.type]
+    data = b"".join((resolve(i) & (1 << 8 * size) - 1).to_bytes(size, "little") for i in v.initial)
+    return data.ljust(v.size, b"\0")
+
+
+def _variables(ptx: PtxModule, bank: ConstantBank, module: Module) -> None:
+    """Constant variables and their content."""
+    segments: list[ConstantSegment] = []
+
+    def number(v: Variable) -> Callable[[Initial], int]:
+        def resolve(i: Initial) -> int:
+            if i.symbol:
+                known = ptx.variables.get(i.symbol)
+                if known is not None and known.space == "const":
+                    return bank.offsets[known.unique] + i.value
+                raise PtxSyntaxError(v.pos, f"`{v.name}`: addresses as initial values are not supported", len(v.name))
+            return i.value
+
+        return resolve
+
+    for v in ptx.variables.values():
+        if v.space == "const":
+            segments.append(ConstantSegment(bank.offsets[v.unique], v.size, _content(v, number(v)), v.unique))
+        elif v.space == "global" and v.type not in ("texref", "samplerref", "surfref"):
+            module.globals.append(
+                GlobalVariable(v.unique, v.size, _content(v, number(v)) if v.initial else None)
+            )
+    if segments:
+        module.constants = {0: segments}
+
+
+def _globals(ptx: PtxModule, module: Module) -> None:
+    """The table of addresses of the variables kernels use: one table serves all of them."""
+    names: list[str] = []
+    for kernel in module.kernels.values():
+        mine: list[str] = list(kernel.extra.pop("globals", []))  # type: ignore[call-overload]
+        for n in mine:
+            if n not in names:
+                names.append(n)
+    module.relocations = [Relocation("c14", 4 * k, n) for k, n in enumerate(names)]
+
+
+__all__ = ["VARIANT_TO_ARCH", "Compiled", "compile_entry", "compile_ptx", "variant_for"]

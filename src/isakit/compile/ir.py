@@ -1,0 +1,167 @@
+"""The compiler's intermediate form: typed values, each defined once, in blocks.
+
+Kinds of values: `r` 32 bits, `d` 64 bits and `q` 128 bits in adjacent registers, `p` a predicate, `f` the carry of an
+addition. Values of 8 and 16 bits are `r` whose upper bits mean nothing; what needs them clean extends them first.
+64-bit integers are two `r`: what nobody reads of them disappears like any other dead value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+Loc = tuple[int, int, int]
+"""Where an instruction comes from: line of the PTX text, file number and line of its `.loc` (0, 0 without one)."""
+
+NOWHERE: Loc = (0, 0, 0)
+
+
+class Value:
+    """A value: the result `index` of `ins`."""
+
+    __slots__ = ("index", "ins", "kind")
+
+    def __init__(self, kind: str, ins: Ins | None = None, index: int = 0) -> None:
+        self.kind, self.ins, self.index = kind, ins, index
+
+    def __repr__(self) -> str:
+        return f"%{id(self) >> 4 & 0xFFFFF:x}:{self.kind}"
+
+
+class Const(Value):
+    """A constant: 32 bits, or 0 and 1 of kind `p`."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int, kind: str = "r") -> None:
+        super().__init__(kind)
+        self.value = value & 0xFFFF_FFFF
+
+    def __repr__(self) -> str:
+        return f"{self.value:#x}"
+
+
+class Ins:
+    """An operation: its name in the table of `ops`, arguments, results, and attributes that are no values."""
+
+    __slots__ = ("args", "attrs", "block", "loc", "op", "outs")
+
+    def __init__(self, op: str, args: list[Value], kinds: str, attrs: dict[str, Any], loc: Loc) -> None:
+        self.op, self.args, self.attrs, self.loc = op, args, attrs, loc
+        self.outs = [Value(k, self, i) for i, k in enumerate(kinds)]
+        self.block: Block | None = None
+
+    @property
+    def out(self) -> Value:
+        """The first result."""
+        return self.outs[0]
+
+    def __repr__(self) -> str:
+        attrs = " ".join(f"{k}={v}" for k, v in self.attrs.items() if v not in ("", False, None))
+        return f"{self.outs or ''} = {self.op} {attrs} {self.args}"
+
+
+class Block:
+    """Instructions that run one after the other, and how the block ends.
+
+    Attributes:
+        term: ("jump", target), ("branch", condition, inverted, target if true, target if false), or ("exit",).
+        phis: results that depend on the predecessor: `phi` instructions with one argument per entry of `preds`.
+        live_in: values read before they are written here, by variable; only until values are defined once.
+        env: the value each variable has at the end, likewise.
+    """
+
+    __slots__ = ("env", "index", "ins", "live_in", "loc", "phis", "preds", "term", "uniform")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.ins: list[Ins] = []
+        self.phis: list[Ins] = []
+        self.preds: list[Block] = []
+        self.term: tuple[Any, ...] = ("exit",)
+        self.loc: Loc = NOWHERE
+        self.uniform = False
+        self.live_in: dict[int, Value] = {}
+        self.env: dict[int, Value] = {}
+
+    @property
+    def succs(self) -> list[Block]:
+        """Where the block goes: no, one or two blocks."""
+        if self.term[0] == "jump":
+            return [self.term[1]]
+        return [self.term[3], self.term[4]] if self.term[0] == "branch" else []
+
+    def retarget(self, old: Block, new: Block) -> None:
+        """Go to `new` instead of `old`."""
+        self.term = tuple(new if t is old else t for t in self.term)
+
+    def __repr__(self) -> str:
+        return f"B{self.index}"
+
+
+class Function:
+    """A kernel being compiled. `blocks[0]` is where it starts; the order of blocks is that of the code.
+
+    Attributes:
+        params: (name, type, offset, bytes) of the kernel's parameters.
+        shared: bytes of shared memory, launch header and parameters included.
+        local: bytes of local memory of declared variables.
+        barriers: barriers used.
+        kinds: kind of each variable, until values are defined once.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.blocks: list[Block] = []
+        self.kinds: list[str] = []
+        self.params: list[tuple[str, str, int, int]] = []
+        self.param_bytes = 0
+        self.shared = 0
+        self.local = 0
+        self.barriers = 0
+        self.max_threads: tuple[int, ...] = ()
+        self.textures: list[str] = []
+        self.globals: list[str] = []
+        self.count = 0
+
+    def make(self) -> Block:
+        """A new block without a place."""
+        self.count += 1
+        return Block(self.count - 1)
+
+    def block(self) -> Block:
+        """A new block behind all others."""
+        b = self.make()
+        self.blocks.append(b)
+        return b
+
+    def instructions(self) -> Iterator[Ins]:
+        """All instructions, phis first in every block."""
+        for b in self.blocks:
+            yield from b.phis
+            yield from b.ins
+
+    def connect(self) -> None:
+        """Bring the predecessors up to date; only before there are phis."""
+        for b in self.blocks:
+            b.preds = []
+        for b in self.blocks:
+            for s in b.succs:
+                s.preds.append(b)
+
+    def dump(self) -> str:
+        """The function as text, for people."""
+        names: dict[Value, str] = {}
+
+        def name(v: Value) -> str:
+            return repr(v) if isinstance(v, Const) else names.setdefault(v, f"%{len(names)}")
+
+        lines = [f"{self.name}:"]
+        for b in self.blocks:
+            lines.append(f"{b}:  <- {b.preds}")
+            for i in (*b.phis, *b.ins):
+                attrs = "".join(f" {k}={v}" for k, v in i.attrs.items() if v not in ("", False, None))
+                outs = ", ".join(f"{name(o)}:{o.kind}" for o in i.outs)
+                lines.append(f"    {outs + ' = ' if outs else ''}{i.op}{attrs} {', '.join(map(name, i.args))}")
+            lines.append("    " + " ".join(name(t) if isinstance(t, Value) else str(t) for t in b.term))
+        return "\n".join(lines)

@@ -1,0 +1,74 @@
+"""Where variables live: shared memory behind the parameters, constant bank 0, local memory, and a table of globals."""
+
+from __future__ import annotations
+
+from isakit.compile.ptx.syntax import Entry, PtxModule, PtxSyntaxError, Variable
+from isakit.description import PARAM_BASE
+
+CONSTANT_BYTES = 0x10000
+LOCAL_BYTES = 0x10000
+
+
+class ConstantBank:
+    """Bank 0: the `.const` variables of a module."""
+
+    def __init__(self, module: PtxModule) -> None:
+        self.offsets: dict[str, int] = {}
+        self.size = 0
+        for v in module.variables.values():
+            if v.space == "const":
+                at = -(-self.size // v.align) * v.align
+                self.offsets[v.unique] = at
+                self.size = at + v.size
+
+
+class Layout:
+    """The variables of one kernel.
+
+    Attributes: `params` (name to offset in the parameter area), `param_bytes`, `shared` (bytes, launch header and
+    parameters included), `local` (bytes per thread), `globals` (variables whose addresses are needed, in order).
+    """
+
+    def __init__(self, module: PtxModule, entry: Entry, bank: ConstantBank) -> None:
+        self.module, self.bank = module, bank
+        self.params: dict[str, int] = {}
+        at = 0
+        for p in entry.params:
+            at = -(-at // p.align) * p.align
+            self.params[p.name] = at
+            at += p.size
+        self.param_bytes = at
+        self.shared = PARAM_BASE + at
+        self.open_shared: list[Variable] = []
+        self.local = 0
+        self.globals: list[str] = []
+        self._placed: dict[str, int] = {}
+
+    def place(self, used: list[Variable]) -> None:
+        """Give the variables a kernel uses their addresses: declared sizes first, arrays of open size behind them."""
+        for v in sorted(used, key=lambda v: v.open):
+            if v.unique in self._placed:
+                continue
+            if v.space == "shared":
+                at = -(-self.shared // v.align) * v.align
+                self._placed[v.unique] = at
+                if not v.open:
+                    self.shared = at + v.size
+                if self.shared > CONSTANT_BYTES:
+                    raise PtxSyntaxError(v.pos, f"`{v.name}` does not fit into shared memory", len(v.name))
+            elif v.space == "local":
+                at = -(-self.local // v.align) * v.align
+                self._placed[v.unique] = at
+                self.local = at + v.size
+                if self.local > LOCAL_BYTES:
+                    raise PtxSyntaxError(v.pos, f"`{v.name}` does not fit into local memory", len(v.name))
+
+    def address(self, v: Variable) -> int | str:
+        """The address of a variable; for one in global memory its name, since only loading it decides."""
+        if v.space == "const":
+            return self.bank.offsets[v.unique]
+        if v.space == "global":
+            if v.unique not in self.globals:
+                self.globals.append(v.unique)
+            return v.unique
+        return self._placed[v.unique]

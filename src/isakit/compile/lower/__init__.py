@@ -1,0 +1,1 @@
+"""From operations on values to Tesla instructions on registers."""

@@ -1,0 +1,338 @@
+"""Registers for virtual registers: copies are merged where nothing stands against it, the rest is coloured.
+
+Pairs and quads need aligned neighbours, halves only exist of $r0 to $r63, $c has four and $a four registers. What
+finds no register is kept elsewhere: general registers in local memory, the others in general registers.
+"""
+
+from __future__ import annotations
+
+from isakit.compile.ir import NOWHERE
+from isakit.compile.lower.form import SINK, MBlock, MFunction, MIns, Number, Place, Reg, VReg
+from isakit.compile.lower.liveness import Liveness, indices
+from isakit.compile.target import Target
+
+HALVES = 64
+ROUNDS = 24
+
+
+class OutOfRegistersError(Exception):
+    """No allocation was found."""
+
+
+class Interference:
+    """Which units of virtual registers may not share a register."""
+
+    def __init__(self, m: MFunction) -> None:
+        self.live = Liveness(m)
+        first, owner = self.live.first, self.live.owner
+        self.near: list[set[int]] = [set() for _ in owner]
+        self.files = {f: 0 for f in "rac"}
+        for v in m.vregs:
+            self.files[v.file] |= (1 << v.size) - 1 << first[v]
+        self.used: set[VReg] = set()
+        self.pressure: dict[str, int] = dict.fromkeys("rac", 0)
+        for b in m.blocks:
+            live = self.live.outside[b]
+            if b.cond is not None:
+                live |= self.live.bits(Reg(b.cond[0]))
+                self.used.add(b.cond[0])
+            for i in reversed(b.ins):
+                defs = list(i.defs())
+                copied = -1
+                if i.moves and defs:
+                    src = i.ops["src1"]
+                    if src.v.file == defs[0].v.file:
+                        copied = first[src.v] + src.unit
+                together = 0
+                for r in defs:
+                    together |= self.live.bits(r)
+                for r in defs:
+                    self.used.add(r.v)
+                    others = (live | together) & self.files[r.v.file]
+                    units = indices(others)
+                    base = first[r.v] + r.unit
+                    for k in range(r.count):
+                        mine = base + k
+                        near = self.near[mine]
+                        for u in units:
+                            if u != mine and u != copied:
+                                near.add(u)
+                                self.near[u].add(mine)
+                for r in i.uses():
+                    self.used.add(r.v)
+                live = self.live.step(i, live)
+        # what is live when the kernel starts is there all at once
+        start = self.live.inside[m.blocks[0]]
+        for u in indices(start):
+            for w in indices(start & self.files[owner[u][0].file]):
+                if u != w:
+                    self.near[u].add(w)
+                    self.near[w].add(u)
+
+
+class Allocation:
+    """One attempt: merge copies, colour, or say what to keep elsewhere."""
+
+    def __init__(self, m: MFunction, target: Target, limit: int) -> None:
+        self.m, self.target = m, target
+        self.limits = {"r": limit, "a": target.addresses, "c": target.conditions}
+        self.graph = Interference(m)
+        self.first = self.graph.live.first
+        self.parent: dict[VReg, VReg] = {}
+        self.hints: dict[VReg, list[tuple[VReg, int]]] = {}
+        self.colors: dict[VReg, int] = {}
+
+    def find(self, v: VReg) -> VReg:
+        """What a register was merged into."""
+        while v in self.parent:
+            v = self.parent[v]
+        return v
+
+    def merge(self) -> None:
+        """Merge the two ends of copies that do not interfere."""
+        near, first, owner = self.graph.near, self.first, self.graph.live.owner
+        for b in self._by_weight():
+            for i in b.ins:
+                if not i.moves:
+                    continue
+                dst, src = i.ops["dst"], i.ops["src1"]
+                if dst.v.file != src.v.file:
+                    continue
+                a, c = self.find(dst.v), self.find(src.v)
+                if a is c:
+                    continue
+                if a.size != 1 or c.size != 1:
+                    self.hints.setdefault(a, []).append((c, src.unit - dst.unit))
+                    self.hints.setdefault(c, []).append((a, dst.unit - src.unit))
+                    continue
+                x, y = first[a], first[c]
+                if y in near[x] or (a.fixed and c.fixed):
+                    continue
+                if a.fixed:
+                    a, c, x, y = c, a, y, x
+                # a disappears in c
+                for u in near[x]:
+                    near[u].discard(x)
+                    near[u].add(y)
+                    near[y].add(u)
+                near[x] = set()
+                self.parent[a] = c
+                c.low |= a.low
+                for h in self.hints.pop(a, []):
+                    self.hints.setdefault(c, []).append(h)
+        del owner
+
+    def _by_weight(self) -> list[MBlock]:
+        """Blocks in order of how often they run, as far as the nesting of loops tells."""
+        depth = loop_depths(self.m)
+        return sorted(self.m.blocks, key=lambda b: -depth[b])
+
+    def color(self) -> list[VReg]:
+        """Give every register a colour; those that got none come back."""
+        near, first, owner = self.graph.near, self.first, self.graph.live.owner
+        failed: list[VReg] = []
+        seen: set[VReg] = set()
+        order: list[VReg] = [v for v in self.m.vregs if v.fixed and v in self.graph.used]
+        wide: list[VReg] = []
+        rest: list[VReg] = []
+        for b in self.m.blocks:
+            for i in b.ins:
+                for r in (*i.uses(), *i.defs()):
+                    v = self.find(r.v)
+                    if v not in seen and not v.fixed:
+                        seen.add(v)
+                        (wide if v.size > 1 or not v.spillable else rest).append(v)
+        for v in (*order, *sorted(wide, key=lambda v: (v.spillable, -v.size)), *rest):
+            x = first[v]
+            taken = [0] * v.size
+            for k in range(v.size):
+                bits = 0
+                for u in near[x + k]:
+                    w, unit = owner[u]
+                    c = self.colors.get(w)
+                    if c is not None:
+                        bits |= 1 << c + unit
+                taken[k] = bits
+            c = self._choose(v, taken)
+            if c is None:
+                failed.append(v)
+            else:
+                self.colors[v] = c
+        return failed
+
+    def _choose(self, v: VReg, taken: list[int]) -> int | None:
+        if v.fixed:
+            assert v.color is not None
+            return v.color
+        start, limit = (1, self.limits["a"] + 1) if v.file == "a" else (0, self.limits[v.file])
+        if v.low:
+            limit = min(limit, HALVES)
+
+        def free(c: int) -> bool:
+            return start <= c and c + v.size <= limit and c % v.size == 0 and not any(
+                t >> c + k & 1 for k, t in enumerate(taken)
+            )
+
+        for w, shift in self.hints.get(v, ()):
+            w = self.find(w)
+            c = self.colors.get(w)
+            if c is not None and free(c + shift):
+                return c + shift
+        for c in range(start, limit):
+            if free(c):
+                return c
+        return None
+
+    def finish(self) -> None:
+        """Write the colours into the registers, and drop copies to themselves."""
+        highest = 0
+        for v in self.m.vregs:
+            c = self.colors.get(self.find(v))
+            v.color = c
+            if c is not None and v.file == "r" and v in self.graph.used:
+                highest = max(highest, c + v.size)
+        for b in self.m.blocks:
+            kept: list[MIns] = []
+            for i in b.ins:
+                if i.moves:
+                    dst, src = i.ops["dst"], i.ops["src1"]
+                    assert dst.v.color is not None
+                    if dst.v.file == src.v.file and dst.v.color + dst.unit == src.v.color + src.unit:
+                        continue
+                kept.append(i)
+            b.ins = kept
+        self.m.registers = max(1, highest)
+
+
+def loop_depths(m: MFunction) -> dict[MBlock, int]:
+    """How many loops a block is in, guessed from the order of blocks: a branch backwards closes a loop."""
+    place = {b: k for k, b in enumerate(m.blocks)}
+    delta = [0] * (len(m.blocks) + 1)
+    for b in m.blocks:
+        for s in b.succs:
+            if place[s] <= place[b]:
+                delta[place[s]] += 1
+                delta[place[b] + 1] -= 1
+    out: dict[MBlock, int] = {}
+    depth = 0
+    for k, b in enumerate(m.blocks):
+        depth += delta[k]
+        out[b] = depth
+    return out
+
+
+def allocate(m: MFunction, target: Target, limit: int = 0) -> None:
+    """Registers for everything. Raises OutOfRegistersError."""
+    limit = min(limit or target.registers, target.registers)
+    for _ in range(ROUNDS):
+        attempt = Allocation(m, target, limit)
+        attempt.merge()
+        failed = attempt.color()
+        if not failed:
+            attempt.finish()
+            return
+        _spill(m, attempt, failed)
+    raise OutOfRegistersError
+
+
+def _spill(m: MFunction, attempt: Allocation, failed: list[VReg]) -> None:
+    """Keep registers elsewhere: of those that are in the way the ones that cost least."""
+    depth = loop_depths(m)
+    cost: dict[VReg, float] = {}
+    for b in m.blocks:
+        for i in b.ins:
+            for r in (*i.uses(), *i.defs()):
+                v = attempt.find(r.v)
+                cost[v] = cost.get(v, 0) + 10.0 ** min(depth[b], 6)
+    chosen: set[VReg] = set()
+    near, first, owner = attempt.graph.near, attempt.first, attempt.graph.live.owner
+    for v in failed:
+        rivals = {v} if v.spillable else set()
+        for k in range(v.size):
+            for u in near[first[v] + k]:
+                w = attempt.find(owner[u][0])
+                if w.spillable and not w.fixed and w.file == v.file:
+                    rivals.add(w)
+        if rivals & chosen:
+            continue
+        if not rivals:
+            raise OutOfRegistersError
+
+        def price(w: VReg) -> float:
+            degree = sum(len(near[first[w] + k]) for k in range(w.size))
+            return cost.get(w, 0) / (degree + 1)
+
+        chosen.add(min(rivals, key=price))
+    for root in chosen:
+        _keep_elsewhere(m, {v for v in m.vregs if attempt.find(v) is root}, root)
+
+
+def _keep_elsewhere(m: MFunction, group: set[VReg], root: VReg) -> None:
+    """Load before every use and save behind every write."""
+    home = 0
+    holder: VReg | None = None
+    if root.file == "r":
+        home = -(-m.spilled // 4) * 4
+        m.spilled = home + 4 * root.size
+    else:
+        holder = m.vreg("r")
+    for b in m.blocks:
+        out: list[MIns] = []
+        for i in b.ins:
+            mine = {r.v for r in (*i.uses(), *i.defs()) if r.v in group}
+            if not mine:
+                out.append(i)
+                continue
+            t = m.vreg(root.file, root.size)
+            t.spillable = False
+            t.low = any(v.low for v in mine)
+            t.true, t.false = next(iter(mine)).true, next(iter(mine)).false
+            reads = [r for r in i.uses() if r.v in group]
+            writes = [r for r in i.defs() if r.v in group]
+            partial = bool(writes) and (i.guard is not None or any(r.count < root.size for r in writes))
+            if reads or partial:
+                out += _restore(t, holder, home, i.loc)
+            _rename(i, group, t)
+            out.append(i)
+            if writes:
+                out += _save(t, holder, home, i.loc, writes)
+        if b.cond is not None and b.cond[0] in group:
+            t = m.vreg(root.file)
+            t.spillable = False
+            t.true, t.false = b.cond[0].true, b.cond[0].false
+            out += _restore(t, holder, home, b.loc)
+            b.cond = t, b.cond[1], b.cond[2]
+        b.ins = out
+
+
+def _restore(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int] = NOWHERE) -> list[MIns]:
+    if t.file == "c":
+        assert holder is not None
+        return [MIns("mov_c", {"cdst": Reg(t), "src1": Reg(holder)}, ("cdst",), loc)]
+    if t.file == "a":
+        assert holder is not None
+        return [MIns("shl_a", {"adst": Reg(t), "src1": Reg(holder), "count": Number(0)}, ("adst",), loc)]
+    return [MIns("ld_l", {"ty": "b32", "dst": Reg(t, k), "src": Place("l", None, home + 4 * k, "spill")}, loc=loc) for k in range(t.size)]  # noqa: E501
+
+
+def _save(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int], writes: list[Reg]) -> list[MIns]:
+    if t.file in "ca":
+        assert holder is not None
+        return [MIns("mov_from", {"dst": Reg(holder), "src": Reg(t)}, loc=loc)]
+    units = sorted({r.unit + k for r in writes for k in range(r.count)})
+    return [MIns("st_l", {"ty": "b32", "dst": Place("l", None, home + 4 * k, "spill"), "src": Reg(t, k)}, (), loc) for k in units]  # noqa: E501
+
+
+def _rename(i: MIns, group: set[VReg], t: VReg) -> None:
+    def new(o: object) -> object:
+        if type(o) is Reg and o.v in group:
+            return Reg(t, o.unit, o.count, o.half)
+        if type(o) is Place and o.base is not None and o.base.v in group:
+            return Place(o.space, Reg(t), o.offset, o.mode)
+        return o
+
+    i.ops = {k: new(o) for k, o in i.ops.items()}
+    if i.guard is not None and i.guard[0] in group:
+        i.guard = t, i.guard[1]
+    if i.moves and (type(i.ops["src1"]) is not Reg or i.ops["dst"] == SINK):
+        i.moves = False

@@ -1,0 +1,271 @@
+"""Where lanes part and meet: short blocks under a condition, and join points for branches lanes take differently.
+
+A warp keeps lanes that went another way on a stack. `joinat X` in front of a divergent branch and `join` at X bring
+them together again; X is the branch's post-dominator. Source: [tesla] 9.2.
+"""
+
+from __future__ import annotations
+
+from isakit.compile.graph import Dominators, loops
+from isakit.compile.lower.form import MBlock, MFunction, MIns, VReg
+
+UNGUARDED = frozenset({"bar", "trap", "joinat", "join", "vote", "ld_lock", "brkpt"})
+SHORT_DIVERGENT = 7
+SHORT_UNIFORM = 3
+
+
+# --- short blocks ----------------------------------------------------------------------------------------------------
+def _can_guard(b: MBlock, c: VReg, most: int) -> bool:
+    if len(b.ins) > most:
+        return False
+    for i in b.ins:
+        if i.op in UNGUARDED or i.guard is not None or i.tail:
+            return False
+        if any(r.v is c for r in i.defs()):
+            return False
+    return True
+
+
+def short_blocks_are_guarded(m: MFunction) -> None:
+    """Blocks of a few instructions are executed under the condition of the branch around them."""
+    changed = True
+    while changed:
+        changed = False
+        for b in m.blocks:
+            if b.cond is not None and len(b.succs) == 2 and _guard(m, b):  # noqa: PLR2004
+                changed = True
+        if changed:
+            alive = _reachable(m)
+            m.blocks = [b for b in m.blocks if b in alive]
+            m.connect()
+
+
+def _reachable(m: MFunction) -> set[MBlock]:
+    seen = {m.blocks[0]}
+    work = [m.blocks[0]]
+    while work:
+        for s in work.pop().succs:
+            if s not in seen:
+                seen.add(s)
+                work.append(s)
+    return seen
+
+
+def _only_copies(b: MBlock) -> bool:
+    return all(i.op in ("mov", "mov_i") and i.guard is None for i in b.ins)
+
+
+def _guard(m: MFunction, a: MBlock) -> bool:
+    assert a.cond is not None
+    c, test, divergent = a.cond
+    yes, no = a.succs
+    most = SHORT_DIVERGENT if divergent else SHORT_UNIFORM
+    opposite = c.false if test == c.true else c.true
+
+    def side(x: MBlock) -> bool:
+        return x.preds == [a] and len(x.succs) == 1 and x.cond is None and x is not a
+
+    def locked(x: MBlock) -> bool:
+        return any(i.op == "st_unlock" for i in x.ins)
+
+    for x, other, t in ((yes, no, test), (no, yes, opposite)):
+        if not side(x):
+            continue
+        if x.succs[0] is other and _can_guard(x, c, 99 if locked(x) else most):
+            _take(a, x, c, t)
+            a.succs, a.cond = [other], None
+            _replace_pred(other, x, a)
+            return True
+    if side(yes) and side(no) and yes.succs == no.succs and yes.succs[0] not in (yes, no):
+        end = yes.succs[0]
+        for x, y, t, u in ((yes, no, test, opposite), (no, yes, opposite, test)):
+            # copies on one side can be made before the other side overwrites them under the condition
+            if _only_copies(y) and _can_guard(x, c, most) and _overwritten(y, x, c):
+                a.ins += y.ins
+                _take(a, x, c, t)
+                break
+            del u
+        else:
+            if len(yes.ins) + len(no.ins) > most or not (_can_guard(yes, c, most) and _can_guard(no, c, most)):
+                return False
+            _take(a, yes, c, test)
+            _take(a, no, c, opposite)
+        a.succs, a.cond = [end], None
+        end.preds = [p for p in end.preds if p not in (yes, no)] + [a]
+        yes.succs, no.succs = [], []
+        yes.preds, no.preds = [], []
+        return True
+    return False
+
+
+def _overwritten(y: MBlock, x: MBlock, c: VReg) -> bool:
+    """Whether every copy of y writes what x writes too, and x reads none of it before."""
+    targets = {(i.ops["dst"].v, i.ops["dst"].unit) for i in y.ins}
+    written: set[tuple[VReg, int]] = set()
+    for i in x.ins:
+        for r in i.uses():
+            if any((r.v, r.unit + k) in targets for k in range(r.count)):
+                return False
+        for r in i.defs():
+            written.update((r.v, r.unit + k) for k in range(r.count))
+    return targets <= written
+
+
+def _take(a: MBlock, x: MBlock, c: VReg, test: str) -> None:
+    for i in x.ins:
+        i.guard = c, test
+        i.literal = False
+        if i.op == "mov_i":
+            _literal_move(i)
+    a.ins += x.ins
+    x.ins = []
+
+
+def _literal_move(i: MIns) -> None:
+    """An immediate move has no condition: the constant comes from the pool."""
+    from isakit.compile.lower.form import Literal, Place
+
+    value = i.ops.pop("src1")
+    assert isinstance(value, Literal)
+    i.op = "ld_c"
+    i.ops = {"dst": i.ops["dst"], "ty": "b32", "src": Place("c1", None, value.value, "literal")}
+
+
+def _replace_pred(b: MBlock, old: MBlock, new: MBlock) -> None:
+    b.preds = [p for p in b.preds if p is not old and p is not new] + [new]
+    old.succs, old.preds = [], []
+
+
+# --- join points -----------------------------------------------------------------------------------------------------
+class _End:
+    """Where all ways end."""
+
+
+def branches_join(m: MFunction) -> None:
+    """Put `joinat` and `join` around branches lanes may take differently.
+
+    A region is a block that dominates all blocks up to the point where all ways from it meet. Loops are left through
+    one region each, so that nothing piles up on the stack.
+    """
+    m.connect()
+    _preheaders(m)
+    end = _End()
+    dom: Dominators[MBlock] = Dominators(m.blocks[0], lambda b: b.succs)
+    preds: dict[object, list[object]] = {b: list(b.preds) for b in m.blocks}
+    preds[end] = [b for b in m.blocks if not b.succs]
+    _reach_end(m, preds, end)
+    post: Dominators[object] = Dominators(end, lambda n: preds[n])
+    wanted: dict[tuple[MBlock, MBlock], set[MBlock]] = {}
+    for b in m.blocks:
+        if b.cond is None or not b.cond[2]:
+            continue
+        got = _region(b, dom, post, end)
+        if got is not None:
+            head, stop, region = got
+            wanted[head, stop] = region
+    # a region inside another one that ends at the same point needs no join point of its own
+    for (head, stop), _ in list(wanted.items()):
+        if any(s is stop and h is not head and head in r for (h, s), r in wanted.items()):
+            del wanted[head, stop]
+    _insert(m, wanted)
+
+
+def _reach_end(m: MFunction, preds: dict[object, list[object]], end: object) -> None:
+    reached: set[object] = set()
+
+    def reach(n: object) -> None:
+        work = [n]
+        while work:
+            x = work.pop()
+            if x not in reached:
+                reached.add(x)
+                work.extend(preds[x])
+
+    reach(end)
+    for b in reversed(m.blocks):
+        if b not in reached:
+            preds[end].append(b)
+            reach(b)
+
+
+def _region(
+    b: MBlock, dom: Dominators[MBlock], post: Dominators[object], end: object
+) -> tuple[MBlock, MBlock, set[MBlock]] | None:
+    """(head, where its ways meet, the blocks between), None if they meet at the end of the kernel only."""
+    head = b
+    stop = post.idom.get(b, end)
+    for _ in range(len(dom.order) + 1):
+        if stop is end or not isinstance(stop, MBlock):
+            return None
+        if not stop.succs and not stop.ins:
+            return None  # lanes that arrive just end
+        region: set[MBlock] = set()
+        work = list(head.succs)
+        while work:
+            x = work.pop()
+            if x is not stop and x not in region:
+                region.add(x)
+                work.extend(x.succs)
+        new = head
+        for x in region:
+            new = dom.meet(new, x)
+        if new is head and head in region:
+            new = dom.idom[head]  # the head of a loop is entered again and again: go before the loop
+            if new is head:
+                return None
+        if new is head:
+            return head, stop, region
+        head = new
+        while stop is not end and (not post.dominates(stop, head) or stop is head):
+            stop = post.idom[stop]
+    return None
+
+
+def _preheaders(m: MFunction) -> None:
+    """Give every loop one block in front of it that leads nowhere else."""
+    dom: Dominators[MBlock] = Dominators(m.blocks[0], lambda b: b.succs)
+    for head, body in loops(dom, lambda b: b.succs, lambda b: b.preds).items():
+        outside = [p for p in head.preds if p not in body]
+        if len(outside) == 1 and len(outside[0].succs) == 1:
+            continue
+        new = m.block(m.blocks.index(head))
+        new.loc = head.loc
+        for p in outside:
+            p.succs = [new if s is head else s for s in p.succs]
+        new.succs = [head]
+    m.connect()
+
+
+def _insert(m: MFunction, wanted: dict[tuple[MBlock, MBlock], set[MBlock]]) -> None:
+    """Joins of inner regions come first where several end at one point."""
+    for (head, stop), region in sorted(wanted.items(), key=lambda e: len(e[1])):
+        sources = [p for p in stop.preds if p in region or p is head]
+        others = [p for p in stop.preds if p not in sources]
+        join = MIns("join", {}, (), stop.loc)
+        if others or any(i.op == "join" for i in stop.ins[:1]) or _loops_back(stop):
+            new = m.block(m.blocks.index(stop))
+            new.loc = stop.loc
+            for p in sources:
+                p.succs = [new if s is stop else s for s in p.succs]
+            new.succs = [stop]
+            new.ins = [join]
+            m.connect()
+            for key, r in wanted.items():
+                if key != (head, stop) and (stop in r or key[1] is stop) and head in r:
+                    r.add(new)
+            place = new
+        else:
+            stop.ins.insert(0, join)
+            place = stop
+        at = MIns("joinat", {}, (), head.loc)
+        at.target = place
+        # behind a joinat of an inner region that is already there would be wrong: outer ones are pushed first
+        k = len(head.ins)
+        while k and head.ins[k - 1].op == "joinat":
+            k -= 1
+        head.ins.insert(k, at)
+
+
+def _loops_back(stop: MBlock) -> bool:
+    """Whether a block is entered from behind."""
+    return any(p is stop for p in stop.preds)

@@ -1,0 +1,211 @@
+"""Instructions of the machine while they still work on virtual registers.
+
+The operation of an instruction is a mnemonic of the instruction set with operands by the names of its record;
+encoding them is left to the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from isakit.compile.ir import NOWHERE, Loc
+
+
+class VReg:
+    """A virtual register: `file` r, a or c; `size` registers side by side; `low`: halves of it are named.
+
+    Attributes: `color` (the register it got), `true` and `false` (tests of a condition register), `defs` (writes).
+    """
+
+    __slots__ = ("color", "defs", "false", "file", "fixed", "low", "number", "size", "spillable", "true")
+
+    def __init__(self, file: str, number: int, size: int = 1) -> None:
+        self.file, self.number, self.size = file, number, size
+        self.color: int | None = None
+        self.low = False
+        self.fixed = False
+        self.spillable = True
+        self.true, self.false = "lg", "e"
+        self.defs = 0
+
+    def __repr__(self) -> str:
+        return f"{self.file}{self.number}" + ("" if self.size == 1 else f"x{self.size}")
+
+
+class Reg:
+    """An operand: `count` registers of a virtual one from `unit` on, or a half of one."""
+
+    __slots__ = ("count", "half", "unit", "v")
+
+    def __init__(self, v: VReg, unit: int = 0, count: int = 1, half: str = "") -> None:
+        self.v, self.unit, self.count, self.half = v, unit, count, half
+
+    def __repr__(self) -> str:
+        return f"{self.v}.{self.unit}{self.half}"
+
+
+class Literal:
+    """A constant: an immediate where the instruction has room for one, else a word of the literal pool.
+
+    `half`: 16 bits are meant.
+    """
+
+    __slots__ = ("half", "value")
+
+    def __init__(self, value: int, half: bool = False) -> None:
+        self.value, self.half = value & (0xFFFF if half else 0xFFFF_FFFF), half
+
+    def __repr__(self) -> str:
+        return f"{self.value:#x}"
+
+
+class Number:
+    """A number that is always part of the instruction: a shift count, the number of a barrier."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"#{self.value:#x}"
+
+
+class Place:
+    """An operand in memory: space, address register or data register, offset, and how it is accessed."""
+
+    __slots__ = ("base", "mode", "offset", "space")
+
+    def __init__(self, space: str, base: Reg | None, offset: int = 0, mode: str = "") -> None:
+        self.space, self.base, self.offset, self.mode = space, base, offset, mode
+
+    def __repr__(self) -> str:
+        return f"{self.mode} {self.space}[{self.base}+{self.offset:#x}]"
+
+
+class Zero:
+    """The register that always reads 0."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "zero"
+
+
+ZERO = Zero()
+SINK = "#"
+
+Operand = Any
+
+
+class MIns:
+    """A machine instruction.
+
+    Attributes:
+        op: mnemonic. `ops`: operands by name; strings are words of the instruction (types, conditions, rounding).
+        guard: (condition register, test), None for always.
+        target: the block a branch goes to.
+        results: names of operands that are written.
+        moves: the instruction is a plain copy of one register.
+        literal: an immediate form exists for a literal source.
+    """
+
+    __slots__ = ("guard", "literal", "loc", "moves", "op", "ops", "results", "tail", "target", "tied")
+
+    def __init__(self, op: str, ops: dict[str, Operand], results: tuple[str, ...] = ("dst",), loc: Loc = NOWHERE) -> None:
+        self.op, self.ops, self.results, self.loc = op, ops, results, loc
+        self.guard: tuple[VReg, str] | None = None
+        self.target: MBlock | None = None
+        self.moves = False
+        self.literal = False
+        self.tail = ""
+        self.tied = False
+
+    def defs(self) -> Iterator[Reg]:
+        """Registers written."""
+        for n in self.results:
+            r = self.ops.get(n)
+            if type(r) is Reg:
+                yield r
+
+    def uses(self) -> Iterator[Reg]:
+        """Registers read."""
+        for n, r in self.ops.items():
+            t = type(r)
+            if t is Reg:
+                if n not in self.results:
+                    yield r
+            elif t is Place and r.base is not None:
+                yield r.base
+        if self.tied:
+            yield self.ops["dst"]
+        if self.guard is not None:
+            yield Reg(self.guard[0])
+
+    def __repr__(self) -> str:
+        guard = f"({self.guard[1]} {self.guard[0]}) " if self.guard else ""
+        target = f" -> {self.target}" if self.target else ""
+        return f"{self.tail}{guard}{self.op} " + " ".join(f"{k}={v}" for k, v in self.ops.items()) + target
+
+
+class MBlock:
+    """A block of machine instructions; `succs` in the order (taken, not taken) where it ends in a conditional branch.
+
+    Attributes: `cond` (condition register, test, divergent) of its branch.
+    """
+
+    __slots__ = ("cond", "index", "ins", "loc", "preds", "succs")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.ins: list[MIns] = []
+        self.succs: list[MBlock] = []
+        self.preds: list[MBlock] = []
+        self.cond: tuple[VReg, str, bool] | None = None
+        self.loc: Loc = NOWHERE
+
+    def __repr__(self) -> str:
+        return f"L{self.index}"
+
+
+class MFunction:
+    """A kernel as machine instructions. `spilled` is local memory for spilled registers, in bytes."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.blocks: list[MBlock] = []
+        self.vregs: list[VReg] = []
+        self.count = 0
+        self.spilled = 0
+        self.registers = 0
+
+    def vreg(self, file: str = "r", size: int = 1) -> VReg:
+        """A new virtual register."""
+        v = VReg(file, len(self.vregs), size)
+        self.vregs.append(v)
+        return v
+
+    def block(self, place: int | None = None) -> MBlock:
+        """A new block, at a place in the order or at the end."""
+        b = MBlock(self.count)
+        self.count += 1
+        self.blocks.insert(len(self.blocks) if place is None else place, b)
+        return b
+
+    def connect(self) -> None:
+        """Bring the predecessors up to date."""
+        for b in self.blocks:
+            b.preds = []
+        for b in self.blocks:
+            for s in b.succs:
+                if b not in s.preds:
+                    s.preds.append(b)
+
+    def dump(self) -> str:
+        """The function as text, for people."""
+        lines = [self.name]
+        for b in self.blocks:
+            lines.append(f"{b}: -> {b.succs} {b.cond or ''}")
+            lines += [f"    {i}" for i in b.ins]
+        return "\n".join(lines)

@@ -1,0 +1,158 @@
+"""The operations of the intermediate form: what they take and give, whether they have effects, and what they compute.
+
+`fold` computes an operation on constants; the same functions serve as reference for the code that is selected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+M32 = 0xFFFF_FFFF
+Fold = Callable[..., Any]
+
+
+def signed(v: int, bits: int = 32) -> int:
+    """The low `bits` of a number as a signed one."""
+    v &= (1 << bits) - 1
+    return v - (1 << bits) if v >> bits - 1 else v
+
+
+@dataclass(frozen=True)
+class Op:
+    """One operation.
+
+    `args` and `outs` are kinds, `*` any number of any kind. `effect`: "" none, "read" reads memory (may go if unused,
+    may not pass a write), "write" stays where it is.
+    """
+
+    name: str
+    args: str
+    outs: str
+    effect: str = ""
+    commutes: bool = False
+    fold: Fold | None = None
+
+
+OPS: dict[str, Op] = {}
+
+
+def _op(name: str, args: str, outs: str, fold: Fold | None = None, *, effect: str = "", commutes: bool = False) -> None:
+    OPS[name] = Op(name, args, outs, effect, commutes, fold)
+
+
+def _shift(a: int, n: int, kind: str) -> int:
+    if n >= 32:
+        return -1 if kind == "sar" and a >> 31 else 0
+    return a << n if kind == "shl" else a >> n if kind == "shr" else signed(a) >> n
+
+
+def _saturated(v: int) -> int:
+    return max(-(1 << 31), min(v, (1 << 31) - 1))
+
+
+def _mul16(a: int, b: int, s1: bool = False, s2: bool = False) -> int:
+    return (signed(a, 16) if s1 else a & 0xFFFF) * (signed(b, 16) if s2 else b & 0xFFFF)
+
+
+def _mul24(a: int, b: int, sign: bool = False, high: bool = False) -> int:
+    x, y = (signed(a, 24), signed(b, 24)) if sign else (a & 0xFF_FFFF, b & 0xFF_FFFF)
+    return x * y >> 16 if high else x * y
+
+
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "e": lambda a, b: a == b, "lg": lambda a, b: a != b, "l": lambda a, b: a < b, "le": lambda a, b: a <= b,
+    "g": lambda a, b: a > b, "ge": lambda a, b: a >= b,
+}  # fmt: skip
+
+
+def _compare(a: int, b: int, cond: str, ty: str) -> int:
+    if ty[0] == "s":
+        a, b = signed(a), signed(b)
+    return int(_COMPARE[cond](a, b))
+
+
+_op("add", "rr", "r", lambda a, b: a + b, commutes=True)
+_op("sub", "rr", "r", lambda a, b: a - b)
+_op("addsat", "rr", "r", lambda a, b: _saturated(signed(a) + signed(b)), commutes=True)
+_op("subsat", "rr", "r", lambda a, b: _saturated(signed(a) - signed(b)))
+_op("mul", "rr", "r", lambda a, b: a * b, commutes=True)
+_op("mulhu", "rr", "r", lambda a, b: a * b >> 32, commutes=True)
+_op("mulhs", "rr", "r", lambda a, b: signed(a) * signed(b) >> 32, commutes=True)
+_op("mul16", "rr", "r", _mul16)
+_op("mul24", "rr", "r", _mul24, commutes=True)
+_op("and", "rr", "r", lambda a, b: a & b, commutes=True)
+_op("or", "rr", "r", lambda a, b: a | b, commutes=True)
+_op("xor", "rr", "r", lambda a, b: a ^ b, commutes=True)
+_op("not", "r", "r", lambda a: ~a)
+_op("shl", "rr", "r", lambda a, b: _shift(a, b, "shl"))
+_op("shr", "rr", "r", lambda a, b: _shift(a, b, "shr"))
+_op("sar", "rr", "r", lambda a, b: _shift(a, b, "sar"))
+_op("minu", "rr", "r", min, commutes=True)
+_op("maxu", "rr", "r", max, commutes=True)
+_op("mins", "rr", "r", lambda a, b: min(signed(a), signed(b)), commutes=True)
+_op("maxs", "rr", "r", lambda a, b: max(signed(a), signed(b)), commutes=True)
+_op("abs", "r", "r", lambda a: abs(signed(a)))
+_op("sext8", "r", "r", lambda a: signed(a, 8))
+_op("zext8", "r", "r", lambda a: a & 0xFF)
+_op("sext16", "r", "r", lambda a: signed(a, 16))
+_op("zext16", "r", "r", lambda a: a & 0xFFFF)
+_op("sad", "rrr", "r", lambda a, b, c, s=False: (abs(signed(a) - signed(b)) if s else abs(a - b)) + c)
+_op("addx", "rr", "rf", commutes=True)
+_op("subx", "rr", "rf")
+_op("adc", "rrf", "rf")
+_op("cmp", "rr", "p", _compare)
+_op("cmpf", "rr", "p")
+_op("cmpd", "dd", "p")
+_op("pand", "pp", "p", lambda a, b: a & b, commutes=True)
+_op("por", "pp", "p", lambda a, b: a | b, commutes=True)
+_op("pxor", "pp", "p", lambda a, b: a ^ b, commutes=True)
+_op("pnot", "p", "p", lambda a: 1 - (a & 1))
+_op("mask", "p", "r", lambda a: -(a & 1))
+_op("sel", "prr", "r", lambda p, a, b: a if p & 1 else b)
+_op("fadd", "rr", "r")
+_op("fmul", "rr", "r")
+_op("fmad", "rrr", "r")
+_op("fmin", "rr", "r")
+_op("fmax", "rr", "r")
+_op("slctf", "rrr", "r")
+for _name in ("rcp", "rsqrt", "lg2", "sin", "cos", "ex2"):
+    _op(_name, "r", "r")
+_op("cvt", "*", "*")
+_op("dadd", "dd", "d")
+_op("dmul", "dd", "d")
+_op("dfma", "ddd", "d")
+_op("dmin", "dd", "d")
+_op("dmax", "dd", "d")
+_op("pack", "rr", "d")
+_op("pack4", "rrrr", "q")
+_op("word", "*", "r")
+_op("copy", "r", "r", lambda a: a)
+_op("phi", "*", "*")
+_op("addr", "r", "a")
+_op("param", "", "r")
+_op("tid", "", "r")
+_op("address", "", "r")
+_op("generic", "r", "r", lambda a, space="": a)
+_op("ldc", "*", "*")
+_op("clock", "", "r", effect="write")
+_op("physid", "", "r")
+_op("ld", "*", "*", effect="read")
+_op("st", "*", "", effect="write")
+_op("atom", "*", "*", effect="write")
+_op("tex", "*", "q", effect="read")
+_op("bar", "", "", effect="write")
+_op("fence", "", "", effect="write")
+_op("vote", "p", "p", effect="write")
+_op("brkpt", "", "", effect="write")
+_op("trap", "", "", effect="write")
+_op("pmevent", "", "", effect="write")
+
+
+def fold(name: str, values: list[int], attrs: dict[str, Any]) -> int | None:
+    """The result of an operation on constants, None if it has to be computed by the chip."""
+    f = OPS[name].fold
+    if f is None:
+        return None
+    return int(f(*values, **{k: v for k, v in attrs.items() if k in ("s1", "s2", "sign", "high", "cond", "ty", "s")})) & M32

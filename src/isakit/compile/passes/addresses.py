@@ -1,0 +1,89 @@
+"""Behind this pass shared, local and constant memory is addressed by address registers.
+
+`addr` computes one: the low 16 bits of a value shifted left. Address registers are few, so a value that stays the
+same in a loop gets one before the loop only while there are some left.
+"""
+
+from __future__ import annotations
+
+from isakit.compile.graph import Dominators, loops
+from isakit.compile.ir import Block, Const, Function, Ins, Value
+
+SPACES = ("shared", "local", "const", "lock", "unlock")
+HOISTED = 3
+"""Address registers that loops may hold on to; one is left for everything else."""
+LARGEST = 0x3FFF
+
+
+def addresses_have_registers(f: Function) -> None:
+    """Fold constants into offsets and move the rest to address registers."""
+    dom: Dominators[Block] = Dominators(f.blocks[0], lambda b: b.succs)
+    bodies = loops(dom, lambda b: b.succs, lambda b: b.preds)
+    held: dict[Block, int] = {}
+    made: dict[tuple[Value, int, int], list[tuple[Block, Ins]]] = {}
+    for b in dom.order:
+        new: list[Ins] = []
+        for i in b.ins:
+            if i.op in ("ld", "st", "ldc") and i.attrs["space"] in SPACES:
+                value, offset = i.args[0], i.attrs["offset"]
+                while value.ins is not None and value.ins.op == "add" and isinstance(value.ins.args[1], Const):
+                    offset += value.ins.args[1].value
+                    value = value.ins.args[0]
+                if isinstance(value, Const):
+                    offset = offset + value.value & 0xFFFF
+                    i.args[0], i.attrs["offset"] = Const(0), offset
+                else:
+                    offset &= 0xFFFF
+                    step = 0
+                    if offset > LARGEST:
+                        step, offset = offset, 0
+                    shift = 0
+                    if value.ins is not None and value.ins.op == "shl" and isinstance(value.ins.args[1], Const):
+                        if value.ins.args[1].value <= 15:
+                            shift, value = value.ins.args[1].value, value.ins.args[0]
+                    i.args[0] = _register(f, b, new, value, shift, step, i, dom, bodies, held, made)
+                    i.attrs["offset"] = offset
+            new.append(i)
+        b.ins = new
+
+
+def _register(
+    f: Function, b: Block, new: list[Ins], value: Value, shift: int, step: int, at: Ins, dom: Dominators[Block],
+    bodies: dict[Block, set[Block]], held: dict[Block, int], made: dict[tuple[Value, int, int], list[tuple[Block, Ins]]],
+) -> Value:  # fmt: skip
+    key = value, shift, step
+    for where, old in made.get(key, ()):
+        if where is b or (dom.dominates(where, b) and _near(where, b, bodies)):
+            return old.out
+    home = value.ins.block if value.ins is not None else None
+    place: Block | None = None
+    crossed: list[Block] = []
+    for head, body in sorted(bodies.items(), key=lambda e: len(e[1])):
+        if b not in body:
+            continue
+        if home is None or home in body or held.get(head, 0) >= HOISTED:
+            break
+        outside = [p for p in head.preds if p not in body]
+        if len(outside) != 1 or len(outside[0].succs) != 1 or not dom.dominates(home, outside[0]):
+            break
+        place = outside[0]
+        crossed.append(head)
+    i = Ins("addr", [value], "a", {"shift": shift, "step": step}, at.loc)
+    if place is not None:
+        for head in crossed:
+            held[head] = held.get(head, 0) + 1
+        i.block = place
+        place.ins.append(i)
+        made.setdefault(key, []).append((place, i))
+    else:
+        i.block = b
+        new.append(i)
+        made.setdefault(key, []).append((b, i))
+    return i.out
+
+
+def _near(where: Block, b: Block, bodies: dict[Block, set[Block]]) -> bool:
+    """Whether a block is in all loops another one is in: a register made outside is held only where that was meant."""
+    return all(where in body for body in bodies.values() if b in body) or any(
+        where in head.preds and b in body for head, body in bodies.items()
+    )

@@ -1,0 +1,107 @@
+"""Behind this pass predicates are compared or tested values: none is merged or combined as a predicate.
+
+Condition registers can be written by comparisons and tests only, so what PTX computes with predicates is computed
+with masks of 32 bits, all ones for true.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isakit.compile.ir import Block, Const, Function, Ins, Value
+from isakit.compile.simplify import FLOAT_INVERTED, INVERTED
+
+_LOGIC = {"pand": "and", "por": "or", "pxor": "xor"}
+
+
+class _Masks:
+    def __init__(self) -> None:
+        self.known: dict[Value, Value] = {}
+
+    def of(self, p: Value, out: list[Ins], block: Block, loc: tuple[int, int, int]) -> Value:
+        """The mask of a predicate; made behind its definition, where every use finds it."""
+        if isinstance(p, Const):
+            return Const(0xFFFF_FFFF if p.value & 1 else 0)
+        got = self.known.get(p)
+        if got is None:
+            i = Ins("mask", [p], "r", {}, loc)
+            i.block = block
+            out.append(i)
+            got = self.known[p] = i.out
+        return got
+
+
+def predicates_are_tests(f: Function) -> None:
+    """Do everything with predicates on masks."""
+    masked = _needing_masks(f)
+    masks = _Masks()
+    for b in f.blocks:
+        start: list[Ins] = []
+        kept: list[Ins] = []
+        for i in b.phis:
+            if i.out.kind != "p":
+                kept.append(i)
+                continue
+            # the phi's result stays a predicate of the same identity: a test of the merged mask
+            merged = Ins("phi", [], "r", {}, i.loc)
+            merged.block = b
+            merged.args = list(i.args)
+            kept.append(merged)
+            test = _test(i.out, merged.out, b, i.loc)
+            start.append(test)
+            masks.known[i.out] = merged.out
+        b.phis = kept
+        new = start
+        for i in b.ins:
+            if i.op in _LOGIC:
+                m = Ins(_LOGIC[i.op], [], "r", {}, i.loc)
+                m.block = b
+                m.args = list(i.args)
+                new.append(m)
+                new.append(_test(i.out, m.out, b, i.loc))
+                masks.known[i.out] = m.out
+            elif i.op == "pnot":
+                m = Ins("not", [i.args[0]], "r", {}, i.loc)
+                m.block = b
+                new.append(m)
+                new.append(_test(i.out, m.out, b, i.loc))
+                masks.known[i.out] = m.out
+            elif i.op == "mask":
+                p = i.args[0]
+                if p in masks.known and masks.known[p] is not i.out:
+                    i.op, i.args = "copy", [masks.known[p]]
+                else:
+                    masks.known[p] = i.out
+                new.append(i)
+            else:
+                new.append(i)
+                for o in i.outs:
+                    if o.kind == "p" and o in masked:
+                        masks.of(o, new, b, i.loc)
+        b.ins = new
+    entry = f.blocks[0]
+    for b in f.blocks:
+        for i in (*b.phis, *b.ins):
+            if i.op in ("phi", "and", "or", "xor", "not") and i.outs[0].kind == "r":
+                i.args = [masks.of(a, entry.ins, entry, i.loc) if a.kind == "p" else a for a in i.args]
+
+
+def _test(out: Value, value: Value, block: Block, loc: tuple[int, int, int]) -> Ins:
+    i = Ins("cmp", [value, Const(0)], "", {"cond": "lg", "ty": "u32"}, loc)
+    i.outs = [out]
+    out.ins, out.index = i, 0
+    i.block = block
+    return i
+
+
+def _needing_masks(f: Function) -> set[Value]:
+    out: set[Value] = set()
+    for i in f.instructions():
+        if i.op in _LOGIC or i.op in ("pnot", "mask") or (i.op == "phi" and i.out.kind == "p"):
+            out.update(a for a in i.args if a.kind == "p")
+    return out
+
+
+def inverted(attrs: dict[str, Any], op: str) -> str | None:
+    """The condition that holds exactly where another one does not."""
+    return (INVERTED if op == "cmp" else FLOAT_INVERTED).get(attrs["cond"])

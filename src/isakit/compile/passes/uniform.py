@@ -1,0 +1,108 @@
+"""Which branches all lanes of a warp take alike."""
+
+from __future__ import annotations
+
+from isakit.compile.graph import Dominators, loops
+from isakit.compile.ir import Block, Const, Function, Ins, Value
+
+_SOURCES = frozenset({"tid", "clock", "physid", "atom", "ld", "tex"})
+
+
+class Exit:
+    """Where all ways end."""
+
+
+def postdominators(blocks: list[Block]) -> tuple[Dominators[Block | Exit], Exit]:
+    """Post-dominators, with a node behind all exits; blocks that never get there lead to it as well."""
+    end = Exit()
+    preds: dict[Block | Exit, list[Block | Exit]] = {b: list(b.preds) for b in blocks}
+    preds[end] = [b for b in blocks if not b.succs]
+    reached: set[Block | Exit] = set()
+    work: list[Block | Exit] = [end]
+
+    def reach() -> None:
+        while work:
+            n = work.pop()
+            if n not in reached:
+                reached.add(n)
+                work.extend(preds[n])
+
+    reach()
+    for b in reversed(blocks):
+        if b not in reached:  # a loop without end
+            preds[end].append(b)
+            work.append(b)
+            reach()
+    return Dominators(end, lambda n: preds[n]), end
+
+
+def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
+    """(values that may differ between the lanes of a warp, blocks that end in a branch lanes may take differently).
+
+    A value is also divergent if lanes leave the loop it is defined in at different times, and a phi if lanes come to
+    it on different ways.
+    """
+    dom: Dominators[Block] = Dominators(f.blocks[0], lambda b: b.succs)
+    post, end = postdominators(f.blocks)
+    bodies = loops(dom, lambda b: b.succs, lambda b: b.preds)
+    users: dict[Value, list[Ins]] = {}
+    branches: dict[Value, list[Block]] = {}
+    for b in f.blocks:
+        for i in (*b.phis, *b.ins):
+            for a in i.args:
+                users.setdefault(a, []).append(i)
+        if b.term[0] == "branch":
+            branches.setdefault(b.term[1], []).append(b)
+    out: set[Value] = set()
+    split: set[Block] = set()
+    work: list[Value] = []
+
+    def diverge(v: Value) -> None:
+        if v not in out and not isinstance(v, Const):
+            out.add(v)
+            work.append(v)
+
+    def branch(b: Block) -> None:
+        if b in split or b.uniform:
+            return
+        split.add(b)
+        stop = post.idom.get(b, end)
+        region: set[Block] = set()
+        todo = list(b.succs)
+        while todo:
+            x = todo.pop()
+            if x is stop or x in region:
+                continue
+            region.add(x)
+            todo.extend(x.succs)
+        for x in region | ({stop} if isinstance(stop, Block) else set()):
+            for i in x.phis:
+                diverge(i.out)
+        for head, body in bodies.items():
+            if b in body and not all(s in body for s in b.succs):
+                _leave(head, body, users, diverge, branches)
+
+    for i in f.instructions():
+        if i.op in _SOURCES or (i.op == "vote" and False):
+            for o in i.outs:
+                diverge(o)
+    while work:
+        v = work.pop()
+        for i in users.get(v, ()):
+            if i.op == "vote":
+                continue
+            for o in i.outs:
+                diverge(o)
+        for b in branches.get(v, ()):
+            branch(b)
+    return out, split
+
+
+def _leave(head: Block, body: set[Block], users: dict[Value, list[Ins]], diverge: object, branches: dict[Value, list[Block]]) -> None:  # noqa: E501
+    """Lanes leave a loop at different times: what it computes differs outside."""
+    for x in body:
+        for i in (*x.phis, *x.ins):
+            for o in i.outs:
+                outside = any(u.block is not None and u.block not in body for u in users.get(o, ()))
+                if outside or any(b not in body for b in branches.get(o, ())):
+                    diverge(o)  # type: ignore[operator]

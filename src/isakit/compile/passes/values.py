@@ -1,0 +1,207 @@
+"""Passes on values: none is computed twice, none is computed in vain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isakit.compile.graph import Dominators
+from isakit.compile.ir import Block, Const, Function, Ins, Value
+from isakit.compile.ops import OPS
+from isakit.compile.passes.ssa import drop_unreachable, replace
+from isakit.compile.simplify import simplify
+
+
+def values_computed_once(f: Function) -> None:
+    """Simplify operations, share equal ones, and follow branches that are decided."""
+    for _ in range(4):
+        if not _once(f):
+            break
+        f_blocks = len(f.blocks)
+        _forget_decided(f)
+        if len(f.blocks) == f_blocks and not _again(f):
+            break
+
+
+def _again(f: Function) -> bool:
+    """Whether a phi may still be simplified by what was found out behind it."""
+    return any(b.phis for b in f.blocks)
+
+
+def _once(f: Function) -> bool:
+    dom: Dominators[Block] = Dominators(f.blocks[0], lambda b: b.succs)
+    table: dict[tuple[Any, ...], list[tuple[Block, Ins]]] = {}
+    replaced: dict[Value, Value] = {}
+    changed = False
+
+    def final(v: Value) -> Value:
+        while v in replaced:
+            v = replaced[v]
+        return v
+
+    for b in dom.order:
+        kept: list[Ins] = []
+        for i in b.phis:
+            i.args = [final(a) for a in i.args]
+            others: list[Value] = []
+            for a in i.args:
+                if a is not i.out and not any(_same(a, o) for o in others):
+                    others.append(a)
+            if len(others) == 1:
+                replaced[i.out] = others[0]
+                changed = True
+            else:
+                kept.append(i)
+        b.phis = _distinct(kept, replaced)
+        new: list[Ins] = []
+        for i in b.ins:
+            i.args = [final(a) for a in i.args]
+            if OPS[i.op].effect:
+                new.append(i)
+                continue
+            changed |= _simplified(i, replaced, new)
+            if i.out in replaced:
+                continue
+            key = (i.op, *((a.value, a.kind) if isinstance(a, Const) else a for a in i.args),
+                   *sorted((k, str(v)) for k, v in i.attrs.items()))  # fmt: skip
+            found = next((o for at, o in table.get(key, ()) if dom.dominates(at, b)), None)
+            if found is not None:
+                for mine, theirs in zip(i.outs, found.outs, strict=True):
+                    replaced[mine] = theirs
+                changed = True
+                continue
+            table.setdefault(key, []).append((b, i))
+            new.append(i)
+        b.ins = new
+        if b.term[0] == "branch":
+            b.term = (b.term[0], final(b.term[1]), *b.term[2:])
+            _straight_condition(b)
+    replace(f, replaced)
+    return changed
+
+
+def _distinct(phis: list[Ins], replaced: dict[Value, Value]) -> list[Ins]:
+    """Phis with equal arguments are one."""
+    out: list[Ins] = []
+    seen: dict[tuple[Any, ...], Ins] = {}
+    for i in phis:
+        key = tuple((a.value, a.kind) if isinstance(a, Const) else a for a in i.args)
+        old = seen.get(key)
+        if old is not None and old.out.kind == i.out.kind:
+            replaced[i.out] = old.out
+        else:
+            seen[key] = i
+            out.append(i)
+    return out
+
+
+def _same(a: Value, b: Value) -> bool:
+    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.value == b.value and a.kind == b.kind)
+
+
+def _simplified(i: Ins, replaced: dict[Value, Value], new: list[Ins]) -> bool:
+    changed = False
+    for _ in range(8):
+        better = simplify(i.op, i.args, i.attrs)
+        if better is None:
+            break
+        changed = True
+        if isinstance(better, Value):
+            replaced[i.out] = better
+            break
+        i.op, i.args, i.attrs = better[0], list(better[1]), better[2]
+    return changed
+
+
+def _straight_condition(b: Block) -> None:
+    """A branch on a negation is the opposite branch."""
+    while b.term[1].ins is not None and b.term[1].ins.op == "pnot":
+        _, p, inverted, yes, no = b.term
+        b.term = ("branch", p.ins.args[0], not inverted, yes, no)
+
+
+def _forget_decided(f: Function) -> None:
+    """Take out blocks nothing reaches any more, and the phi arguments that came from them."""
+    before = {b: list(b.preds) for b in f.blocks}
+    drop_unreachable(f)
+    f.connect()
+    for b in f.blocks:
+        if b.preds != before[b]:
+            for i in b.phis:
+                by_pred = dict(zip(before[b], i.args, strict=True))
+                i.args = [by_pred[p] for p in b.preds]
+
+
+def no_value_unused(f: Function) -> None:
+    """Remove what nothing depends on; a sum whose carry nobody reads is a plain sum."""
+    used: set[Value] = set()
+    work: list[Ins] = []
+    seen: set[Ins] = set()
+
+    def need(v: Value) -> None:
+        if v not in used:
+            used.add(v)
+            if v.ins is not None and v.ins not in seen:
+                seen.add(v.ins)
+                work.append(v.ins)
+
+    for b in f.blocks:
+        for i in b.ins:
+            if OPS[i.op].effect == "write" or i.attrs.get("volatile"):
+                seen.add(i)
+                work.append(i)
+        if b.term[0] == "branch":
+            need(b.term[1])
+    while work:
+        i = work.pop()
+        for a in i.args:
+            # a chain of carries is only needed where somebody reads the carry
+            need(a)
+    for b in f.blocks:
+        b.phis = [i for i in b.phis if i in seen]
+        b.ins = [i for i in b.ins if i in seen]
+        for i in b.ins:
+            if i.op in ("addx", "subx") and i.outs[1] not in used:
+                i.op = i.op[:3]
+                i.outs = i.outs[:1]
+
+
+def products_contracted(f: Function) -> None:
+    """A product without rounding that only a sum without rounding reads becomes part of it.
+
+    NVIDIA's compiler does so in PTX 1.x; the chip's f32 `mad` truncates the product, so results differ without it.
+    """
+    uses = count_uses(f)
+    for b in f.blocks:
+        for i in b.ins:
+            if i.op not in ("fadd", "dadd") or not i.attrs.get("loose"):
+                continue
+            for k in (0, 1):
+                p = i.args[k].ins
+                if p is None or p.op != ("fmul" if i.op == "fadd" else "dmul") or not p.attrs.get("loose"):
+                    continue
+                if uses[i.args[k]] != 1 or p.block is not b:
+                    continue
+                own, other = ("neg1", "neg2") if k == 0 else ("neg2", "neg1")
+                neg = bool(p.attrs.get("neg")) != bool(i.attrs.get(own))
+                if i.op == "fadd":
+                    i.attrs = {"neg": neg, "negc": bool(i.attrs.get(other)), "sat": bool(i.attrs.get("sat"))}
+                    i.op = "fmad"
+                else:
+                    i.attrs = {"negp": neg, "negc": bool(i.attrs.get(other)), "rnd": i.attrs["rnd"]}
+                    i.op = "dfma"
+                i.args = [*p.args, i.args[1 - k]]
+                break
+
+
+def count_uses(f: Function) -> dict[Value, int]:
+    """How often each value is read."""
+    uses: dict[Value, int] = {}
+    for b in f.blocks:
+        for i in (*b.phis, *b.ins):
+            for o in i.outs:
+                uses.setdefault(o, 0)
+            for a in i.args:
+                uses[a] = uses.get(a, 0) + 1
+        if b.term[0] == "branch":
+            uses[b.term[1]] = uses.get(b.term[1], 0) + 1
+    return uses

@@ -1,0 +1,302 @@
+"""The instructions of PTX, one row per spelling, in the notation of the manual.
+
+`{...}` may be left out; `.name` stands for one of the words of the set `name`, any other `.word` for itself. The words
+in front of a row name what translates it. Rows of `REFUSED` exist in PTX and have no counterpart on these chips.
+Source: the PTX ISA manual 1.0 to 8.8, chapter "Instruction Set".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import product
+
+SETS: dict[str, str] = {
+    "int": "u16 s16 u32 s32 u64 s64",
+    "bits": "b16 b32 b64",
+    "flt": "f32 f64",
+    "any": "u8 s8 b8 u16 s16 b16 u32 s32 b32 u64 s64 b64 f32 f64",
+    "move": "b16 u16 s16 b32 u32 s32 f32 b64 u64 s64 f64 pred b128",
+    "sel": "b16 u16 s16 b32 u32 s32 f32 b64 u64 s64 f64",
+    "rnd": "rn rz rm rp",
+    "rni": "rn rz rm rp rni rzi rmi rpi",
+    "cmp": "eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan",
+    "bool": "and or xor",
+    "cmpt": "b16 b32 b64 u16 s16 u32 s32 u64 s64 f32 f64",
+    "sett": "u32 s32 f32",
+    "cvt": "u8 s8 u16 s16 u32 s32 u64 s64 f16 f32 f64",
+    "cache": "ca cg cs lu cv wb wt nc",
+    "evict": "L1::evict_last L1::evict_normal L1::evict_first L1::no_allocate",
+    "size": "L2::64B L2::128B L2::256B",
+    "order": "volatile relaxed acquire release weak",
+    "scope": "cta gpu sys",
+    "space": "const global local param shared shared::cta",
+    "vec": "v2 v4",
+    "aop": "and or xor exch add inc dec min max cas",
+    "atype": "b32 b64 u32 u64 s32 s64 f32 f64",
+    "aspace": "global shared shared::cta",
+    "geom": "1d 2d 3d a1d a2d cube",
+    "texd": "u32 s32 f32",
+    "texc": "s32 f32",
+    "level": "cta gl sys",
+    "vote": "all any uni",
+    "half": "lo hi",
+    "wide": "hi lo wide",
+    "approx": "approx full rn rz rm rp",
+    "fence": "sc acq_rel",
+    "ptr": "global shared local const",
+    "addr": "u32 u64",
+    "bfe": "u32 s32 u64 s64",
+    "b3264": "b32 b64",
+    "class": "finite infinite number notanumber normal subnormal",
+}
+
+ROWS = """
+add_int      add{.sat}.int d, a, b
+add_cc       add{.cc}.addt d, a, b            addt = u32 s32 u64 s64
+addc         addc{.cc}.addt d, a, b           addt = u32 s32 u64 s64
+sub_int      sub{.sat}.int d, a, b
+sub_cc       sub{.cc}.addt d, a, b            addt = u32 s32 u64 s64
+subc         subc{.cc}.addt d, a, b           addt = u32 s32 u64 s64
+add_flt      add{.rnd}{.ftz}{.sat}.flt d, a, b
+sub_flt      sub{.rnd}{.ftz}{.sat}.flt d, a, b
+mul_flt      mul{.rnd}{.ftz}{.sat}.flt d, a, b
+mad_flt      mad{.rnd}{.ftz}{.sat}.flt d, a, b, c
+fma          fma.rnd{.ftz}{.sat}.flt d, a, b, c
+mul_int      mul.wide.int d, a, b
+mul_int      mul{.half}.int d, a, b
+mad_int      mad.wide{.sat}.int d, a, b, c
+mad_int      mad{.half}{.sat}.int d, a, b, c
+madc         mad.half.cc.t d, a, b, c         t = u32 s32
+madc         madc.half{.cc}.t d, a, b, c      t = u32 s32
+mul24        mul24.half.t d, a, b             t = u32 s32
+mad24        mad24.half{.sat}.t d, a, b, c    t = u32 s32
+sad          sad.int d, a, b, c
+div_int      div{.wide}.int d, a, b
+rem_int      rem{.wide}.int d, a, b
+div_flt      div{.approx}{.ftz}{.sat}.flt d, a, b
+abs_int      abs.t d, a                       t = s16 s32 s64
+abs_flt      abs{.ftz}.flt d, a
+neg_int      neg.t d, a                       t = s16 s32 s64
+neg_flt      neg{.ftz}.flt d, a
+min_int      min.int d, a, b
+max_int      max.int d, a, b
+min_flt      min{.ftz}.flt d, a, b
+max_flt      max{.ftz}.flt d, a, b
+rcp          rcp{.approx}{.ftz}{.sat}.flt d, a
+sqrt         sqrt{.approx}{.ftz}{.sat}.flt d, a
+rsqrt        rsqrt{.approx}{.ftz}{.sat}.flt d, a
+sfu_sin      sin{.approx}{.ftz}{.sat}.f32 d, a
+sfu_cos      cos{.approx}{.ftz}{.sat}.f32 d, a
+sfu_lg2      lg2{.approx}{.ftz}{.sat}.f32 d, a
+sfu_ex2      ex2{.approx}{.ftz}{.sat}.f32 d, a
+frc          frc{.approx}{.ftz}{.sat}.f32 d, a
+copysign     copysign.flt d, a, b
+testp        testp.class.flt p, a
+logic        and.t d, a, b                    t = b16 b32 b64 pred
+logic        or.t d, a, b                     t = b16 b32 b64 pred
+logic        xor.t d, a, b                    t = b16 b32 b64 pred
+not          not.t d, a                       t = b16 b32 b64 pred
+cnot         cnot.bits d, a
+shl          shl.bits d, a, b
+shr          shr.t d, a, b                    t = b16 b32 b64 u16 u32 u64 s16 s32 s64
+shf          shf.dir.mode.b32 d, a, b, c      dir = l r; mode = clamp wrap
+popc         popc.b3264 d, a
+clz          clz.b3264 d, a
+brev         brev.b3264 d, a
+bfe          bfe.bfe d, a, b, c
+bfi          bfi.b3264 d, a, b, c, e
+bfind        bfind{.shiftamt}.bfe d, a
+prmt         prmt.b32{.mode} d, a, b, c       mode = f4e b4e rc8 ecl ecr rc16
+lop3         lop3.b32 d, a, b, c, e
+set          set.cmp{.ftz}.sett.cmpt d, a, b
+set          set.cmp.bool{.ftz}.sett.cmpt d, a, b, c
+setp         setp.cmp{.ftz}.cmpt p, a, b
+setp         setp.cmp.bool{.ftz}.cmpt p, a, b, c
+selp         selp.sel d, a, b, c
+slct         slct{.ftz}.sel.t d, a, b, c      t = s32 f32
+mov          mov.move d, a
+cvt          cvt{.rni}{.ftz}{.sat}.cvt.from d, a   from = u8 s8 u16 s16 u32 s32 u64 s64 f16 f32 f64
+cvt          cvt{.ftz}{.rni}{.sat}.cvt.from d, a   from = u8 s8 u16 s16 u32 s32 u64 s64 f16 f32 f64
+cvt          cvt{.sat}{.rni}{.ftz}.cvt.from d, a   from = u8 s8 u16 s16 u32 s32 u64 s64 f16 f32 f64
+cvta         cvta{.to}.ptr.addr d, a
+isspacep     isspacep.ptr p, a
+ld           ld{.order}{.space}{.cache}{.evict}{.size}{.vec}.any d, [a]
+ld           ld{.order}.scope{.space}{.evict}{.size}{.vec}.any d, [a]
+ld           ld{.space}{.order}{.vec}.any d, [a]
+ldu          ldu{.space}{.vec}.any d, [a]
+st           st{.order}{.space}{.cache}{.evict}{.vec}.any [a], b
+st           st{.order}.scope{.space}{.evict}{.vec}.any [a], b
+st           st{.space}{.order}{.vec}.any [a], b
+prefetch     prefetch{.space}.L1 [a]
+prefetch     prefetch{.space}.L2 [a]
+prefetch     prefetchu.L1 [a]
+tex          tex.geom{.v4}.texd.texc d, [a]{, b}
+txq          txq.query.b32 d, [a]             query = width height depth channel_data_type channel_order
+atom         atom{.sem}{.scope}{.aspace}.aop.atype d, [a], b{, c}   sem = relaxed acquire release acq_rel
+red          red{.sem}{.scope}{.aspace}.aop.atype [a], b            sem = relaxed acquire release acq_rel
+vote         vote.vote.pred p, a
+ballot       vote.ballot.b32 d, a
+bar          bar.sync a{, b}
+bar          barrier{.cta}.sync{.aligned} a{, b}
+bar          bar.cta.sync a{, b}
+arrive       bar.arrive a, b
+membar       membar.level
+fence        fence{.fence}.scope
+bra          bra{.uni} a
+brx          brx.idx{.uni} a, b
+exit         exit
+ret          ret{.uni}
+trap         trap
+brkpt        brkpt
+pmevent      pmevent a
+nanosleep    nanosleep.u32 a
+call         call{.uni} a{, b}{, c}
+"""
+
+REFUSED: dict[str, str] = {
+    "shfl": "these chips cannot move values between lanes; go through shared memory",
+    "match": "these chips cannot compare values of lanes",
+    "activemask": "these chips cannot tell a lane which lanes are active",
+    "elect": "these chips cannot elect a lane",
+    "redux": "these chips cannot reduce over lanes",
+    "suld": "surfaces came after these chips",
+    "sust": "surfaces came after these chips",
+    "sured": "surfaces came after these chips",
+    "suq": "surfaces came after these chips",
+    "istypep": "references behind pointers came after these chips",
+    "tld4": "texture gathers are not supported",
+    "tanh": "these chips have no hyperbolic tangent",
+    "dp4a": "there are no dot products of bytes on these chips",
+    "dp2a": "there are no dot products of bytes on these chips",
+    "cp": "asynchronous copies came after these chips",
+    "mbarrier": "barriers in memory came after these chips",
+    "wmma": "matrix instructions came after these chips",
+    "mma": "matrix instructions came after these chips",
+    "ldmatrix": "matrix instructions came after these chips",
+    "alloca": "these chips have no stack pointer",
+    "stacksave": "these chips have no stack pointer",
+    "stackrestore": "these chips have no stack pointer",
+    "mapa": "clusters came after these chips",
+    "createpolicy": "cache policies came after these chips",
+    "discard": "cache control came after these chips",
+    "applypriority": "cache control came after these chips",
+    "griddepcontrol": "dependent launches came after these chips",
+    "setmaxnreg": "register counts are fixed on these chips",
+    "getctarank": "clusters came after these chips",
+    "fns": "finding the n-th set bit is not supported",
+    "szext": "`szext` is not supported",
+    "bmsk": "`bmsk` is not supported",
+}
+for _name in ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vmad", "vset", "vadd2", "vadd4", "vavrg2",
+              "vavrg4", "vset2", "vset4", "vsub2", "vsub4", "vmin2", "vmin4", "vmax2", "vmax4", "vabsdiff2",
+              "vabsdiff4"):  # fmt: skip
+    REFUSED[_name] = "video instructions came after these chips"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One spelling: `key` names its translation, `slots` are (name, words, optional) behind the base opcode."""
+
+    key: str
+    base: str
+    slots: tuple[tuple[str, frozenset[str], bool], ...]
+    least: int
+    most: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """A matched opcode: the row, and the word each slot got ("" for one left out)."""
+
+    row: Row
+    mods: dict[str, str]
+
+
+_SLOT = re.compile(r"\{\.([\w:]+)\}|\.([\w:]+)")
+
+
+def _row(line: str) -> Row:
+    key, rest = line.split(None, 1)
+    sets = dict(SETS)
+    if " = " in rest:
+        m = re.search(r"\s{2,}(\w+ = .*)$", rest)
+        assert m is not None, line
+        rest = rest[: m.start()]
+        for part in m[1].split(";"):
+            name, words = part.split(" = ")
+            sets[name.strip()] = words
+    opcode, _, operands = rest.strip().partition(" ")
+    base = re.match(r"\w+", opcode)
+    assert base is not None, line
+    slots = [
+        (m[1] or m[2], frozenset(sets.get(m[1] or m[2], m[1] or m[2]).split()), bool(m[1]))
+        for m in _SLOT.finditer(opcode)
+    ]
+    names = re.findall(r"\{,|,", operands)
+    most = len(names) + 1 if operands.strip() else 0
+    return Row(key, base[0], tuple(slots), most - names.count("{,"), most, f"{opcode} {operands}".strip())
+
+
+@cache
+def rows() -> dict[str, tuple[Row, ...]]:
+    """All rows by their base opcode."""
+    out: dict[str, tuple[Row, ...]] = {}
+    for line in ROWS.strip().splitlines():
+        row = _row(line)
+        out[row.base] = (*out.get(row.base, ()), row)
+    return out
+
+
+@lru_cache(4096)
+def match(opcode: str) -> Spelling | None:
+    """The spelling an opcode is, None if there is no such row."""
+    base, *words = opcode.split(".")
+    for row in rows().get(base, ()):
+        mods = _fill(row.slots, words)
+        if mods is not None:
+            return Spelling(row, mods)
+    return None
+
+
+def _fill(slots: tuple[tuple[str, frozenset[str], bool], ...], words: list[str]) -> dict[str, str] | None:
+    mods: dict[str, str] = {}
+    k = 0
+    for i, (name, allowed, optional) in enumerate(slots):
+        if k < len(words) and words[k] in allowed:
+            if optional and (rest := _fill(slots[i + 1 :], words[k + 1 :])) is None:
+                mods[name] = ""
+                continue
+            elif optional:
+                return mods | {name: words[k]} | rest
+            mods[name] = words[k]
+            k += 1
+        elif optional:
+            mods[name] = ""
+        else:
+            return None
+    return mods if k == len(words) else None
+
+
+def near(opcode: str) -> tuple[str, ...]:
+    """What an opcode that matches no row may have been meant to be: the rows of its base."""
+    return tuple(row.text for row in rows().get(opcode.split(".")[0], ()))
+
+
+def spellings(limit: int = 4096) -> list[tuple[Row, dict[str, str]]]:
+    """Every spelling of every row, with modifiers that only steer caches left out."""
+    out: list[tuple[Row, dict[str, str]]] = []
+    for group in rows().values():
+        for row in group:
+            choices = [
+                [""] if name in ("cache", "evict", "size", "order", "scope", "sem") and optional
+                else [*([""] if optional else []), *sorted(words)]
+                for name, words, optional in row.slots
+            ]  # fmt: skip
+            for n, words in enumerate(product(*choices)):
+                if n >= limit:
+                    break
+                out.append((row, dict(zip((s[0] for s in row.slots), words, strict=True))))
+    return out

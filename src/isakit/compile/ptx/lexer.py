@@ -1,0 +1,48 @@
+"""Tokens of PTX."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from isakit.compile.ptx.syntax import PtxSyntaxError
+
+
+class Token(NamedTuple):
+    """`kind`: word, directive, number, real, string, or the punctuation itself; end at the end of the text."""
+
+    kind: str
+    text: str
+    pos: int
+
+
+_TOKEN = re.compile(
+    r"(?P<space>[ \t\r\n\f\v]+|//[^\n]*|/\*.*?\*/)"
+    r"|(?P<real>0[fF][0-9a-fA-F]{8}(?![0-9a-zA-Z])|0[dD][0-9a-fA-F]{16}(?![0-9a-zA-Z])"
+    r"|\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)"
+    r"|(?P<number>0[xX][0-9a-fA-F]+U?|0[bB][01]+U?|\d+U?)"
+    r"|(?P<directive>\.[A-Za-z_][\w$]*)"
+    r"|(?P<word>[%$_A-Za-z][\w$]*(?:(?:\.|::)[\w$]+)*)"
+    r'|(?P<string>"[^"\n]*")'
+    r"|(?P<mark><<|>>|&&|\|\||[<>=!]=|[-+*/&|^~!?:;,(){}\[\]@<>=%])",
+    re.S,
+)
+
+
+def tokens(text: str) -> list[Token]:
+    """All tokens, with one of kind `end` behind them. Raises PtxSyntaxError at the first character of no token."""
+    out: list[Token] = []
+    at, end = 0, len(text)
+    match = _TOKEN.match
+    while at < end:
+        m = match(text, at)
+        if m is None:
+            what = "a comment that does not end" if text.startswith("/*", at) else f"{text[at]!r} begins no token of PTX"
+            raise PtxSyntaxError(at, what)
+        kind = m.lastgroup or ""
+        if kind != "space":
+            word = m.group()
+            out.append(Token(word if kind == "mark" else kind, word, at))
+        at = m.end()
+    out.append(Token("end", "", end))
+    return out

@@ -1,0 +1,209 @@
+"""What a PTX text says, as plain data. Positions are offsets in the text; `Source` turns them into lines and columns."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from isakit.errors import Diagnostic
+
+SIZES = {"pred": 0, "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "b32": 4, "u32": 4, "s32": 4,
+         "f32": 4, "b64": 8, "u64": 8, "s64": 8, "f64": 8, "texref": 4, "samplerref": 4, "surfref": 4,
+         "f16x2": 4, "b128": 16}  # fmt: skip
+"""Fundamental types: bytes."""
+
+
+class Source:
+    """A text and the places in it."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self.text, self.path = text, path
+        self._starts = [0]
+        at = text.find("\n")
+        while at >= 0:
+            self._starts.append(at + 1)
+            at = text.find("\n", at + 1)
+
+    def line(self, pos: int) -> int:
+        """The line of an offset, counted from 1."""
+        return bisect_right(self._starts, pos)
+
+    def diagnostic(self, pos: int, message: str, width: int = 1, notes: tuple[str, ...] = ()) -> Diagnostic:
+        """A message about a place."""
+        line = self.line(pos)
+        start = self._starts[line - 1]
+        end = self.text.find("\n", start)
+        source = self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
+        column = pos - start
+        if len(source) > 160:  # a line of a hostile file may be the whole file
+            cut = max(0, column - 60)
+            source, column = source[cut : cut + 160], column - cut
+        printable = "".join(c if c.isprintable() or c == "\t" else "?" for c in source)
+        return Diagnostic(line, column + 1, message, printable, max(1, min(width, 40)), notes, self.path)
+
+
+class PtxSyntaxError(Exception):
+    """A place where reading cannot go on; caught by the parser and by the compiler, which report it."""
+
+    def __init__(self, pos: int, message: str, width: int = 1, notes: tuple[str, ...] = ()) -> None:
+        self.pos, self.message, self.width, self.notes = pos, message, width, notes
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A declared register. `index` tells registers of the same name in different scopes apart."""
+
+    name: str
+    type: str
+    index: int
+
+
+@dataclass(slots=True)
+class Initial:
+    """One element of an initialiser: a number, or the address of a variable plus an offset."""
+
+    value: int = 0
+    symbol: str = ""
+    real: bool = False
+
+
+@dataclass(slots=True)
+class Variable:
+    """A variable of a state space, a kernel parameter, or a texture reference.
+
+    `count` elements of `type`; `open`: an array whose size the launch decides (`.extern .shared x[]`).
+    """
+
+    space: str
+    name: str
+    type: str
+    count: int = 1
+    align: int = 1
+    initial: list[Initial] = field(default_factory=list[Initial])
+    open: bool = False
+    pos: int = 0
+    pointer: bool = False
+    unique: str = ""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return SIZES[self.type] * self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name in an operand: `what` is what it was declared as; labels, functions and %tid.x have only their text."""
+
+    text: str
+    pos: int
+    what: Register | Variable | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A literal. `real` is 32 or 64 for the bits of a float written exactly, 0 for an integer, -1 for a decimal float."""
+
+    value: int | float
+    pos: int
+    real: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """`{a, b, ...}`."""
+
+    items: tuple[Operand, ...]
+    pos: int
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`[base + offset]`, or `[texture, coordinates]`."""
+
+    base: Name | Number
+    offset: int
+    pos: int
+    coordinates: Operand | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inverted:
+    """`!p`."""
+
+    name: Name
+    pos: int
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """`p|q`: two destinations."""
+
+    first: Name
+    second: Name
+    pos: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`(a, b)` in a call."""
+
+    items: tuple[Operand, ...]
+    pos: int
+
+
+Operand = Name | Number | Vector | Address | Inverted | Both | Group
+
+
+@dataclass(slots=True)
+class Statement:
+    """An instruction. `loc` is what the last `.loc` said: (file number, line)."""
+
+    opcode: str
+    operands: tuple[Operand, ...]
+    pos: int
+    guard: Name | None = None
+    inverted: bool = False
+    loc: tuple[int, int] | None = None
+
+
+@dataclass(slots=True)
+class Label:
+    """A label. `name` is unique in its function."""
+
+    name: str
+    pos: int
+
+
+@dataclass(slots=True)
+class Entry:
+    """A kernel or a device function."""
+
+    name: str
+    pos: int
+    kernel: bool = True
+    params: list[Variable] = field(default_factory=list[Variable])
+    results: list[Variable] = field(default_factory=list[Variable])
+    body: list[Statement | Label] = field(default_factory=list["Statement | Label"])
+    variables: list[Variable] = field(default_factory=list[Variable])
+    limits: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    defined: bool = True
+    branch_targets: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+
+@dataclass(slots=True)
+class PtxModule:
+    """A PTX text: `errors` holds what is wrong outside of functions, `failures` what is wrong in one of them."""
+
+    source: Source
+    version: tuple[int, int] = (1, 0)
+    target: str = ""
+    options: tuple[str, ...] = ()
+    address_size: int = 0
+    variables: dict[str, Variable] = field(default_factory=dict[str, Variable])
+    entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
+    functions: dict[str, Entry] = field(default_factory=dict[str, Entry])
+    files: dict[int, str] = field(default_factory=dict[int, str])
+    errors: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    failures: dict[str, list[Diagnostic]] = field(default_factory=dict[str, list[Diagnostic]])

@@ -1,0 +1,338 @@
+"""Reading operands and writing results, whatever the instruction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isakit.compile.builder import Builder, words64
+from isakit.compile.ir import NOWHERE, Block, Const, Function, Value
+from isakit.compile.layout import Layout
+from isakit.compile.ptx.parser import float_bits
+from isakit.compile.ptx.syntax import (
+    SIZES,
+    Address,
+    Entry,
+    Inverted,
+    Name,
+    Number,
+    Operand,
+    PtxModule,
+    PtxSyntaxError,
+    Register,
+    Statement,
+    Variable,
+    Vector,
+)
+from isakit.compile.target import Target
+
+Pair = tuple[Value, Value]
+
+HEADER = {"%ntid.x": 0x2, "%ntid.y": 0x4, "%ntid.z": 0x6, "%nctaid.x": 0x8, "%nctaid.y": 0xA, "%ctaid.x": 0xC,
+          "%ctaid.y": 0xE, "%gridid": 0x0}  # fmt: skip
+"""Special registers that are half words of the launch header in shared memory. Source: [tesla] 10."""
+
+
+class Unsupported(PtxSyntaxError):
+    """Something of PTX that these chips or this compiler cannot do."""
+
+
+class Base:
+    """Translation of one function: the state, and what every instruction needs."""
+
+    def __init__(self, module: PtxModule, entry: Entry, target: Target, layout: Layout) -> None:
+        self.module, self.entry, self.target, self.layout = module, entry, target, layout
+        self.function = Function(entry.name)
+        self.b = Builder(self.function, self.function.block())
+        self.slots: dict[tuple[Any, ...], int] = {}
+        self.at: Statement | None = None
+        self.contracts = True
+        self.demoted = "map_f64_to_f32" in module.options
+        self.old = module.version < (1, 4)
+        """Before PTX 1.4, what names no rounding is approximate."""
+
+    # --- errors -----------------------------------------------------------------------------------------------------
+    def refuse(self, message: str, operand: Operand | None = None, notes: tuple[str, ...] = ()) -> Unsupported:
+        """The error that something is not supported, at an operand or at the instruction; to be raised."""
+        assert self.at is not None
+        pos = operand.pos if operand is not None else self.at.pos
+        width = len(operand.text) if isinstance(operand, Name) else 1 if operand else len(self.at.opcode)
+        return Unsupported(pos, message, width, notes)
+
+    # --- variables --------------------------------------------------------------------------------------------------
+    def variable(self, key: tuple[Any, ...], kind: str) -> int:
+        """The number of a variable."""
+        got = self.slots.get(key)
+        if got is None:
+            got = self.slots[key] = len(self.function.kinds)
+            self.function.kinds.append(kind)
+        return got
+
+    def fresh(self, kind: str = "r") -> int:
+        """A new variable."""
+        self.function.kinds.append(kind)
+        return len(self.function.kinds) - 1
+
+    def get(self, variable: int) -> Value:
+        """The value a variable has here."""
+        block = self.b.block
+        got = block.env.get(variable)
+        if got is None:
+            got = block.live_in[variable] = block.env[variable] = Value(self.function.kinds[variable])
+        return got
+
+    def put(self, variable: int, value: Value) -> None:
+        """Give a variable a value."""
+        self.b.block.env[variable] = value
+
+    def new_block(self) -> Block:
+        """A block that starts, and gets its place in the order of blocks, later."""
+        return self.function.make()
+
+    def go(self, block: Block) -> None:
+        """Go on in a block."""
+        block.loc = self.b.loc
+        self.function.blocks.append(block)
+        self.b.enter(block)
+
+    # --- types ------------------------------------------------------------------------------------------------------
+    def is_double(self, ty: str) -> bool:
+        """Whether values of a type are f64 in registers."""
+        if ty != "f64" or self.demoted:
+            return False
+        if not self.target.fp64:
+            raise self.refuse(
+                f"`f64` needs a chip with double precision, {self.target.variant} has none",
+                notes=("compile for gt200, or with `.target ..., map_f64_to_f32`",),
+            )
+        return True
+
+    def is_wide(self, ty: str) -> bool:
+        """Whether values of a type are pairs of words."""
+        return ty in ("b64", "u64", "s64")
+
+    # --- operands ---------------------------------------------------------------------------------------------------
+    def register(self, operand: Operand) -> Register:
+        """The register an operand names."""
+        if isinstance(operand, Name):
+            if isinstance(operand.what, Register):
+                return operand.what
+            raise self.refuse(f"`{operand.text}` is not declared as a register", operand)
+        raise self.refuse("a register was expected", operand)
+
+    def predicate(self, operand: Operand) -> Value:
+        """A predicate."""
+        if isinstance(operand, Inverted):
+            return self.b.op("pnot", self.predicate(operand.name))
+        if isinstance(operand, Number):
+            return Const(int(bool(operand.value)), "p")
+        r = self.register(operand)
+        if r.type != "pred":
+            raise self.refuse(f"`{r.name}` is no predicate", operand)
+        return self.get(self.variable((r.index,), "p"))
+
+    def word(self, operand: Operand, ty: str) -> Value:
+        """A value of up to 32 bits; its upper bits mean nothing where the type is narrower."""
+        if isinstance(operand, Number):
+            return Const(self.literal(operand, ty))
+        if isinstance(operand, Name):
+            if isinstance(operand.what, Register):
+                return self._word_of(operand, operand.what, ty)
+            if isinstance(operand.what, Variable):
+                return self.address_of(operand.what, operand)
+            return self.special(operand)
+        if isinstance(operand, Address):
+            return self._symbol_plus(operand)
+        raise self.refuse("a register or a constant was expected", operand)
+
+    def _symbol_plus(self, operand: Address) -> Value:
+        assert isinstance(operand.base, Name)
+        assert isinstance(operand.base.what, Variable)
+        return self.b.op("add", self.address_of(operand.base.what, operand.base), Const(operand.offset))
+
+    def _word_of(self, operand: Operand, r: Register, ty: str) -> Value:
+        if r.type == "pred":
+            raise self.refuse(f"`{r.name}` is a predicate", operand)
+        if r.type[0] == "v":
+            raise self.refuse(f"`{r.name}` is a vector", operand)
+        if self.is_double(r.type):
+            raise self.refuse(f"`{r.name}` is an f64", operand)
+        if self.is_wide(r.type):
+            return self.get(self.variable((r.index, 0), "r"))
+        if r.type == "b128":
+            raise self.refuse("128-bit registers are not supported", operand)
+        return self.get(self.variable((r.index,), "r"))
+
+    def literal(self, n: Number, ty: str) -> int:
+        """The bits of a literal as a type of up to 32 bits."""
+        if ty[0] == "f":
+            size = 4 if ty == "f64" else SIZES[ty]
+            return float_bits(n if n.real else Number(float(n.value), n.pos, -1), size)
+        if n.real == -1:
+            raise self.refuse("an integer was expected", n)
+        return int(n.value) & 0xFFFF_FFFF
+
+    def pair(self, operand: Operand, ty: str = "u64") -> Pair:
+        """A 64-bit integer."""
+        if isinstance(operand, Number):
+            if operand.real in (32, -1):
+                raise self.refuse("an integer was expected", operand)
+            return words64(int(operand.value))
+        if isinstance(operand, Vector):
+            if len(operand.items) != 2:
+                raise self.refuse("two elements were expected", operand)
+            return self.word(operand.items[0], "b32"), self.word(operand.items[1], "b32")
+        if isinstance(operand, Address):
+            return self._symbol_plus(operand), Const(0)
+        if isinstance(operand, Name):
+            if isinstance(operand.what, Variable):
+                return self.address_of(operand.what, operand), Const(0)
+            if not isinstance(operand.what, Register):
+                if operand.text in ("%clock64", "%globaltimer"):
+                    return self.b.emit("clock", [], "r").out, Const(0)
+                return self.special(operand), Const(0)
+            r = operand.what
+            if self.is_wide(r.type):
+                low = self.get(self.variable((r.index, 0), "r"))
+                return low, self.get(self.variable((r.index, 1), "r"))
+            if r.type == "f64":
+                if self.demoted:
+                    return self.get(self.variable((r.index,), "r")), Const(0)
+                d = self.double(operand)
+                return self.b.op("word", d, i=0), self.b.op("word", d, i=1)
+            raise self.refuse(f"`{r.name}` is too narrow: it has type .{r.type}", operand)
+        raise self.refuse("a 64-bit register or a constant was expected", operand)
+
+    def double(self, operand: Operand) -> Value:
+        """An f64."""
+        if isinstance(operand, Number):
+            bits = float_bits(operand if operand.real else Number(float(operand.value), operand.pos, -1), 8)
+            return self.b.op("pack", *words64(bits))
+        r = self.register(operand)
+        if r.type == "f64" and self.is_double("f64"):
+            return self.get(self.variable((r.index,), "d"))
+        if self.is_wide(r.type):
+            return self.b.op("pack", *self.pair(operand))
+        raise self.refuse(f"`{r.name}` is too narrow: it has type .{r.type}", operand)
+
+    def special(self, name: Name) -> Value:
+        """A special register."""
+        text, b = name.text, self.b
+        if text in HEADER:
+            return b.op("param", offset=HEADER[text], mode="u16")
+        if text == "%tid.x":
+            return b.op("zext16", b.op("tid"))
+        if text == "%tid.y":
+            return b.op("and", b.op("shr", b.op("tid"), Const(16)), Const(0x3FF))
+        if text == "%tid.z":
+            return b.op("shr", b.op("tid"), Const(26))
+        if text in ("%ctaid.z", "%tid.w", "%ctaid.w"):
+            return Const(0)
+        if text in ("%nctaid.z", "%ntid.w", "%nctaid.w"):
+            return Const(1)
+        if text in ("%clock", "%clock_lo"):
+            return b.emit("clock", [], "r").out
+        if text == "WARP_SZ":
+            return Const(32)
+        if text == "%laneid" or text.startswith("%lanemask_"):
+            lane = b.op("and", b.op("physid"), Const(31))
+            one = b.op("shl", Const(1), lane)
+            masks = {"%laneid": lambda: lane, "%lanemask_eq": lambda: one,
+                     "%lanemask_lt": lambda: b.op("sub", one, Const(1)),
+                     "%lanemask_le": lambda: b.op("not", b.op("shl", Const(0xFFFF_FFFE), lane)),
+                     "%lanemask_gt": lambda: b.op("shl", Const(0xFFFF_FFFE), lane),
+                     "%lanemask_ge": lambda: b.op("shl", Const(0xFFFF_FFFF), lane)}  # fmt: skip
+            if text in masks:
+                return masks[text]()
+        if text == "%warpid":
+            return b.op("and", b.op("shr", b.op("physid"), Const(8)), Const(0xFF))
+        if text == "%smid":
+            return b.op("and", b.op("shr", b.op("physid"), Const(16)), Const(0xFF))
+        if text[0] == "%" and name.what is None:
+            raise self.refuse(f"the special register `{text}` is not supported", name)
+        raise self.refuse(f"`{text}` is not declared", name)
+
+    def address_of(self, v: Variable, name: Operand) -> Value:
+        """The address of a variable in its own space."""
+        if v.space == "param":
+            raise self.refuse("taking the address of a parameter is not supported", name)
+        if v.space == "tex" or v.type in ("texref", "samplerref", "surfref"):
+            raise self.refuse("texture references in registers are not supported", name)
+        got = self.layout.address(v)
+        if isinstance(got, int):
+            return Const(got)
+        return self.b.op("address", name=got)
+
+    # --- results ----------------------------------------------------------------------------------------------------
+    def extend(self, value: Value, ty: str) -> Value:
+        """A value of a type of up to 32 bits with clean upper bits."""
+        name = {"u8": "zext8", "b8": "zext8", "s8": "sext8", "u16": "zext16", "b16": "zext16", "f16": "zext16",
+                "s16": "sext16"}.get(ty)  # fmt: skip
+        return self.b.op(name, value) if name else value
+
+    def write(self, operand: Operand, value: Value, ty: str, loose: bool = False) -> None:
+        """Write a result of up to 32 bits. `loose`: the register may be wider than the type."""
+        if isinstance(operand, Name) and operand.text == "_":
+            return
+        r = self.register(operand)
+        have, want = SIZES.get(r.type, 0), SIZES[ty] if ty != "f64" else 8
+        if r.type == "pred" or r.type[0] == "v":
+            raise self.refuse(f"`{r.name}` cannot hold a value of type .{ty}", operand)
+        if have < want or (have > want and not loose and not (have == 4 and want == 2)):
+            raise self.refuse(f"`{r.name}` has type .{r.type}, the result is .{ty}", operand)
+        if have > want:
+            value = self.extend(value, ty)
+        if self.is_wide(r.type):
+            high = self.b.op("sar", value, Const(31)) if ty[0] == "s" else Const(0)
+            self.put(self.variable((r.index, 0), "r"), value)
+            self.put(self.variable((r.index, 1), "r"), high)
+            return
+        if r.type == "f64" and not self.demoted:
+            raise self.refuse(f"`{r.name}` has type .f64, the result is .{ty}", operand)
+        self.put(self.variable((r.index,), "r"), value)
+
+    def write_pair(self, operand: Operand, value: Pair) -> None:
+        """Write a 64-bit integer."""
+        if isinstance(operand, Vector) and len(operand.items) == 2:
+            for item, half in zip(operand.items, value, strict=True):
+                self.write(item, half, "b32")
+            return
+        if isinstance(operand, Name) and operand.text == "_":
+            return
+        r = self.register(operand)
+        if self.is_wide(r.type):
+            self.put(self.variable((r.index, 0), "r"), value[0])
+            self.put(self.variable((r.index, 1), "r"), value[1])
+        elif r.type == "f64":
+            if self.demoted:
+                self.put(self.variable((r.index,), "r"), value[0])
+            else:
+                self.write_double(operand, self.b.op("pack", *value))
+        else:
+            raise self.refuse(f"`{r.name}` has type .{r.type}, the result has 64 bits", operand)
+
+    def write_double(self, operand: Operand, value: Value) -> None:
+        """Write an f64."""
+        r = self.register(operand)
+        if r.type == "f64" and self.is_double("f64"):
+            self.put(self.variable((r.index,), "d"), value)
+        elif self.is_wide(r.type):
+            self.write_pair(operand, (self.b.op("word", value, i=0), self.b.op("word", value, i=1)))
+        else:
+            raise self.refuse(f"`{r.name}` has type .{r.type}, the result is .f64", operand)
+
+    def write_predicate(self, operand: Operand, value: Value) -> None:
+        """Write a predicate."""
+        if isinstance(operand, Name) and operand.text == "_":
+            return
+        r = self.register(operand)
+        if r.type != "pred":
+            raise self.refuse(f"`{r.name}` is no predicate", operand)
+        self.put(self.variable((r.index,), "p"), value)
+
+    def mark(self, s: Statement) -> None:
+        """What follows comes from a statement."""
+        self.at = s
+        file, line = s.loc or (0, 0)
+        self.b.loc = (self.module.source.line(s.pos), file, line)
+
+    nowhere = NOWHERE

@@ -1,0 +1,454 @@
+"""Floating point and conversions. Source: PTX ISA manual, "Floating Point", "Data Movement and Conversion"; [tesla] 5, 6.
+
+These chips flush f32 denormals whatever the spelling says, and their f32 `mad` truncates the product.
+"""
+
+from __future__ import annotations
+
+from isakit.compile.ir import Const, Value
+from isakit.compile.ptx.syntax import SIZES, Operand
+from isakit.compile.translate.base import Base
+
+Mods = dict[str, str]
+Args = tuple[Operand, ...]
+
+QUARTER = 0x3E80_0000
+LARGE = 0x7E80_0000
+"""`div.full` scales both operands by a quarter where the divisor is larger than 2^126, whose reciprocal is a denormal."""
+
+
+class Floats(Base):
+    """Floats."""
+
+    def single(self, m: Mods) -> bool:
+        """Whether an instruction works on f32 registers."""
+        return not self.is_double(m.get("flt", "f32"))
+
+    def _rounding(self, m: Mods, single: bool, allowed: tuple[str, ...] = ("", "rn", "rz")) -> bool:
+        rnd = m.get("rnd", "")
+        if single and rnd not in allowed:
+            raise self.refuse(f"these chips cannot round f32 sums and products with .{rnd}")
+        return rnd == "rz"
+
+    # --- sums and products ------------------------------------------------------------------------------------------
+    def do_add_flt(self, m: Mods, a: Args) -> None:
+        self._float_sum(m, a, False)
+
+    def do_sub_flt(self, m: Mods, a: Args) -> None:
+        self._float_sum(m, a, True)
+
+    def _float_sum(self, m: Mods, a: Args, minus: bool) -> None:
+        ty = m["flt"]
+        single = self.single(m)
+        rz = self._rounding(m, single)
+        if single:
+            v = self.b.op("fadd", self.word(a[1], ty), self.word(a[2], ty), neg2=minus, sat=bool(m["sat"]), rz=rz,
+                          loose=not m["rnd"])  # fmt: skip
+            self.write(a[0], v, "f32" if ty == "f32" else "f64")
+            return
+        v = self.b.op("dadd", self.double(a[1]), self.double(a[2]), neg2=minus, rnd=m["rnd"] or "rn",
+                      loose=not m["rnd"])  # fmt: skip
+        self.write_double(a[0], v)
+
+    def do_mul_flt(self, m: Mods, a: Args) -> None:
+        ty = m["flt"]
+        single = self.single(m)
+        rz = self._rounding(m, single)
+        if not single:
+            v = self.b.op("dmul", self.double(a[1]), self.double(a[2]), rnd=m["rnd"] or "rn", loose=not m["rnd"])
+            self.write_double(a[0], v)
+            return
+        x, y = self.word(a[1], ty), self.word(a[2], ty)
+        if m["sat"] and not self.target.vote:  # a product saturates from GT200 on; elsewhere a conversion does it
+            v = self.b.op("cvt", self.b.op("fmul", x, y, rz=rz), kinds="r", to="f32", **{"from": "f32"}, sat=True)
+        else:
+            v = self.b.op("fmul", x, y, rz=rz, sat=bool(m["sat"]), loose=not m["rnd"] and not m["sat"])
+        self.write(a[0], v, ty)
+
+    def do_mad_flt(self, m: Mods, a: Args) -> None:
+        ty = m["flt"]
+        if not self.single(m):
+            v = self.b.op("dfma", self.double(a[1]), self.double(a[2]), self.double(a[3]), rnd=m["rnd"] or "rn")
+            self.write_double(a[0], v)
+            return
+        if m["rnd"] and ty == "f32" and self.module.version >= (2, 0) and not self._old_target():
+            self.do_fma(m, a)
+            return
+        x, y, z = (self.word(o, ty) for o in a[1:4])
+        self.write(a[0], self.b.op("fmad", x, y, z, sat=bool(m["sat"])), ty)
+
+    def _old_target(self) -> bool:
+        return self.module.target in ("sm_10", "sm_11", "sm_12", "sm_13", "compute_10", "compute_11", "compute_12",
+                                      "compute_13")  # fmt: skip
+
+    def do_fma(self, m: Mods, a: Args) -> None:
+        """A fused product of f32 is computed in double precision and rounded once, to odd, on the way."""
+        if m["flt"] == "f64":
+            self.do_mad_flt(m, a)
+            return
+        if not self.target.fp64 or m["rnd"] not in ("rn", "rz"):
+            raise self.refuse(
+                f"`fma.{m['rnd']}.f32` has no counterpart on {self.target.variant}",
+                notes=("compile with contraction off (clang: -ffp-contract=off, NVRTC: -fmad=false)",),
+            )
+        op = self.b.op
+        x, y, z = (op("cvt", self.word(o, "f32"), kinds="d", to="f64", **{"from": "f32"}) for o in a[1:4])
+        v = self.round_once(op("dmul", x, y, rnd="rn"), z, m["rnd"])
+        if m["sat"]:
+            v = op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
+        self.write(a[0], v, "f32")
+
+    def round_once(self, p: Value, z: Value, rnd: str) -> Value:
+        """p + z as f32, for an exact product: the f64 sum rounded to odd keeps enough to be rounded again."""
+        op = self.b.op
+        s = op("dadd", p, z, rnd="rz")
+        # what truncation lost: whether the sum rounded up differs from the one rounded down
+        up, down = op("dadd", p, z, rnd="rp"), op("dadd", p, z, rnd="rm")
+        inexact = op("cmpd", up, down, cond="lg")
+        low = op("or", op("word", s, i=0), op("and", op("mask", inexact), Const(1)))
+        odd = op("pack", low, op("word", s, i=1))
+        v = op("cvt", odd, kinds="r", to="f32", **{"from": "f64"}, rnd=rnd)
+        return op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, again=True)
+
+    # --- one operand ------------------------------------------------------------------------------------------------
+    def do_abs_flt(self, m: Mods, a: Args) -> None:
+        self._float_sign(m, a, abs=True)
+
+    def do_neg_flt(self, m: Mods, a: Args) -> None:
+        self._float_sign(m, a, neg=True)
+
+    def _float_sign(self, m: Mods, a: Args, **what: bool) -> None:
+        if self.single(m):
+            v = self.b.op("cvt", self.word(a[1], "f32"), kinds="r", to="f32", **{"from": "f32"}, **what)
+            self.write(a[0], v, m["flt"])
+        else:
+            v = self.b.op("cvt", self.double(a[1]), kinds="d", to="f64", **{"from": "f64"}, **what)
+            self.write_double(a[0], v)
+
+    def do_min_flt(self, m: Mods, a: Args) -> None:
+        self._extreme_float("min", m, a)
+
+    def do_max_flt(self, m: Mods, a: Args) -> None:
+        self._extreme_float("max", m, a)
+
+    def _extreme_float(self, op: str, m: Mods, a: Args) -> None:
+        if self.single(m):
+            self.write(a[0], self.b.op("f" + op, self.word(a[1], "f32"), self.word(a[2], "f32")), m["flt"])
+        else:
+            self.write_double(a[0], self.b.op("d" + op, self.double(a[1]), self.double(a[2])))
+
+    def do_copysign(self, m: Mods, a: Args) -> None:
+        op = self.b.op
+        if m["flt"] == "f32" or self.demoted:
+            s = op("and", self.word(a[1], "f32"), Const(0x8000_0000))
+            self.write(a[0], op("or", op("and", self.word(a[2], "f32"), Const(0x7FFF_FFFF)), s), m["flt"])
+            return
+        s = op("and", op("word", self.double(a[1]), i=1), Const(0x8000_0000))
+        y = self.double(a[2])
+        self.write_double(a[0], op("pack", op("word", y, i=0), op("or", op("and", op("word", y, i=1), Const(0x7FFF_FFFF)), s)))  # noqa: E501
+
+    def do_testp(self, m: Mods, a: Args) -> None:
+        op = self.b.op
+        if m["flt"] == "f64" and not self.demoted:
+            d = self.double(a[1])
+            low, high = op("word", d, i=0), op("and", op("word", d, i=1), Const(0x7FFF_FFFF))
+            rest: Value = op("cmp", low, Const(0), cond="lg", ty="u32")
+            infinite, smallest = 0x7FF0_0000, 0x0010_0000
+        else:
+            high = op("and", self.word(a[1], "f32"), Const(0x7FFF_FFFF))
+            rest = Const(0, "p")
+            infinite, smallest = 0x7F80_0000, 0x0080_0000
+        def cmp(c: str, v: int) -> Value:
+            return op("cmp", high, Const(v), cond=c, ty="u32")
+        finite = cmp("l", infinite)
+        infinity = op("pand", cmp("e", infinite), op("pnot", rest))
+        number = op("por", finite, infinity)
+        kind = m["class"]
+        nonzero = op("por", cmp("lg", 0), rest)
+        values = {"finite": finite, "infinite": infinity, "number": number, "notanumber": op("pnot", number),
+                  "normal": op("pand", finite, cmp("ge", smallest)),
+                  "subnormal": op("pand", cmp("l", smallest), nonzero)}  # fmt: skip
+        self.write_predicate(a[0], values[kind])
+
+    # --- reciprocals, roots, transcendentals ------------------------------------------------------------------------
+    def _approximate(self, m: Mods, full: bool = False) -> bool:
+        """Whether an approximation is asked for; PTX before 1.4 asks for one where it says nothing."""
+        how = m.get("approx", "")
+        if how == "approx" or (how == "full" and full) or (not how and (self.old or self.demoted)):
+            return True
+        if how == "full":
+            raise self.refuse("`.full` is for `div`")
+        return False
+
+    def _finish(self, m: Mods, operand: Operand, v: Value) -> None:
+        if m.get("sat"):
+            v = self.b.op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
+        self.write(operand, v, m.get("flt", "f32"))
+
+    def do_rcp(self, m: Mods, a: Args) -> None:
+        if self.single(m):
+            x = self.word(a[1], "f32")
+            if self._approximate(m):
+                self._finish(m, a[0], self.b.op("rcp", x))
+            else:
+                self._finish(m, a[0], self.exact_quotient(Const(0x3F80_0000), x, m["approx"]))
+            return
+        self.write_double(a[0], self.divide_double(self.b.op("pack", Const(0), Const(0x3FF0_0000)), self.double(a[1]), m))
+
+    def do_div_flt(self, m: Mods, a: Args) -> None:
+        op = self.b.op
+        if not self.single(m):
+            self.write_double(a[0], self.divide_double(self.double(a[1]), self.double(a[2]), m))
+            return
+        x, y = self.word(a[1], "f32"), self.word(a[2], "f32")
+        if m["approx"] == "full":
+            big = op("cmpf", y, Const(LARGE), cond="g", abs1=True)
+            x = op("sel", big, op("fmul", x, Const(QUARTER)), x)
+            y = op("sel", big, op("fmul", y, Const(QUARTER)), y)
+        elif not self._approximate(m):
+            self._finish(m, a[0], self.exact_quotient(x, y, m["approx"]))
+            return
+        self._finish(m, a[0], op("fmul", x, op("rcp", y)))
+
+    def do_sqrt(self, m: Mods, a: Args) -> None:
+        if not self.single(m):
+            raise self.refuse("square roots of f64 are not supported")
+        x = self.word(a[1], "f32")
+        if self._approximate(m):
+            self._finish(m, a[0], self.b.op("rcp", self.b.op("rsqrt", x)))
+        else:
+            self._finish(m, a[0], self.exact_root(x, m["approx"]))
+
+    def do_rsqrt(self, m: Mods, a: Args) -> None:
+        if not self.single(m):
+            raise self.refuse("reciprocal square roots of f64 are not supported")
+        self._finish(m, a[0], self.b.op("rsqrt", self.word(a[1], "f32")))
+
+    def _wide(self, x: Value) -> Value:
+        return self.b.op("cvt", x, kinds="d", to="f64", **{"from": "f32"})
+
+    def _clean(self, x: Value) -> Value:
+        return self.b.op("cvt", x, kinds="r", to="f32", **{"from": "f32"})
+
+    def exact_quotient(self, x: Value, y: Value, rnd: str) -> Value:
+        """A correctly rounded quotient of f32, through double precision: one quotient has no ties there."""
+        if not self.target.fp64 or rnd not in ("rn", "rz", "rm", "rp"):
+            raise self.refuse(
+                f"correctly rounded f32 division is not supported on {self.target.variant}",
+                notes=("gt200 can, through double precision; or use `.approx` or `.full`",),
+            )
+        op = self.b.op
+        x, y = self._clean(x), self._clean(y)
+        guess = op("rcp", self._scaled(y))
+        exponent = op("and", y, Const(0x7F80_0000))
+        # y = m * 2^e with 1 <= m < 2: the reciprocal of m never leaves the range, the exponent goes into the product
+        m, one = self._wide(self._scaled(y)), op("pack", Const(0), Const(0x3FF0_0000))
+        r = self._wide(guess)
+        for _ in range(2):
+            r = op("dfma", r, op("dfma", m, r, one, rnd="rn", negp=True), r, rnd="rn")
+        mx = self._wide(self._scaled(x))
+        q = op("dmul", mx, r, rnd="rn")
+        q = op("dfma", op("dfma", m, q, mx, rnd="rn", negp=True), r, q, rnd="rn")
+        shift = op("sub", op("and", x, Const(0x7F80_0000)), exponent)  # in units of 2^23
+        high = op("add", op("word", q, i=1), op("sar", shift, Const(3)))
+        exact = op("cvt", op("pack", op("word", q, i=0), high), kinds="r", to="f32", **{"from": "f64"}, rnd=rnd)
+        exact = op("cvt", exact, kinds="r", to="f32", **{"from": "f32"}, again=True)
+        # zeros, infinities and NaN: the approximation gets them right
+        ax, ay = op("and", x, Const(0x7FFF_FFFF)), op("and", y, Const(0x7FFF_FFFF))
+        normal = op("pand", self._normal(ax), self._normal(ay))
+        return op("sel", normal, exact, op("fmul", x, op("rcp", y)))
+
+    def _scaled(self, x: Value) -> Value:
+        """The sign and mantissa of an f32 with the exponent of 1."""
+        return self.b.op("or", self.b.op("and", x, Const(0x807F_FFFF)), Const(0x3F80_0000))
+
+    def _normal(self, x: Value) -> Value:
+        op = self.b.op
+        return op("cmp", op("sub", x, Const(0x0080_0000)), Const(0x7F00_0000), cond="l", ty="u32")
+
+    def exact_root(self, x: Value, rnd: str) -> Value:
+        """A correctly rounded square root of f32."""
+        if not self.target.fp64 or rnd not in ("rn", "rz", "rm", "rp"):
+            raise self.refuse(
+                f"correctly rounded f32 square roots are not supported on {self.target.variant}",
+                notes=("gt200 can, through double precision; or use `.approx`",),
+            )
+        op = self.b.op
+        x = self._clean(x)
+        d, half = self._wide(x), op("pack", Const(0), Const(0x3FE0_0000))
+        r = self._wide(op("rsqrt", x))
+        one_half = op("pack", Const(0), Const(0x3FF8_0000))
+        for _ in range(2):
+            h = op("dmul", op("dmul", d, half, rnd="rn"), r, rnd="rn")
+            r = op("dmul", r, op("dfma", h, r, one_half, rnd="rn", negp=True), rnd="rn")
+        s = op("dmul", d, r, rnd="rn")
+        s = op("dfma", op("dfma", s, s, d, rnd="rn", negp=True), op("dmul", r, half, rnd="rn"), s, rnd="rn")
+        exact = op("cvt", s, kinds="r", to="f32", **{"from": "f64"}, rnd=rnd)
+        normal = op("cmp", op("sub", x, Const(0x0080_0000)), Const(0x7F00_0000), cond="l", ty="u32")
+        return op("sel", normal, exact, op("rcp", op("rsqrt", x)))
+
+    def divide_double(self, x: Value, y: Value, m: Mods) -> Value:
+        raise self.refuse("division of f64 is not supported")
+
+    def do_sfu_sin(self, m: Mods, a: Args) -> None:
+        self._finish(m, a[0], self.b.op("sin", self.word(a[1], "f32")))
+
+    def do_sfu_cos(self, m: Mods, a: Args) -> None:
+        self._finish(m, a[0], self.b.op("cos", self.word(a[1], "f32")))
+
+    def do_sfu_lg2(self, m: Mods, a: Args) -> None:
+        self._finish(m, a[0], self.b.op("lg2", self.word(a[1], "f32")))
+
+    def do_sfu_ex2(self, m: Mods, a: Args) -> None:
+        self._finish(m, a[0], self.b.op("ex2", self.word(a[1], "f32")))
+
+    def do_frc(self, m: Mods, a: Args) -> None:
+        """PTX 1.0: x - floor(x)."""
+        x = self.word(a[1], "f32")
+        floor = self.b.op("cvt", x, kinds="r", to="f32", **{"from": "f32"}, rnd="rmi")
+        self._finish(m, a[0], self.b.op("fadd", x, floor, neg2=True, sat=False, rz=False))
+
+    # --- conversions ------------------------------------------------------------------------------------------------
+    def do_cvt(self, m: Mods, a: Args) -> None:
+        to, source = m["cvt"], m["from"]
+        rnd, sat = m["rni"], bool(m["sat"])
+        if self.demoted:
+            to, source = (("f32" if t == "f64" else t) for t in (to, source))
+            if to == source == "f32" and m["cvt"] != m["from"]:
+                rnd = rnd if rnd.endswith("i") else ""
+        if to[0] != "f" and source[0] != "f":
+            self._integer_to_integer(to, source, sat, a)
+        elif "f" not in (to[0], source[0]) or to[0] == source[0]:
+            self._float_to_float(to, source, rnd, sat, a, m["cvt"])
+        elif to[0] == "f":
+            self._integer_to_float(to, source, rnd or "rn", sat, a, m["cvt"])
+        else:
+            self._float_to_integer(to, source, rnd or "rzi", a)
+
+    def _integer_to_integer(self, to: str, source: str, sat: bool, a: Args) -> None:
+        op = self.b.op
+        if source in ("u64", "s64"):
+            pair = self.pair(a[1])
+            if to in ("u64", "s64"):
+                if sat and to != source:
+                    raise self.refuse("saturating conversions between 64-bit types are not supported")
+                self.write_pair(a[0], pair)
+                return
+            if sat:
+                raise self.refuse("saturating conversions from 64 bits are not supported")
+            self.write(a[0], self.extend(pair[0], to) if SIZES[to] == 1 else pair[0], to, loose=True)
+            return
+        v = self.extend(self.word(a[1], source), source)
+        if to in ("u64", "s64"):
+            high = op("sar", v, Const(31)) if source[0] == "s" else Const(0)
+            if sat and to[0] == "u" and source[0] == "s":
+                v, high = op("maxs", v, Const(0)), Const(0)
+            self.write_pair(a[0], (v, high))
+            return
+        if sat:
+            v = self.clamp(v, to, source[0] == "s")
+        if SIZES[to] == 1:
+            v = self.extend(v, to)
+        self.write(a[0], v, to, loose=True)
+
+    def clamp(self, v: Value, to: str, sign: bool) -> Value:
+        """An integer clamped to the range of a type."""
+        op, bits = self.b.op, 8 * SIZES[to]
+        if to[0] == "u":
+            top = (1 << bits) - 1
+            if sign:
+                v = op("maxs", v, Const(0))
+            return op("minu", v, Const(top)) if bits < 32 else v
+        top = (1 << bits - 1) - 1
+        if not sign:
+            return op("minu", v, Const(top))
+        return op("maxs", op("mins", v, Const(top)), Const(~top)) if bits < 32 else v
+
+    def _float_to_float(self, to: str, source: str, rnd: str, sat: bool, a: Args, written: str) -> None:
+        wide = [t == "f64" and self.is_double(t) for t in (to, source)]
+        x = self.double(a[1]) if wide[1] else self.word(a[1], source)
+        attrs = {"to": to, "from": source, "rnd": rnd}
+        if "f64" in (to, source) and (to, source) not in (("f64", "f32"), ("f32", "f64"), ("f64", "f64")):
+            raise self.refuse(f"conversions from .{source} to .{to} are not supported")
+        if sat and "f64" in (to, source):
+            if to == "f64":
+                raise self.refuse("saturating conversions to f64 are not supported")
+            v = self.b.op("cvt", x, kinds="r", **attrs)
+            v = self.b.op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
+        else:
+            v = self.b.op("cvt", x, kinds="d" if wide[0] else "r", **attrs, sat=sat)
+        if wide[0]:
+            self.write_double(a[0], v)
+        else:
+            self.write(a[0], v, written if written == "f64" else to, loose=to == "f16")
+
+    def _integer_to_float(self, to: str, source: str, rnd: str, sat: bool, a: Args, written: str) -> None:
+        op = self.b.op
+        double = to == "f64" and self.is_double(to)
+        if to == "f16":
+            if source in ("u64", "s64"):
+                raise self.refuse(f"conversions from .{source} to .{to} are not supported")
+            # the chip's own conversion to f16 loses bits: through f32, which holds every value f16 rounds from
+            v = op("cvt", self.extend(self.word(a[1], source), source), kinds="r", to="f32",
+                   **{"from": source[0] + "32"}, rnd="rz")  # fmt: skip
+            raise self.refuse(f"conversions from .{source} to .f16 are not supported")
+        if source in ("u64", "s64"):
+            if self.target.fp64:
+                v = op("cvt", op("pack", *self.pair(a[1])), kinds="d" if double else "r", to=to, **{"from": source}, rnd=rnd)
+            else:
+                v = self._wide_to_float(source, rnd, a)
+        else:
+            x = self.extend(self.word(a[1], source), source)
+            v = op("cvt", x, kinds="d" if double else "r", to=to, **{"from": source[0] + "32"}, rnd=rnd,
+                   sat=sat and not double)  # fmt: skip
+        if double:
+            self.write_double(a[0], v)
+        else:
+            if sat and source in ("u64", "s64"):
+                v = op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
+            self.write(a[0], v, written)
+
+    def _wide_to_float(self, source: str, rnd: str, a: Args) -> Value:
+        """A 64-bit integer as f32 on chips without 64-bit conversions: its top 32 bits, made odd if any bit is lost."""
+        op = self.b.op
+        if rnd not in ("rn", "rz"):
+            raise self.refuse(f"conversions of 64-bit integers with .{rnd} need a chip with double precision")
+        low, high = self.pair(a[1])
+        sign: Value = Const(0)
+        if source == "s64":
+            sign = op("sar", high, Const(31))
+            low, high = self.b.sub64((op("xor", low, sign), op("xor", high, sign)), (sign, sign))
+        zeros = self.leading(high)  # type: ignore[attr-defined]
+        top = self.shift_left((low, high), zeros)  # type: ignore[attr-defined]
+        lost = op("mask", op("cmp", top[0], Const(0), cond="lg", ty="u32"))
+        # with 32 bits kept and 24 wanted, a bit that says "something follows" makes the second rounding right
+        word = op("or", top[1], op("and", lost, Const(1)))
+        word = op("sel", op("cmp", zeros, Const(32), cond="e", ty="u32"), low, word)
+        f = op("cvt", word, kinds="r", to="f32", **{"from": "u32"}, rnd=rnd)
+        scale = op("shl", op("sub", Const(127 + 32), zeros), Const(23))
+        f = op("fmul", f, scale, rz=False, sat=False)
+        return op("or", f, op("and", sign, Const(0x8000_0000)))
+
+    def _float_to_integer(self, to: str, source: str, rnd: str, a: Args) -> None:
+        op = self.b.op
+        double = source == "f64" and self.is_double(source)
+        x = self.double(a[1]) if double else self.word(a[1], source)
+        if source == "f16":
+            x = op("cvt", x, kinds="r", to="f32", **{"from": "f16"})
+            source = "f32"
+        if not rnd.endswith("i"):
+            rnd += "i"
+        if to in ("u64", "s64"):
+            if not self.target.fp64:
+                self.write_pair(a[0], self._float_to_wide(x, to, rnd))
+                return
+            v = op("cvt", x, kinds="d", to=to, **{"from": source}, rnd=rnd)
+            self.write_pair(a[0], (op("word", v, i=0), op("word", v, i=1)))
+            return
+        v = op("cvt", x, kinds="r", to=to[0] + "32", **{"from": source}, rnd=rnd)
+        if SIZES[to] < 4:
+            v = self.clamp(v, to, to[0] == "s")
+        self.write(a[0], v, to, loose=True)
+
+    def _float_to_wide(self, x: Value, to: str, rnd: str) -> tuple[Value, Value]:
+        raise self.refuse(f"conversions from .f32 to .{to} need a chip with double precision")

@@ -1,0 +1,389 @@
+"""Control flow, the remaining instructions, and the translation of a whole function."""
+
+from __future__ import annotations
+
+from isakit.compile.ir import Block, Const, Function
+from isakit.compile.layout import Layout
+from isakit.compile.ptx import grammar
+from isakit.compile.ptx.syntax import (
+    SIZES,
+    Both,
+    Entry,
+    Group,
+    Label,
+    Name,
+    Number,
+    Operand,
+    PtxModule,
+    Register,
+    Statement,
+    Variable,
+    Vector,
+)
+from isakit.compile.target import Target
+from isakit.compile.translate.base import Unsupported
+from isakit.compile.translate.floats import Floats
+from isakit.compile.translate.integer import Integer
+from isakit.compile.translate.memory import Memory
+from isakit.errors import did_you_mean
+
+Mods = dict[str, str]
+Args = tuple[Operand, ...]
+MAX_CALLS = 4096
+"""Calls inlined into one kernel: what is larger is refused before it fills the memory of the host."""
+
+
+class Translator(Integer, Floats, Memory):
+    """One kernel."""
+
+    def __init__(self, module: PtxModule, entry: Entry, target: Target, layout: Layout) -> None:
+        super().__init__(module, entry, target, layout)
+        self.labels: dict[tuple[int, str], Block] = {}
+        self.calls: list[str] = []
+        self.inlined = 0
+        self.returns: list[Block] = []
+
+    # --- moves ------------------------------------------------------------------------------------------------------
+    def do_mov(self, m: Mods, a: Args) -> None:
+        ty = m["move"]
+        if ty == "pred":
+            self.write_predicate(a[0], self.predicate(a[1]))
+        elif ty == "b128":
+            raise self.refuse("128-bit moves are not supported")
+        elif ty == "f64" and self.is_double(ty):
+            self.write_double(a[0], self.double(a[1]))
+        elif self.is_wide(ty) and not (isinstance(a[1], Vector) and len(a[1].items) == 4):
+            self.write_pair(a[0], self.pair(a[1]))
+        elif isinstance(a[1], Vector) or isinstance(a[0], Vector):
+            self._mov_vector(ty, a)
+        else:
+            self.write(a[0], self.word(a[1], ty), ty, loose=ty == "f64")
+
+    def _mov_vector(self, ty: str, a: Args) -> None:
+        op = self.b.op
+        if ty == "b32" and isinstance(a[1], Vector) and len(a[1].items) == 2:
+            x, y = (self.word(i, "b16") for i in a[1].items)
+            self.write(a[0], op("or", op("zext16", x), op("shl", y, Const(16))), ty)
+        elif ty == "b32" and isinstance(a[0], Vector) and len(a[0].items) == 2:
+            x = self.word(a[1], ty)
+            self.write(a[0].items[0], x, "b16")
+            self.write(a[0].items[1], op("shr", x, Const(16)), "b16")
+        else:
+            raise self.refuse("moves of vectors are supported between 16 and 32, and 32 and 64 bits")
+
+    # --- synchronisation --------------------------------------------------------------------------------------------
+    def do_bar(self, m: Mods, a: Args) -> None:
+        number = a[0]
+        if not isinstance(number, Number):
+            raise self.refuse("the number of a barrier must be a constant", number)
+        if len(a) > 1:
+            raise self.refuse("barriers for a part of the block are not supported", a[1])
+        k = int(number.value)
+        if not 0 <= k < 16:
+            raise self.refuse("barriers are 0 to 15", number)
+        self.b.emit("bar", [], "", id=k)
+        self.b.shared = {}
+        self.function.barriers = max(self.function.barriers, k + 1)
+
+    def do_arrive(self, m: Mods, a: Args) -> None:
+        raise self.refuse("`bar.arrive` is not supported")
+
+    def do_membar(self, m: Mods, a: Args) -> None:
+        """Memory is accessed in the order of the program; the compiler must only keep that order."""
+        self.b.emit("fence", [], "")
+        self.b.shared = {}
+
+    do_fence = do_membar
+
+    def do_vote(self, m: Mods, a: Args) -> None:
+        if not self.target.vote:
+            raise self.refuse(f"{self.target.variant} has no votes", notes=("gt200, gt215 and mcp77 have",))
+        p = self.predicate(a[1])
+        if m["vote"] == "uni":
+            q = self.b.op("pnot", p)
+            every, none = (self.b.emit("vote", [x], "p", kind="all").out for x in (p, q))
+            self.write_predicate(a[0], self.b.op("por", every, none))
+        else:
+            self.write_predicate(a[0], self.b.emit("vote", [p], "p", kind=m["vote"]).out)
+
+    def do_ballot(self, m: Mods, a: Args) -> None:
+        raise self.refuse("these chips cannot gather a predicate of all lanes into a register")
+
+    def do_trap(self, m: Mods, a: Args) -> None:
+        self.b.emit("trap", [], "")
+
+    def do_brkpt(self, m: Mods, a: Args) -> None:
+        self.b.emit("brkpt", [], "")
+
+    def do_pmevent(self, m: Mods, a: Args) -> None:
+        if not isinstance(a[0], Number) or not 0 <= int(a[0].value) < 16:
+            raise self.refuse("performance events are 0 to 15", a[0])
+        self.b.emit("pmevent", [], "", id=int(a[0].value))
+
+    def do_nanosleep(self, m: Mods, a: Args) -> None:
+        """Sleeping is a hint."""
+
+    # --- control ----------------------------------------------------------------------------------------------------
+    def label(self, operand: Operand) -> Block:
+        """The block a label stands in front of."""
+        if isinstance(operand, Name):
+            got = self.labels.get((self.frame, operand.text))
+            if got is not None:
+                return got
+            names = (n for f, n in self.labels if f == self.frame)
+            raise self.refuse(f"there is no label `{operand.text}`", operand, did_you_mean(operand.text, names))
+        raise self.refuse("a label was expected", operand)
+
+    def do_brx(self, m: Mods, a: Args) -> None:
+        """A table of branches: a chain of comparisons, since an address from memory sends all lanes to one place."""
+        if not isinstance(a[1], Name) or a[1].text not in self.entry.branch_targets:
+            raise self.refuse("the name of a list of branch targets was expected", a[1])
+        index = self.word(a[0], "u32")
+        keep = self.fresh()
+        self.put(keep, index)
+        names = self.entry.branch_targets[a[1].text]
+        for k, name in enumerate(names):
+            block = self.label(Name(name, a[1].pos))
+            if k == len(names) - 1:
+                self.b.block.term = ("jump", block)
+                break
+            after = self.new_block()
+            p = self.b.op("cmp", self.get(keep), Const(k), cond="e", ty="u32")
+            self.b.block.term = ("branch", p, False, block, after)
+            self.go(after)
+        self.go(self.new_block())
+
+    def do_call(self, m: Mods, a: Args) -> None:
+        """Functions are inlined."""
+        groups = list(a)
+        results: Args = ()
+        if groups and isinstance(groups[0], Group):
+            results = groups.pop(0).items  # type: ignore[union-attr]
+        name = groups[0] if groups else None
+        given: Args = groups[1].items if len(groups) > 1 and isinstance(groups[1], Group) else ()
+        if not isinstance(name, Name) or isinstance(name.what, Register):
+            raise self.refuse("calls through pointers are not supported", name)
+        callee = self.module.functions.get(name.text)
+        if callee is None or not callee.defined:
+            if name.text == "vprintf":
+                raise self.refuse("`vprintf` is not supported: there is no device runtime", name)
+            failed = name.text in self.module.failures
+            raise self.refuse(
+                f"the function `{name.text}` has errors" if failed else f"the function `{name.text}` is not defined", name
+            )
+        if name.text in self.calls:
+            raise self.refuse(f"`{name.text}` calls itself; these chips have no stack for that", name)
+        if len(given) != len(callee.params) or len(results) != len(callee.results):
+            raise self.refuse(f"`{name.text}` takes {len(callee.params)} arguments and gives {len(callee.results)}", name)
+        self.inlined += 1
+        if self.inlined > MAX_CALLS:
+            raise self.refuse("too many calls to inline")
+        at, frame, entry = self.at, self.frame, self.entry
+        inner = self.inlined
+        for p, v in zip(callee.params, given, strict=True):
+            self._copy(p, inner, v, frame, True)
+        self.frame = inner
+        self.calls.append(name.text)
+        self.returns.append(self.new_block())
+        self.layout.place([v for v in callee.variables if v.space in ("shared", "local")])
+        self.entry = Entry(entry.name, entry.pos, params=entry.params, branch_targets=callee.branch_targets)
+        self.body(callee)
+        self.entry = entry
+        after = self.returns.pop()
+        self.b.block.term = ("jump", after)
+        self.go(after)
+        self.calls.pop()
+        self.frame, self.at = frame, at
+        for p, v in zip(callee.results, results, strict=True):
+            self._copy(p, inner, v, frame, False)
+
+    def _copy(self, p: Variable, inner: int, operand: Operand, outer: int, into: bool) -> None:
+        """An argument into a parameter, or a result out of one."""
+        if p.space == "reg":
+            register = self._register_of(p)
+            mine = Name(p.name, operand.pos, register)
+            pair = (mine, operand) if into else (operand, mine)
+            if p.type == "pred":
+                self.write_predicate(pair[0], self.predicate(pair[1]))
+            else:
+                move = Mods({"move": p.type})
+                self.do_mov(move, pair)
+            return
+        if isinstance(operand, Name) and isinstance(operand.what, Variable) and operand.what.space == "param":
+            theirs = operand.what
+            if theirs.size != p.size:
+                raise self.refuse(f"`{p.name}` has {p.size} bytes, `{theirs.name}` has {theirs.size}", operand)
+            for k in range(-(-p.size // 4)):
+                if into:
+                    self.frame = outer
+                    value = self.param_word(theirs, 4 * k, "b32")
+                    self.put(self.variable(("param", p.unique, p.pos, k, inner), "r"), value)
+                else:
+                    value = self.get(self.variable(("param", p.unique, p.pos, k, inner), "r"))
+                    self.put(self.variable(("param", theirs.unique, theirs.pos, k, outer), "r"), value)
+            return
+        if into and SIZES[p.type] == p.size:
+            words = self.pair(operand) if p.size == 8 else (self.word(operand, p.type),)
+            for k, w in enumerate(words):
+                self.put(self.variable(("param", p.unique, p.pos, k, inner), "r"), w)
+            return
+        raise self.refuse("the name of a parameter was expected", operand)
+
+    def _register_of(self, p: Variable) -> Register:
+        return self.reg_params.setdefault(p.pos, Register(p.name, p.type, -1 - p.pos))
+
+    # --- whole functions --------------------------------------------------------------------------------------------
+    reg_params: dict[int, Register]
+
+    def run(self) -> Function:
+        """Translate the kernel."""
+        self.reg_params = {}
+        f = self.function
+        self.body(self.entry)
+        f.params = [(p.name, _type_name(p), self.layout.params[p.name], p.size) for p in self.entry.params]
+        f.param_bytes = self.layout.param_bytes
+        limits = self.entry.limits.get("maxntid") or self.entry.limits.get("reqntid") or ()
+        f.max_threads = tuple(limits)
+        f.shared, f.local = self.layout.shared, self.layout.local
+        return f
+
+    def body(self, entry: Entry) -> None:
+        """Translate the statements of a kernel or of a function that is inlined."""
+        frame = self.frame
+        for item in entry.body:
+            if isinstance(item, Label):
+                if (frame, item.name) in self.labels:
+                    raise Unsupported(item.pos, f"the label `{item.name}` is defined twice", len(item.name))
+                self.labels[frame, item.name] = self.new_block()
+        fallen = True
+        for item in entry.body:
+            if isinstance(item, Label):
+                block = self.labels[frame, item.name]
+                if fallen:
+                    self.b.block.term = ("jump", block)
+                self.go(block)
+                fallen = True
+                continue
+            if not fallen:
+                self.go(self.new_block())  # nothing reaches this
+            self.mark(item)
+            fallen = self.statement(item)
+            self.frame = frame
+        if fallen:
+            self.leave()
+            if frame:
+                self.go(self.new_block())
+        elif frame:
+            self.go(self.new_block())
+
+    def leave(self) -> None:
+        """Return."""
+        if self.frame and self.returns:
+            self.b.block.term = ("jump", self.returns[-1])
+        else:
+            self.b.block.term = ("exit",)
+
+    def statement(self, s: Statement) -> bool:
+        """Translate an instruction; whether the next one can follow it."""
+        got = grammar.match(s.opcode)
+        if got is None:
+            raise self._unknown(s)
+        if not got.row.least <= len(s.operands) <= got.row.most:
+            raise self.refuse(f"`{s.opcode}` takes {got.row.least} operands: `{got.row.text}`")
+        key = got.row.key
+        if key == "bra":
+            return self._branch(s)
+        after = None
+        if s.guard is not None:
+            p = self.predicate(s.guard)
+            after, block = self.new_block(), self.new_block()
+            if s.inverted:
+                p = self.b.op("pnot", p)
+            if key in ("exit", "ret"):
+                self.b.block.term = ("branch", p, False, block, after)
+                self.go(block)
+                self._end(key)
+                self.go(after)
+                return True
+            self.b.block.term = ("branch", p, False, block, after)
+            self.go(block)
+        if key in ("exit", "ret"):
+            self._end(key)
+            return False
+        getattr(self, f"do_{key}")(got.mods, s.operands)
+        if after is not None:
+            self.b.block.term = ("jump", after)
+            self.go(after)
+        return not (key == "brx" and after is None)
+
+    def _end(self, key: str) -> None:
+        if key == "ret":
+            self.leave()
+        else:
+            self.b.block.term = ("exit",)
+
+    def _branch(self, s: Statement) -> bool:
+        target = self.label(s.operands[0])
+        if s.guard is None:
+            self.b.block.term = ("jump", target)
+            return False
+        p = self.predicate(s.guard)
+        if s.inverted:
+            p = self.b.op("pnot", p)
+        after = self.new_block()
+        self.b.block.term = ("branch", p, False, target, after)
+        self.b.block.uniform = s.opcode == "bra.uni"
+        self.go(after)
+        return True
+
+    def _unknown(self, s: Statement) -> Unsupported:
+        base = s.opcode.split(".")[0]
+        if base in grammar.REFUSED:
+            return self.refuse(f"`{s.opcode}` is not supported: {grammar.REFUSED[base]}")
+        rows = grammar.near(s.opcode)
+        if rows:
+            return self.refuse(f"`{s.opcode}` is not supported", notes=("this is: " + "; ".join(rows[:4]),))
+        return self.refuse(f"there is no instruction `{s.opcode}`", notes=did_you_mean(base, grammar.rows()))
+
+
+def _type_name(p: Variable) -> str:
+    if p.count == 1:
+        return "ptr" + ("64" if p.size == 8 else "") if p.pointer else p.type
+    return f"{p.type}[{p.count}]"
+
+
+def used_variables(entry: Entry, module: PtxModule) -> list[Variable]:
+    """Variables of shared and local memory that the statements of a function, and of those it calls, name."""
+    out: dict[str, Variable] = {}
+    seen: set[str] = set()
+    work = [entry]
+
+    def visit(o: object) -> None:
+        if isinstance(o, Name):
+            if isinstance(o.what, Variable) and o.what.space in ("shared", "local"):
+                out.setdefault(o.what.unique, o.what)
+            elif o.what is None and o.text in module.functions and o.text not in seen:
+                seen.add(o.text)
+                work.append(module.functions[o.text])
+        elif isinstance(o, Both):
+            visit(o.first)
+        elif isinstance(o, Vector | Group):
+            for i in o.items:
+                visit(i)
+        elif hasattr(o, "base"):
+            visit(o.base)  # type: ignore[attr-defined]
+
+    while work:
+        for item in work.pop().body:
+            if isinstance(item, Statement):
+                for o in item.operands:
+                    visit(o)
+    declared = [v.unique for v in (*module.variables.values(), *entry.variables)]
+    order = {name: k for k, name in enumerate(declared)}
+    return sorted(out.values(), key=lambda v: order.get(v.unique, len(order)))
+
+
+def translate(module: PtxModule, entry: Entry, target: Target, layout: Layout) -> Function:
+    """A kernel as operations on variables. Raises PtxSyntaxError for what is wrong or not supported."""
+    layout.place(used_variables(entry, module))
+    return Translator(module, entry, target, layout).run()

@@ -1,0 +1,408 @@
+"""Loads, stores, atomics, textures. Source: PTX ISA manual, "Data Movement", "Texture", "Parallel Synchronization"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isakit.compile.ir import Const, Value
+from isakit.compile.ptx.syntax import SIZES, Address, Name, Number, Operand, Register, Variable, Vector
+from isakit.compile.translate.base import Base
+from isakit.description import PARAM_BASE
+
+Mods = dict[str, str]
+Args = tuple[Operand, ...]
+
+
+class Memory(Base):
+    """Memory."""
+
+    # --- addresses --------------------------------------------------------------------------------------------------
+    def place(self, operand: Operand, space: str) -> tuple[Value, int, str]:
+        """(base, offset, space) of an address."""
+        if not isinstance(operand, Address):
+            raise self.refuse("an address in brackets was expected", operand)
+        base = operand.base
+        if isinstance(base, Number):
+            return Const(int(base.value) + operand.offset), 0, space
+        what = base.what
+        if isinstance(what, Variable):
+            if space in ("", "generic") and what.space in ("global", "shared", "local", "const"):
+                space = what.space
+            if what.space != space:
+                raise self.refuse(f"`{base.text}` lies in .{what.space}, not in .{space or 'generic'}", base)
+            address = self.address_of(what, base)
+            if isinstance(address, Const):
+                return Const(address.value + operand.offset), 0, space
+            return address, operand.offset, space
+        if isinstance(what, Register):
+            value = self.word(base, "b32")
+            if isinstance(value, Const):
+                return Const(value.value + operand.offset), 0, space
+            return value, operand.offset, space
+        raise self.refuse(f"`{base.text}` is not declared", base)
+
+    def _elements(self, operand: Operand, count: int) -> tuple[Operand, ...]:
+        if count == 1:
+            return (operand,)
+        if isinstance(operand, Name) and isinstance(operand.what, Register) and operand.what.type == f"v{count}":
+            raise self.refuse("vector registers are not supported; name their elements in braces", operand)
+        if not isinstance(operand, Vector) or len(operand.items) != count:
+            raise self.refuse(f"{count} elements in braces were expected", operand)
+        return operand.items
+
+    # --- load -------------------------------------------------------------------------------------------------------
+    def do_ld(self, m: Mods, a: Args) -> None:
+        count = int(m["vec"][1]) if m.get("vec") else 1
+        items = self._elements(a[0], count)
+        space = (m.get("space") or "").split("::")[0]
+        if space == "param" or (not space and self._is_param(a[1])):
+            self._load_param(m["any"], items, a[1])
+            return
+        base, offset, space = self.place(a[1], space)
+        ty = m["any"]
+        if ty == "f64" and self.demoted:
+            self._load_words(items, "f32", base, offset, space, m, 8)
+        elif SIZES[ty] == 8:
+            self._load_wide(items, ty, base, offset, space, m)
+        else:
+            self._load_words(items, ty, base, offset, space, m, SIZES[ty])
+
+    do_ldu = do_ld
+
+    def _is_param(self, operand: Operand) -> bool:
+        return (isinstance(operand, Address) and isinstance(operand.base, Name)
+                and isinstance(operand.base.what, Variable) and operand.base.what.space == "param")  # fmt: skip
+
+    def _load(self, base: Value, offset: int, space: str, ty: str, kinds: str, m: Mods) -> Value:
+        volatile = bool(m.get("order")) and m["order"] != "weak"
+        if space == "const":
+            return self.b.op("ldc", base, kinds=kinds, offset=offset, ty=ty, space="const")
+        return self.b.emit("ld", [base], kinds, space=space or "generic", offset=offset, ty=ty, volatile=volatile).out
+
+    def _load_words(
+        self, items: tuple[Operand, ...], ty: str, base: Value, offset: int, space: str, m: Mods, step: int
+    ) -> None:
+        count = len(items)
+        at = "u" + ty[1:] if ty[0] in "bf" and ty != "f32" else "b32" if SIZES[ty] == 4 else ty
+        total = count * SIZES[ty]
+        if count > 1 and space == "global" and step == SIZES[ty] and total in (8, 16) and SIZES[ty] == 4:
+            v = self._load(base, offset, space, "b64" if total == 8 else "b128", "d" if total == 8 else "q", m)
+            values = [self.b.op("word", v, i=i) for i in range(count)]
+        elif count > 1 and space == "global" and SIZES[ty] < 4 and total in (4, 8):
+            values = self._packed(ty, base, offset, count, m)
+        else:
+            values = [self._load(base, offset + k * step, space, at, "r", m) for k in range(count)]
+        for item, v in zip(items, values, strict=True):
+            self.write(item, v, "f64" if ty == "f32" and step == 8 else ty, loose=True)
+
+    def _packed(self, ty: str, base: Value, offset: int, count: int, m: Mods) -> list[Value]:
+        """Elements smaller than a word come in one load and are taken apart."""
+        op, bits = self.b.op, 8 * SIZES[ty]
+        if count * bits == 64:
+            v = self._load(base, offset, "global", "b64", "d", m)
+            words = [op("word", v, i=0), op("word", v, i=1)]
+        else:
+            words = [self._load(base, offset, "global", "b32", "r", m)]
+        out: list[Value] = []
+        for k in range(count):
+            at = k * bits
+            w = op("shr", words[at // 32], Const(at % 32))
+            out.append(self.extend(w, ty))
+        return out
+
+    def _load_wide(self, items: tuple[Operand, ...], ty: str, base: Value, offset: int, space: str, m: Mods) -> None:
+        op = self.b.op
+        count = len(items)
+        if count == 2 and space == "global":
+            q = self._load(base, offset, space, "b128", "q", m)
+            words = [op("word", q, i=i) for i in range(4)]
+        else:
+            words = []
+            for k in range(count):
+                if space in ("global", "local", "generic", ""):
+                    v = self._load(base, offset + 8 * k, space, "b64", "d", m)
+                    words += [op("word", v, i=0), op("word", v, i=1)]
+                else:
+                    words += [self._load(base, offset + 8 * k + 4 * i, space, "b32", "r", m) for i in (0, 1)]
+        for k, item in enumerate(items):
+            pair = words[2 * k], words[2 * k + 1]
+            if ty == "f64" and self.is_double(ty):
+                self.write_double(item, op("pack", *pair))
+            else:
+                self.write_pair(item, pair)
+
+    # --- parameters -------------------------------------------------------------------------------------------------
+    def _param(self, operand: Operand) -> tuple[Variable, int]:
+        if isinstance(operand, Address) and isinstance(operand.base, Name) and isinstance(operand.base.what, Variable):
+            return operand.base.what, operand.offset
+        raise self.refuse("the name of a parameter was expected", operand)
+
+    def _load_param(self, ty: str, items: tuple[Operand, ...], operand: Operand) -> None:
+        v, offset = self._param(operand)
+        for k, item in enumerate(items):
+            at = offset + k * SIZES[ty]
+            if at < 0 or at + SIZES[ty] > max(v.size, 1):
+                raise self.refuse(f"`{v.name}` has {v.size} bytes", operand)
+            if ty == "f64" and self.demoted:
+                self.write(item, self.param_word(v, at, "b32"), "f64")
+            elif SIZES[ty] == 8:
+                pair = self.param_word(v, at, "b32"), self.param_word(v, at + 4, "b32")
+                if ty == "f64" and self.is_double(ty):
+                    self.write_double(item, self.b.op("pack", *pair))
+                else:
+                    self.write_pair(item, pair)
+            else:
+                self.write(item, self.param_word(v, at, ty), ty, loose=True)
+
+    def param_word(self, v: Variable, at: int, ty: str) -> Value:
+        """Up to 32 bits of a kernel parameter, or of one of an inlined function."""
+        op = self.b.op
+        offset = self.layout.params.get(v.name) if v in self.entry.params else None
+        mode = {1: "s8" if ty[0] == "s" else "u8", 2: "s16" if ty[0] == "s" else "u16"}.get(SIZES[ty], "b32")
+        if offset is not None:
+            at += PARAM_BASE + offset
+            if at % SIZES[ty]:
+                raise self.refuse("parameters are read at multiples of their size")
+            if mode == "s8":
+                return op("sext8", op("param", offset=at, mode="u8"))
+            return op("param", offset=at, mode=mode)
+        w = self.get(self.variable(("param", v.unique, v.pos, at // 4, self.frame), "r"))
+        return self.extend(op("shr", w, Const(at % 4 * 8)), ty)
+
+    frame = 0
+    """Which inlined call is being translated; 0 for the kernel itself."""
+
+    def _store_param(self, ty: str, items: tuple[Operand, ...], operand: Operand) -> None:
+        v, offset = self._param(operand)
+        for k, item in enumerate(items):
+            at = offset + k * SIZES[ty]
+            if at < 0 or at + SIZES[ty] > v.size:
+                raise self.refuse(f"`{v.name}` has {v.size} bytes", operand)
+            if SIZES[ty] == 8:
+                pair = self.pair(item) if ty != "f64" or self.demoted else (
+                    self.b.op("word", self.double(item), i=0), self.b.op("word", self.double(item), i=1))  # fmt: skip
+                for i in (0, 1):
+                    self.put(self.variable(("param", v.unique, v.pos, at // 4 + i, self.frame), "r"), pair[i])
+                continue
+            slot = self.variable(("param", v.unique, v.pos, at // 4, self.frame), "r")
+            value = self.word(item, ty)
+            if SIZES[ty] < 4:
+                op, mask = self.b.op, (1 << 8 * SIZES[ty]) - 1
+                place = Const(at % 4 * 8)
+                old = op("and", self.get(slot), Const(~(mask << place.value)))
+                value = op("or", old, op("shl", op("and", value, Const(mask)), place))
+            self.put(slot, value)
+
+    # --- store ------------------------------------------------------------------------------------------------------
+    def do_st(self, m: Mods, a: Args) -> None:
+        count = int(m["vec"][1]) if m.get("vec") else 1
+        items = self._elements(a[1], count)
+        space = (m.get("space") or "").split("::")[0]
+        ty = m["any"]
+        if space == "param":
+            self._store_param(ty, items, a[0])
+            return
+        if space == "const":
+            raise self.refuse("constant memory cannot be written")
+        base, offset, space = self.place(a[0], space)
+        if ty == "f64" and self.demoted:
+            for k, item in enumerate(items):
+                self._store(base, offset + 8 * k, space, "b32", self.word(item, "f64"), m)
+        elif SIZES[ty] == 8:
+            self._store_wide(items, ty, base, offset, space, m)
+        else:
+            self._store_words(items, ty, base, offset, space, m)
+
+    def _store(self, base: Value, offset: int, space: str, ty: str, v: Value, m: Mods) -> None:
+        self.b.emit("st", [base, v], "", space=space or "generic", offset=offset, ty=ty)
+        self.b.shared = {k: v for k, v in self.b.shared.items() if k[0] not in ("ld",)}
+
+    def _store_words(self, items: tuple[Operand, ...], ty: str, base: Value, offset: int, space: str, m: Mods) -> None:
+        op, count, size = self.b.op, len(items), SIZES[ty]
+        values = [self.word(i, ty) for i in items]
+        at = {1: "b8", 2: "b16", 4: "b32"}[size]
+        if count > 1 and space == "global" and size < 4 and count * size in (4, 8):
+            words: list[Value] = []
+            for start in range(0, count, 4 // size):
+                w: Value = Const(0)
+                for k in range(4 // size):
+                    part = op("zext8" if size == 1 else "zext16", values[start + k])
+                    w = op("or", w, op("shl", part, Const(8 * size * k)))
+                words.append(w)
+            values, size, count, at = words, 4, len(words), "b32"
+        if count > 1 and space == "global" and size == 4:
+            v = op("pack", *values) if count == 2 else op("pack4", *values)
+            self._store(base, offset, space, "b64" if count == 2 else "b128", v, m)
+            return
+        for k, v in enumerate(values):
+            self._store(base, offset + k * size, space, at, v, m)
+
+    def _store_wide(self, items: tuple[Operand, ...], ty: str, base: Value, offset: int, space: str, m: Mods) -> None:
+        op = self.b.op
+        values = [self.double(i) if ty == "f64" else op("pack", *self.pair(i)) for i in items]
+        if len(values) == 2 and space == "global":
+            words = [op("word", v, i=i) for v in values for i in (0, 1)]
+            self._store(base, offset, space, "b128", op("pack4", *words), m)
+            return
+        for k, v in enumerate(values):
+            if space == "shared":
+                for i in (0, 1):
+                    self._store(base, offset + 8 * k + 4 * i, space, "b32", op("word", v, i=i), m)
+            else:
+                self._store(base, offset + 8 * k, space, "b64", v, m)
+
+    # --- addresses of spaces ----------------------------------------------------------------------------------------
+    def do_cvta(self, m: Mods, a: Args) -> None:
+        """A generic address is the address in its space: what is accessed through it decides the space."""
+        to = bool(m["to"])
+        wide = m["addr"] == "u64"
+        v = self.pair(a[1])[0] if wide else self.word(a[1], "u32")
+        if not to:
+            v = self.b.op("generic", v, space=m["ptr"]) if not isinstance(v, Const) else self.b.emit(
+                "generic", [v], "r", space=m["ptr"]).out  # fmt: skip
+        if wide:
+            self.write_pair(a[0], (v, Const(0)))
+        else:
+            self.write(a[0], v, "u32")
+
+    def do_isspacep(self, m: Mods, a: Args) -> None:
+        raise self.refuse("these chips have no generic addresses to ask about")
+
+    def do_prefetch(self, m: Mods, a: Args) -> None:
+        """These chips cache no global memory: nothing to do."""
+
+    # --- atomics ----------------------------------------------------------------------------------------------------
+    def do_atom(self, m: Mods, a: Args) -> None:
+        self._atomic(m, a[1:], a[0])
+
+    def do_red(self, m: Mods, a: Args) -> None:
+        if m["aop"] in ("exch", "cas"):
+            raise self.refuse(f"there is no `red` with .{m['aop']}")
+        self._atomic(m, a, None)
+
+    _TYPES = {"and": "b32 b64", "or": "b32 b64", "xor": "b32 b64", "exch": "b32 b64", "cas": "b32 b64",
+              "add": "u32 s32 u64 f32 f64", "inc": "u32", "dec": "u32", "min": "u32 s32 u64 s64",
+              "max": "u32 s32 u64 s64"}  # fmt: skip
+
+    def _atomic(self, m: Mods, a: Args, result: Operand | None) -> None:
+        op, ty = m["aop"], m["atype"]
+        space = (m.get("aspace") or "").split("::")[0]
+        # PTX 1.x spells exch and the logic operations with any 32-bit type
+        if ty not in self._TYPES[op].split() and not (ty in ("u32", "s32", "b32") and "32" in self._TYPES[op]):
+            raise self.refuse(f"there is no atomic .{op} on .{ty}")
+        if not self.target.atomics:
+            raise self.refuse("g80 has no atomics", notes=("compile for g84 or later",))
+        if space == "shared" and not self.target.locks:
+            raise self.refuse(f"{self.target.variant} has no atomics in shared memory")
+        if (op == "cas") != (len(a) == 3):
+            raise self.refuse("`cas` takes two values, others take one")
+        base, offset, space = self.place(a[0], space)
+        if SIZES[ty] == 8:
+            if ty == "f64" or op not in ("add", "exch", "cas") or space == "shared" or not self.target.wide_atomics:
+                raise self.refuse(f"{self.target.variant} has no atomic .{op} on .{ty} in .{space or 'generic'}")
+            values = [self.b.op("pack", *self.pair(o)) for o in a[1:]]
+        else:
+            values = [self.word(o, ty) for o in a[1:]]
+        if space == "shared":
+            old = self._locked(base, offset, lambda old: self._apply(op, ty, old, values))
+        elif ty == "f32":
+            old = self._swapped(base, offset, space, lambda old: self.b.op(
+                "fadd", old, values[0], neg2=False, sat=False, rz=False))  # fmt: skip
+        else:
+            kind = "b64" if SIZES[ty] == 8 else "s32" if ty == "s32" and op in ("min", "max") else "u32"
+            old = self.b.emit("atom", [base, *values], "d" if SIZES[ty] == 8 else "r", op=op, ty=kind,
+                              space=space or "generic", offset=offset).out  # fmt: skip
+        self.b.shared = {}
+        if result is not None:
+            if SIZES[ty] == 8:
+                self.write_pair(result, (self.b.op("word", old, i=0), self.b.op("word", old, i=1)))
+            else:
+                self.write(result, old, ty)
+
+    def _apply(self, op: str, ty: str, old: Value, values: list[Value]) -> Value:
+        """What an atomic operation makes of a word."""
+        b, v = self.b.op, values[0]
+        if op == "cas":
+            return b("sel", b("cmp", old, v, cond="e", ty="u32"), values[1], old)
+        if op == "exch":
+            return v
+        if op == "inc":
+            return b("sel", b("cmp", old, v, cond="ge", ty="u32"), Const(0), b("add", old, Const(1)))
+        if op == "dec":
+            zero, above = b("cmp", old, Const(0), cond="e", ty="u32"), b("cmp", old, v, cond="g", ty="u32")
+            return b("sel", b("por", zero, above), v, b("sub", old, Const(1)))
+        if op == "add" and ty == "f32":
+            return b("fadd", old, v, neg2=False, sat=False, rz=False)
+        if op in ("min", "max"):
+            op += ty[0]
+        return b(op, old, v)
+
+    def _locked(self, base: Value, offset: int, change: Any) -> Value:
+        """A word of shared memory changed under its lock: lanes that do not get the lock try again."""
+        keep, result = self.fresh(), self.fresh()
+        self.put(keep, base)
+        loop, own, done = self.new_block(), self.new_block(), self.new_block()
+        after = self.new_block()
+        b = self.b
+        b.block.term = ("jump", loop)
+        held = dict(b.block.env)
+        self.go(loop)
+        i = b.emit("ld", [self.get(keep)], "rp", space="lock", offset=offset, ty="b32", volatile=True)
+        self.put(result, i.outs[0])
+        got = self.fresh("p")
+        self.put(got, i.outs[1])
+        b.block.term = ("branch", i.outs[1], False, own, done)
+        del held
+        self.go(own)
+        new = change(self.get(result))
+        b.emit("st", [self.get(keep), new], "", space="unlock", offset=offset, ty="b32")
+        b.block.term = ("jump", done)
+        self.go(done)
+        self.get(result)
+        b.block.term = ("branch", self.get(got), False, after, loop)
+        self.go(after)
+        return self.get(result)
+
+    def _swapped(self, base: Value, offset: int, space: str, change: Any) -> Value:
+        """A word of global memory changed by compare and swap."""
+        keep, seen = self.fresh(), self.fresh()
+        b = self.b
+        self.put(keep, base)
+        self.put(seen, b.emit("ld", [base], "r", space=space or "generic", offset=offset, ty="b32", volatile=True).out)
+        loop, after = self.new_block(), self.new_block()
+        b.block.term = ("jump", loop)
+        self.go(loop)
+        old = self.get(seen)
+        got = b.emit("atom", [self.get(keep), old, change(old)], "r", op="cas", ty="u32", space=space or "generic",
+                     offset=offset).out  # fmt: skip
+        self.put(seen, got)
+        b.block.term = ("branch", b.op("cmp", got, old, cond="e", ty="u32"), False, after, loop)
+        self.go(after)
+        return self.get(seen)
+
+    # --- textures ---------------------------------------------------------------------------------------------------
+    def do_tex(self, m: Mods, a: Args) -> None:
+        geometry = m["geom"]
+        if geometry not in ("1d", "2d", "3d"):
+            raise self.refuse(f"textures of kind .{geometry} are not supported")
+        address = a[1]
+        if len(a) > 2 and isinstance(address, Name):  # PTX 1.0: the texture, then the coordinates
+            address = Address(address, 0, address.pos, a[2])
+        if not isinstance(address, Address) or address.coordinates is None or not isinstance(address.base, Name):
+            raise self.refuse("a texture and its coordinates in brackets were expected", address)
+        what = address.base.what
+        if not isinstance(what, Variable) or not (what.space == "tex" or what.type == "texref"):
+            raise self.refuse(f"`{address.base.text}` is no texture of this module", address.base)
+        items = self._elements(a[0], 4) if m["v4"] or isinstance(a[0], Vector) else (a[0],)
+        coordinates = address.coordinates
+        given = coordinates.items if isinstance(coordinates, Vector) else (coordinates,)
+        n = int(geometry[0])
+        if len(given) < n:
+            raise self.refuse(f"{n} coordinates were expected", coordinates)
+        values = [self.word(c, m["texc"]) for c in given[:n]]
+        i = self.b.emit("tex", values, "q", texture=what.unique, fetch=m["texc"] == "s32", mask=15)
+        for k, item in enumerate(items):
+            self.write(item, self.b.op("word", i.out, i=k), m["texd"])
+
+    def do_txq(self, m: Mods, a: Args) -> None:
+        raise self.refuse("`txq` is not supported")

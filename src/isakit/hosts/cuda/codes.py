@@ -1,0 +1,65 @@
+"""Error codes of the two interfaces, read from `api/errors.txt`, and the exception handlers raise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from isakit.errors import IsakitError
+
+
+@dataclass(frozen=True)
+class ErrorText:
+    """One kind of error: its code in the runtime and in the driver interface (None where it has none)."""
+
+    runtime: int | None
+    driver: int | None
+    name: str
+    driver_name: str
+    text: str
+
+
+def _code(text: str) -> int | None:
+    return None if text == "-" else int(text)
+
+
+@cache
+def errors() -> tuple[ErrorText, ...]:
+    """All errors, by the order of the file."""
+    out: list[ErrorText] = []
+    for line in files(__package__).joinpath("api", "errors.txt").read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            runtime, driver, text = (part.strip() for part in line.split("|"))
+            code, _, name = runtime.partition(" ")
+            driver_code, _, driver_name = driver.partition(" ")
+            out.append(ErrorText(_code(code), _code(driver_code), name, driver_name, text))
+    return tuple(out)
+
+
+@cache
+def _by_name() -> dict[str, ErrorText]:
+    return {(e.name or e.driver_name): e for e in errors()}
+
+
+class CudaError(IsakitError):
+    """A call that fails: `name` is that of the runtime's error (cudaErrorInvalidValue, ...); `why` is for a trace.
+
+    `driver` overrules the code of the driver interface, where one error of the runtime is several there.
+    """
+
+    def __init__(self, name: str, why: str = "", driver: int | None = None) -> None:
+        self.name, self.why = name, why
+        known = _by_name()[name]
+        self.runtime = known.runtime if known.runtime is not None else 30
+        self.driver = driver if driver is not None else known.driver if known.driver is not None else 1
+        super().__init__(f"{name}: {why}" if why else name)
+
+    def code(self, interface: str) -> int:
+        """The code in an interface: runtime or driver."""
+        return self.driver if interface == "driver" else self.runtime
+
+
+def invalid(why: str = "") -> CudaError:
+    """An argument that makes no sense."""
+    return CudaError("cudaErrorInvalidValue", why)

@@ -1,0 +1,193 @@
+"""From the bytes of a message to a handler, and from what it returns to the bytes of the answer."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from isakit.errors import DefinitionError, IsakitError
+from isakit.hosts.cuda.codes import CudaError
+from isakit.hosts.cuda.session import Session
+from isakit.hosts.cuda.table import Function, Parameter, by_number, functions
+
+HEADER = struct.Struct("<II")
+"""Of a request: the number of its function, and the bytes that follow."""
+ANSWER = struct.Struct("<iI")
+"""Of an answer: the error code, and the bytes that follow (none after an error)."""
+LONGEST = 1 << 28
+"""Bytes of the longest message; the largest are modules."""
+_LONGEST_TEXT = 1 << 16
+
+Handler = Callable[..., Any]
+_handlers: dict[str, Handler] = {}
+
+
+class ProtocolError(IsakitError):
+    """A message that is none: the connection it came from is closed."""
+
+
+def handler(*names: str) -> Callable[[Handler], Handler]:
+    """Let a function answer the messages of these names. It takes the session and the parameters of the table."""
+
+    def register(function: Handler) -> Handler:
+        for name in names:
+            found = functions().get(name)
+            if found is None or found.kind not in ("call", "wire"):
+                raise DefinitionError(f"{name} is no message of the table")
+            if name in _handlers:
+                raise DefinitionError(f"{name} has two handlers")
+            _handlers[name] = function
+        return function
+
+    return register
+
+
+@cache
+def handlers() -> dict[str, Handler]:
+    """All handlers by the name of their function. Raises DefinitionError where one is missing."""
+    from isakit.hosts.cuda.handlers import ALL
+
+    assert ALL
+    wanted = {f.name for f in functions().values() if f.kind in ("call", "wire")}
+    if missing := wanted - _handlers.keys():
+        raise DefinitionError(f"no handler for {', '.join(sorted(missing))}")
+    return _handlers
+
+
+@cache
+def _layout(number: int) -> tuple[Function, struct.Struct, tuple[Callable[[int], Any] | None, ...], Handler]:
+    f = by_number()[number]
+    sent = f.sent
+    return f, struct.Struct(f"<{len(sent)}Q"), tuple(_meaning(p) for p in sent), handlers()[f.name]
+
+
+def _meaning(p: Parameter) -> Callable[[int], Any] | None:
+    return {"int": _signed, "float": _float}.get(p.type)
+
+
+def _signed(n: int) -> int:
+    n &= 0xFFFF_FFFF
+    return n - (1 << 32) if n >> 31 else n
+
+
+def _float(n: int) -> float:
+    return struct.unpack("<f", (n & 0xFFFF_FFFF).to_bytes(4, "little"))[0]
+
+
+def parsed(number: int, body: bytes) -> tuple[Function, Handler, list[Any]]:
+    """The function of a message, its handler, and the arguments. Raises ProtocolError."""
+    f = by_number().get(number)
+    if f is None or f.kind not in ("call", "wire"):
+        raise ProtocolError(f"no message has the number {number}")
+    f, layout, meanings, handle = _layout(number)
+    tail = f.tail
+    if len(body) < layout.size or (tail is None and len(body) != layout.size):
+        raise ProtocolError(f"{f.name} with {len(body)} bytes")
+    arguments: list[Any] = [n if m is None else m(n) for n, m in zip(layout.unpack_from(body), meanings, strict=True)]
+    if tail is not None:
+        rest = body[layout.size :]
+        if tail.type == "block" and len(rest) != tail.room:
+            raise ProtocolError(f"{f.name} with {len(rest)} bytes for {tail.name}")
+        if tail.type == "string" and len(rest) > _LONGEST_TEXT:
+            raise CudaError("cudaErrorInvalidValue", f"{tail.name} of {len(rest)} bytes")
+        arguments.append(rest.decode("latin-1") if tail.type == "string" else rest)
+    return f, handle, arguments
+
+
+def packed(f: Function, result: Any) -> bytes:
+    """What a handler returned, as the body of an answer: numbers in the order of the table, then blocks."""
+    values = () if result is None else result if isinstance(result, tuple) else (result,)
+    numbers: list[bytes] = []
+    blocks: list[bytes] = []
+    outs = [p for p in f.parameters if p.result]
+    for p, value in zip(outs, values, strict=True):
+        if p.variable:
+            blocks.append(bytes(value))
+        elif isinstance(value, float):
+            numbers.append(struct.pack("<f4x", value))
+        else:
+            numbers.append((int(value) & (1 << 64) - 1).to_bytes(8, "little"))
+    return b"".join(numbers + blocks)
+
+
+# After a fault nothing works any more but to end, or to start again.
+_AFTER_FAULT = frozenset(
+    [
+        "hello",
+        "connect",
+        "module",
+        "unregister",
+        "refused",
+        "cudaThreadExit",
+        "cudaDeviceReset",
+        "cuCtxDestroy",
+        "cuCtxDestroy_v2",
+        "cuInit",
+        "cudaGetDeviceCount",
+        "cudaGetDevice",
+        "cuDeviceGetCount",
+        "cudaRuntimeGetVersion",
+        "cudaDriverGetVersion",
+    ]
+)
+
+
+def answer(session: Session, number: int, body: bytes) -> bytes:
+    """The whole answer to a message. Raises ProtocolError where the connection cannot go on."""
+    code, back = 0, b""
+    name, interface, arguments = f"message {number}", "runtime", []
+    known = by_number().get(number)
+    session.statistics.calls += 1
+    try:
+        if known is not None:
+            name, interface = known.name, _interface(known, body)
+        f, handle, arguments = parsed(number, body)
+        if session.lost is not None and f.name not in _AFTER_FAULT:
+            raise session.lost
+        back = packed(f, handle(session, *arguments))
+    except ProtocolError:
+        raise
+    except CudaError as e:
+        code = e.code(interface)
+        if session.options.trace:
+            session.options.tell(f"{name}{shown(arguments)} = {e}")
+    except Exception as e:  # a bug of ours must not take the program down with it
+        session.options.tell(f"internal error in {name}{shown(arguments)}: {type(e).__name__}: {e}")
+        code = 999 if interface == "driver" else 30
+    else:
+        if session.options.trace and name not in _QUIET:
+            session.options.tell(f"{name}{shown(arguments)}")
+    return ANSWER.pack(code, len(back)) + back
+
+
+_QUIET = frozenset(("connect", "refused", "copy"))
+"""Messages that say nothing to a user, or that say what they do themselves."""
+
+
+def _interface(f: Function, body: bytes) -> str:
+    """Whose error codes an answer holds: for the library's own messages, those of the call that sent them."""
+    if f.interface != "internal":
+        return f.interface
+    first = f.sent[0].name if f.sent else ""
+    number = int.from_bytes(body[:8], "little")
+    if first == "driver":
+        return "driver" if number else "runtime"
+    if first == "call":
+        call = by_number().get(number)
+        return call.interface if call is not None and call.interface != "internal" else "runtime"
+    return "driver" if f.name in ("check_module", "parameters", "device_name") else "runtime"
+
+
+def shown(arguments: list[Any]) -> str:
+    """Arguments as a trace shows them."""
+    return "(" + ", ".join(_short(a) for a in arguments) + ")"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value[:32].hex() + ("..." if len(value) > 32 else "") if len(value) <= 256 else f"<{len(value)} bytes>"
+    if isinstance(value, int) and value > 65535:
+        return hex(value)
+    return str(value)[:200]

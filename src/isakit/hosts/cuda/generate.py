@@ -1,0 +1,208 @@
+"""What follows from the table: the C functions of the library, and the reference page.
+
+`python -m isakit.hosts.cuda.generate --docs` writes the page, `--check` compares the page in
+docs/reference with what the table says.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from isakit.hosts.cuda.codes import errors
+from isakit.hosts.cuda.table import INTERFACES, SCALARS, Function, Parameter, fingerprint, functions
+
+EXPORTED = ("runtime", "driver")
+_INVALID = {"runtime": 11, "driver": 1}
+_FINISH = {"runtime": "runtime_status", "driver": "driver_status"}
+
+# How a number of the request is made from the parameter, and the parameter from a number of the answer.
+_SEND = {
+    "int": "(uint64_t)(int64_t){0}",
+    "float": "float_bits({0})",
+    "ptr": "address_number({0})",
+    "handle": "address_number({0})",
+    "array": "address_number({0})",
+    "stream": "handle_number({0})",
+    "event": "handle_number({0})",
+    "mapped": "mapped_number({0})",
+    "host": "({0} != 0)",
+    "symbol": "0",
+}
+_RECEIVE = {
+    "float": "float_of((uint32_t){0})",
+    "ptr": "address_of({0})",
+    "handle": "address_of({0})",
+    "array": "address_of({0})",
+    "mapped": "mapped_address({0})",
+}
+
+
+_MADE = "/* Made from the table of the interfaces by generate.py; not to be edited. */"
+
+
+def c_files() -> dict[str, str]:
+    """The generated headers of the C library: what its sources include, by name."""
+    exported = [f for f in functions().values() if f.interface in EXPORTED]
+    table = [_MADE, f"#define TABLE {fingerprint():#x}u"]
+    table += [f"#define OP_{f.name} {f.number}" for f in functions().values() if f.kind in ("call", "copy", "wire")]
+    table += [f"EXPORT {f.prototype};" for f in exported if f.kind == "local"]
+    made = [_MADE, *(_function(f) for f in exported if f.kind != "local"), "const struct export exports[] = {"]
+    made += [f'    {{"{f.name}", (void (*)(void)){f.name}}},' for f in exported]
+    made += ["    {0, 0},", "};"]
+    rows = [
+        f"{{{e.runtime if e.runtime is not None else -1}, {e.driver if e.driver is not None else -1}, "
+        f'"{e.name}", "{e.driver_name}", "{e.text}"}},'
+        for e in errors()
+    ]
+    texts = {"table.h": table, "functions.h": made, "errors.h": [_MADE, *rows]}
+    return {name: "\n".join(lines) + "\n" for name, lines in texts.items()}
+
+
+def _c_parameter(p: Parameter) -> str:
+    if p.type == "string":
+        return f"const char *{p.name}"
+    if p.variable:
+        return f"{'' if p.result else 'const '}void *{p.name}"
+    made = SCALARS[p.type]
+    star = "" if made.endswith("*") else " "
+    return f"{made}{star}{'*' if p.result else ''}{p.name}" if p.result else f"{made}{star}{p.name}"
+
+
+def _function(f: Function) -> str:
+    parameters = ", ".join(_c_parameter(p) for p in f.parameters) or "void"
+    head = f"EXPORT int {f.name}({parameters});\nint {f.name}({parameters})\n{{"
+    lines = {"call": _call, "copy": _copy, "hint": _hint, "refuse": _refuse}[f.kind](f)
+    return "\n".join([head, *(f"    {line}" for line in lines), "}"])
+
+
+def _unused(f: Function, used: str = "") -> Iterator[str]:
+    for p in f.parameters:
+        if not re.search(rf"\b{p.name}\b", used):
+            yield f"(void){p.name};"
+
+
+def _hint(f: Function) -> list[str]:
+    return [*_unused(f), f"return {_FINISH[f.interface]}(0);"]
+
+
+def _refuse(f: Function) -> list[str]:
+    said = f'refuse("{f.name}", "{f.note}");'
+    return [*_unused(f), "static int told;", f"if (!told++) {said}", f"return {_FINISH[f.interface]}({f.more});"]
+
+
+def _copy(f: Function) -> list[str]:
+    done = f"return {_FINISH[f.interface]}(move_bytes(OP_{f.name}, {f.more}));"
+    return [*_unused(f, f.more), done]
+
+
+def _call(f: Function) -> list[str]:
+    finish = _FINISH[f.interface]
+    needed = [p.name for p in f.parameters if p.way == "out" or (p.variable and p.way == "in" and p.type != "bytes")]
+    lines = [f"if ({' || '.join(f'!{n}' for n in needed)}) return {finish}({_INVALID[f.interface]});"] if needed else []
+    if f.name == "cuParamSetv":
+        lines.append(f"if (!value && count) return {finish}({_INVALID[f.interface]});")
+    sent = [_SEND.get(p.type, "(uint64_t){0}").format(p.name) for p in f.sent]
+    if sent:
+        lines.append(f"const uint64_t in[] = {{{', '.join(sent)}}};")
+    out = f.returned
+    blocks = [p for p in f.parameters if p.variable and p.result]
+    if out:
+        lines.append(f"uint64_t out[{len(out)}];")
+    room = sum(p.room for p in blocks)
+    if room:
+        lines.append(f"unsigned char back[{room}];")
+    tail, length = "0", "0"
+    if f.tail is not None:
+        tail = f.tail.name
+        length = {"string": f"strlen({tail})", "block": str(f.tail.room)}.get(f.tail.type, f.parameters[-1].name)
+    lines.append(
+        f"struct request request = {{OP_{f.name}, {'in' if sent else '0'}, {len(sent)}, {tail}, {length}, "
+        f"{'out' if out else '0'}, {len(out)}, {'back' if room else '0'}, {room}, 0}};"
+    )
+    lines.append("int status = ask(&request);")
+    stores = [*_stores(out), *_blocks(blocks)]
+    if stores:
+        lines += ["if (!status) {", *(f"    {s}" for s in stores), "}"]
+    return [*lines, f"return {finish}(status);"]
+
+
+def _stores(out: list[Parameter]) -> Iterator[str]:
+    for n, p in enumerate(out):
+        test = f"if ({p.name}) " if p.way == "opt" else ""
+        if p.type in ("stream", "event"):
+            yield f"{test}store_handle({p.name}, out[{n}]);"
+        else:
+            value = _RECEIVE.get(p.type, f"({SCALARS[p.type]}){{0}}").format(f"out[{n}]")
+            yield f"{test}*{p.name} = {value};"
+
+
+def _blocks(blocks: list[Parameter]) -> Iterator[str]:
+    at = 0
+    for n, p in enumerate(blocks):
+        test = f"if ({p.name}) " if p.way == "opt" else ""
+        last = n == len(blocks) - 1
+        length = f"request.back_length - {at}" if last else str(p.room)
+        guard = f"if (request.back_length >= {at if last else at + p.room}) " if at or not last else ""
+        yield f"{test}{guard}memcpy({p.name}, back + {at}, {length});"
+        at += p.room
+
+
+# --- the page --------------------------------------------------------------------------------------------------------
+_DOES = {
+    "call": "yes",
+    "copy": "yes",
+    "local": "yes",
+    "hint": "accepted: ",
+    "refuse": "no: ",
+}
+
+
+def page() -> str:
+    """The reference page of the interfaces."""
+    out = [
+        "# CUDA functions",
+        "",
+        "What the libraries of `isakit cuda` export. A function that is not there answers with the error code the",
+        "table names and says so once on standard error; nothing is silently left out.",
+        "",
+        "This page is made from `src/isakit/hosts/cuda/api` by `python -m isakit.hosts.cuda.generate --docs`.",
+    ]
+    titles = {"runtime": "Runtime (`libcudart`)", "driver": "Driver (`libcuda`)"}
+    for interface in INTERFACES[1:]:
+        mine = [f for f in functions().values() if f.interface == interface]
+        there = sum(f.kind != "refuse" for f in mine)
+        out += ["", f"## {titles[interface]}", "", f"{there} of {len(mine)} functions."]
+        for section in dict.fromkeys(f.section for f in mine):
+            out += ["", f"### {section}", "", "| function | since | there |", "|---|---|---|"]
+            out += [_row(f) for f in mine if f.section == section]
+    return "\n".join(out) + "\n"
+
+
+def _row(f: Function) -> str:
+    code = f" (error {f.more})" if f.kind == "refuse" else ""
+    return f"| `{f.name}` | {f.since} | {_DOES[f.kind]}{f.note if f.kind in ('hint', 'refuse') else ''}{code} |"
+
+
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "reference" / "cuda-functions.md"
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check what the table makes."""
+    if arguments == ["--docs"]:
+        PAGE.write_text(page(), "utf-8")
+    elif arguments == ["--check"]:
+        c_files()
+        if not PAGE.exists() or PAGE.read_text("utf-8") != page():
+            sys.stderr.write(f"{PAGE} is not what the table says; run this with --docs\n")
+            return 1
+    else:
+        sys.stderr.write("usage: python -m isakit.hosts.cuda.generate --docs | --check\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

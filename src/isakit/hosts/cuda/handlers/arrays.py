@@ -1,0 +1,145 @@
+"""Arrays of texels, for both interfaces."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, cast
+
+from isakit.hosts.cuda.codes import CudaError, invalid
+from isakit.hosts.cuda.dispatch import handler
+from isakit.hosts.cuda.objects import FLOAT, SIGNED, UNSIGNED, Array, Channel
+from isakit.hosts.cuda.session import Session
+
+_LIMITS = ((8192, 0, 0), (65536, 32768, 0), (2048, 2048, 2048))
+"""Texels along each axis for arrays with one, two and three axes."""
+
+# Codes of the driver interface for formats of components, and back.
+_FORMATS = {
+    0x01: (8, UNSIGNED), 0x02: (16, UNSIGNED), 0x03: (32, UNSIGNED), 0x08: (8, SIGNED), 0x09: (16, SIGNED),
+    0x0A: (32, SIGNED), 0x10: (16, FLOAT), 0x20: (32, FLOAT),
+}  # fmt: skip
+_CODES = {v: k for k, v in _FORMATS.items()}
+
+
+def channel_of(desc: bytes) -> Channel:
+    """The channel description of the runtime: five ints."""
+    *bits, kind = struct.unpack("<5i", desc)
+    return Channel(cast(Any, tuple(bits)), kind).check()
+
+
+def channel_named(code: int, components: int) -> Channel:
+    """The channel of a format code of the driver interface. Raises CudaError."""
+    if code not in _FORMATS or components not in (1, 2, 4):
+        raise invalid(f"format {code:#x} with {components} components")
+    bits, kind = _FORMATS[code]
+    return Channel(cast(Any, (bits,) * components + (0,) * (4 - components)), kind).check()
+
+
+def format_code(channel: Channel) -> tuple[int, int]:
+    """(format code, components) of the driver interface."""
+    return _CODES[channel.bits[0], channel.kind], channel.count
+
+
+def make(s: Session, channel: Channel, width: int, height: int, depth: int, flags: int = 0) -> int:
+    """A handle for a new array."""
+    axes = 3 if depth else 2 if height else 1
+    if flags & 1:
+        raise CudaError("cudaErrorInvalidValue", "layered arrays need sm_20")
+    if not width or (depth and not height):
+        raise invalid(f"an array of {width} x {height} x {depth}")
+    if any(n > most for n, most in zip((width, height, depth), _LIMITS[axes - 1], strict=True)):
+        raise invalid(f"an array of {width} x {height} x {depth}")
+    array = Array(0, channel, width, height, depth, flags)
+    array.address = s.heap.alloc(array.nbytes)
+    return s.handles.add(array)
+
+
+@handler("cudaMallocArray")
+def malloc_array(s: Session, width: int, height: int, flags: int, desc: bytes) -> int:
+    return make(s, channel_of(desc), width, height, 0, flags if s.version[0] >= (3, 1) else 0)
+
+
+@handler("box_array")
+def malloc_3d_array(s: Session, width: int, height: int, depth: int, flags: int, desc: bytes) -> int:
+    return make(s, channel_of(desc), width, height, depth, flags if s.version[0] >= (4, 0) else 0)
+
+
+@handler("cudaFreeArray")
+def free_array(s: Session, handle: int) -> None:
+    if handle:
+        destroy(s, handle)
+
+
+@handler("cuArrayDestroy")
+def destroy(s: Session, handle: int) -> None:
+    array = s.handles.drop(handle, Array)
+    s.heap.free(array.address)
+
+
+def _desc(channel: Channel) -> bytes:
+    return struct.pack("<5i", *channel.bits, channel.kind)
+
+
+@handler("cudaGetChannelDesc")
+def channel_desc(s: Session, handle: int) -> bytes:
+    return _desc(s.handles.get(handle, Array).channel)
+
+
+@handler("cudaArrayGetInfo")
+def array_info(s: Session, handle: int) -> tuple[bytes, bytes, int]:
+    a = s.handles.get(handle, Array)
+    return _desc(a.channel), struct.pack("<3Q", a.width, a.height, a.depth), a.flags
+
+
+# --- descriptions of the driver: width, height, (depth,) format, components, (flags) ----------------------------------
+@handler("cuArrayCreate")
+def create_old(s: Session, desc: bytes) -> int:
+    width, height, code, components = struct.unpack("<4I", desc)
+    return _create(s, width, height, 0, code, components)
+
+
+@handler("cuArrayCreate_v2")
+def create(s: Session, desc: bytes) -> int:
+    width, height, code, components = struct.unpack("<2Q2I", desc)
+    return _create(s, width, height, 0, code, components)
+
+
+@handler("cuArray3DCreate")
+def create_3d_old(s: Session, desc: bytes) -> int:
+    width, height, depth, code, components, flags = struct.unpack("<6I", desc)
+    return _create(s, width, height, depth, code, components, flags)
+
+
+@handler("cuArray3DCreate_v2")
+def create_3d(s: Session, desc: bytes) -> int:
+    width, height, depth, code, components, flags = struct.unpack("<3Q3I4x", desc)
+    return _create(s, width, height, depth, code, components, flags)
+
+
+def _create(s: Session, width: int, height: int, depth: int, code: int, components: int, flags: int = 0) -> int:
+    s.context()
+    return make(s, channel_named(code, components), width, height, depth, flags)
+
+
+@handler("cuArrayGetDescriptor")
+def descriptor_old(s: Session, handle: int) -> bytes:
+    a = s.handles.get(handle, Array)
+    return struct.pack("<4I", a.width, a.height, *format_code(a.channel))
+
+
+@handler("cuArrayGetDescriptor_v2")
+def descriptor(s: Session, handle: int) -> bytes:
+    a = s.handles.get(handle, Array)
+    return struct.pack("<2Q2I", a.width, a.height, *format_code(a.channel))
+
+
+@handler("cuArray3DGetDescriptor")
+def descriptor_3d_old(s: Session, handle: int) -> bytes:
+    a = s.handles.get(handle, Array)
+    return struct.pack("<6I", a.width, a.height, a.depth, *format_code(a.channel), a.flags)
+
+
+@handler("cuArray3DGetDescriptor_v2")
+def descriptor_3d(s: Session, handle: int) -> bytes:
+    a = s.handles.get(handle, Array)
+    return struct.pack("<3Q3I4x", a.width, a.height, a.depth, *format_code(a.channel), a.flags)

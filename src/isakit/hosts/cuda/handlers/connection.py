@@ -1,0 +1,84 @@
+"""The library's own messages: the greeting, and what the program registers."""
+
+from __future__ import annotations
+
+from isakit.hosts.cuda.codes import CudaError
+from isakit.hosts.cuda.dispatch import ProtocolError, handler
+from isakit.hosts.cuda.heap import WINDOW
+from isakit.hosts.cuda.modules import FAT_CONTAINER, WHOLE_FILE, ProgramModule
+from isakit.hosts.cuda.objects import Function, TextureReference, Variable
+from isakit.hosts.cuda.session import Session
+from isakit.hosts.cuda.table import fingerprint
+
+_MOST = 1 << 16
+"""Modules, functions or variables of one process."""
+
+
+def _text(raw: bytes) -> str:
+    return raw[:4096].decode("latin-1")
+
+
+def _room(things: list[object]) -> None:
+    if len(things) >= _MOST:
+        raise CudaError("cudaErrorMemoryAllocation", "too many of them")
+
+
+@handler("hello")
+def hello(s: Session, table: int, process: int, runtime: bytes) -> int:
+    """A process introduces itself; the memory file goes back with the answer."""
+    if table != fingerprint():
+        raise ProtocolError("the library is of another version")
+    s.process, s.runtime = process, _text(runtime)
+    return WINDOW
+
+
+@handler("connect")
+def connect(s: Session) -> int:
+    """Nothing: the library sends it to be connected."""
+    return 0
+
+
+@handler("refused")
+def refused(s: Session, text: bytes) -> None:
+    """A function of the library that is not there was called."""
+    s.options.tell(_text(text))
+
+
+@handler("module")
+def module(s: Session, kind: int, image: bytes) -> int:
+    """A module the program registers or loads; nothing of it is read before it is used."""
+    if not FAT_CONTAINER <= kind <= WHOLE_FILE:
+        raise CudaError("cudaErrorInvalidKernelImage", f"images of kind {kind}")
+    _room(list(s.modules))
+    s.modules.append(ProgramModule(s, kind, image))
+    return len(s.modules)
+
+
+@handler("unregister")
+def unregister(s: Session, number: int) -> None:
+    """A module goes: at the end of the program, or with a library that is closed."""
+    s.module(number).unload()
+
+
+@handler("function")
+def function(s: Session, number: int, name: bytes) -> int:
+    """A number for a registered kernel."""
+    _room(list(s.functions))
+    s.functions.append(Function(s.module(number), _text(name)))
+    return len(s.functions)
+
+
+@handler("symbol")
+def symbol(s: Session, number: int, size: int, constant: int, name: bytes) -> int:
+    """A number for a registered variable."""
+    _room(list(s.variables))
+    s.variables.append(Variable(s.module(number), _text(name), size, bool(constant)))
+    return len(s.variables)
+
+
+@handler("texture")
+def texture(s: Session, number: int, dimensions: int, normalized: int, name: bytes) -> int:
+    """A number for a registered texture reference."""
+    _room(list(s.textures))
+    s.textures.append(TextureReference(s.module(number), _text(name), bool(normalized)))
+    return len(s.textures)

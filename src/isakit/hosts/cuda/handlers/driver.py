@@ -1,0 +1,117 @@
+"""Contexts and modules of the driver interface."""
+
+from __future__ import annotations
+
+from isakit.hosts.cuda.codes import CudaError, invalid
+from isakit.hosts.cuda.dispatch import handler
+from isakit.hosts.cuda.handlers.devices import only
+from isakit.hosts.cuda.modules import ProgramModule
+from isakit.hosts.cuda.objects import Context, Function
+from isakit.hosts.cuda.session import Session
+
+
+@handler("cuCtxCreate", "cuCtxCreate_v2")
+def create(s: Session, flags: int, device: int) -> int:
+    only(device)
+    if flags & ~0x1F:
+        raise invalid(f"flags {flags:#x}")
+    handle = s.handles.add(Context(flags))
+    s.contexts.append(handle)
+    return handle
+
+
+@handler("cuCtxDestroy", "cuCtxDestroy_v2")
+def destroy(s: Session, handle: int) -> None:
+    s.handles.drop(handle, Context)
+    s.contexts = [c for c in s.contexts if c != handle]
+    if not s.contexts:
+        s.reset()
+
+
+@handler("cuCtxAttach")
+def attach(s: Session, flags: int) -> int:
+    if flags:
+        raise invalid(f"flags {flags:#x}")
+    s.context().attached += 1
+    return s.contexts[-1]
+
+
+@handler("cuCtxDetach")
+def detach(s: Session, handle: int) -> None:
+    context = s.handles.get(handle, Context)
+    context.attached -= 1
+    if not context.attached:
+        destroy(s, handle)
+
+
+@handler("cuCtxPushCurrent", "cuCtxPushCurrent_v2")
+def push(s: Session, handle: int) -> None:
+    s.handles.get(handle, Context)
+    s.contexts.append(handle)
+
+
+@handler("cuCtxPopCurrent", "cuCtxPopCurrent_v2")
+def pop(s: Session) -> int:
+    s.context()
+    return s.contexts.pop()
+
+
+@handler("cuCtxSetCurrent")
+def set_current(s: Session, handle: int) -> None:
+    if handle:
+        s.handles.get(handle, Context)
+    if s.contexts:
+        s.contexts.pop()
+    if handle:
+        s.contexts.append(handle)
+
+
+@handler("cuCtxGetCurrent")
+def get_current(s: Session) -> int:
+    return s.contexts[-1] if s.contexts else 0
+
+
+@handler("cuCtxGetDevice")
+def get_device(s: Session) -> int:
+    s.context()
+    return 0
+
+
+@handler("cuCtxSynchronize")
+def synchronize(s: Session) -> None:
+    s.context()
+
+
+@handler("cuCtxGetApiVersion")
+def api_version(s: Session, handle: int) -> int:
+    if handle:
+        s.handles.get(handle, Context)
+    return 3020
+
+
+# --- modules ---------------------------------------------------------------------------------------------------------
+@handler("check_module")
+def check(s: Session, number: int) -> int:
+    """A handle for a module that was sent; what is wrong with it shows here."""
+    s.context()
+    module = s.module(number)
+    assert module.loaded is not None
+    return s.handles.add(module)
+
+
+@handler("cuModuleUnload")
+def unload(s: Session, handle: int) -> None:
+    s.handles.drop(handle, ProgramModule).unload()
+
+
+@handler("cuModuleGetFunction")
+def get_function(s: Session, handle: int, name: str) -> int:
+    module = s.handles.get(handle, ProgramModule)
+    if name not in module.loaded:
+        raise CudaError("cudaErrorInvalidSymbol", f"no kernel {name}")
+    return s.handles.add(Function(module, name))
+
+
+@handler("cuModuleGetGlobal", "cuModuleGetGlobal_v2")
+def get_global(s: Session, handle: int, name: str) -> tuple[int, int]:
+    return s.handles.get(handle, ProgramModule).variable(name)

@@ -1,0 +1,168 @@
+"""Launches, and what is known about kernels."""
+
+from __future__ import annotations
+
+import struct
+
+from isakit.hosts.cuda.codes import CudaError, invalid
+from isakit.hosts.cuda.dispatch import handler
+from isakit.hosts.cuda.handlers.streams import known_stream
+from isakit.hosts.cuda.objects import Function, TextureReference
+from isakit.hosts.cuda.session import Launch, Session
+from isakit.runtime import LoadedKernel
+
+_HEADER = 16
+"""Bytes of shared memory the launch header takes; a program's own count leaves them and the parameters out."""
+
+
+@handler("launch")
+def launch(s: Session, driver: int, number: int, stream: int, *numbers: object) -> None:
+    """Run a kernel: grid, block, dynamic shared memory and the bytes of the parameters follow."""
+    gx, gy, gz, bx, by, bz, shared, params = numbers
+    known_stream(s, stream)
+    f = s.function(number, bool(driver))
+    s.launch(Launch(f, (gx, gy, gz), (bx, by, bz), shared, params))  # type: ignore[arg-type]
+
+
+def threads_for(s: Session, kernel: LoadedKernel) -> int:
+    """The largest block whose registers the multiprocessor has."""
+    chip = s.device.limits_of
+    return max(0, min(chip.threads_per_block, chip.registers // max(1, kernel.code.registers) // 32 * 32))
+
+
+def static_shared(kernel: LoadedKernel) -> int:
+    """Shared memory the kernel's source declares."""
+    return max(0, kernel.shared_bytes - _HEADER - (kernel.info.param_bytes or 0))
+
+
+@handler("attributes")
+def attributes(s: Session, driver: int, number: int) -> tuple[int, ...]:
+    """Of a kernel: shared, constant and local bytes, threads of a block, registers, versions of PTX and code."""
+    f = s.function(number, bool(driver))
+    k = f.kernel()
+    arch = f.module.arch
+    constant = sum(len(c) for bank, c in k.constants.items() if bank != 1)
+    return static_shared(k), constant, k.local_bytes, threads_for(s, k), k.code.registers, arch, arch
+
+
+@handler("cuFuncGetAttribute")
+def attribute(s: Session, number: int, handle: int) -> int:
+    shared, constant, local, threads, registers, ptx, binary = attributes(s, 1, handle)
+    values = (threads, shared, constant, local, registers, ptx, binary)
+    if not 0 <= number < len(values):
+        raise invalid(f"attribute {number}")
+    return values[number]
+
+
+def _occupancy(s: Session, kernel: LoadedKernel, threads: int, shared: int) -> int:
+    """Blocks a multiprocessor holds, by threads, registers and shared memory."""
+    if threads < 1:
+        raise invalid(f"{threads} threads")
+    chip = s.device.limits_of
+    total = -(-(kernel.shared_bytes + shared) // 512) * 512
+    warps = -(-threads // 32)
+    registers = -(-(kernel.code.registers * 32 * warps) // 512) * 512
+    by_shared = chip.shared_bytes // total if total else s.card.blocks
+    return max(0, min(s.card.blocks, s.card.threads // (32 * warps), chip.registers // registers, by_shared))
+
+
+@handler("occupancy")
+def occupancy(s: Session, number: int, threads: int, shared: int) -> int:
+    return _occupancy(s, s.function(number).kernel(), threads, shared)
+
+
+@handler("cuOccupancyMaxActiveBlocksPerMultiprocessor")
+def driver_occupancy(s: Session, handle: int, threads: int, shared: int) -> int:
+    return _occupancy(s, s.function(handle, True).kernel(), threads, shared)
+
+
+@handler("parameters")
+def parameters(s: Session, handle: int) -> bytes:
+    """Offset and size of each parameter of a kernel."""
+    f = s.function(handle, True)
+    params = f.kernel().params
+    if params is None:
+        raise invalid(f"{f.name} does not say what its parameters are; launch it with a buffer")
+    return b"".join(struct.pack("<2I", p.offset, p.size) for p in params[:64])
+
+
+# --- the driver's way before CUDA 4: a function remembers shape and parameters --------------------------------------
+def _function(s: Session, handle: int) -> Function:
+    s.context()
+    return s.function(handle, True)
+
+
+@handler("cuFuncSetBlockShape")
+def block_shape(s: Session, handle: int, x: int, y: int, z: int) -> None:
+    f = _function(s, handle)
+    chip = s.device.limits_of
+    if not all(1 <= n <= m for n, m in zip((x, y, z), chip.block, strict=True)) or x * y * z > chip.threads_per_block:
+        raise invalid(f"block {x}, {y}, {z}")
+    f.block = x, y, z
+
+
+@handler("cuFuncSetSharedSize")
+def shared_size(s: Session, handle: int, size: int) -> None:
+    f = _function(s, handle)
+    if size > s.device.limits_of.shared_bytes:
+        raise invalid(f"{size} bytes of shared memory")
+    f.shared = size
+
+
+_MOST_PARAMS = 256
+
+
+def _put(f: Function, offset: int, data: bytes) -> None:
+    if offset < 0 or offset + len(data) > _MOST_PARAMS:
+        raise invalid(f"{len(data)} bytes of parameters at {offset}")
+    if len(f.params) < offset + len(data):
+        f.params.extend(bytes(offset + len(data) - len(f.params)))
+    f.params[offset : offset + len(data)] = data
+
+
+@handler("cuParamSetSize")
+def param_size(s: Session, handle: int, size: int) -> None:
+    f = _function(s, handle)
+    if size > _MOST_PARAMS:
+        raise invalid(f"{size} bytes of parameters")
+    f.params = f.params[:size].ljust(size, b"\0")
+
+
+@handler("cuParamSeti")
+def param_int(s: Session, handle: int, offset: int, value: int) -> None:
+    _put(_function(s, handle), offset, (value & 0xFFFF_FFFF).to_bytes(4, "little"))
+
+
+@handler("cuParamSetf")
+def param_float(s: Session, handle: int, offset: int, value: float) -> None:
+    _put(_function(s, handle), offset, struct.pack("<f", value))
+
+
+@handler("cuParamSetv")
+def param_bytes(s: Session, handle: int, offset: int, size: int, value: bytes) -> None:
+    _put(_function(s, handle), offset, value)
+
+
+@handler("cuParamSetTexRef")
+def param_texture(s: Session, handle: int, unit: int, texture: int) -> None:
+    _function(s, handle)
+    s.handles.get(texture, TextureReference)
+    if unit != -1:
+        raise CudaError("cudaErrorInvalidValue", "the unit is CU_PARAM_TR_DEFAULT")
+
+
+@handler("cuLaunch")
+def driver_launch(s: Session, handle: int) -> None:
+    launch_grid(s, handle, 1, 1)
+
+
+@handler("cuLaunchGrid")
+def launch_grid(s: Session, handle: int, width: int, height: int) -> None:
+    f = _function(s, handle)
+    s.launch(Launch(f, (width, height, 1), f.block, f.shared, bytes(f.params)))
+
+
+@handler("cuLaunchGridAsync")
+def launch_grid_async(s: Session, handle: int, width: int, height: int, stream: int) -> None:
+    known_stream(s, stream)
+    launch_grid(s, handle, width, height)

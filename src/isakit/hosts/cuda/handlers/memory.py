@@ -1,0 +1,146 @@
+"""Memory of the device, and memory of the host that the device sees."""
+
+from __future__ import annotations
+
+from isakit.hosts.cuda.codes import CudaError, invalid
+from isakit.hosts.cuda.dispatch import handler
+from isakit.hosts.cuda.handlers.devices import total_memory
+from isakit.hosts.cuda.session import Session
+
+_NOWHERE = (1 << 64) - 1
+"""The address of host memory that is not the device's."""
+_PITCH = 64
+_PAGE = 1 << 16
+"""Host memory that is mapped over pages of the program starts at a multiple of any page size there is."""
+
+
+@handler("cudaMalloc")
+def malloc(s: Session, size: int) -> int:
+    return s.heap.alloc(size) if size else 0
+
+
+@handler("cudaFree")
+def free(s: Session, address: int) -> None:
+    if address:
+        s.heap.free(address)
+
+
+@handler("cuMemAlloc", "cuMemAlloc_v2")
+def driver_malloc(s: Session, size: int) -> int:
+    s.context()
+    if not size:
+        raise invalid("no bytes")
+    return s.heap.alloc(size)
+
+
+@handler("cuMemFree", "cuMemFree_v2")
+def driver_free(s: Session, address: int) -> None:
+    s.context()
+    s.heap.free(address)
+
+
+def _pitched(s: Session, width: int, rows: int) -> tuple[int, int]:
+    if width > 1 << 31 or rows > 1 << 32:
+        raise CudaError("cudaErrorMemoryAllocation", f"{width} x {rows} bytes")
+    pitch = -(-width // _PITCH) * _PITCH
+    return (s.heap.alloc(pitch * rows), pitch) if pitch and rows else (0, pitch)
+
+
+@handler("cudaMallocPitch")
+def malloc_pitch(s: Session, width: int, height: int) -> tuple[int, int]:
+    return _pitched(s, width, height)
+
+
+@handler("pitched")
+def malloc_3d(s: Session, width: int, height: int, depth: int) -> tuple[int, int]:
+    return _pitched(s, width, height * depth)
+
+
+@handler("cuMemAllocPitch", "cuMemAllocPitch_v2")
+def driver_pitch(s: Session, width: int, height: int, element: int) -> tuple[int, int]:
+    s.context()
+    if element not in (4, 8, 16) or not width or not height:
+        raise invalid(f"{width} x {height}, elements of {element} bytes")
+    return _pitched(s, width, height)
+
+
+@handler("cudaMemGetInfo", "cuMemGetInfo", "cuMemGetInfo_v2")
+def info(s: Session) -> tuple[int, int]:
+    total = total_memory(s)
+    return max(0, total - s.heap.used), total
+
+
+@handler("cuMemGetAddressRange", "cuMemGetAddressRange_v2")
+def address_range(s: Session, address: int) -> tuple[int, int]:
+    found = s.heap.range_of(address)
+    if found is None:
+        raise invalid(f"nothing is at {address:#x}")
+    return found[0], found[1] - found[0]
+
+
+# --- memory of the host ------------------------------------------------------------------------------------------------
+def _pin(s: Session, size: int) -> int:
+    if not 0 < size <= s.pinned.limit - s.pinned.first:
+        raise CudaError("cudaErrorMemoryAllocation", f"{size} bytes of the host")
+    return s.pinned.alloc(size, 4096)
+
+
+@handler("cudaMallocHost", "cuMemAllocHost", "cuMemAllocHost_v2")
+def malloc_host(s: Session, size: int) -> int:
+    return _pin(s, max(size, 1))
+
+
+@handler("cudaHostAlloc", "cuMemHostAlloc")
+def host_alloc(s: Session, size: int, flags: int) -> int:
+    if flags & ~7:
+        raise invalid(f"flags {flags:#x}")
+    return _pin(s, max(size, 1))
+
+
+@handler("cudaFreeHost", "cuMemFreeHost")
+def free_host(s: Session, address: int) -> None:
+    if address == _NOWHERE:
+        raise invalid("not memory of cudaMallocHost")
+    try:
+        s.pinned.free(address)
+    except CudaError as e:
+        raise invalid(e.why) from None
+
+
+@handler("cudaHostGetDevicePointer", "cuMemHostGetDevicePointer", "cuMemHostGetDevicePointer_v2")
+def device_pointer(s: Session, address: int, flags: int) -> int:
+    if flags or s.pinned.range_of(address) is None:
+        raise invalid("not memory of cudaHostAlloc")
+    if not s.card.mapped:
+        raise CudaError("cudaErrorMemoryAllocation", f"{s.card.name} cannot map memory of the host")
+    return address
+
+
+@handler("cudaHostGetFlags", "cuMemHostGetFlags")
+def host_flags(s: Session, address: int) -> int:
+    if s.pinned.range_of(address) is None:
+        raise invalid("not memory of cudaHostAlloc")
+    return 2
+
+
+@handler("pin")
+def pin(s: Session, address: int, size: int, flags: int) -> int:
+    """Room for memory of the program that is to be the device's as well; without size only the right to do so."""
+    if flags & ~3:
+        raise invalid(f"flags {flags:#x}")
+    if not size:
+        return 0
+    if not s.card.mapped:
+        raise CudaError("cudaErrorMemoryAllocation", f"{s.card.name} cannot map memory of the host")
+    if size > s.pinned.limit - s.pinned.first:
+        raise CudaError("cudaErrorMemoryAllocation", f"{size} bytes of the host")
+    return s.pinned.alloc(size, _PAGE)
+
+
+@handler("unpin")
+def unpin(s: Session, address: int) -> tuple[int, int]:
+    found = s.pinned.range_of(address)
+    if found is None or found[0] != address:
+        raise invalid(f"nothing is mapped at {address:#x}")
+    s.pinned.free(address)
+    return found[0], found[1] - found[0]

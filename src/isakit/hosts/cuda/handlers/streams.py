@@ -1,0 +1,105 @@
+"""Streams and events. A call returns when its work is done: that is one of the orders streams allow."""
+
+from __future__ import annotations
+
+import time
+
+from isakit.hosts.cuda.codes import CudaError, invalid
+from isakit.hosts.cuda.dispatch import handler
+from isakit.hosts.cuda.objects import Event, Stream
+from isakit.hosts.cuda.session import Session
+
+_SHORTEST = 0.0005
+"""Milliseconds: the resolution of a chip's events. Programs divide by differences."""
+_DISABLE_TIMING = 2
+
+
+def known_stream(s: Session, stream: int) -> None:
+    """Raise CudaError for a handle that is no stream; 0 is the default stream."""
+    if stream:
+        s.handles.get(stream, Stream)
+
+
+@handler("cudaStreamCreate")
+def create(s: Session) -> int:
+    return s.handles.add(Stream())
+
+
+@handler("cudaStreamCreateWithFlags", "cuStreamCreate")
+def create_with_flags(s: Session, flags: int) -> int:
+    if flags & ~1:
+        raise invalid(f"flags {flags:#x}")
+    return s.handles.add(Stream(flags))
+
+
+@handler("cudaStreamCreateWithPriority", "cuStreamCreateWithPriority")
+def create_with_priority(s: Session, flags: int, priority: int) -> int:
+    if flags & ~1:
+        raise invalid(f"flags {flags:#x}")
+    return s.handles.add(Stream(flags))
+
+
+@handler("cudaStreamGetPriority", "cuStreamGetPriority")
+def priority_of(s: Session, stream: int) -> int:
+    return s.handles.get(stream, Stream).priority if stream else 0
+
+
+@handler("cudaStreamGetFlags", "cuStreamGetFlags")
+def flags_of(s: Session, stream: int) -> int:
+    return s.handles.get(stream, Stream).flags if stream else 0
+
+
+@handler("cudaStreamDestroy", "cuStreamDestroy", "cuStreamDestroy_v2")
+def destroy(s: Session, stream: int) -> None:
+    s.handles.drop(stream, Stream)
+
+
+@handler("cudaStreamSynchronize", "cudaStreamQuery", "cuStreamSynchronize", "cuStreamQuery")
+def synchronize(s: Session, stream: int) -> None:
+    known_stream(s, stream)
+
+
+@handler("cudaStreamWaitEvent", "cuStreamWaitEvent")
+def wait_event(s: Session, stream: int, event: int, flags: int) -> None:
+    known_stream(s, stream)
+    s.handles.get(event, Event)
+    if flags:
+        raise invalid(f"flags {flags:#x}")
+
+
+@handler("cudaEventCreate")
+def event_create(s: Session) -> int:
+    return s.handles.add(Event())
+
+
+@handler("cudaEventCreateWithFlags", "cuEventCreate")
+def event_create_with_flags(s: Session, flags: int) -> int:
+    if flags & ~7:
+        raise invalid(f"flags {flags:#x}")
+    return s.handles.add(Event(not flags & _DISABLE_TIMING))
+
+
+@handler("cudaEventRecord", "cuEventRecord")
+def record(s: Session, event: int, stream: int) -> None:
+    known_stream(s, stream)
+    s.handles.get(event, Event).at = time.perf_counter()
+
+
+@handler("cudaEventQuery", "cudaEventSynchronize", "cuEventQuery", "cuEventSynchronize")
+def event_wait(s: Session, event: int) -> None:
+    s.handles.get(event, Event)
+
+
+@handler("cudaEventDestroy", "cuEventDestroy", "cuEventDestroy_v2")
+def event_destroy(s: Session, event: int) -> None:
+    s.handles.drop(event, Event)
+
+
+@handler("cudaEventElapsedTime", "cuEventElapsedTime")
+def elapsed(s: Session, start: int, end: int) -> float:
+    """Milliseconds between two events."""
+    a, b = s.handles.get(start, Event), s.handles.get(end, Event)
+    if a.at is None or b.at is None or not (a.timed and b.timed):
+        raise CudaError("cudaErrorInvalidResourceHandle", "an event without a time")
+    passed = 1e3 * (b.at - a.at)
+    return passed if abs(passed) >= _SHORTEST else _SHORTEST

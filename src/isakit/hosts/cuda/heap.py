@@ -1,0 +1,133 @@
+"""The device's memory as a driver divides it.
+
+On a chip the memory behind an allocation is mapped: a kernel that reads a little before or behind its buffers reads
+something. So the heap is one flat range, with slack at both ends; a `strict` heap has holes, and every access outside
+of an allocation is a fault.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from bisect import bisect_right, insort
+
+from isakit.hosts.cuda.codes import CudaError
+from isakit.runtime import Device
+
+WINDOW = 1 << 32
+"""Bytes of the device's address space, which the memory file holds from address 0 on."""
+ALIGNMENT = 256
+SLACK = 1 << 16
+"""Bytes that can be accessed in front of the first and behind the last allocation of a flat heap."""
+_STEP = 1 << 22
+
+
+def memory_file() -> int:
+    """A descriptor of a file that takes no room until it is written: all of a device's address space."""
+    file = os.memfd_create("isakit-device", os.MFD_CLOEXEC)
+    os.ftruncate(file, WINDOW)
+    return file
+
+
+class Heap:
+    """A range of device addresses that is handed out in pieces.
+
+    Args:
+        device: whose memory it is.
+        pages: the map behind that memory.
+        first, limit: the addresses of the range.
+        strict: whether accesses between allocations fault.
+        fill: value of bytes nobody has written; programs see it in fresh memory.
+    """
+
+    def __init__(
+        self, device: Device, pages: mmap.mmap, first: int, limit: int, *, strict: bool = False, fill: int = 0
+    ) -> None:
+        self.device, self.pages, self.first, self.limit = device, pages, first, limit
+        self.strict, self.fill = strict, fill
+        self.used = 0
+        self._starts: list[int] = []
+        self._sizes: dict[int, int] = {}
+        self._mapped = first
+        self._touched = first + SLACK  # behind this nobody has written
+        self._segments: list[int] = []
+
+    def alloc(self, nbytes: int, alignment: int = ALIGNMENT) -> int:
+        """The address of `nbytes` fresh bytes. Raises CudaError when there is no room."""
+        if not 0 < nbytes <= self.limit - self.first:
+            raise CudaError("cudaErrorMemoryAllocation", f"{nbytes} bytes")
+        room = -(-nbytes // ALIGNMENT) * ALIGNMENT + (ALIGNMENT if self.strict else 0)
+        address = self._find(room, alignment)
+        if address is None:
+            raise CudaError("cudaErrorMemoryAllocation", f"{nbytes} bytes do not fit")
+        if self.strict:
+            self.device.memory.alloc(nbytes, address, zeroed=False)
+        else:
+            self._map(address + room)
+        insort(self._starts, address)
+        self._sizes[address] = nbytes
+        self.used += room
+        self._clear(address, address + nbytes)
+        return address
+
+    def free(self, address: int) -> None:
+        """Give an allocation back. Raises CudaError for an address where none starts."""
+        if address not in self._sizes:
+            raise CudaError("cudaErrorInvalidDevicePointer", f"nothing starts at {address:#x}")
+        size = self._sizes.pop(address)
+        self._starts.remove(address)
+        self.used -= -(-size // ALIGNMENT) * ALIGNMENT + (ALIGNMENT if self.strict else 0)
+        if self.strict:
+            self.device.memory.free(address)
+
+    def clear(self) -> None:
+        """Give everything back."""
+        for address in list(self._starts):
+            self.free(address)
+
+    def range_of(self, address: int) -> tuple[int, int] | None:
+        """(start, end) of the allocation that holds an address."""
+        k = bisect_right(self._starts, address)
+        if not k:
+            return None
+        start = self._starts[k - 1]
+        end = start + self._sizes[start]
+        return (start, end) if address < end else None
+
+    def allocations(self) -> list[tuple[int, int]]:
+        """(address, bytes) of all allocations, by address."""
+        return [(a, self._sizes[a]) for a in self._starts]
+
+    def used_ranges(self) -> list[tuple[int, int]]:
+        """(start, end) of what may hold something and can be accessed."""
+        if self.strict:
+            return [(a, a + n) for a, n in self.allocations()]
+        return [(self.first, self._touched)] if self._touched > self.first + SLACK else []
+
+    def _find(self, room: int, alignment: int) -> int | None:
+        """First fit."""
+        at = -(-(self.first + SLACK) // alignment) * alignment
+        for start in self._starts:
+            if start - at >= room:
+                return at
+            end = start + -(-self._sizes[start] // ALIGNMENT) * ALIGNMENT + (ALIGNMENT if self.strict else 0)
+            at = -(-max(at, end) // alignment) * alignment
+        return at if at + room <= self.limit - SLACK else None
+
+    def _map(self, end: int) -> None:
+        """Let kernels access everything up to `end`, and the slack behind it."""
+        if end + SLACK <= self._mapped:
+            return
+        step = max(_STEP, (self._mapped - self.first) // 2)
+        upto = min(self.limit, max(end + SLACK, self._mapped + step))
+        self.device.memory.alloc(upto - self._mapped, self._mapped, zeroed=False)
+        self._mapped = upto
+
+    def _clear(self, start: int, end: int) -> None:
+        """Make the bytes look as if nobody had written them."""
+        memory = self.device.memory.memory.bytes
+        if self.fill:
+            memory[start:end] = self.fill
+        elif start < self._touched:
+            memory[start : min(end, self._touched)] = 0
+        self._touched = max(self._touched, end)

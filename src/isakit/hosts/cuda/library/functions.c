@@ -1,0 +1,4 @@
+/* The functions that the table generates. */
+#include "isakit.h"
+
+#include "functions.h"

@@ -1,0 +1,158 @@
+"""Modules of a program: from what it registers or loads to kernels and variables on the device."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from isakit.errors import FormatError, IsakitError
+from isakit.formats import Module, load_image, parse_fatbin
+from isakit.hosts.cuda.codes import CudaError
+from isakit.runtime import LoadedKernel, LoadedModule
+
+if TYPE_CHECKING:
+    from isakit.hosts.cuda.session import Session
+
+FAT_CONTAINER, OLD_LIST, WHOLE_FILE = 1, 2, 3
+"""Kinds of images the library sends: a container, the entries of an old description packed one after the other, or
+one program."""
+_LIST_KINDS = {1: "ptx", 2: "elf", 3: "text-cubin"}
+_OLD_COMPILER = b"nvopencc 4.0 built on 2011-05-12"
+"""Stands in the PTX of programs built with CUDA 4.0; later compilers leave their comments out. [cuda-runtime] 2.5"""
+_MACHINE_CODE = ("elf", "text-cubin")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One program of a module: PTX or machine code (`kind`) for an architecture (10 to 13, 20, ...)."""
+
+    kind: str
+    arch: int
+    data: bytes
+
+
+class ProgramModule:
+    """A module of the program; its code and variables are placed when something of it is first used.
+
+    Attributes: `arch` (10 to 13: what the code that was chosen is for), `placed` (the file of that code).
+    """
+
+    def __init__(self, session: Session, kind: int, image: bytes) -> None:
+        self.session, self.kind, self.image = session, kind, image
+        self.arch = 0
+        self.placed = b""
+        self._loaded: LoadedModule | None = None
+        self._failed: CudaError | None = None
+
+    @cached_property
+    def candidates(self) -> list[Candidate]:
+        """The programs in it. Raises CudaError for what cannot be read."""
+        try:
+            return list(self._candidates())
+        except (FormatError, struct.error) as e:
+            raise CudaError("cudaErrorInvalidKernelImage", str(e)) from None
+
+    def _candidates(self) -> Iterator[Candidate]:
+        data = self.image
+        if self.kind == FAT_CONTAINER:
+            for e in parse_fatbin(data)[0]:
+                if not e.compressed:
+                    yield Candidate(e.kind, int(e.arch.removeprefix("sm_")), data[e.offset : e.offset + e.size])
+        elif self.kind == OLD_LIST:
+            at = 0
+            while at < len(data):
+                kind, arch, size, _ = struct.unpack_from("<4I", data, at)
+                yield Candidate(_LIST_KINDS.get(kind, ""), arch, data[at + 16 : at + 16 + size])
+                at += 16 + size
+        elif data[:4] == b"\x7fELF":
+            yield Candidate("elf", 0, data)
+        else:
+            text = data.split(b"\0", 1)[0]
+            yield Candidate("text-cubin" if b"architecture" in text[:4096] else "ptx", 0, text)
+
+    @property
+    def built_with_4_0(self) -> bool | None:
+        """Whether the compiler of CUDA 4.0 made it; None where there is no PTX to tell by."""
+        if self.kind != FAT_CONTAINER:
+            return None
+        if _OLD_COMPILER in self.image:
+            return True
+        try:
+            return False if any(c.kind == "ptx" for c in self.candidates) else None
+        except CudaError:
+            return None
+
+    @property
+    def loaded(self) -> LoadedModule:
+        """The module on the device. Raises CudaError where it has no code for it."""
+        if self._failed is not None:
+            raise self._failed
+        if self._loaded is None:
+            try:
+                self._loaded = self._load()
+            except CudaError as e:
+                self._failed = e
+                raise
+        return self._loaded
+
+    def _load(self) -> LoadedModule:
+        """The newest machine code the device can run, else compiled PTX."""
+        capability = 10 + self.session.card.capability
+        fitting = [c for c in self.candidates if c.kind in _MACHINE_CODE and c.arch <= capability]
+        try:
+            if fitting:
+                best = max(fitting, key=lambda c: c.arch)
+                image = load_image(best.data)
+                self.placed = best.data
+                self.arch = best.arch or int(image.extra.get("sm", 0) or _arch_of(image))
+            else:
+                image = self._compiled()
+            return self.session.place(image)
+        except CudaError:
+            raise
+        except (FormatError, IsakitError) as e:
+            raise CudaError("cudaErrorInvalidKernelImage", str(e)) from None
+
+    def _compiled(self) -> Module:
+        texts = [c for c in self.candidates if c.kind == "ptx" and c.arch <= 13]
+        if not texts:
+            found = ", ".join(f"{c.kind} for sm_{c.arch}" for c in self.candidates) or "nothing"
+            raise CudaError("cudaErrorNoKernelImageForDevice", f"no code for sm_10 to sm_13: there is {found}")
+        best = max(texts, key=lambda c: c.arch)
+        self.arch = best.arch
+        return self.session.compile_ptx(best.data.decode("utf-8", "replace"))
+
+    def unload(self) -> None:
+        """Forget what is on the device; the next use starts from the image again."""
+        self._loaded = None
+
+    def kernel(self, name: str) -> LoadedKernel:
+        """A kernel by name. Raises CudaError where there is none."""
+        found = self.loaded.get(name)
+        if found is None:
+            raise CudaError("cudaErrorInvalidDeviceFunction", f"no kernel {name}", driver=500)
+        return found
+
+    def variable(self, name: str) -> tuple[int, int]:
+        """(address, bytes) of a variable or constant. Raises CudaError where there is none."""
+        module = self.loaded
+        if name in module.globals:
+            buffer = module.globals[name]
+            return buffer.address, buffer.nbytes
+        if name in module.symbols:
+            bank, offset, size = module.symbols[name]
+            return self.session.bank_address(module, bank) + offset, size
+        raise CudaError("cudaErrorInvalidSymbol", f"no variable {name}")
+
+    def texture_names(self) -> set[str]:
+        """Names of the texture references its kernels use."""
+        return {name for kernel in self.loaded.values() for name in kernel.samplers}
+
+
+def _arch_of(image: Module) -> int:
+    from isakit.formats import VARIANT_TO_ARCH
+
+    return int(VARIANT_TO_ARCH.get(image.variant, "sm_10").removeprefix("sm_"))

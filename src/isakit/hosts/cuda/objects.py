@@ -1,0 +1,189 @@
+"""What handles stand for: streams, events, arrays, functions, variables, texture references, contexts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from isakit.hosts.cuda.codes import CudaError
+
+if TYPE_CHECKING:
+    from isakit.hosts.cuda.modules import ProgramModule
+    from isakit.runtime import LoadedKernel
+
+T = TypeVar("T")
+
+
+class Handles:
+    """Numbers a program holds, and the objects behind them. A number is never used again."""
+
+    _STEP = 16  # so that they look like addresses, and small numbers are none
+
+    def __init__(self) -> None:
+        self._objects: dict[int, object] = {}
+        self._next = 4096
+
+    def add(self, thing: object) -> int:
+        """A handle for an object."""
+        self._next += self._STEP
+        self._objects[self._next] = thing
+        return self._next
+
+    def get(self, handle: int, kind: type[T]) -> T:
+        """The object of a handle. Raises CudaError where it is none of that kind."""
+        found = self._objects.get(handle)
+        if not isinstance(found, kind):
+            raise CudaError("cudaErrorInvalidResourceHandle", f"{handle:#x} is no {kind.__name__.lower()}")
+        return found
+
+    def drop(self, handle: int, kind: type[T]) -> T:
+        """Forget a handle; returns its object. Raises CudaError as `get`."""
+        found = self.get(handle, kind)
+        del self._objects[handle]
+        return found
+
+    def forget(self, kinds: tuple[type, ...]) -> None:
+        """Forget all handles of some kinds."""
+        self._objects = {n: o for n, o in self._objects.items() if not isinstance(o, kinds)}
+
+
+@dataclass
+class Stream:
+    """A stream. Work is done in the order of the calls, so it has nothing to do."""
+
+    flags: int = 0
+    priority: int = 0
+
+
+@dataclass
+class Event:
+    """An event: when it was recorded, in seconds; None before that."""
+
+    timed: bool = True
+    at: float | None = None
+
+
+@dataclass
+class Context:
+    """A context of the driver interface. There is one device and one memory, which all contexts of a process share."""
+
+    flags: int = 0
+    attached: int = 1
+
+
+SIGNED, UNSIGNED, FLOAT, NONE = range(4)
+"""Kinds of components of a channel description."""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """What a texel is made of: bits of x, y, z and w, and the kind of its numbers."""
+
+    bits: tuple[int, int, int, int]
+    kind: int
+
+    @property
+    def count(self) -> int:
+        """Components."""
+        return sum(n > 0 for n in self.bits)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of a texel."""
+        return sum(self.bits) // 8
+
+    def check(self) -> Channel:
+        """Itself. Raises CudaError for a description no texture can have."""
+        n = self.bits[0]
+        good = self.count in (1, 2, 4) and n in (8, 16, 32) and 0 <= self.kind <= FLOAT
+        if not good or self.bits != (n,) * self.count + (0,) * (4 - self.count) or (self.kind == FLOAT and n == 8):
+            raise CudaError("cudaErrorInvalidChannelDescriptor", f"{self.bits} of kind {self.kind}")
+        return self
+
+
+@dataclass
+class Array:
+    """An array: texels in rows, rows in slices, without gaps. `height` and `depth` are 0 for axes it does not have."""
+
+    address: int
+    channel: Channel
+    width: int
+    height: int
+    depth: int
+    flags: int = 0
+
+    @property
+    def pitch(self) -> int:
+        """Bytes of a row."""
+        return self.width * self.channel.nbytes
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all texels."""
+        return self.pitch * max(1, self.height) * max(1, self.depth)
+
+
+@dataclass
+class Function:
+    """A kernel by the name a program uses, and what the driver interface sets before a launch."""
+
+    module: ProgramModule
+    name: str
+    block: tuple[int, int, int] = (1, 1, 1)
+    shared: int = 0
+    params: bytearray = field(default_factory=bytearray)
+
+    def kernel(self) -> LoadedKernel:
+        """The kernel on the device. Raises CudaError where the module has no code for it."""
+        return self.module.kernel(self.name)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable the program has registered."""
+
+    module: ProgramModule
+    name: str
+    size: int
+    constant: bool
+
+
+@dataclass
+class TextureState:
+    """How a texture is read: what a texture reference holds when it is bound.
+
+    Attributes: `normalized` (coordinates), `filter` (0 point, 1 linear), `modes` (0 wrap, 1 clamp, 2 mirror, 3
+    border, per axis), `channel`, `as_float` (integers become numbers from 0 or -1 to 1).
+    """
+
+    normalized: bool = False
+    filter: int = 0
+    modes: tuple[int, int, int] = (1, 1, 1)
+    channel: Channel = Channel((32, 0, 0, 0), FLOAT)
+    as_float: bool = False
+
+
+@dataclass
+class Binding:
+    """What a texture reference shows: an array, or `width` bytes or `width` x `height` texels of memory."""
+
+    address: int
+    width: int
+    height: int
+    depth: int
+    pitch: int
+    target: str
+    size: int
+    array: Array | None = None
+
+
+@dataclass
+class TextureReference:
+    """A texture reference of a module (None: made by the driver interface and not yet of one)."""
+
+    module: ProgramModule | None
+    name: str
+    as_float: bool = False
+    state: TextureState = field(default_factory=TextureState)
+    binding: Binding | None = None
+    offset: int = 0

@@ -1,0 +1,132 @@
+"""Starting a program: what kind of file it is, what it needs, and the environment that leads it to our library."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from isakit.errors import FormatError, IsakitError
+from isakit.formats.elf import ELF_MAGIC, ElfImage, read_elf
+from isakit.hosts.cuda.build import library_folder
+
+_DT_NULL, _DT_NEEDED, _DT_STRTAB = 0, 1, 5
+_STT_FUNC = 2
+_EM_X86_64 = 62
+_TOOLKIT = re.compile(
+    r"lib(cublas|cufft|curand|cusparse|cudpp|cutil|npp\w*|nvcuvid|cusolver|cudnn|cupti|cuinj64|nvToolsExt|mpi|OpenCL)"
+    r"[\w.+-]*\.so[\d.]*"
+)
+"""Libraries of their day that such programs ask for, and that nobody has any more."""
+_STATIC_RUNTIME = "libcudart.so.6.5"
+
+
+class ProgramError(IsakitError):
+    """A program that cannot be started; the message says what it needs."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program file: the libraries it asks for, and whether the runtime is linked into it."""
+
+    path: str
+    needed: tuple[str, ...] = ()
+    static: bool = False
+
+
+def examined(command: str) -> Program:
+    """What is known about the file of a command. Raises ProgramError for what cannot run here."""
+    path = shutil.which(command)
+    if path is None:
+        found = Path(command).exists()
+        raise ProgramError(f"{command}: " + ("it is not executable" if found else "there is no such program"))
+    with open(path, "rb") as f:
+        head = f.read(20)
+        if head[:4] != ELF_MAGIC:
+            return Program(path)  # a script; what it starts is found by the environment
+        data = head + f.read()
+    if head[4] != 2 or int.from_bytes(head[18:20], "little") != _EM_X86_64:
+        bits = 64 if head[4] == 2 else 32
+        raise ProgramError(f"{command} is a {bits}-bit program of another kind; only 64-bit x86 programs can be run")
+    try:
+        elf = read_elf(data, path)
+    except FormatError:
+        return Program(path)
+    needed = _needed(elf)
+    runtime = any(name.startswith("libcudart.so") for name in needed)
+    static = not runtime and any(s.name == "cudaLaunch" and s.type == _STT_FUNC and s.section for s in elf.symbols)
+    return Program(path, needed, static)
+
+
+def _needed(elf: ElfImage) -> tuple[str, ...]:
+    dynamic, strings = elf.section(".dynamic"), elf.section(".dynstr")
+    if dynamic is None or strings is None:
+        return ()
+    out: list[str] = []
+    for at in range(0, len(dynamic.data) - 15, 16):
+        tag, value = (int.from_bytes(dynamic.data[at + k : at + k + 8], "little") for k in (0, 8))
+        if tag == _DT_NULL:
+            break
+        if tag == _DT_NEEDED:
+            out.append(strings.data[value:].split(b"\0", 1)[0].decode("latin-1"))
+    return tuple(out)
+
+
+def check_libraries(program: Program, environment: Mapping[str, str]) -> None:
+    """Raise ProgramError for libraries of the program's day that are not there, naming them."""
+    wanted = [name for name in program.needed if _TOOLKIT.fullmatch(name)]
+    missing = [name for name in wanted if not _found(name, environment)]
+    if missing:
+        raise ProgramError(
+            f"{program.path} needs {', '.join(missing)}, which isakit does not have: it stands in for libcudart and "
+            "libcuda only. Put the library into a folder of LD_LIBRARY_PATH if you have it"
+        )
+
+
+def _found(name: str, environment: Mapping[str, str]) -> bool:
+    folders = [f for f in environment.get("LD_LIBRARY_PATH", "").split(":") if f]
+    if any(Path(f, name).exists() for f in folders):
+        return True
+    try:
+        known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return True  # cannot tell: the dynamic loader will say it
+    return re.search(rf"^\s*{re.escape(name)} ", known, re.MULTILINE) is not None
+
+
+def environment_for(program: Program, broker: int, given: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the program. Raises BuildError when the library cannot be had."""
+    folder = str(library_folder())
+    out = dict(given)
+    out["LD_LIBRARY_PATH"] = ":".join(filter(None, (folder, given.get("LD_LIBRARY_PATH", ""))))
+    out["ISAKIT_CUDA"] = str(broker)
+    if program.static:
+        out["ISAKIT_CUDA_STATIC"] = "1"
+        out["LD_PRELOAD"] = ":".join(filter(None, (f"{folder}/{_STATIC_RUNTIME}", given.get("LD_PRELOAD", ""))))
+    return out
+
+
+def start(
+    program: Program, arguments: Sequence[str], broker: int, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    """Start the program with our end of the broker's socket. Raises ProgramError."""
+    try:
+        return subprocess.Popen(
+            [program.path, *arguments], pass_fds=(broker,), env=environment_for(program, broker, environment)
+        )
+    except OSError as e:
+        raise ProgramError(f"{program.path}: {e.strerror or e}") from None
+
+
+def blocking(environment: Mapping[str, str]) -> bool:
+    """Whether the program's user wants launches to report their own faults."""
+    return environment.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0")
+
+
+def own_environment() -> dict[str, str]:
+    """The environment programs inherit."""
+    return dict(os.environ)

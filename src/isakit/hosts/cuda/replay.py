@@ -1,0 +1,182 @@
+"""Running captured launches again, on any engine, and comparing what they leave behind."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from isakit.errors import FormatError, MachineFault
+from isakit.formats import load_image
+from isakit.hosts.cuda.capture import FORMAT, KIND, PIECE, CaptureError, blob_name
+from isakit.hosts.cuda.heap import WINDOW, memory_file
+from isakit.hosts.cuda.objects import Binding, Channel, TextureState
+from isakit.hosts.cuda.textures import sampler_of, texture_over
+from isakit.machine.tesla import LinearWindow, Stats
+from isakit.runtime import Choices, Device, LoadedKernel
+
+_LONGEST_BLOB = 1 << 26
+_NAME = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A byte that a replay left different: its address, what the capture has and what the replay has."""
+
+    address: int
+    expected: int
+    found: int
+
+
+@dataclass
+class Outcome:
+    """A launch that ran again: its number and kernel, what it took, its fault, and how it differs from the capture."""
+
+    number: int
+    kernel: str
+    stats: Stats
+    fault: MachineFault | None = None
+    expected_fault: str | None = None
+    different: int = 0
+    first: list[Difference] = field(default_factory=list[Difference])
+
+    @property
+    def same(self) -> bool:
+        """Whether it did what it did before."""
+        return not self.different and (self.fault.kind if self.fault else None) == self.expected_fault
+
+
+class Capture:
+    """A folder of captured launches, or one of its launch files. Raises CaptureError for anything else."""
+
+    def __init__(self, path: Path) -> None:
+        one = path if path.is_file() else None
+        self.folder = path.parent.parent if one else path
+        about = self._json(self.folder / "capture.json")
+        if about.get("kind") != KIND or about.get("format") != FORMAT:
+            raise CaptureError(f"{self.folder} holds no captured CUDA launches of format {FORMAT}")
+        files = [one] if one else sorted((self.folder / "launches").glob("*.json"))
+        self.launches = {int(f.stem): f for f in files if f.stem.isdigit()}
+
+    @staticmethod
+    def _json(path: Path) -> dict[str, Any]:
+        try:
+            data = json.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            raise CaptureError(f"{path.parent} is no capture: {path.name} is missing") from None
+        except (OSError, ValueError) as e:
+            raise CaptureError(f"{path}: {e}") from None
+        if not isinstance(data, dict):
+            raise CaptureError(f"{path} holds no object")
+        return cast(dict[str, Any], data)
+
+    def blob(self, name: object) -> bytes:
+        """A content by its name. Raises CaptureError where it is missing or damaged."""
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise CaptureError(f"{name!r} names no content")
+        path = self.folder / "blobs" / name
+        try:
+            unpack = zlib.decompressobj()
+            data = unpack.decompress(path.read_bytes(), _LONGEST_BLOB)
+        except (OSError, zlib.error) as e:
+            raise CaptureError(f"{path}: {e}") from None
+        if blob_name(data) != name:
+            raise CaptureError(f"{path} is damaged")
+        return data
+
+    def launch(self, number: int) -> dict[str, Any]:
+        """What a launch file says. Raises CaptureError."""
+        if number not in self.launches:
+            raise CaptureError(f"{self.folder} has no launch {number}; it has {len(self.launches)}")
+        return self._json(self.launches[number])
+
+    def replay(self, number: int, *, check: bool = False, **options: Any) -> Outcome:
+        """Run a launch again.
+
+        Args:
+            number: the launch.
+            check: compare the memory it leaves with what was captured.
+            **options: engine, tier and threads of the device.
+
+        Raises CaptureError and FormatError for a damaged capture.
+        """
+        entry = self.launch(number)
+        try:
+            return self._replay(number, entry, check, options)
+        except (KeyError, TypeError, ValueError, AttributeError) as e:
+            raise CaptureError(f"{self.launches[number]}: {type(e).__name__}: {e}") from None
+
+    def prepare(self, number: int, **options: Any) -> tuple[Device, LoadedKernel, dict[str, Any]]:
+        """A device as it was before a launch, the kernel, and the options of its `launch` or `machine`."""
+        return self._prepare(self.launch(number), options)
+
+    def _prepare(self, entry: dict[str, Any], options: dict[str, Any]) -> tuple[Device, LoadedKernel, dict[str, Any]]:
+        file = memory_file()
+        pages = mmap.mmap(file, WINDOW)
+        os.close(file)
+        device = Device(entry["chip"], choices=Choices(barrier_all="unfinished"), memory=pages, **options)
+        module = device.load(load_image(self.blob(entry["module"])))
+        for variable in module.globals.values():  # their place and content are those of the capture
+            variable.free()
+        for address, size in entry["ranges"]:
+            device.memory.alloc(size, address, zeroed=False)
+        memory = device.memory.memory.bytes
+        for address, data in self._contents(entry["memory"]):
+            memory[address : address + len(data)] = np.frombuffer(data, np.uint8)
+        if entry["kernel"] not in module:
+            raise CaptureError(f"the module has no kernel {entry['kernel']!r}")
+        kernel = module[entry["kernel"]]
+        kernel.constants = {int(bank): self.blob(name) for bank, name in entry["constants"].items()}
+        for number, (base, size) in entry["windows"].items():
+            device.bind(int(number), LinearWindow(base, size))
+        for name, texture in entry["textures"].items():
+            state = dict(texture["state"])
+            channel = state.pop("channel")
+            state["modes"] = tuple(state["modes"])
+            known = TextureState(**state, channel=Channel(tuple(channel["bits"]), channel["kind"]))
+            kernel.bind(name, texture_over(memory, Binding(**texture["binding"]), known), sampler_of(known))
+        shape = {"grid": tuple(entry["grid"]), "block": tuple(entry["block"])}
+        return device, kernel, {
+            **shape, "param_bytes": bytes.fromhex(entry["params"]), "dynamic_shared": int(entry["shared"])
+        }  # fmt: skip
+
+    def _contents(self, pieces: dict[str, str]) -> Iterator[tuple[int, bytes]]:
+        for text, name in pieces.items():
+            address, data = int(text), self.blob(name) if name else bytes(PIECE)
+            if address < 0 or address + len(data) > WINDOW - PIECE:
+                raise CaptureError(f"memory at {address:#x}")
+            yield address, data
+
+    def _replay(self, number: int, entry: dict[str, Any], check: bool, options: dict[str, Any]) -> Outcome:
+        device, kernel, launch = self._prepare(entry, options)
+        outcome = Outcome(number, entry["kernel"], Stats(), expected_fault=entry.get("fault"))
+        try:
+            outcome.stats = kernel.launch(**launch)
+        except MachineFault as e:
+            outcome.fault = e
+        if check:
+            self._compare(device, entry, outcome)
+        return outcome
+
+    def _compare(self, device: Device, entry: dict[str, Any], outcome: Outcome) -> None:
+        """Compare the memory with what the capture says about it, changed or not."""
+        memory = device.memory.memory.bytes
+        expected = {**entry["memory"], **entry["after"]}
+        for address, data in self._contents(expected):
+            wanted = np.frombuffer(data, np.uint8)
+            found = memory[address : address + len(data)]
+            wrong = np.flatnonzero(wanted != found)
+            outcome.different += len(wrong)
+            for k in wrong[: max(0, 8 - len(outcome.first))]:
+                outcome.first.append(Difference(address + int(k), int(wanted[k]), int(found[k])))
+
+
+__all__ = ["Capture", "CaptureError", "Difference", "FormatError", "Outcome"]

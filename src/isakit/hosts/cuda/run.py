@@ -1,0 +1,60 @@
+"""Running a program from its start to its end."""
+
+from __future__ import annotations
+
+import gc
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from isakit.hosts.cuda import program as programs
+from isakit.hosts.cuda.device_facts import Version, card
+from isakit.hosts.cuda.statistics import Statistics
+
+
+def run(
+    program: str,
+    arguments: Sequence[str] = (),
+    *,
+    device: str = "sm_13",
+    strict: bool = False,
+    fill: int = 0,
+    version: Version | None = None,
+    engine: str = "auto",
+    tier: str = "auto",
+    threads: int | None = None,
+    trace: bool = False,
+    capture: str | None = None,
+) -> tuple[int, Statistics]:
+    """Run a CUDA program; returns its exit status (minus a signal's number) and what its kernels did.
+
+    Raises ProgramError, BuildError, and IsakitError for a device that does not exist.
+    """
+    chosen = card(device)
+    environment = programs.own_environment()
+    found = programs.examined(program)
+    programs.check_libraries(found, environment)
+    # The program starts while the engine is being loaded: it waits at its first call.
+    broker, program_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    sys.stdout.flush()
+    child = programs.start(found, arguments, program_end.fileno(), environment)
+    try:
+        from isakit.hosts.cuda.server import Server, Signals
+        from isakit.hosts.cuda.session import Options
+
+        options = Options(chosen, engine, tier, threads, strict, fill, version, trace, programs.blocking(environment))
+        recorder = None
+        if capture is not None:
+            from isakit.hosts.cuda.capture import Recorder
+
+            recorder = Recorder(Path(capture))
+        with Signals(child):
+            server = Server(options, (broker, program_end), recorder)
+            status = server.serve(child)
+    except BaseException:
+        child.kill()
+        child.wait()
+        raise
+    gc.collect()  # maps of the device's memory, which arrays have kept
+    return status, server.statistics

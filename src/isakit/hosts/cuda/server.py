@@ -1,0 +1,228 @@
+"""The process that is the device: one loop over the connections of a program's processes.
+
+Requests are answered one at a time, kernels of one process after those of another. Reading never waits for the rest
+of a message, so that no process can hold up the others.
+"""
+
+from __future__ import annotations
+
+import array
+import os
+import selectors
+import signal
+import socket
+import subprocess
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from isakit.hosts.cuda.dispatch import ANSWER, HEADER, LONGEST, ProtocolError, answer
+from isakit.hosts.cuda.session import Options, Session
+from isakit.hosts.cuda.statistics import Statistics
+from isakit.hosts.cuda.table import functions
+from isakit.machine.progress import watching
+
+if TYPE_CHECKING:
+    from isakit.hosts.cuda.capture import Recorder
+
+_CHUNK = 1 << 20
+_SEND_SECONDS = 10.0
+_MOST_CONNECTIONS = 256
+
+
+class Gone(Exception):
+    """The process a kernel runs for has ended: nobody waits for the result."""
+
+
+@dataclass
+class Connection:
+    """A process of the program: its socket, what has arrived of the next message, its state."""
+
+    socket: socket.socket
+    session: Session
+    buffer: bytearray = field(default_factory=bytearray)
+
+    def messages(self) -> list[tuple[int, bytes]]:
+        """The messages that are complete. Raises ProtocolError for one that is too long."""
+        out: list[tuple[int, bytes]] = []
+        at = 0
+        while len(self.buffer) - at >= HEADER.size:
+            number, length = HEADER.unpack_from(self.buffer, at)
+            if length > LONGEST:
+                raise ProtocolError(f"a message of {length} bytes")
+            end = at + HEADER.size + length
+            if len(self.buffer) < end:
+                break
+            out.append((number, bytes(self.buffer[at + HEADER.size : end])))
+            at = end
+        del self.buffer[:at]
+        return out
+
+
+class Server:
+    """Serves the processes of a program.
+
+    Args:
+        options: what the device is.
+        broker: a pair of sockets; through the second one, which the program inherits, its processes introduce
+            themselves.
+        recorder: writes the launches down, if that is wanted.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        broker: tuple[socket.socket, socket.socket],
+        recorder: Recorder | None = None,
+    ) -> None:
+        self.options, self.recorder = options, recorder
+        self.statistics = Statistics()
+        self.broker, self.program_end = broker
+        self.selector = selectors.DefaultSelector()
+        self.broker.setblocking(False)
+        self.selector.register(self.broker, selectors.EVENT_READ, None)
+        self.connections: list[Connection] = []
+        self.served = 0
+        self._hello = functions()["hello"].number
+        self._current: Connection | None = None
+
+    def serve(self, child: subprocess.Popen[bytes]) -> int:
+        """Serve until the child has ended; returns what `Popen.returncode` says."""
+        pid = os.pidfd_open(child.pid)
+        try:
+            self.selector.register(pid, selectors.EVENT_READ, child)
+            while child.poll() is None:
+                for key, _ in self.selector.select():
+                    if key.data is None:
+                        self.accept()
+                    elif isinstance(key.data, Connection):
+                        self.read(key.data)
+            self.selector.unregister(pid)
+        finally:
+            os.close(pid)
+            self.close()
+        return child.returncode
+
+    def close(self) -> None:
+        """End all connections and free what they have."""
+        for connection in list(self.connections):
+            self.drop(connection)
+        for end in (self.broker, self.program_end):
+            end.close()
+        self.selector.close()
+
+    # --- connections ---------------------------------------------------------------------------------------------------
+    def accept(self) -> None:
+        """Take a connection a process hands over."""
+        for fd in self._received():
+            try:
+                connected = socket.socket(fileno=fd)
+            except OSError:
+                os.close(fd)
+                continue
+            if connected.family != socket.AF_UNIX or len(self.connections) >= _MOST_CONNECTIONS:
+                connected.close()
+                continue
+            connected.setblocking(False)
+            connection = Connection(connected, Session(self.options, self.statistics, self.recorder))
+            self.connections.append(connection)
+            self.served += 1
+            self.selector.register(connected, selectors.EVENT_READ, connection)
+
+    def _received(self) -> list[int]:
+        fds = array.array("i")
+        try:
+            _, ancillary, _, _ = self.broker.recvmsg(1, socket.CMSG_SPACE(8 * fds.itemsize))
+        except (BlockingIOError, InterruptedError, ConnectionError):
+            return []
+        for level, kind, data in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+        return list(fds)
+
+    def drop(self, connection: Connection) -> None:
+        """End a connection."""
+        self.connections.remove(connection)
+        self.selector.unregister(connection.socket)
+        connection.socket.close()
+        connection.session.close()
+
+    def read(self, connection: Connection) -> None:
+        """Take what has arrived, and answer what is complete."""
+        try:
+            data = connection.socket.recv(_CHUNK)
+        except (BlockingIOError, InterruptedError):
+            return
+        except ConnectionError:
+            data = b""
+        if not data:
+            self.drop(connection)
+            return
+        connection.buffer += data
+        try:
+            for number, body in connection.messages():
+                self.answer(connection, number, body)
+        except ProtocolError as e:
+            self.options.tell(f"process {connection.session.process}: {e}; its connection is closed")
+            self.drop(connection)
+        except (Gone, OSError):
+            self.drop(connection)
+
+    def answer(self, connection: Connection, number: int, body: bytes) -> None:
+        """Answer one message."""
+        self._current = connection
+        with watching(self._still_there):
+            reply = answer(connection.session, number, body)
+        if number == self._hello and ANSWER.unpack_from(reply)[0] == 0:
+            self._introduce(connection, reply)
+        else:
+            self._send(connection, reply)
+
+    def _introduce(self, connection: Connection, reply: bytes) -> None:
+        """The answer to the greeting, and the memory file behind it."""
+        self._send(connection, reply)
+        socket.send_fds(connection.socket, [b"m"], [connection.session.file])
+
+    @staticmethod
+    def _send(connection: Connection, data: bytes) -> None:
+        s = connection.socket
+        try:
+            sent = s.send(data, socket.MSG_NOSIGNAL)
+        except BlockingIOError:
+            sent = 0
+        if sent < len(data):  # it does not read its answers; it gets a while, and then is not served any more
+            s.settimeout(_SEND_SECONDS)
+            s.sendall(data[sent:], socket.MSG_NOSIGNAL)
+            s.setblocking(False)
+
+    def _still_there(self, done: int, total: int) -> None:
+        """Called now and then while a kernel runs. Raises Gone when its process has ended."""
+        if self._current is None:
+            return
+        try:
+            data = self._current.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except (BlockingIOError, InterruptedError):
+            return
+        except ConnectionError:
+            data = b""
+        if not data:
+            raise Gone
+
+
+@dataclass
+class Signals:
+    """Hands signals on to the child; the second one of a kind kills it."""
+
+    child: subprocess.Popen[bytes]
+    seen: set[int] = field(default_factory=set[int])
+
+    def __enter__(self) -> Signals:
+        self._before = {n: signal.signal(n, self._arrived) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        return self
+
+    def _arrived(self, number: int, frame: object) -> None:
+        self.child.send_signal(signal.SIGKILL if number in self.seen else number)
+        self.seen.add(number)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,278 @@
+"""One process of a program: its device, its memory, and everything it has handles for."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from isakit.errors import BudgetExceeded, IsakitError, LaunchError, MachineFault
+from isakit.formats import Module
+from isakit.hosts.cuda.codes import CudaError
+from isakit.hosts.cuda.device_facts import Card, Version
+from isakit.hosts.cuda.heap import WINDOW, Heap, memory_file
+from isakit.hosts.cuda.modules import ProgramModule
+from isakit.hosts.cuda.objects import Array, Context, Function, Handles, TextureReference, Variable
+from isakit.hosts.cuda.statistics import Statistics
+from isakit.hosts.cuda.textures import sampler_of, texture_over
+from isakit.machine.tesla import Stats
+from isakit.runtime import Choices, Device, LoadedKernel, LoadedModule
+
+if TYPE_CHECKING:
+    from isakit.hosts.cuda.capture import Recorder
+
+_HEAP, _PINNED, _END = 0x1_0000, 0xE000_0000, 0xFFF0_0000
+_FENCE_BYTES = 1 << 16
+
+_RUNTIMES: Mapping[str, Version] = {
+    "libcudart.so.2": (2, 3), "libcudart.so.3": (3, 2), "libcudart.so.4": (4, 2), "libcudart.so.5.0": (5, 0),
+    "libcudart.so.5.5": (5, 5), "libcudart.so.6.0": (6, 0), "libcudart.so.6.5": (6, 5),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says about the device.
+
+    Attributes: `card`, `engine`, `tier`, `threads` (as of `Device`), `strict` (accesses outside of allocations fault),
+    `fill` (value of memory nobody wrote), `version` (of CUDA, where it cannot be told from the program), `trace`,
+    `blocking` (a launch reports its own fault), `tell` (writes a line for the user).
+    """
+
+    card: Card
+    engine: str = "auto"
+    tier: str = "auto"
+    threads: int | None = None
+    strict: bool = False
+    fill: int = 0
+    version: Version | None = None
+    trace: bool = False
+    blocking: bool = False
+    tell: Callable[[str], None] = lambda line: print(f"isakit: {line}", file=sys.stderr, flush=True)
+
+
+@dataclass
+class Launch:
+    """A launch a program asks for."""
+
+    function: Function
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: int
+    params: bytes
+
+
+class Session:
+    """The state behind one connection. Handlers change it; everything a program can break is in here.
+
+    Attributes: `file` (descriptor of the memory file), `device`, `heap` (what cudaMalloc divides), `pinned` (memory of
+    the host that kernels can see), `handles`, `modules`.
+    """
+
+    def __init__(
+        self, options: Options, statistics: Statistics | None = None, recorder: Recorder | None = None
+    ) -> None:
+        self.options, self.card, self.process = options, options.card, 0
+        self.statistics = statistics or Statistics()
+        self.file = memory_file()
+        self.pages = mmap.mmap(self.file, WINDOW)
+        self.handles = Handles()
+        self.modules: list[ProgramModule] = []
+        self.functions: list[Function] = []
+        self.variables: list[Variable] = []
+        self.textures: list[TextureReference] = []
+        self.runtime = ""
+        self.contexts: list[int] = []
+        self.flags = 0
+        self.limits: dict[int, int] = {0: 1024, 1: 1 << 20, 2: 8 << 20}
+        self.lost: CudaError | None = None
+        self.recorder = recorder
+        self._banks: dict[tuple[int, int], int] = {}
+        self._start_device()
+
+    def _start_device(self) -> None:
+        o = self.options
+        self.device = Device(
+            o.card.chip,
+            engine=cast(Any, o.engine),
+            tier=cast(Any, o.tier),
+            threads=o.threads,
+            choices=Choices(barrier_all="unfinished"),
+            memory=self.pages,
+        )
+        limit = min(_PINNED, _HEAP + o.card.memory)
+        self.heap = Heap(self.device, self.pages, _HEAP, limit, strict=o.strict, fill=o.fill)
+        self.pinned = Heap(self.device, self.pages, _PINNED, _END, strict=o.strict, fill=o.fill)
+        # __threadfence of sm_13 reads words of g15[]: the driver binds memory of its own to it. [cuda-runtime] 6
+        self.device.bind(15, self.device.buffer(self.heap.alloc(_FENCE_BYTES), _FENCE_BYTES))
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self.device = cast(Any, None)
+        self.heap = self.pinned = cast(Any, None)
+        self.modules.clear()
+        self.functions.clear()
+        try:
+            self.pages.close()
+        except BufferError:  # arrays still show it; it goes with them
+            pass
+        os.close(self.file)
+
+    def reset(self) -> None:
+        """Destroy what the process has on the device. Handles of modules and functions stay valid."""
+        self.handles.forget((Array,))
+        for module in self.modules:
+            module.unload()
+        for texture in self.textures:
+            texture.binding = None
+        self._banks.clear()
+        self.lost = None
+        self.pages.madvise(mmap.MADV_REMOVE, 0, WINDOW)
+        self._start_device()
+
+    # --- versions -----------------------------------------------------------------------------------------------------
+    @property
+    def version(self) -> tuple[Version, bool]:
+        """The version of CUDA the program was built with, and whether that is certain."""
+        if self.options.version is not None:
+            return self.options.version, True
+        version = _RUNTIMES.get(self.runtime, (4, 2))
+        if version != (4, 2):
+            return version, True
+        told = [m.built_with_4_0 for m in self.modules]
+        if True in told:
+            return (4, 0), True
+        return version, False in told
+
+    # --- modules ------------------------------------------------------------------------------------------------------
+    def place(self, image: Module) -> LoadedModule:
+        """Put a module on the device: variables into the heap, constants where copies can reach them."""
+        module = self.device.load(image)
+        return module
+
+    def compile_ptx(self, text: str) -> Module:
+        """Machine code for PTX. Raises CudaError where there is no compiler, or it does not take the text."""
+        try:
+            from isakit.compile import compile_ptx  # pyright: ignore
+        except ImportError:
+            raise CudaError("cudaErrorNoKernelImageForDevice", "PTX needs a compiler, which is not there") from None
+        return compile_ptx(text, self.card.chip)  # pyright: ignore
+
+    def bank_address(self, module: LoadedModule, bank: int) -> int:
+        """Where the constants of a bank lie in the device's memory: like on a chip, copies reach them there."""
+        key = id(module), bank
+        found = self._banks.get(key)
+        if found is None:
+            content = module.constants[bank]
+            size = max(len(content), 1)
+            found = self._banks[key] = self.heap.alloc(size)
+            self.device.write(found, bytes(content))
+            view = self.memory(found, size)
+            for kernel in module.values():
+                if bank in kernel.constants and kernel.constants[bank] is content:
+                    kernel.constants[bank] = cast(Any, view)
+        return found
+
+    def memory(self, address: int, nbytes: int) -> memoryview:
+        """Bytes of the device's memory."""
+        return memoryview(self.pages)[address : address + nbytes]
+
+    def used_memory(self) -> list[tuple[int, int]]:
+        """(start, end) of all memory that may hold something."""
+        return [*self.heap.used_ranges(), *self.pinned.used_ranges()]
+
+    # --- what handles mean -------------------------------------------------------------------------------------------
+    @staticmethod
+    def _numbered(things: list[Any], number: int, error: str) -> Any:
+        if not 1 <= number <= len(things):
+            raise CudaError(error, f"number {number}")
+        return things[number - 1]
+
+    def module(self, number: int) -> ProgramModule:
+        """A registered module by the number the library has for it."""
+        return self._numbered(self.modules, number, "cudaErrorInvalidResourceHandle")
+
+    def function(self, number: int, driver: bool = False) -> Function:
+        """A function by its number, or by the handle of the driver interface."""
+        if driver:
+            return self.handles.get(number, Function)
+        return self._numbered(self.functions, number, "cudaErrorInvalidDeviceFunction")
+
+    def variable(self, number: int) -> Variable:
+        """A registered variable by its number."""
+        return self._numbered(self.variables, number, "cudaErrorInvalidSymbol")
+
+    def texture(self, number: int) -> TextureReference:
+        """A registered texture reference by its number."""
+        return self._numbered(self.textures, number, "cudaErrorInvalidTexture")
+
+    def context(self) -> Context:
+        """The current context of the driver interface. Raises CudaError where there is none."""
+        if not self.contexts:
+            raise CudaError("cudaErrorIncompatibleDriverContext", "no context is current")
+        return self.handles.get(self.contexts[-1], Context)
+
+    # --- launches -----------------------------------------------------------------------------------------------------
+    def launch(self, launch: Launch) -> None:
+        """Run a kernel. Raises CudaError for what the chip does not start; a fault shows at the next call."""
+        kernel = launch.function.kernel()
+        self._check(kernel, launch)
+        self._bind_textures(kernel, launch.function.module)
+        started = time.perf_counter()
+        try:
+            stats = self._run(kernel, launch)
+        except LaunchError as e:
+            raise CudaError("cudaErrorInvalidConfiguration", str(e)) from None
+        except (MachineFault, BudgetExceeded) as e:
+            self._lose(f"{launch.function.name}: {e}")
+        except IsakitError as e:
+            self._lose(f"{launch.function.name}: {type(e).__name__}: {e}")
+        else:
+            self.statistics.add(launch.function.name, stats, time.perf_counter() - started)
+
+    def _run(self, kernel: LoadedKernel, launch: Launch) -> Stats:
+        def run() -> Stats:
+            return kernel.launch(launch.grid[:2], launch.block, param_bytes=launch.params, dynamic_shared=launch.shared)
+
+        return run() if self.recorder is None else self.recorder.record(self, kernel, launch, run)
+
+    def _lose(self, why: str) -> None:
+        """A kernel has faulted: the process can do nothing more with the device, as on a chip."""
+        self.options.tell(f"fault: {why}")
+        self.statistics.faults += 1
+        self.lost = CudaError("cudaErrorLaunchFailure", why)
+        if self.options.blocking:
+            raise self.lost
+
+    def _check(self, kernel: LoadedKernel, launch: Launch) -> None:
+        """Limits of the chip, with the error of each."""
+        chip, (x, y, z) = self.device.limits_of, launch.block
+        wrong = CudaError("cudaErrorInvalidConfiguration", f"grid {launch.grid}, block {launch.block}")
+        if launch.grid[2] != 1 or not all(1 <= n <= m for n, m in zip(launch.grid[:2], chip.grid, strict=True)):
+            raise wrong
+        if not all(1 <= n <= m for n, m in zip(launch.block, chip.block, strict=True)):
+            raise wrong
+        if x * y * z > chip.threads_per_block:
+            raise wrong
+        if kernel.shared_bytes + launch.shared > chip.shared_bytes or len(launch.params) > 256:
+            raise CudaError("cudaErrorInvalidConfiguration", f"{launch.shared} bytes of shared memory", driver=701)
+        if kernel.code.registers * x * y * z > chip.registers:
+            raise CudaError("cudaErrorLaunchOutOfResources", f"{kernel.code.registers} registers, {x * y * z} threads")
+
+    def _bind_textures(self, kernel: LoadedKernel, module: ProgramModule) -> None:
+        """Show a kernel what the texture references of its module are bound to."""
+        for name in kernel.samplers:
+            reference = self.bound_texture(module, name)
+            if reference is None or reference.binding is None:
+                kernel.bind(name, None)
+            else:
+                texture = texture_over(self.device.memory.memory.bytes, reference.binding, reference.state)
+                kernel.bind(name, texture, sampler_of(reference.state))
+
+    def bound_texture(self, module: ProgramModule, name: str) -> TextureReference | None:
+        """The texture reference of a module by name, if the program has made it known."""
+        return next((t for t in self.textures if t.module is module and t.name == name), None)

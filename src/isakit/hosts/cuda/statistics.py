@@ -1,0 +1,73 @@
+"""What a program did: launches, instructions and time per kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class KernelStatistics:
+    """The launches of one kernel: how many, their instructions, seconds (`first`: those of the first launch)."""
+
+    launches: int = 0
+    instructions: int = 0
+    warp_instructions: int = 0
+    engine_seconds: float = 0.0
+    seconds: float = 0.0
+    first: float = 0.0
+
+
+@dataclass
+class Statistics:
+    """Everything a run did, over all its processes."""
+
+    kernels: dict[str, KernelStatistics] = field(default_factory=dict[str, KernelStatistics])
+    calls: int = 0
+    faults: int = 0
+
+    def add(self, name: str, stats: Any, seconds: float) -> None:
+        """Count a launch."""
+        k = self.kernels.setdefault(name, KernelStatistics())
+        k.launches += 1
+        k.instructions += stats.instructions
+        k.warp_instructions += stats.warp_instructions
+        k.engine_seconds += stats.seconds
+        k.seconds += seconds
+        if k.launches == 1:
+            k.first = seconds
+
+    @property
+    def launches(self) -> int:
+        """Launches of all kernels."""
+        return sum(k.launches for k in self.kernels.values())
+
+    def lines(self) -> list[str]:
+        """A table for people. `preparing` is what launches took beside executing instructions."""
+        out = ["  launches  instructions   seconds  preparing  G instr/s  kernel"]
+        total = KernelStatistics()
+        rows = sorted(self.kernels.items(), key=lambda item: -item[1].seconds)
+        for name, k in rows:
+            out.append(_row(name, k))
+            total.launches += k.launches
+            total.instructions += k.instructions
+            total.engine_seconds += k.engine_seconds
+            total.seconds += k.seconds
+        if len(rows) > 1:
+            out.append(_row("all", total))
+        return [*out, f"{self.calls} calls, {self.faults} faults"]
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "calls": self.calls,
+            "faults": self.faults,
+            "launches": self.launches,
+            "kernels": {name: vars(k) for name, k in self.kernels.items()},
+        }
+
+
+def _row(name: str, k: KernelStatistics) -> str:
+    rate = k.instructions / k.engine_seconds / 1e9 if k.engine_seconds else 0.0
+    preparing = max(0.0, k.seconds - k.engine_seconds)
+    return f"{k.launches:10} {k.instructions:13} {k.seconds:9.3f} {preparing:10.3f} {rate:10.2f}  {name}"

@@ -1,0 +1,182 @@
+"""The interfaces that programs call, read from `api/*.txt`: one line per function.
+
+A line is `KIND SINCE name(parameters) = more -- note`; `[Section]` lines group them. Both ends of the connection and
+the reference page follow from it.
+
+| kind | who does the work |
+|---|---|
+| `call` | a handler of the server; the C function is generated |
+| `copy` | the C library, once the server has said where the bytes lie; `= to, from, width, height, depth, kind` |
+| `local` | a C function written by hand; the line holds its C prototype |
+| `hint` | nobody: a setting without a counterpart on these chips; it succeeds |
+| `refuse` | nobody: returns the error code behind `=` and says why, once |
+| `wire` | a message of the library itself; results behind `->` |
+
+A parameter is `[in|out|opt] TYPE name`. `out` is a pointer the function writes to; `opt` one that may be null. One
+parameter of a message may be of variable length: `string`, `bytes` (its length is the last parameter), or
+`block name[N]` (at most N bytes).
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+from isakit.errors import DefinitionError
+
+KINDS = ("call", "copy", "local", "hint", "refuse", "wire")
+INTERFACES = ("internal", "runtime", "driver")
+
+SCALARS = {
+    "int": "int",
+    "uint": "unsigned",
+    "size": "size_t",
+    "u64": "unsigned long long",
+    "float": "float",
+    "ptr": "void *",
+    "host": "const void *",
+    "handle": "void *",
+    "array": "void *",
+    "stream": "void *",
+    "event": "void *",
+    "symbol": "const void *",
+    "mapped": "void *",
+}
+"""Types that travel as one 64-bit number, and what they are in C.
+
+`ptr` is a device pointer, `host` memory of the program (never sent), `mapped` host memory that is device memory too
+(sent as its device address), `stream` and `event` handles that were ints before CUDA 3.0.
+"""
+VARIABLE = ("string", "bytes", "block")
+
+_LINE = re.compile(
+    r"(?P<kind>[a-z]+)\s+(?:(?P<since>\d+\.\d+)\s+)?(?P<before>[^(]*?)(?P<name>\w+)\((?P<parameters>.*?)\)"
+    r"(?:\s*->\s*(?P<results>[^=]*?))?(?:\s*=\s*(?P<more>.*?))?(?:\s+--\s+(?P<note>.*))?"
+)
+_LOCAL = re.compile(r"(?P<prototype>.*?\b(?P<name>\w+)\(.*\))(?:\s+--\s+(?P<note>.*))?")
+_PARAMETER = re.compile(r"(?:(in|out|opt)\s+)?(\w+)\s+(\w+)(?:\[(\d+)\])?")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter: `way` is in, out or opt (an out that may be null); `room` the bytes of a block."""
+
+    way: str
+    type: str
+    name: str
+    room: int = 0
+
+    @property
+    def variable(self) -> bool:
+        """Whether it is of variable length."""
+        return self.type in VARIABLE
+
+    @property
+    def result(self) -> bool:
+        """Whether the function writes it."""
+        return self.way != "in"
+
+
+@dataclass(frozen=True)
+class Function:
+    """One line of the table. `number` is the code of its message, for those that have one."""
+
+    interface: str
+    section: str
+    kind: str
+    name: str
+    since: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    more: str = ""
+    note: str = ""
+    prototype: str = ""
+    number: int = field(default=0, compare=False)
+
+    @property
+    def sent(self) -> list[Parameter]:
+        """Numbers of the request, in order."""
+        return [p for p in self.parameters if not p.result and not p.variable]
+
+    @property
+    def returned(self) -> list[Parameter]:
+        """Numbers of the answer, in order."""
+        return [p for p in self.parameters if p.result and not p.variable]
+
+    @property
+    def tail(self) -> Parameter | None:
+        """The part of variable length of the request."""
+        return next((p for p in self.parameters if p.variable and not p.result), None)
+
+    @property
+    def returned_tail(self) -> Parameter | None:
+        """The first part of variable length of the answer."""
+        return next((p for p in self.parameters if p.variable and p.result), None)
+
+
+def _parameters(text: str, where: str, way: str = "in") -> tuple[Parameter, ...]:
+    out: list[Parameter] = []
+    for piece in filter(None, (p.strip() for p in text.split(","))):
+        m = _PARAMETER.fullmatch(piece)
+        if m is None or m[2] not in (*SCALARS, *VARIABLE) or (m[2] == "block") != bool(m[4]):
+            raise DefinitionError(f"{where}: no parameter {piece!r}")
+        out.append(Parameter(m[1] or way, m[2], m[3], int(m[4] or 0)))
+    return tuple(out)
+
+
+def _line(line: str, interface: str, section: str) -> Function:
+    where = f"{interface}: {line[:60]!r}"
+    kind, _, rest = line.partition(" ")
+    if kind == "local":
+        since, _, rest = rest.partition(" ")
+        m = _LOCAL.fullmatch(rest)
+        if m is None:
+            raise DefinitionError(f"{where}: no prototype")
+        return Function(interface, section, kind, m["name"], since, note=m["note"] or "", prototype=m["prototype"])
+    m = _LINE.fullmatch(line)
+    if m is None or kind not in KINDS:
+        raise DefinitionError(f"{where}: neither {', '.join(KINDS)}")
+    parameters = _parameters(m["parameters"], where) + _parameters(m["results"] or "", where, "out")
+    if (kind in ("copy", "refuse")) != bool(m["more"]) or (kind in ("hint", "refuse") and not m["note"]):
+        raise DefinitionError(f"{where}: something is missing")
+    if sum(p.variable and not p.result for p in parameters) > 1 and kind == "call":
+        raise DefinitionError(f"{where}: more than one parameter of variable length")
+    return Function(interface, section, kind, m["name"], m["since"] or "", parameters, m["more"] or "", m["note"] or "")
+
+
+def _lines() -> Iterator[Function]:
+    for interface in INTERFACES:
+        section = ""
+        for line in files(__package__).joinpath("api", f"{interface}.txt").read_text("utf-8").splitlines():
+            line = line.strip()
+            if line.startswith("["):
+                section = line.strip("[]")
+            elif line and not line.startswith("#"):
+                yield _line(line, interface, section)
+
+
+@cache
+def functions() -> dict[str, Function]:
+    """All functions and messages by name. Raises DefinitionError for a table that contradicts itself."""
+    out: dict[str, Function] = {}
+    for number, f in enumerate(_lines(), 1):
+        if f.name in out:
+            raise DefinitionError(f"{f.name} is there twice")
+        out[f.name] = Function(**{**vars(f), "number": number})
+    return out
+
+
+@cache
+def by_number() -> dict[int, Function]:
+    """All functions and messages by the number their messages carry."""
+    return {f.number: f for f in functions().values()}
+
+
+@cache
+def fingerprint() -> int:
+    """A number that differs where library and server were made from different tables."""
+    text = "\n".join(repr(f) for f in functions().values())
+    return zlib.crc32(text.encode())

@@ -1,0 +1,82 @@
+"""Texture references of CUDA as textures and samplers of the chip."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isakit.hosts.cuda.codes import CudaError
+from isakit.hosts.cuda.objects import FLOAT, SIGNED, Binding, Channel, TextureState
+from isakit.tesla import Sampler, Texture
+
+_COMPONENTS = {1: "r", 2: "rg", 4: "rgba"}
+_WRAPS = ("repeat", "edge", "mirror", "border")
+_CLAMP, _BORDER = 1, 3
+OFFSET_ALIGNMENT = 256
+"""Textures start at multiples of this many bytes; a kernel adds the rest."""
+
+
+def state_of(reference: bytes, as_float: bool) -> TextureState:
+    """The state of a texture reference as the library sends it: normalized, filter, three modes, channels.
+
+    Raises CudaError for numbers without a meaning.
+    """
+    if len(reference) != 40:
+        raise CudaError("cudaErrorInvalidTexture", f"{len(reference)} bytes of state")
+    normalized, filter_, *rest = struct.unpack("<10i", reference)
+    channel = Channel(cast(Any, tuple(rest[3:7])), rest[7])
+    state = TextureState(bool(normalized), filter_, cast(Any, tuple(rest[:3])), channel, as_float)
+    if filter_ not in (0, 1) or any(not 0 <= m < len(_WRAPS) for m in state.modes):
+        raise CudaError("cudaErrorInvalidTexture", f"filter {filter_}, modes {state.modes}")
+    return state
+
+
+def format_name(channel: Channel, as_float: bool) -> str:
+    """The texel format of a channel description."""
+    channel.check()
+    letters, bits = _COMPONENTS[channel.count], channel.bits[0]
+    if channel.kind == FLOAT:
+        return f"{letters}{bits}f"
+    if as_float and bits < 32:
+        return f"{letters}{bits}{'s' if channel.kind == SIGNED else ''}"
+    return f"{letters}{bits}{'i' if channel.kind == SIGNED else 'ui'}"
+
+
+def check_state(state: TextureState) -> None:
+    """Raise CudaError for reads no texture unit does."""
+    channel = state.channel.check()
+    numbers = channel.kind == FLOAT or (state.as_float and channel.bits[0] < 32)
+    if state.as_float and channel.bits[0] == 32 and channel.kind != FLOAT:
+        raise CudaError("cudaErrorInvalidNormSetting", "32-bit integers cannot be read as numbers from 0 to 1")
+    if state.filter and not numbers:
+        raise CudaError("cudaErrorInvalidFilterSetting", "integers cannot be filtered")
+
+
+def format_of(state: TextureState) -> str:
+    """The texel format a reference reads."""
+    return format_name(state.channel, state.as_float)
+
+
+def sampler_of(state: TextureState) -> Sampler:
+    """How a reference samples. Coordinates that count texels only clamp, whatever it says about wrapping."""
+    modes = state.modes if state.normalized else tuple(m if m == _BORDER else _CLAMP for m in state.modes)
+    kind = "linear" if state.filter else "nearest"
+    return Sampler(wrap=cast(Any, tuple(_WRAPS[m] for m in modes)), mag=kind, min=kind)
+
+
+def texture_over(memory: NDArray[np.uint8], bound: Binding, state: TextureState) -> Texture:
+    """The texture a binding shows, over the whole memory of a device."""
+    pages = memory[bound.address : bound.address + bound.size]
+    return Texture.from_memory(
+        lambda: pages,
+        format_of(state),
+        bound.width,
+        max(1, bound.height),
+        max(1, bound.depth),
+        target=cast(Any, bound.target),
+        pitch=bound.pitch or None,
+        normalized=state.normalized and bound.target != "buffer",
+    )

@@ -1,0 +1,210 @@
+"""Blocks that wait for each other: those a chip would hold at once take turns.
+
+Blocks otherwise run to their end one after the other. A block that spins on global memory may wait for another one,
+which then must run too. As on the chip only so many blocks are resident; where these wait for one that is not, or for
+nobody, they spin for ever, and a watchdog says what they wait for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, cast
+
+import numpy as np
+
+from isakit.errors import BudgetExceeded, MachineFault
+from isakit.machine.tesla.address_spaces import OwnSpace
+from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
+from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps
+from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, from_machine, to_machine
+from isakit.machine.tesla.compiled.launch.worker_context import Bound
+from isakit.machine.tesla.device_memory import DeviceMemory
+from isakit.machine.tesla.launch import Launch, Stats
+from isakit.machine.tesla.machine import Machine
+
+ALONE = 4
+"""Rounds the blocks that have begun get before more become resident."""
+FIRST_CHECK = 64
+"""Round at which the watchdog looks for the first time; then at twice the number, and so on."""
+COMPARED = 8
+"""Rounds after that in which the state is compared with what it was: loops end their turns in few different ways."""
+REFERENCE_TURN = 20_000
+"""Instructions that the reference machine may execute for warps at an instruction that compiled code does not do."""
+POLLED, LOOP = 4, 200
+"""Warps whose loops a message describes, and instructions after which a loop is taken to have come round."""
+
+Range = tuple[int, int]
+
+
+class _Block:
+    """A block that has begun: its machine, and its warps on the interpreter."""
+
+    def __init__(self, machine: Machine, bound: Bound, kernel: Kernel) -> None:
+        self.machine = machine
+        self.states = WarpStates(len(machine.warps), kernel.state_bytes)
+        self.warps = ServedWarps(bound, kernel, machine.state, self.states, len(machine.warps))
+        self._take()
+
+    def _take(self) -> None:
+        from_machine(self.machine, self.states, self.warps.barriers)
+
+    def give(self) -> None:
+        """Bring the machine up to date."""
+        to_machine(self.states, self.warps.barriers, self.machine)
+
+    def turn(self) -> bool:
+        """Let every warp have a turn; whether the block has ended. Raises MachineFault."""
+        if self.warps.turn():
+            return False
+        if self.warps.finished:
+            self.give()
+            return True
+        if self.warps.bound.stop[0]:
+            return False
+        self.give()
+        try:
+            self.machine.run(max_instructions=REFERENCE_TURN)
+        except BudgetExceeded:
+            self._take()
+            return False
+        return True
+
+    def digest(self, h: Any) -> None:
+        """Add everything that decides how the block goes on."""
+        words = self.states.words.copy()
+        words[:, state_layout.THREADS // 4 : state_layout.NUMBER // 4] = 0  # counts
+        h.update(words.tobytes())
+        h.update(self.warps.barriers.tobytes())
+        for space in self.machine.state.spaces.values():
+            if isinstance(space, OwnSpace) and space.writable:
+                h.update(space.memory.bytes.tobytes())
+
+
+class ResidentBlocks:
+    """The blocks of a launch that are resident.
+
+    `machines`: blocks that have begun; `not_begun`: ranges of the others, in order, which become resident only where
+    those that have begun make no progress without them (then it is `widened`).
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        device: DeviceMemory,
+        bound: Bound,
+        kernel: Kernel,
+        machines: list[Machine],
+        not_begun: list[Range],
+    ) -> None:
+        self.launch, self.device, self.bound, self.kernel = launch, device, bound, kernel
+        self.not_begun = not_begun
+        self.widened = False
+        self.stats = Stats()
+        self._blocks = [_Block(m, bound, kernel) for m in machines]
+
+    def run(self) -> None:
+        """Run until all blocks that have begun have ended, or the launch is stopped. Raises MachineFault."""
+        if not self._blocks:
+            self._widen()
+        try:
+            self._rounds()
+        finally:
+            for b in self._blocks:
+                b.give()
+                self._count(b.machine)
+
+    def _rounds(self) -> None:
+        idle = rounds = 0  # rounds since a block ended or began
+        seen: bytes | None = None
+        while self._blocks and not self.bound.stop[0]:
+            ended = [b for b in self._blocks if not self.bound.stop[0] and b.turn()]
+            for b in ended:
+                self._blocks.remove(b)
+                self._count(b.machine)
+            rounds += 1
+            idle = 0 if ended else idle + 1
+            if ended and self.widened:
+                self._widen()  # others take their places, as on the chip
+            elif idle >= ALONE and self._widen():
+                idle = 0
+            elif idle >= FIRST_CHECK and not self.kernel.flow.reads_clock:
+                since = idle - (1 << (idle.bit_length() - 1))
+                if since == 0:
+                    seen = self._digest()
+                elif since <= COMPARED and seen is not None and self._digest() == seen:
+                    raise self._deadlock()
+
+    def _widen(self) -> bool:
+        """Make more blocks resident; whether there were any, and room for them."""
+        before = len(self._blocks)
+        while self.not_begun and len(self._blocks) < self.launch.resident_blocks:
+            first, last = self.not_begun.pop(0)
+            if first + 1 < last:
+                self.not_begun.insert(0, (first + 1, last))
+            machine = Machine(self.launch, self.device, blocks=(first, first + 1))
+            self._blocks.append(_Block(machine, self.bound, self.kernel))
+        self.widened = self.widened or len(self._blocks) > before
+        return len(self._blocks) > before
+
+    def _count(self, machine: Machine) -> None:
+        self.stats.instructions += machine.stats.instructions
+        self.stats.warp_instructions += machine.stats.warp_instructions
+
+    # --- the watchdog ---------------------------------------------------------------------------------------
+    def _digest(self) -> bytes:
+        """Stands for the whole state: blocks take turns in a fixed order, so that an equal one comes again for ever."""
+        h = hashlib.blake2b(digest_size=16)
+        for b in self._blocks:
+            b.digest(h)
+        for address, size in self.device.allocations.items():
+            h.update(self.device.memory.bytes[address : address + size])
+        return h.digest()
+
+    def _deadlock(self) -> MachineFault:
+        """What the blocks wait for."""
+        polled: list[str] = []
+        first: MachineFault | None = None
+        for b in self._blocks:
+            b.give()
+            for w in b.machine.warps:
+                if w.status != "ready" or len(polled) >= POLLED:
+                    continue
+                first = first or b.machine.fault("BLOCKS_WAIT", w.pc, warp=w)
+                polled.append(f"block {b.machine.blocks[0].index} warp {w.index} reads {_polls(b.machine, w)}")
+            b._take()
+        assert first is not None
+        others = sum(last - start for start, last in self.not_begun)
+        held = f"the {len(self._blocks)} resident blocks repeat themselves: " + "; ".join(polled)
+        if others:
+            held += f"; {others} blocks are not resident, the chip holds {self.launch.resident_blocks}"
+        return MachineFault(first.kind, first.pc, first.block, first.warp, detail=held)
+
+
+def _polls(machine: Machine, warp: Any) -> str:
+    """What a warp loads while its loop comes round once."""
+    found: dict[str, None] = {}
+    state, load = machine.state, machine.state.load
+
+    def noting(space: str, address: Any, size: int, attrs: Any, lanes: Any) -> Any:
+        value = load(space, address, size, attrs, lanes)
+        executing = np.flatnonzero(lanes.mask)
+        if len(executing) and space[0] in "gs":
+            k = int(executing[0])
+            at, content = (int(np.asarray(x).reshape(-1)[k if np.size(x) > 1 else 0]) for x in (address, value))
+            found[f"{space}[{at:#x}] = {content:#x} at pc {warp.pc:#x}"] = None
+        return value
+
+    cast(Any, state).load = noting
+    try:
+        for _ in range(LOOP):
+            if warp.status != "ready" or machine.step(warp) is None:
+                break
+    except MachineFault:
+        pass
+    finally:
+        del cast(Any, state).load
+    return ", ".join(list(found)[:3]) or "nothing"
+
+
+__all__ = ["ResidentBlocks"]

@@ -1,0 +1,200 @@
+"""CUDA programs made by the tests: kernels from the assembler, packed as compilers pack them, called from C."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import isakit
+from isakit.description import Module, Relocation, Sampler
+from isakit.formats import GlobalVariable, write_elf_cubin, write_text_cubin
+from isakit.programs.needs import module_of
+
+PROGRAMS = Path(__file__).parent / "cuda_programs"
+
+KERNELS = """\
+.const 0
+table: .float 1.5, 2.5, 3.5, 4.5
+scale: .float 2.0
+
+// y[i] = x[i] * scale + table[i & 3]
+.kernel affine
+.param y ptr64
+.param x ptr64
+.param n u32
+    mov b16 $r1l u16 s[0x2]
+    mul $r1 u16 $r1l u16 s[0xc]
+    cvt u32 $r0 u16 $r0l
+    add b32 $r0 $r0 $r1
+    set $c0 # ge u32 $r0 s[n]
+    (lg $c0) exit nop
+    and b32 $r3 $r0 0x3
+    shl b32 $r3 $r3 0x2
+    shl $a1 $r3 0x0
+    ld $r3 b32 c0[$a1+table]
+    shl b32 $r0 $r0 0x2
+    mov b32 $r1 b32 s[x]
+    add b32 $r1 $r1 $r0
+    ld b32 $r1 g14[$r1]
+    ld $r2 b32 c0[scale]
+    add f32 $r1 (mul $r1 $r2) $r3
+    mov b32 $r2 b32 s[y]
+    add b32 $r0 $r2 $r0
+    exit st b32 g14[$r0] $r1
+
+// counter += by, in one thread
+.kernel count
+.param by u32
+    ld $r1 b32 c14[0x0]
+    ld b32 $r2 g14[$r1]
+    mov b32 $r3 b32 s[by]
+    add b32 $r2 $r2 $r3
+    exit st b32 g14[$r1] $r2
+
+// y[i] = texel i of a buffer
+.kernel fetch
+.param y ptr64
+    cvt u32 $r4 u16 $r0l
+    mov b32 $r0 $r4
+    texfetch live $r0:#:#:# $t0 $s0 $r0 0x0 0x0 0x0
+    shl b32 $r4 $r4 0x2
+    mov b32 $r2 b32 s[y]
+    add b32 $r4 $r2 $r4
+    exit st b32 g14[$r4] $r0
+
+// y[i] = sample of a plane at (u[2 * i], u[2 * i + 1])
+.kernel sample
+.param y ptr64
+.param u ptr64
+    cvt u32 $r8 u16 $r0l
+    shl b32 $r9 $r8 0x3
+    mov b32 $r10 b32 s[u]
+    add b32 $r9 $r10 $r9
+    ld b64 $r0d g14[$r9]
+    texauto all $r0:$r1:$r2:$r3 $t1 $s1 $r0:$r1
+    shl b32 $r8 $r8 0x4
+    mov b32 $r10 b32 s[y]
+    add b32 $r8 $r10 $r8
+    exit st b128 g14[$r8] $r0q
+
+// a store far from everything
+.kernel stray
+.param where u32
+    mov b32 $r1 b32 s[where]
+    exit st b32 g14[$r1] $r0
+
+// turns until *p is not 0
+.kernel wait
+.param p ptr64
+    mov b32 $r1 b32 s[p]
+again:
+    ld b32 $r2 g14[$r1]
+    set $c0 # e u32 $r2 $r124
+    (lg $c0) bra again
+    exit nop
+"""
+
+
+@cache
+def module() -> Module:
+    """The kernels above, a variable of the module, and two texture references."""
+    out = module_of(isakit.isa("tesla", "g80").assemble(KERNELS))
+    out.variant = "g80"
+    out.globals = [GlobalVariable("counter", 4, struct.pack("<I", 40), ".nv.global.init", 0)]
+    out.relocations = [Relocation("c14", 0, "counter")]
+    out.samplers = [Sampler("line"), Sampler("plane")]
+    out.kernels["fetch"].samplers = [Sampler("line", 0)]
+    out.kernels["sample"].samplers = [Sampler("plane", 1)]
+    return out
+
+
+def elf_cubin() -> bytes:
+    return write_elf_cubin(module())
+
+
+def text_cubin() -> str:
+    """As of CUDA 2: texture references have their number for the whole module."""
+    flat = module_of(isakit.isa("tesla", "g80").assemble(KERNELS))
+    flat.variant = "g80"
+    flat.globals = [GlobalVariable("counter", 4)]
+    flat.relocations = [Relocation("c14", 0, "counter")]
+    flat.samplers = [Sampler("line", 0), Sampler("plane", 1)]
+    return write_text_cubin(flat)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One program of a container: kind 1 is PTX, 2 an ELF cubin."""
+
+    kind: int
+    arch: int
+    data: bytes
+    flags: int = 0x11
+
+
+def container(entries: Sequence[Entry]) -> bytes:
+    """A fat binary container as compilers since CUDA 4.0 write it."""
+    body = b""
+    for e in entries:
+        data = e.data + bytes(-len(e.data) % 8)
+        head = struct.pack(
+            "<HHIQIIHHIIIQ", e.kind, 0x100, 64, len(data), 0, 0, 4, 1, e.arch, 56, 7, e.flags
+        ) + b"test.cu\0"  # fmt: skip
+        assert len(head) == 64, len(head)
+        body += head + data
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
+
+
+def c_array(name: str, data: bytes) -> str:
+    """Bytes as a C definition."""
+    return f"const unsigned char {name}[] __attribute__((aligned(8))) = {{{','.join(map(str, data))}}};\n"
+
+
+def has_compiler() -> bool:
+    """Whether C programs can be built here."""
+    return shutil.which("cc") is not None and sys.platform == "linux" and os.uname().machine == "x86_64"
+
+
+_STUB = "libcudart.so.4"
+
+
+def build(name: str, folder: Path, *, runtime: str = _STUB, generation: str = "new", flags: Sequence[str] = ()) -> Path:
+    """Compile `cuda_programs/NAME.c` into a folder; the program asks for `runtime` as real ones do."""
+    folder.mkdir(parents=True, exist_ok=True)
+    images = c_array("container", container([Entry(1, 10, b".version 1.4\n\0"), Entry(2, 10, elf_cubin())]))
+    images += c_array("cubin", elf_cubin())
+    images += c_array("text_cubin", text_cubin().encode() + b"\0")
+    (folder / "images.h").write_text(images)
+    libraries: list[str] = []
+    for needed in filter(None, (runtime, "libcuda.so.1")):
+        stub = folder / needed
+        line = ["cc", "-shared", "-nostdlib", f"-Wl,-soname,{needed}", "-o", str(stub), "-x", "c", "/dev/null"]
+        subprocess.run(line, check=True)
+        libraries.append(str(stub))
+    target = folder / name
+    old = ["-DOLD_GENERATION"] if generation == "old" else []
+    line = ["cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Werror", "-no-pie", *old, *flags, "-I", str(folder)]
+    line += ["-I", str(PROGRAMS), "-o", str(target), str(PROGRAMS / f"{name}.c"), "-Wl,--no-as-needed", *libraries]
+    subprocess.run([*line, "-Wl,--unresolved-symbols=ignore-all", "-lm", "-pthread"], check=True)
+    return target
+
+
+def run(
+    *arguments: str | Path,
+    code: int = 0,
+    environment: dict[str, str] | None = None,
+    timeout: float = 60,
+) -> subprocess.CompletedProcess[str]:
+    """`isakit cuda arguments...` in a process of its own; it must end with that exit status."""
+    line = [sys.executable, "-m", "isakit", "cuda", *map(str, arguments)]
+    env = {**os.environ, **(environment or {})}
+    done = subprocess.run(line, capture_output=True, text=True, timeout=timeout, check=False, env=env)
+    assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done

@@ -1,0 +1,27 @@
+"""Python programs in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import isakit
+
+SOURCE = Path(isakit.__file__).parent.parent
+
+
+def python(
+    program: str, *, cache: Path | str, timeout: float = 60, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program with the package at hand and a cache of its own."""
+    settings = {"PYTHONPATH": f"{SOURCE}{os.pathsep}{Path(__file__).parent.parent}", "ISAKIT_CACHE": str(cache)}
+    return subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", program],
+        env={**os.environ, **settings, **environment},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )

@@ -1,0 +1,244 @@
+"""The cache of compiled code: what is damaged, foreign or half written is never used."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from isakit.engine.llvm import object_cache as cache
+from isakit.engine.llvm.object_cache import CacheWarning, read_object, write_object
+from support.command_line import run as command
+from support.processes import python
+
+DATA = bytes(range(256)) * 9
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ISAKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "_told", set())
+    return tmp_path / "cache" / "objects"
+
+
+def test_what_was_written_is_read(folder: Path) -> None:
+    assert read_object("code", "a") is None
+    write_object("code", "a", DATA)
+    assert read_object("code", "a") == DATA
+    assert cache.keys("code") == ["a"]
+    assert [p.name for p in folder.rglob("*") if p.is_file()] == ["a"]
+
+
+DAMAGES = {
+    "empty": lambda raw: b"",
+    "one byte short": lambda raw: raw[:-1],
+    "one byte more": lambda raw: raw + b"\0",
+    "half": lambda raw: raw[: len(raw) // 2],
+    "only the header": lambda raw: raw[: cache.HEADER_BYTES],
+    "half a header": lambda raw: raw[:20],
+    "another magic": lambda raw: b"x" + raw[1:],
+    "random": lambda raw: random.Random(3).randbytes(len(raw)),
+    "zeros": lambda raw: bytes(len(raw)),
+    "no header": lambda raw: raw[cache.HEADER_BYTES :],
+    **{f"bit {k}": lambda raw, k=k: _flipped(raw, k) for k in (0, 130, 200, 500, 2000, 8 * 2350)},
+}
+
+
+def _flipped(raw: bytes, bit: int) -> bytes:
+    out = bytearray(raw)
+    out[bit // 8] ^= 1 << bit % 8
+    return bytes(out)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_object_is_a_miss_and_is_replaced(folder: Path, damage: str) -> None:
+    write_object("code", "a", DATA)
+    path = folder / "code" / "a"
+    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    assert read_object("code", "a") is None
+    assert not path.exists()
+    write_object("code", "a", DATA)
+    assert read_object("code", "a") == DATA
+
+
+KERNEL = """
+import numpy as np, isakit
+source = ".kernel k\\n.param out ptr\\nmov b32 $r1 0x5\\nagain:\\nadd b32 $r1 $r1 0xffffffff\\n" \\
+         "set $c0 # g u32 $r1 $r9\\n(lg $c0) bra #again\\nmov b32 $r2 b32 s[out]\\nexit st b32 g14[$r2] $r1"
+out = np.full(1, 7, np.uint32)
+for tier in ("interp", "jit"):
+    device = isakit.Device("gt200", engine="llvm", tier=tier)
+    device.load(isakit.isa("tesla", "gt200").assemble(source), registers=10)["k"][1, 32](out)
+print(out[0])
+"""
+
+
+@pytest.mark.parametrize("damage", ["empty", "one byte short", "random"])
+def test_launches_survive_a_cache_that_is_damaged_everywhere(folder: Path, damage: str) -> None:
+    where = folder.parent
+    assert python(KERNEL, cache=where).stdout == "0\n"
+    files = [p for p in folder.rglob("*") if p.is_file()]
+    assert {p.parent.name for p in files} >= {"code", "kernels"}
+    for p in files:
+        p.write_bytes(DAMAGES[damage](p.read_bytes()))
+    done = python(KERNEL, cache=where)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
+    assert cache.verify().damaged == 0
+
+
+def test_the_folder_is_private_whatever_the_umask_is(folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        write_object("handlers/tag", "a", DATA)
+    finally:
+        os.umask(before)
+    for path in (folder, folder / "handlers", folder / "handlers" / "tag"):
+        assert path.stat().st_mode & 0o777 == 0o700
+    assert (folder / "handlers" / "tag" / "a").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="modes of files are not those of Unix")
+@pytest.mark.parametrize("place", ["", "code", "code/a"])
+def test_what_others_may_write_is_not_used(folder: Path, place: str) -> None:
+    write_object("code", "a", DATA)
+    (folder / place).chmod(0o777)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CacheWarning)
+        assert read_object("code", "a") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="modes of files are not those of Unix")
+def test_a_warning_says_why(folder: Path) -> None:
+    write_object("code", "a", DATA)
+    folder.chmod(0o777)
+    with pytest.warns(CacheWarning, match=r"others may write to it \(mode 777\)"):
+        read_object("code", "a")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("place", ["", "code", "code/a"])
+def test_what_belongs_to_another_user_is_not_used(folder: Path, place: str) -> None:
+    write_object("code", "a", DATA)
+    os.chown(folder / place, 12345, 12345)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CacheWarning)
+        assert read_object("code", "a") is None
+
+
+def test_links_are_not_followed(folder: Path, tmp_path: Path) -> None:
+    write_object("code", "a", DATA)
+    (folder / "code" / "a").rename(tmp_path / "elsewhere")
+    (folder / "code" / "a").symlink_to(tmp_path / "elsewhere")
+    assert read_object("code", "a") is None
+    os.mkfifo(folder / "code" / "pipe")
+    assert read_object("code", "pipe") is None
+    write_object("code", "a", DATA)
+    assert read_object("code", "a") == DATA
+    assert not (folder / "code" / "a").is_symlink()
+
+
+@pytest.mark.parametrize("blocked", ["a file", "a file above", "nothing"])
+def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                        blocked: str) -> None:  # fmt: skip
+    place = tmp_path / "blocked"
+    if blocked != "nothing":
+        place.write_text("x")
+    monkeypatch.setenv("ISAKIT_CACHE", {"a file": str(place), "a file above": f"{place}/x", "nothing": "off"}[blocked])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CacheWarning)
+        write_object("code", "a", DATA)
+        assert read_object("code", "a") is None
+
+
+def test_a_full_disk_leaves_nothing_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_object("code", "a", DATA)
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    write_object("code", "b", DATA)
+    assert cache.keys("code") == ["a"]
+    assert len(list((folder / "code").iterdir())) == 1
+
+
+def test_a_power_cut_while_writing_is_cleaned_up(folder: Path) -> None:
+    write_object("code", "a", DATA)
+    partial = folder / "code" / ".partial-1-abc"
+    partial.write_bytes(DATA[:100])
+    cache.trim()
+    assert partial.exists()  # somebody may be at it
+    os.utime(partial, (0, 0))
+    cache.trim()
+    assert not partial.exists()
+    assert cache.keys("code") == ["a"]
+
+
+def test_the_least_recently_used_objects_go(folder: Path) -> None:
+    for k in range(10):
+        write_object("code", f"o{k}", bytes(1000))
+        os.utime(folder / "code" / f"o{k}", (k, k))
+    read_object("code", "o0")  # used again
+    cache.trim(8000)
+    kept = cache.keys("code")
+    assert "o0" in kept
+    assert "o9" in kept
+    assert "o1" not in kept
+    assert cache.contents().bytes <= 6400
+
+
+def test_writers_and_readers_at_once() -> None:
+    """Everybody sees a whole object or none."""
+    seen: set[bytes | None] = set()
+
+    def write(n: int) -> None:
+        for k in range(40):
+            write_object("code", "a", bytes([n]) * (1000 + k))
+
+    def read() -> None:
+        for _ in range(200):
+            data = read_object("code", "a")
+            seen.add(None if data is None else bytes(set(data)))
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(4)] + [threading.Thread(target=read)] * 1
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert seen <= {None, b"\0", b"\1", b"\2", b"\3"}
+    assert cache.verify().damaged == 0
+
+
+def test_the_command(folder: Path) -> None:
+    write_object("code", "a", DATA)
+    write_object("code", "b", DATA)
+    (folder / "code" / "b").write_bytes(b"junk")
+    assert json.loads(command("cache", "--json").output)["objects"] == 2
+    checked = json.loads(command("cache", "verify", "--json").output)
+    assert (checked["objects"], checked["damaged"]) == (1, 1)
+    assert command("cache", "clear").output.startswith("removed 1 objects")
+    assert cache.contents() == cache.Contents()
+
+
+def test_dates_of_sources_do_not_matter() -> None:
+    program = "from isakit.engine.llvm.fingerprint import fingerprint; print(fingerprint('tesla'))"
+    first = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    import isakit.sem
+
+    path = Path(isakit.sem.__file__)
+    before = path.stat()
+    os.utime(path)
+    try:
+        second = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    finally:
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert first.stdout == second.stdout != ""

@@ -1,0 +1,157 @@
+"""Blocks that wait for each other in global memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import isakit
+from isakit.errors import MachineFault
+from isakit.machine.tesla.compiled.launch import worker_context as context
+from support.compiled import WAYS, compiled_device
+from support.interrupts import interrupted
+
+# Every block adds 1 to a counter and waits until all have; then each writes what the counter was `twice` behind it.
+BARRIER = """
+.kernel k
+.param counter ptr
+.param out ptr
+.param blocks u32
+    cvt u32 $r1 u16 $r0l
+    mov b16 $r2l u16 s[0xc]             // block
+    cvt u32 $r2 u16 $r2l
+    mov b32 $r3 b32 s[counter]
+    mov b32 $r4 0x1
+    set $c0 # lg u32 $r1 $r9
+    (e $c0) ld add u32 $r5 g14[$r3] $r4
+    mov b32 $r6 b32 s[blocks]
+wait:
+    ld b32 $r7 g14[$r3]
+    set $c0 # l u32 $r7 $r6
+    (lg $c0) bra #wait
+    bar inc wait 0x0 all
+    shl b32 $r8 $r2 0x2
+    add b32 $r8 b32 s[out] $r8
+    add b32 $r7 $r7 $r2
+    exit st b32 g14[$r8] $r7
+"""
+# Block b waits until block b + 1 has written its flag; the last one begins.
+CHAIN = """
+.kernel k
+.param flags ptr
+.param blocks u32
+    mov b16 $r2l u16 s[0xc]
+    cvt u32 $r2 u16 $r2l
+    mov b32 $r4 0x1
+    add b32 $r5 $r2 $r4
+    mov b32 $r6 b32 s[blocks]
+    shl b32 $r8 $r2 0x2
+    add b32 $r8 b32 s[flags] $r8        // own flag
+    mov b32 $r9 0x4
+    add b32 $r9 $r8 $r9                 // that of the next block
+    set $c0 # ge u32 $r5 $r6
+    (lg $c0) bra #write
+wait:
+    ld b32 $r7 g14[$r9]
+    set $c0 # e u32 $r7 $r10
+    (lg $c0) bra #wait
+    add b32 $r4 $r4 $r7
+write:
+    exit st b32 g14[$r8] $r4
+"""
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes a second otherwise: the time after which a block is taken to wait, and the turns after that."""
+    monkeypatch.setattr(context, "PATIENCE", 1 << 14)
+    monkeypatch.setattr(context, "TURN", 1 << 9)
+
+
+def load(way: dict[str, Any], text: str, **options: Any) -> tuple[isakit.Device, Any]:
+    device = compiled_device(way, "gt200", **options)
+    return device, device.load(isakit.isa("tesla", "gt200").assemble(text), registers=12)["k"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("blocks", "threads"), [(2, 32), (30, 64), (61, 512)])
+def test_a_barrier_of_all_blocks(way: str, blocks: int, threads: int) -> None:
+    if blocks == 61:
+        blocks = 60  # two of these fit a multiprocessor
+    device, kernel = load(WAYS[way], BARRIER)
+    counter, out = device.alloc(4), np.zeros(blocks, np.uint32)
+    for k in (1, 2):  # the second launch knows that the blocks wait
+        stats = kernel[blocks, threads](counter, out, np.uint32(k * blocks))
+        assert out.tolist() == [k * blocks + b for b in range(blocks)]
+        assert stats.warp_instructions > 12 * blocks * threads // 32
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("tier", ["interp", "jit", "auto"])
+def test_a_chain_of_blocks_that_wait_for_the_next(tier: str, threads: int) -> None:
+    _, kernel = load({"tier": tier, "threads": threads}, CHAIN)
+    flags = np.zeros(41, np.uint32)
+    kernel[40, 32](flags, np.uint32(40))
+    assert flags.tolist() == [*range(40, 0, -1), 0]
+
+
+@pytest.mark.parametrize("way", ["interp", "jit"])
+def test_more_blocks_than_the_chip_holds(way: str) -> None:
+    """The chip hangs; here a message says why."""
+    device, kernel = load(WAYS[way], BARRIER)
+    counter, out = device.alloc(4), np.zeros(80, np.uint32)
+    with pytest.raises(MachineFault, match="BLOCKS_WAIT") as e:
+        kernel[80, 512](counter, out, np.uint32(80))
+    text = str(e.value)
+    assert "the 60 resident blocks repeat themselves" in text
+    assert "20 blocks are not resident, the chip holds 60" in text
+    assert f"g14[{counter.address:#x}] = 0x3c" in text
+
+
+def test_a_block_that_waits_for_nobody() -> None:
+    device, kernel = load(WAYS["interp"], BARRIER)
+    counter, out = device.alloc(4), np.zeros(8, np.uint32)
+    with pytest.raises(MachineFault, match=r"the 8 resident blocks repeat themselves: block \(0, 0\) warp 0 reads g14"):
+        kernel[8, 32](counter, out, np.uint32(9))
+    assert device.read(counter, np.uint32, 1)[0] == 8
+    device.write(counter, np.zeros(1, np.uint32))
+    kernel[8, 32](counter, out, np.uint32(8))
+    assert out.tolist() == [8 + b for b in range(8)]
+
+
+def test_long_loops_that_wait_for_nobody_stay_fast_and_right() -> None:
+    text = """
+.kernel k
+.param out ptr
+    mov b16 $r2l u16 s[0xc]
+    cvt u32 $r2 u16 $r2l
+    shl b32 $r8 $r2 0x2
+    add b32 $r8 b32 s[out] $r8
+    mov b32 $r3 0x9000
+loop:
+    ld b32 $r7 g14[$r8]
+    add b32 $r7 $r7 $r2
+    st b32 g14[$r8] $r7
+    add b32 $r3 $r3 0xffffffff
+    set $c0 # g u32 $r3 $r9
+    (lg $c0) bra #loop
+    exit nop
+"""
+    for threads in (1, 2):
+        _, kernel = load({"tier": "auto", "threads": threads}, text)
+        out = np.zeros(20, np.uint32)
+        kernel[20, 32](out)
+        assert out.tolist() == [0x9000 * b for b in range(20)]
+
+
+def test_an_interrupt_while_blocks_wait() -> None:
+    text = BARRIER.replace("ld b32 $r7 g14[$r3]", "mov $r10 $clock\n    ld b32 $r7 g14[$r3]")  # no watchdog
+    device, kernel = load(WAYS["interp"], text)
+    counter, out = device.alloc(4), np.zeros(8, np.uint32)
+    with interrupted(0.5):
+        kernel[8, 32](counter, out, np.uint32(9))
+    assert len(device.memory.allocations) == 1
