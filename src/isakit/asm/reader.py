@@ -13,6 +13,8 @@ from isakit.description import Kernel
 from isakit.errors import AsmError, did_you_mean
 from isakit.spec import Variant
 
+_PTX_DIRECTIVES = (".version", ".target", ".address_size", ".entry", ".visible", ".reg", ".global", ".func", ".extern")
+
 
 class Reader:
     """Collects the sections of a source text; `sections[0]` holds what stands before the first kernel.
@@ -133,6 +135,8 @@ class Reader:
         if directive is None:
             name = tokens[0].text
             (hint,) = did_you_mean(name, self.directives) or (f"there are {' '.join(self.directives)}",)
+            if name in _PTX_DIRECTIVES:
+                hint = "this looks like PTX, which is compiled, not assembled"
             self.source.error(s.place(tokens[0]), f"unknown directive `{name[:40]}`", hint)
             return
         directive.run(self, s, tokens[1:])

@@ -13,12 +13,22 @@ import click
 from click.core import ParameterSource
 
 from isakit.cli.arguments import FORMS, Argument, parse, plain
-from isakit.cli.common import echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
+from isakit.cli.common import (
+    UTF16_MARKS,
+    echo_json,
+    isa_option,
+    json_option,
+    named_code,
+    read_bytes,
+    shown,
+    text_of,
+    variant_option,
+)
 from isakit.errors import FormatError, IsakitError, MachineFault
 
 if TYPE_CHECKING:
     from isakit.asm import Program
-    from isakit.description import Module
+    from isakit.description import Module, Param
 
 _FOR_KERNELS = ("kernel", "grid", "block", "chip", "tier", "threads", "registers", "shared", "local")
 _SOURCE = re.compile(rb"^[ \t]*\.(kernel|isa|program|regs|param)\b", re.MULTILINE)
@@ -117,13 +127,18 @@ def _split(spec: str) -> tuple[str, str]:
 def _load(
     data: bytes, path: str, isa_name: str | None, variant: str | None, chip: str, kernel: str | None
 ) -> Module | Program:
+    from isakit.asm import declared
     from isakit.formats import load_images
-    from isakit.instruction_sets import isa
+    from isakit.instruction_sets import isa, isa_of_text
 
+    if data[:2] in UTF16_MARKS:
+        data = text_of(data).encode()
     if _SOURCE.search(data) and not data.lstrip().startswith(b"architecture"):
-        name = isa_name or "tesla"
-        chosen = isa(name, variant or (chip if name == "tesla" else None))
-        return chosen.assemble(data.decode("utf-8-sig", "replace"), path=path)
+        text = text_of(data)
+        name = (isa_name or "tesla").lower()
+        # A text that does not say its chip is for the simulated one.
+        chosen = isa_of_text(text, isa_name, variant) if declared(text) else None
+        return (chosen or isa(name, variant or (chip if name == "tesla" else None))).assemble(text, path=path)
     return _choose(load_images(data, **named_code(isa_name, variant), path=path), kernel, chip)
 
 
@@ -206,6 +221,13 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
     kernel = kernels[name if name is not None else next(iter(kernels))]
     for spec in options["textures"]:
         kernel.bind(*_texture(spec))
+    if kernel.params is not None and len(kernel.params) != len(arguments):
+        names = ", ".join(p.name or f"#{i}" for i, p in enumerate(kernel.params))
+        given = " ".join(f"--arg {_example(p)}" for p in kernel.params)
+        raise IsakitError(
+            f"{kernel.name} takes {len(kernel.params)} arguments ({names or 'none'}), got {len(arguments)}"
+            + (f"; for instance: {given}" if given else "")
+        )
     with _progress(f"running {kernel.name}"):
         stats = kernel.launch(
             options["grid"], options["block"], *(a.value for a in arguments), max_instructions=options["limit"]
@@ -217,6 +239,15 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
         "engine": device.engine,
     }  # fmt: skip
     return {"kernel": kernel.name, "stats": took, "arguments": outputs}, texts
+
+
+def _example(p: Param) -> str:
+    """A --arg for a parameter, to be copied and filled in."""
+    if p.kind in ("f32", "f64"):
+        return f"{p.kind}:1.0"
+    if p.kind.startswith("ptr") or (not p.kind and p.size == 4):
+        return "zeros:f32:1024"  # what only has a size may be an address
+    return f"i{8 * p.size}:1" if p.size in (4, 8) else f"in:{p.name or 'data'}.npy"
 
 
 _WRAPS = ("repeat", "mirror", "border", "edge")

@@ -100,11 +100,11 @@ class TextureUnit:
             if self.choices.unbound == "zero":
                 return [np.zeros(n, np.uint32)] * 4
             raise
-        method: Callable[..., list[Array]] | None = getattr(self, f"_{op}", None)
-        if method is None:
+        operation = _OPERATIONS.get(op)
+        if operation is None:
             raise NotModelled(f"`{op}`", "what it returns is not known")
         with _quiet():
-            return method(image, list(sources), offsets, quads, wanted, op)
+            return operation(self, image, list(sources), offsets, quads, wanted, op)
 
     # --- sampling -----------------------------------------------------------------------------------------------------
     def _request(self, image: Image, sources: list[Array], offsets: Sequence[int],
@@ -175,8 +175,6 @@ class TextureUnit:
             for c in range(4):
                 out[c][here] = got[c]
         return out
-
-    _texbias = _texlod = _texauto
 
     def _texgather(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
                    op: str) -> list[Array]:  # fmt: skip
@@ -260,6 +258,18 @@ class TextureUnit:
         layer = _signed(sources[3]) if len(sources) > 3 else np.zeros(n, np.int64)
         words = [v.astype(np.float32).view(np.uint32) for v in (s, t)]
         return [*words, ((layer * 6 + face) & 0xFFFF_FFFF).astype(np.uint32), np.zeros(n, np.uint32)]
+
+
+_OPERATIONS: Mapping[str, Callable[..., list[Array]]] = {
+    "texauto": TextureUnit._texauto,
+    "texbias": TextureUnit._texauto,
+    "texlod": TextureUnit._texauto,
+    "texgather": TextureUnit._texgather,
+    "texfetch": TextureUnit._texfetch,
+    "texsize": TextureUnit._texsize,
+    "texquerylod": TextureUnit._texquerylod,
+}
+"""What the unit does for an instruction of a name; `texprep` needs no image."""
 
 
 def _at_least(count: int, sources: Sequence[Array], what: str) -> None:

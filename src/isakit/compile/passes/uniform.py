@@ -98,7 +98,9 @@ def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
     return out, split
 
 
-def _leave(head: Block, body: set[Block], users: dict[Value, list[Ins]], diverge: object, branches: dict[Value, list[Block]]) -> None:  # noqa: E501
+def _leave(
+    head: Block, body: set[Block], users: dict[Value, list[Ins]], diverge: object, branches: dict[Value, list[Block]]
+) -> None:  # noqa: E501
     """Lanes leave a loop at different times: what it computes differs outside."""
     for x in body:
         for i in (*x.phis, *x.ins):

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from isakit.errors import IsakitError
@@ -94,12 +95,12 @@ def _key(extra: Sequence[str]) -> str:
     return digest.hexdigest()[:16]
 
 
-def library_folder(extra: Sequence[str] = ()) -> Path:
+def library_folder() -> Path:
     """A folder in which the library lies under all its names; built if need be. Raises BuildError.
 
-    Args:
-        extra: more flags for the compiler: another build of the same library.
+    Flags in $ISAKIT_CUDA_CFLAGS, such as `-fsanitize=address`, make another build of it.
     """
+    extra = shlex.split(os.environ.get("ISAKIT_CUDA_CFLAGS", ""))
     folder = cache_folder() / _key(extra)
     library = folder / BUILT.name
     if not library.exists():
@@ -111,8 +112,6 @@ def library_folder(extra: Sequence[str] = ()) -> Path:
     for name in NAMES:
         link = folder / name
         if not link.is_symlink():
-            try:
+            with suppress(FileExistsError):  # another process was quicker
                 link.symlink_to(library.name)
-            except FileExistsError:  # another process was quicker
-                pass
     return folder

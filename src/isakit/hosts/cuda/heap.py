@@ -7,7 +7,6 @@ of an allocation is a fault.
 
 from __future__ import annotations
 
-import mmap
 import os
 from bisect import bisect_right, insort
 
@@ -34,16 +33,13 @@ class Heap:
 
     Args:
         device: whose memory it is.
-        pages: the map behind that memory.
         first, limit: the addresses of the range.
         strict: whether accesses between allocations fault.
         fill: value of bytes nobody has written; programs see it in fresh memory.
     """
 
-    def __init__(
-        self, device: Device, pages: mmap.mmap, first: int, limit: int, *, strict: bool = False, fill: int = 0
-    ) -> None:
-        self.device, self.pages, self.first, self.limit = device, pages, first, limit
+    def __init__(self, device: Device, first: int, limit: int, *, strict: bool = False, fill: int = 0) -> None:
+        self.device, self.first, self.limit = device, first, limit
         self.strict, self.fill = strict, fill
         self.used = 0
         self._starts: list[int] = []

@@ -43,8 +43,8 @@ def _is_shared(a: Array) -> bool:
     return a.strides[1] == 0
 
 
-def _restored(lanes: int, rows: Mapping[str, int], memory: Memory, textures: Mapping[int, Texture], units: Mapping[int, Texture],
-              code: Code | None, snapshot: Snapshot) -> Machine:  # fmt: skip
+def _restored(lanes: int, rows: Mapping[str, int], memory: Memory, textures: Mapping[int, Texture],
+              units: Mapping[int, Texture], code: Code | None, snapshot: Snapshot) -> Machine:  # fmt: skip
     machine = Machine(lanes, memory=memory, textures=textures, units=units, rows=rows)
     machine.code = code
     machine.restore(snapshot)

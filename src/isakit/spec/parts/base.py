@@ -75,9 +75,15 @@ class Context:
         return all(any((n[0] == "!") != (n.lstrip("!") in self.features) for n in need.split("|")) for need in needs)
 
 
+NAMED_FEATURES: set[str] = set()
+"""All that a `needs=` has said so far: tells the checks whether there is something to look for."""
+
+
 def needs_set(needs: str | Sequence[str] | frozenset[str]) -> frozenset[str]:
     """A feature requirement from one name or several."""
-    return frozenset({needs} if isinstance(needs, str) else needs) - {""}
+    out = frozenset({needs} if isinstance(needs, str) else needs) - {""}
+    NAMED_FEATURES.update(out)
+    return out
 
 
 _TABLE_BITS = 14

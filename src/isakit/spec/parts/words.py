@@ -60,6 +60,9 @@ class HasFeature(Bitless):
     name: str
     static = True
 
+    def __post_init__(self) -> None:
+        needs_set(self.name)
+
     def resolve(self, ctx: Context) -> Part:
         return Nothing(ctx.has(needs_set(self.name)))
 
