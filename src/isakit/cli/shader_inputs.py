@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -69,9 +69,9 @@ def shader_texture(spec: str) -> tuple[str, Any]:
     if not sep or not name or not path or unknown:
         raise click.BadParameter(f"{spec!r}: give NAME=FILE, then any of {', '.join(TEXTURE_WORDS)}",
                                  param_hint="--texture")  # fmt: skip
-    wrap = next((w for w in words if w in ("clamp", "repeat", "mirror")), "clamp")
-    return name, read_texture(path, filter="nearest" if "nearest" in words else "bilinear",
-                              wrap="wrap" if wrap == "repeat" else wrap)  # fmt: skip
+    wraps: dict[str, Literal["clamp", "wrap", "mirror"]] = {"clamp": "clamp", "repeat": "wrap", "mirror": "mirror"}
+    wrap: Literal["clamp", "wrap", "mirror"] = next((wraps[w] for w in words if w in wraps), "clamp")
+    return name, read_texture(path, filter="nearest" if "nearest" in words else "bilinear", wrap=wrap)
 
 
 def save_result(path: Path, name: str, value: NDArray[Any]) -> None:

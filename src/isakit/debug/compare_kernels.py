@@ -64,7 +64,7 @@ class _Stepped:
 
     def __init__(self, kernel: LoadedKernel, grid: Dims, block: Dims, args: list[Any], limit: int | None) -> None:
         self.machine, self.limit = kernel.machine(grid, block, args), limit
-        self.arrays = [a for a in args if isinstance(a, np.ndarray)]
+        self.arrays: list[Array] = [a for a in args if isinstance(a, np.ndarray)]
         self.program: Program = kernel.info.program
         self._numbers = {i.address: k for k, i in enumerate(self.program)}
         self._warp: Warp | None = None

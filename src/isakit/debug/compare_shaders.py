@@ -123,8 +123,9 @@ def _match_counts(given: Inputs, inputs: Mapping[str, Any]) -> None:
     """Let random inputs have as many rows as those given; images become lists of pixels."""
     rows = 1
     for group in ("attributes", "varyings"):
-        for name, value in (inputs.get(group) or {}).items():
-            array = np.asarray(value)
+        values: Mapping[str, Any] = inputs.get(group) or {}
+        for name, value in values.items():
+            array: Array = np.asarray(value)
             if array.ndim == 3:
                 array = array.reshape(-1, array.shape[2])
             given[group][name] = array

@@ -112,7 +112,7 @@ def _array(path: Any, name: str) -> Array:
     a = load_array(path)
     if a.dtype.kind == "f" and a.dtype.itemsize == 8:
         a = a.astype(np.float32)
-    if a.dtype not in (np.uint8, np.float16, np.float32) or a.ndim not in (2, 3, 4):
+    if a.dtype.name not in ("uint8", "float16", "float32") or a.ndim not in (2, 3, 4):
         raise FormatError(name, 0, f"{a.dtype} of shape {a.shape} are no texels; use uint8, float16 or float32")
     return a
 

@@ -56,17 +56,21 @@ def _colour(half: Array, first: bool) -> Array:
 
 def _enlarged(colour: Array, wide: int) -> Array:
     """The colours of blocks drawn to texels, 0 to 255; a block's colour is that of the texel in its middle."""
-    rows, columns, _ = colour.shape
-    y, x = np.arange(4 * rows)[:, None] - 2, np.arange(wide * columns)[None, :] - wide // 2
-    y0, fy = y // 4 % rows, (y % 4)[..., None]
-    x0, fx = x // wide % columns, (x % wide)[..., None]
-    y1, x1 = (y0 + 1) % rows, (x0 + 1) % columns
-    top = colour[y0, x0] * (wide - fx) + colour[y0, x1] * fx
-    bottom = colour[y1, x0] * (wide - fx) + colour[y1, x1] * fx
-    v = top * (4 - fy) + bottom * fy  # 16 or 32 times the colour
+    rows, columns = int(colour.shape[0]), int(colour.shape[1])
+    y: Array = np.arange(4 * rows)[:, None] - 2
+    x: Array = np.arange(wide * columns)[None, :] - wide // 2
+    y0: Array = y // 4 % rows
+    x0: Array = x // wide % columns
+    fy: Array = (y % 4)[..., None]
+    fx: Array = (x % wide)[..., None]
+    y1: Array = (y0 + 1) % rows
+    x1: Array = (x0 + 1) % columns
+    top: Array = colour[y0, x0] * (wide - fx) + colour[y0, x1] * fx
+    bottom: Array = colour[y1, x0] * (wide - fx) + colour[y1, x1] * fx
+    v: Array = top * (4 - fy) + bottom * fy  # 16 or 32 times the colour
     shift = 1 if wide == 4 else 2
-    rgb = (v >> shift) + (v >> shift + 5)
-    alpha = (v >> shift - 1) + (v >> shift + 3)
+    rgb: Array = (v >> shift) + (v >> shift + 5)
+    alpha: Array = (v >> shift - 1) + (v >> shift + 3)
     return np.concatenate([rgb[..., :3], alpha[..., 3:]], axis=-1)
 
 
@@ -111,7 +115,8 @@ def _two_bit_weights(bits: Array, mode: Array) -> tuple[Array, Array]:
     between = np.where(wide(some & ~vertical), (left + right + 1) // 2, between)
     between = np.where(wide(vertical), (above + below + 1) // 2, between)
     height, width = known.shape
-    own = (np.arange(width)[None, :] ^ np.arange(height)[:, None]) & 1 == 0
+    x, y = np.arange(width, dtype=np.int64)[None, :], np.arange(height, dtype=np.int64)[:, None]
+    own: Array = np.equal((x ^ y) & 1, 0)
     weights = np.where(wide(mode) & ~own, between, known)
     return weights, np.zeros(weights.shape, bool)
 
