@@ -69,8 +69,8 @@ def shader_texture(spec: str) -> tuple[str, Any]:
     if not sep or not name or not path or unknown:
         raise click.BadParameter(f"{spec!r}: give NAME=FILE, then any of {', '.join(TEXTURE_WORDS)}",
                                  param_hint="--texture")  # fmt: skip
-    wraps: dict[str, Literal["clamp", "wrap", "mirror"]] = {"clamp": "clamp", "repeat": "wrap", "mirror": "mirror"}
-    wrap: Literal["clamp", "wrap", "mirror"] = next((wraps[w] for w in words if w in wraps), "clamp")
+    wrap: Literal["clamp", "wrap", "mirror"] = "wrap" if "repeat" in words else "clamp"
+    wrap = "mirror" if "mirror" in words else wrap
     return name, read_texture(path, filter="nearest" if "nearest" in words else "bilinear", wrap=wrap)
 
 

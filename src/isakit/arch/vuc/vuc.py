@@ -60,8 +60,7 @@ vuc = InstructionSet(
     pseudo={
         "li": Pseudo(
             "li $rN VALUE",
-            "Load any 16-bit number, in one instruction (up to 0x3fff) or two, the second of which completes what the first "
-            "wrote.",
+            "Load any 16-bit number, in one instruction (up to 0x3fff) or two.",
             _load_immediate,
             -0x8000,
             0xFFFF,
