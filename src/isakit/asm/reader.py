@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from isakit.asm.names import Names
 from isakit.asm.sections import Bank, Code, Data, Item, Scope, Section
 from isakit.asm.source import Place, Source, Statement, stray
-from isakit.codec import Decoder, Token, decoder
+from isakit.codec import Decoder, Stream, Token, decoder
 from isakit.description import Kernel
 from isakit.errors import AsmError, did_you_mean
 from isakit.spec import Variant
@@ -73,8 +73,26 @@ class Reader:
                     self.source.error(s.place(), "an instruction cannot stand in constant data", "end it with `.code`")
                     self.bank = None
                 self.started = True
-                self.add(Code(s))
+                for real in self._real(s):
+                    self.add(Code(real))
         self._flush()
+
+    def _real(self, s: Statement) -> list[Statement]:
+        """The statement itself, or what an instruction of the assembler only stands for."""
+        pseudo = self.decoder.isa.pseudo.get(s.text.split(None, 1)[0])
+        tokens = self._tokens(s) if pseudo is not None else None
+        if pseudo is None or tokens is None:
+            return [s]
+        got = Stream(tokens, self.known).number(2)
+        if len(tokens) < 3 or got is None or got[0] != len(tokens):
+            self.source.error(s.place(), "a register and a number that is known here were expected",
+                              f"usage: {pseudo.usage}")  # fmt: skip
+            return []
+        if not pseudo.low <= got[1] <= pseudo.high:
+            message = f"the number is {pseudo.low:#x} to {pseudo.high:#x}, not {got[1]:#x}"
+            self.source.error(s.place(tokens[2]), message, f"usage: {pseudo.usage}")
+            return []
+        return [replace(s, text=text) for text in pseudo.expand(tokens[1].text, got[1])]
 
     # --- names --------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "explain": "Say what every bit of an instruction means.",
     "info": "Show what a program file contains.",
     "run": "Run a program on a simulated chip.",
+    "compare": "Tell whether two shaders or kernels compute the same.",
     "draw": "Draw a scene with vertex, geometry and fragment programs.",
     "cuda": "Run a CUDA program made for sm_10 to sm_13.",
     "gl": "Run an OpenGL program on Mesa's nv50 driver.",

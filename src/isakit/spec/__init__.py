@@ -1,7 +1,7 @@
 """The language instruction sets are written in: fields, parts, forms, records, variants, load-time checks."""
 
 from isakit.spec.fields import Bits, Field, bits, where
-from isakit.spec.isa import InstructionSet, RegisterFile, Space, SpecialRegister, Variant, View
+from isakit.spec.isa import InstructionSet, Pseudo, RegisterFile, Space, SpecialRegister, Variant, View
 from isakit.spec.parts import (
     Alternative,
     Binder,
@@ -54,6 +54,7 @@ __all__ = [
     "Match",
     "Nothing",
     "Part",
+    "Pseudo",
     "Record",
     "Ref",
     "Refusal",

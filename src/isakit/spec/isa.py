@@ -34,6 +34,20 @@ class RegisterFile:
 
 
 @dataclass(frozen=True)
+class Pseudo:
+    """An instruction of the assembler only: `NAME DST VALUE` stands for the instructions that `expand` gives.
+
+    The value lies between `low` and `high` and must be known where the statement stands.
+    """
+
+    usage: str
+    doc: str
+    expand: Callable[[str, int], Sequence[str]]
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
 class SpecialRegister:
     """A named special register: number, meaning, the features it exists with."""
 
@@ -98,6 +112,8 @@ class InstructionSet:
     param_base: int = 0
     #: operation -> word of its long forms that a text may leave out; short and immediate forms mean it without a word
     implied: Mapping[str, str] = field(default_factory=dict[str, str])
+    #: instructions of the assembler only, by name
+    pseudo: Mapping[str, Pseudo] = field(default_factory=dict[str, "Pseudo"])
     #: (regular expression on a statement, advice): what people write that is said in another way
     advice: tuple[tuple[str, str], ...] = ()
     _views: dict[Any, View] = field(default_factory=dict[Any, "View"], repr=False)
