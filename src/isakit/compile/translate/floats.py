@@ -92,7 +92,7 @@ class Floats(Base):
                 notes=("compile with contraction off (clang: -ffp-contract=off, NVRTC: -fmad=false)",),
             )
         op = self.b.op
-        x, y, z = (op("cvt", self.word(o, "f32"), kinds="d", to="f64", **{"from": "f32"}) for o in a[1:4])
+        x, y, z = (self._wide(self._clean(self.word(o, "f32"))) for o in a[1:4])
         v = self.round_once(op("dmul", x, y, rnd="rn"), z, m["rnd"])
         if m["sat"]:
             v = op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
