@@ -21,7 +21,7 @@ from isakit.compile.passes.ssa import values_defined_once
 from isakit.compile.passes.uniform import divergent_values
 from isakit.compile.passes.values import no_value_unused, products_contracted, values_computed_once
 from isakit.compile.ptx.parser import parse
-from isakit.compile.ptx.syntax import Entry, Initial, PtxModule, PtxSyntaxError, SIZES, Variable
+from isakit.compile.ptx.syntax import SIZES, Entry, Initial, PtxModule, PtxSyntaxError, Variable
 from isakit.compile.target import Target, target
 from isakit.compile.translate import translate
 from isakit.description import (
@@ -153,7 +153,9 @@ def compile_entry(
             step(f)
         except MixedSpacesError as e:
             where = ptx.source.start(e.loc[0])
-            raise PtxSyntaxError(where, f"this address may lie in several spaces: {e}; these chips have no generic ones") from None
+            raise PtxSyntaxError(
+                where, f"this address may lie in several spaces: {e}; these chips have no generic ones"
+            ) from None
         verify(f, step.__name__)
         if watch:
             watch(step.__name__, f.dump())
@@ -168,7 +170,9 @@ def compile_entry(
     try:
         allocate(m, chip, max_registers)
     except OutOfRegistersError:
-        raise PtxSyntaxError(entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)) from None
+        raise PtxSyntaxError(
+            entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)
+        ) from None
     blocks_do_something(m)
     exits_ride_on_stores(m)
     if watch:
@@ -218,9 +222,7 @@ def _variables(ptx: PtxModule, bank: ConstantBank, module: Module) -> None:
         if v.space == "const":
             segments.append(ConstantSegment(bank.offsets[v.unique], v.size, _content(v, number(v)), v.unique))
         elif v.space == "global" and v.type not in ("texref", "samplerref", "surfref"):
-            module.globals.append(
-                GlobalVariable(v.unique, v.size, _content(v, number(v)) if v.initial else None)
-            )
+            module.globals.append(GlobalVariable(v.unique, v.size, _content(v, number(v)) if v.initial else None))
     if segments:
         module.constants = {0: segments}
 

@@ -32,7 +32,7 @@ def short_blocks_are_guarded(m: MFunction) -> None:
     while changed:
         changed = False
         for b in m.blocks:
-            if b.cond is not None and len(b.succs) == 2 and _guard(m, b):  # noqa: PLR2004
+            if b.cond is not None and len(b.succs) == 2 and _guard(m, b):
                 changed = True
         if changed:
             alive = _reachable(m)

@@ -147,7 +147,7 @@ class MemorySelection:
         if i.attrs["texture"] not in self.f.textures:
             self.f.textures.append(i.attrs["texture"])
         r: VReg = self.vreg(i.out)
-        r.size = 1 if n == 1 else 2 if n == 2 else 4  # noqa: PLR2004
+        r.size = 1 if n == 1 else 2 if n == 2 else 4
         for k, v in enumerate(i.args):
             self.move(Reg(r, k), Literal(v.value) if isinstance(v, Const) and v.value else self.reg(v))
         m = self.emit("texfetch" if i.attrs["fetch"] else "texauto", dst=Reg(r, 0, r.size), name=i.attrs["texture"],
