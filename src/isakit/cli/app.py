@@ -16,13 +16,16 @@ BAD_INPUT, FAULT, INTERRUPTED = 1, 3, 130
 COMMANDS = {
     "dis": "Disassemble a program file.",
     "asm": "Assemble a source text.",
+    "cc": "Compile a kernel from PTX, CUDA C, OpenCL C or Python.",
     "explain": "Say what every bit of an instruction means.",
     "info": "Show what a program file contains.",
     "cfg": "Show the control-flow graph of a program.",
     "run": "Run a program on a simulated chip.",
+    "compare": "Tell whether two shaders or kernels compute the same.",
     "draw": "Draw a scene with vertex, geometry and fragment programs.",
     "cuda": "Run a CUDA program made for sm_10 to sm_13.",
-    "replay": "Run captured launches again, without their program.",
+    "gl": "Run an OpenGL program on Mesa's nv50 driver.",
+    "replay": "Run a capture again, without its program.",
     "cache": "Show, empty or check the cache of compiled code.",
     "doc": "Show the manual page of an instruction.",
 }

@@ -238,7 +238,8 @@ class Instruction:
         """Whether a condition decides which lanes execute; a guarded write does not end the life of the old value."""
         form = self.form
         return form is not None and any(
-            form.parts[o.name].guards or (isinstance(o, Condition) and o.name in form.control) for o in self.operands
+            form.parts[o.name].guards(self.word) or (isinstance(o, Condition) and o.name in form.control)
+            for o in self.operands
         )
 
     @property
@@ -282,7 +283,7 @@ class Instruction:
 
     @property
     def targets(self) -> tuple[int, ...]:
-        """Byte addresses of all instructions that are branched to: more than one where a branch stands beside another."""
+        """Byte addresses of all instructions that are branched to: two where a branch stands beside another."""
         scale = self.decoder.view.variant.unit_bytes if self.decoder.isa.word_addressed else 1
         return tuple(o.address * scale for o in self.operands if isinstance(o, CodeAddress))
 

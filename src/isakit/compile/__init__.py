@@ -5,5 +5,6 @@ form, `lower` makes machine instructions of it. `driver.compile_ptx` is the way 
 """
 
 from isakit.compile.driver import Compiled, compile_ptx
+from isakit.compile.ptx import is_ptx
 
-__all__ = ["Compiled", "compile_ptx"]
+__all__ = ["Compiled", "compile_ptx", "is_ptx"]

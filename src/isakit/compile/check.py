@@ -27,7 +27,10 @@ def verify(f: Function, after: str) -> None:
     for b in f.blocks:
         if any(s not in known for s in b.succs):
             raise bad(b, "goes to a block that is not in the function")
-        if sorted(id(p) for p in b.preds) != sorted(id(q) for q in f.blocks for s in q.succs if s is b) and len(f.blocks) < 64:
+        if (
+            sorted(id(p) for p in b.preds) != sorted(id(q) for q in f.blocks for s in q.succs if s is b)
+            and len(f.blocks) < 64
+        ):
             raise bad(b, "wrong predecessors")
         for i in b.phis:
             if i.op != "phi" or len(i.args) != len(b.preds):
@@ -43,14 +46,18 @@ def verify(f: Function, after: str) -> None:
                 if where.get(a) is b and a not in seen:
                     raise bad(b, f"{i} uses what is defined behind it")
             seen.update(i.outs)
-        if b.term[0] == "branch" and (b.term[1].kind != "p" or not (isinstance(b.term[1], Const) or b.term[1] in where)):
+        if b.term[0] == "branch" and (
+            b.term[1].kind != "p" or not (isinstance(b.term[1], Const) or b.term[1] in where)
+        ):
             raise bad(b, "branches on what is no predicate")
 
 
 def _kinds(i: Ins, bad: object) -> None:
     op = OPS[i.op]
     got = "".join(a.kind for a in i.args)
-    if (op.args != "*" and op.args != got) or (op.outs != "*" and op.outs[: len(i.outs)] != "".join(o.kind for o in i.outs)):
+    if (op.args != "*" and op.args != got) or (
+        op.outs != "*" and op.outs[: len(i.outs)] != "".join(o.kind for o in i.outs)
+    ):
         raise bad(f"{i}: {got}, not {op.args}")  # type: ignore[operator]
     if i.op == "phi" and any(a.kind != i.out.kind for a in i.args):
         raise bad(f"{i}: mixed kinds")  # type: ignore[operator]

@@ -16,16 +16,15 @@ from isakit.compile.lower.tidy import blocks_do_something, exits_ride_on_stores
 from isakit.compile.passes.addresses import addresses_have_registers
 from isakit.compile.passes.conditions import predicates_are_tests
 from isakit.compile.passes.edges import edges_have_room
+from isakit.compile.passes.spaces import MixedSpacesError, accesses_name_spaces
 from isakit.compile.passes.ssa import values_defined_once
 from isakit.compile.passes.uniform import divergent_values
 from isakit.compile.passes.values import no_value_unused, products_contracted, values_computed_once
 from isakit.compile.ptx.parser import parse
-from isakit.compile.ptx.syntax import Entry, Initial, PtxModule, PtxSyntaxError, SIZES, Variable
+from isakit.compile.ptx.syntax import SIZES, Entry, Initial, PtxModule, PtxSyntaxError, Variable
 from isakit.compile.target import Target, target
 from isakit.compile.translate import translate
 from isakit.description import (
-    ARCH_TO_VARIANT,
-    VARIANT_TO_ARCH,
     ConstantSegment,
     GlobalVariable,
     Kernel,
@@ -35,9 +34,11 @@ from isakit.description import (
     Sampler,
 )
 from isakit.errors import CompileError, Diagnostic
+from isakit.registry import ARCH_TO_VARIANT, VARIANT_TO_ARCH
 
 PASSES: tuple[Callable[[Function], None], ...] = (
     values_defined_once,
+    accesses_name_spaces,
     values_computed_once,
     products_contracted,
     no_value_unused,
@@ -128,7 +129,7 @@ def compile_ptx(
     if out.failures and not out.module.kernels:
         raise CompileError(out.diagnostics)
     out.module.extra |= {"lines": lines, "files": dict(ptx.files), "source": text}
-    _globals(ptx, out.module)
+    _globals(out.module)
     out.module.samplers = [Sampler(name, k) for k, name in enumerate(textures)]
     return out
 
@@ -145,8 +146,15 @@ def compile_entry(
     """Compile one kernel: this is the pipeline. Raises PtxSyntaxError."""
     layout = Layout(ptx, entry, bank)
     f = translate(ptx, entry, chip, layout)
+    f.globals = [v.unique for v in ptx.variables.values() if v.space == "global"]
     for step in PASSES:
-        step(f)
+        try:
+            step(f)
+        except MixedSpacesError as e:
+            where = ptx.source.start(e.loc[0])
+            raise PtxSyntaxError(
+                where, f"this address may lie in several spaces: {e}; these chips have no generic ones"
+            ) from None
         verify(f, step.__name__)
         if watch:
             watch(step.__name__, f.dump())
@@ -161,7 +169,9 @@ def compile_entry(
     try:
         allocate(m, chip, max_registers)
     except OutOfRegistersError:
-        raise PtxSyntaxError(entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)) from None
+        raise PtxSyntaxError(
+            entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)
+        ) from None
     blocks_do_something(m)
     exits_ride_on_stores(m)
     if watch:
@@ -181,8 +191,7 @@ def compile_entry(
     )
     if emitted.pool:
         kernel.constants = {1: [ConstantSegment(0, len(emitted.pool), emitted.pool)]}
-    if f.globals:
-        kernel.extra["globals"] = list(f.globals)
+    kernel.samplers = [Sampler(name, textures.index(name)) for name in f.textures]
     return kernel, emitted.lines
 
 
@@ -212,22 +221,14 @@ def _variables(ptx: PtxModule, bank: ConstantBank, module: Module) -> None:
         if v.space == "const":
             segments.append(ConstantSegment(bank.offsets[v.unique], v.size, _content(v, number(v)), v.unique))
         elif v.space == "global" and v.type not in ("texref", "samplerref", "surfref"):
-            module.globals.append(
-                GlobalVariable(v.unique, v.size, _content(v, number(v)) if v.initial else None)
-            )
+            module.globals.append(GlobalVariable(v.unique, v.size, _content(v, number(v)) if v.initial else None))
     if segments:
         module.constants = {0: segments}
 
 
-def _globals(ptx: PtxModule, module: Module) -> None:
-    """The table of addresses of the variables kernels use: one table serves all of them."""
-    names: list[str] = []
-    for kernel in module.kernels.values():
-        mine: list[str] = list(kernel.extra.pop("globals", []))  # type: ignore[call-overload]
-        for n in mine:
-            if n not in names:
-                names.append(n)
-    module.relocations = [Relocation("c14", 4 * k, n) for k, n in enumerate(names)]
+def _globals(module: Module) -> None:
+    """The table of addresses of variables in global memory: one table serves all kernels."""
+    module.relocations = [Relocation("c14", 4 * k, v.name) for k, v in enumerate(module.globals)]
 
 
 __all__ = ["VARIANT_TO_ARCH", "Compiled", "compile_entry", "compile_ptx", "variant_for"]

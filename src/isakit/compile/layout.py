@@ -7,6 +7,8 @@ from isakit.description import PARAM_BASE
 
 CONSTANT_BYTES = 0x10000
 LOCAL_BYTES = 0x10000
+OPEN_ALIGN = 16
+"""NVIDIA's compiler puts arrays whose size the launch decides at multiples of 16. Source: [corpus]."""
 
 
 class ConstantBank:
@@ -50,10 +52,10 @@ class Layout:
             if v.unique in self._placed:
                 continue
             if v.space == "shared":
-                at = -(-self.shared // v.align) * v.align
+                align = max(v.align, OPEN_ALIGN) if v.open else v.align
+                at = -(-self.shared // align) * align
                 self._placed[v.unique] = at
-                if not v.open:
-                    self.shared = at + v.size
+                self.shared = at + v.size
                 if self.shared > CONSTANT_BYTES:
                     raise PtxSyntaxError(v.pos, f"`{v.name}` does not fit into shared memory", len(v.name))
             elif v.space == "local":

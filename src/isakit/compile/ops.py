@@ -155,4 +155,7 @@ def fold(name: str, values: list[int], attrs: dict[str, Any]) -> int | None:
     f = OPS[name].fold
     if f is None:
         return None
-    return int(f(*values, **{k: v for k, v in attrs.items() if k in ("s1", "s2", "sign", "high", "cond", "ty", "s")})) & M32
+    return (
+        int(f(*values, **{k: v for k, v in attrs.items() if k in ("s1", "s2", "sign", "high", "cond", "ty", "s")}))
+        & M32
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from os import PathLike
+from pathlib import Path
 
 from isakit import formats
 from isakit.description import Module
@@ -12,12 +14,15 @@ from isakit.instruction_sets import isa as instruction_set
 def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "") -> Module:
     """Read a file of any supported format, detected by its content; of several programs in it the first.
 
+    A PTX text is compiled, for the chip it is written for or for `variant`.
+
     Args:
         source: a path, or the content as bytes.
         isa: the instruction set, for files that do not say it (raw words, hexadecimal words, microcode).
         variant: its variant, for the same files.
 
-    Raises FormatError for what cannot be read, UnknownIsaError for names that do not exist.
+    Raises FormatError for what cannot be read, UnknownIsaError for names that do not exist, CompileError for a PTX text
+    of which nothing compiles.
     """
     return load_all(source, isa=isa, variant=variant)[0]
 
@@ -30,4 +35,34 @@ def load_all(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str
     if isa:
         chosen = instruction_set(isa, variant or None)
         isa, variant = chosen.name, chosen.variant
+    ptx = _ptx(source)
+    if ptx is not None:
+        from isakit.compile import compile_ptx  # here: no other file needs the compiler
+
+        path = "<text>" if isinstance(source, bytes) else os.fspath(source)
+        return [compile_ptx(ptx, variant or None, path=path).module]
     return formats.load_images(source, isa=isa, variant=variant)
+
+
+_LARGEST_PTX = 1 << 28
+
+
+def _ptx(source: str | PathLike[str] | bytes) -> str | None:
+    """The content, if it is a PTX text."""
+    if isinstance(source, bytes):
+        data = source
+    else:
+        try:
+            with Path(source).open("rb") as f:
+                data = f.read(0x4000)
+        except (OSError, ValueError):
+            return None  # the reader of files says what is wrong
+    if b".version" not in data[:0x4000]:
+        return None
+    from isakit.compile.ptx import is_ptx
+
+    if not is_ptx(data):
+        return None
+    if not isinstance(source, bytes):
+        data = Path(source).read_bytes()
+    return data[:_LARGEST_PTX].decode("utf-8", "replace")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Control, Long, control, long, short_control
-from isakit.arch.tesla.operands import FCDST, GUARD, TARGET, Memory
+from isakit.arch.tesla.operands import FCDST, GUARD, TARGET, memory
 from isakit.arch.tesla.requests import (
     BAR,
     BRA,
@@ -206,7 +206,7 @@ def brkpt(name):
             name="bra",
             lim=LIM,
             needs="gt200+",
-            source=Memory("c", Control.offset16, 4, 4, 32, bank=Control.cspace, address=Control.areg),
+            source=memory("c", Control.offset16, 4, 4, 32, bank=Control.cspace, address=Control.areg),
         )
     ],
     ref=Ref("001", "Opcode map: bra c[]"),

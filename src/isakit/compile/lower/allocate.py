@@ -169,8 +169,11 @@ class Allocation:
             limit = min(limit, HALVES)
 
         def free(c: int) -> bool:
-            return start <= c and c + v.size <= limit and c % v.size == 0 and not any(
-                t >> c + k & 1 for k, t in enumerate(taken)
+            return (
+                start <= c
+                and c + v.size <= limit
+                and c % v.size == 0
+                and not any(t >> c + k & 1 for k, t in enumerate(taken))
             )
 
         for w, shift in self.hints.get(v, ()):
@@ -312,7 +315,10 @@ def _restore(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int] 
     if t.file == "a":
         assert holder is not None
         return [MIns("shl_a", {"adst": Reg(t), "src1": Reg(holder), "count": Number(0)}, ("adst",), loc)]
-    return [MIns("ld_l", {"ty": "b32", "dst": Reg(t, k), "src": Place("l", None, home + 4 * k, "spill")}, loc=loc) for k in range(t.size)]  # noqa: E501
+    return [
+        MIns("ld_l", {"ty": "b32", "dst": Reg(t, k), "src": Place("l", None, home + 4 * k, "spill")}, loc=loc)
+        for k in range(t.size)
+    ]
 
 
 def _save(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int], writes: list[Reg]) -> list[MIns]:
@@ -320,7 +326,10 @@ def _save(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int], wr
         assert holder is not None
         return [MIns("mov_from", {"dst": Reg(holder), "src": Reg(t)}, loc=loc)]
     units = sorted({r.unit + k for r in writes for k in range(r.count)})
-    return [MIns("st_l", {"ty": "b32", "dst": Place("l", None, home + 4 * k, "spill"), "src": Reg(t, k)}, (), loc) for k in units]  # noqa: E501
+    return [
+        MIns("st_l", {"ty": "b32", "dst": Place("l", None, home + 4 * k, "spill"), "src": Reg(t, k)}, (), loc)
+        for k in units
+    ]
 
 
 def _rename(i: MIns, group: set[VReg], t: VReg) -> None:

@@ -113,7 +113,9 @@ class MIns:
 
     __slots__ = ("guard", "literal", "loc", "moves", "op", "ops", "results", "tail", "target", "tied")
 
-    def __init__(self, op: str, ops: dict[str, Operand], results: tuple[str, ...] = ("dst",), loc: Loc = NOWHERE) -> None:
+    def __init__(
+        self, op: str, ops: dict[str, Operand], results: tuple[str, ...] = ("dst",), loc: Loc = NOWHERE
+    ) -> None:
         self.op, self.ops, self.results, self.loc = op, ops, results, loc
         self.guard: tuple[VReg, str] | None = None
         self.target: MBlock | None = None

@@ -72,7 +72,11 @@ class Plan:
     # --- several operations in one instruction ----------------------------------------------------------------------
     def _single(self, v: Value, b: Block) -> Ins | None:
         i = v.ins
-        return i if i is not None and i.block is b and self.uses[v] == 1 and i not in self.skipped and len(i.outs) == 1 else None
+        return (
+            i
+            if i is not None and i.block is b and self.uses[v] == 1 and i not in self.skipped and len(i.outs) == 1
+            else None
+        )
 
     def _fuse(self, b: Block) -> None:
         for i in b.ins:
@@ -83,7 +87,12 @@ class Plan:
                         self.fused[i] = k, p
                         self.skipped.add(p)
                         break
-            elif i.op == "cmp" and isinstance(i.args[1], Const) and i.args[1].value == 0 and i.attrs["cond"] in ("e", "lg"):
+            elif (
+                i.op == "cmp"
+                and isinstance(i.args[1], Const)
+                and i.args[1].value == 0
+                and i.attrs["cond"] in ("e", "lg")
+            ):
                 p = i.args[0].ins
                 if p is not None and p.block is b and p.op in ("and", "or", "xor", "not") and p not in self.skipped:
                     if i.args[0] not in self.f_tests():
@@ -222,8 +231,10 @@ class Plan:
             self.swapped.add(p)
         b = 0 if swap else 1
         s = (p, 1 - b) in self.folded
-        if self.constant(p.args[b], at) and (not half or isinstance(p.args[b], Const)) and not (
-            s and self._indexed(p.args[b])
+        if (
+            self.constant(p.args[b], at)
+            and (not half or isinstance(p.args[b], Const))
+            and not (s and self._indexed(p.args[b]))
         ):
             self._take(p, b)
         elif self.constant(i.args[1 - k], at) and not (s and self._indexed(i.args[1 - k])):

@@ -72,7 +72,13 @@ class Selector(FloatSelection, MemorySelection):
             r.v.low = True
             return Reg(r.v, half="l")
         i = v.ins
-        if i is not None and i.op in ("shr", "sar") and isinstance(i.args[1], Const) and i.args[1].value == 16 and not high:
+        if (
+            i is not None
+            and i.op in ("shr", "sar")
+            and isinstance(i.args[1], Const)
+            and i.args[1].value == 16
+            and not high
+        ):
             inner = i.args[0]
             if not isinstance(inner, Const):
                 r = self.vreg(inner)
@@ -232,14 +238,18 @@ class Selector(FloatSelection, MemorySelection):
 
     def on_addx(self, i: Ins) -> None:
         a, b, _ = self._pair(i)
-        self.emit("add", ("dst", "cdst"), name="add", ty="b32", dst=self._or_sink(i), src1=a, src2=b, cdst=self._carry(i))
+        self.emit(
+            "add", ("dst", "cdst"), name="add", ty="b32", dst=self._or_sink(i), src1=a, src2=b, cdst=self._carry(i)
+        )
 
     def _or_sink(self, i: Ins) -> Any:
         return self.result(i) if self.plan.uses[i.outs[0]] else SINK
 
     def on_subx(self, i: Ins) -> None:
         a, b, _ = self._pair(i)
-        self.emit("add", ("dst", "cdst"), name="sub", ty="b32", dst=self._or_sink(i), src1=a, src2=b, cdst=self._carry(i))
+        self.emit(
+            "add", ("dst", "cdst"), name="sub", ty="b32", dst=self._or_sink(i), src1=a, src2=b, cdst=self._carry(i)
+        )
 
     def on_adc(self, i: Ins) -> None:
         a, b, _ = self._pair(i)
@@ -616,10 +626,7 @@ class Selector(FloatSelection, MemorySelection):
             self.load_shared(self.result(i), mode, None, offset)
 
     def on_address(self, i: Ins) -> None:
-        name = i.attrs["name"]
-        if name not in self.f.globals:
-            self.f.globals.append(name)
-        slot = self.f.globals.index(name)
+        slot = self.f.globals.index(i.attrs["name"])
         self.emit("ld_c", dst=self.result(i), ty="b32", src=Place("c14", None, slot, "global"))
 
     def on_clock(self, i: Ins) -> None:

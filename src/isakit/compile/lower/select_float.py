@@ -39,7 +39,7 @@ class FloatSelection:
         if isinstance(b, Literal) and n2:
             b, n2 = Literal(b.value ^ 0x8000_0000), False
         m = self.emit("add_f32", sat=i.attrs.get("sat") and "sat", rounding="rz" if i.attrs.get("rz") else None,
-                      dst=self.result(i), neg1=n1 and "neg" or None, src1=self._plain(a), neg2=n2 and "neg" or None,
+                      dst=self.result(i), neg1=(n1 and "neg") or None, src1=self._plain(a), neg2=(n2 and "neg") or None,
                       src2=b)  # fmt: skip
         m.literal = not i.attrs.get("rz")
 
@@ -49,15 +49,15 @@ class FloatSelection:
         if isinstance(b, Literal) and neg:
             b, neg = Literal(b.value ^ 0x8000_0000), False
         m = self.emit("mul_f32", sat=i.attrs.get("sat") and "sat", rounding="rz" if i.attrs.get("rz") else None,
-                      dst=self.result(i), src1=self._plain(a), neg2=neg and "neg" or None, src2=b)  # fmt: skip
+                      dst=self.result(i), src1=self._plain(a), neg2=(neg and "neg") or None, src2=b)  # fmt: skip
         m.literal = not i.attrs.get("rz")
 
     def on_fmad(self, i: Ins) -> None:
         order = (1, 0) if i in self.plan.swapped else (0, 1)
         a, b, c = self.source(i, order[0]), self.source(i, order[1]), self.source(i, 2)
         neg = bool(i.attrs.get("neg"))
-        self.emit("mad_f32", sat=i.attrs.get("sat") and "sat", dst=self.result(i), neg1=neg and "neg" or None,
-                  src1=self._plain(a), src2=b, neg2=i.attrs.get("negc") and "neg" or None, src3=c)  # fmt: skip
+        self.emit("mad_f32", sat=i.attrs.get("sat") and "sat", dst=self.result(i), neg1=(neg and "neg") or None,
+                  src1=self._plain(a), src2=b, neg2=(i.attrs.get("negc") and "neg") or None, src3=c)  # fmt: skip
 
     def _extreme_f32(self, i: Ins, op: str) -> None:
         a, b, _ = self._pair(i)
@@ -133,17 +133,17 @@ class FloatSelection:
 
     # --- double precision -------------------------------------------------------------------------------------------
     def on_dadd(self, i: Ins) -> None:
-        self.emit("add_f64", rounding=i.attrs["rnd"], dst=self.result(i), neg1=i.attrs.get("neg1") and "neg" or None,
-                  src1=self.reg(i.args[0]), neg2=i.attrs.get("neg2") and "neg" or None, src2=self.reg(i.args[1]))  # fmt: skip
+        self.emit("add_f64", rounding=i.attrs["rnd"], dst=self.result(i), neg1=(i.attrs.get("neg1") and "neg") or None,
+                  src1=self.reg(i.args[0]), neg2=(i.attrs.get("neg2") and "neg") or None, src2=self.reg(i.args[1]))  # fmt: skip
 
     def on_dmul(self, i: Ins) -> None:
-        self.emit("mul_f64", rounding=i.attrs["rnd"], dst=self.result(i), neg1=i.attrs.get("neg") and "neg" or None,
+        self.emit("mul_f64", rounding=i.attrs["rnd"], dst=self.result(i), neg1=(i.attrs.get("neg") and "neg") or None,
                   src1=self.reg(i.args[0]), src2=self.reg(i.args[1]))  # fmt: skip
 
     def on_dfma(self, i: Ins) -> None:
         a, b, c = (self.reg(v) for v in i.args)
-        self.emit("fma_f64", rounding=i.attrs["rnd"], dst=self.result(i), neg1=i.attrs.get("negp") and "neg" or None,
-                  src1=a, src2=b, neg3=i.attrs.get("negc") and "neg" or None, src3=c)  # fmt: skip
+        self.emit("fma_f64", rounding=i.attrs["rnd"], dst=self.result(i), neg1=(i.attrs.get("negp") and "neg") or None,
+                  src1=a, src2=b, neg3=(i.attrs.get("negc") and "neg") or None, src3=c)  # fmt: skip
 
     def on_dmin(self, i: Ins) -> None:
         self.emit("min_f64", dst=self.result(i), src1=self.reg(i.args[0]), src2=self.reg(i.args[1]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.compile.ir import Const, Ins, Value
+from isakit.compile.ir import Const, Function, Ins, Value
 from isakit.compile.lower.form import Literal, MFunction, MIns, Number, Place, Reg, VReg
 from isakit.compile.lower.plan import SHORT_REACH, Plan
 from isakit.compile.target import Target
@@ -15,6 +15,7 @@ _STEP = {"u8": 1, "s8": 1, "b8": 1, "u16": 2, "s16": 2, "b16": 2, "b32": 4, "b64
 class MemorySelection:
     """Memory."""
 
+    f: Function
     m: MFunction
     plan: Plan
     target: Target
@@ -143,8 +144,10 @@ class MemorySelection:
     def on_tex(self, i: Ins) -> None:
         used = sorted(self.words.get(i.out, set())) or [0]
         n = max(len(i.args), len(used))
+        if i.attrs["texture"] not in self.f.textures:
+            self.f.textures.append(i.attrs["texture"])
         r: VReg = self.vreg(i.out)
-        r.size = 1 if n == 1 else 2 if n == 2 else 4  # noqa: PLR2004
+        r.size = 1 if n == 1 else 2 if n == 2 else 4
         for k, v in enumerate(i.args):
             self.move(Reg(r, k), Literal(v.value) if isinstance(v, Const) and v.value else self.reg(v))
         m = self.emit("texfetch" if i.attrs["fetch"] else "texauto", dst=Reg(r, 0, r.size), name=i.attrs["texture"],

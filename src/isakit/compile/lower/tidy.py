@@ -21,12 +21,17 @@ def blocks_do_something(m: MFunction) -> None:
             p.succs = [s if x is b else x for x in p.succs]
             if p not in s.preds:
                 s.preds.append(p)
-            if len(p.succs) == 2 and p.succs[0] is p.succs[1]:  # noqa: PLR2004
+            if len(p.succs) == 2 and p.succs[0] is p.succs[1]:
                 p.succs, p.cond = p.succs[:1], None
         s.preds = [p for p in s.preds if p is not b]
         m.blocks.remove(b)
+    for b in m.blocks:  # where a block only leads to the end, it ends itself
+        if b.cond is None and b.ins and len(b.succs) == 1 and not b.succs[0].ins and not b.succs[0].succs:
+            b.succs = []
     m.connect()
     _append(m, targets)
+    alive = {s for b in m.blocks for s in b.succs} | targets | {m.blocks[0]}
+    m.blocks = [b for b in m.blocks if b in alive]
 
 
 def _append(m: MFunction, targets: set[MBlock | None]) -> None:
@@ -37,7 +42,7 @@ def _append(m: MFunction, targets: set[MBlock | None]) -> None:
             continue
         while len(b.succs) == 1 and b.cond is None:
             s = b.succs[0]
-            if s is b or s.preds != [b] or s in targets or s is m.blocks[0] or not s.succs and not s.ins:
+            if s is b or s.preds != [b] or s in targets or s is m.blocks[0] or (not s.succs and not s.ins):
                 break
             b.ins += s.ins
             b.succs, b.cond = s.succs, s.cond

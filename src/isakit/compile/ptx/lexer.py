@@ -37,7 +37,9 @@ def tokens(text: str) -> list[Token]:
     while at < end:
         m = match(text, at)
         if m is None:
-            what = "a comment that does not end" if text.startswith("/*", at) else f"{text[at]!r} begins no token of PTX"
+            what = (
+                "a comment that does not end" if text.startswith("/*", at) else f"{text[at]!r} begins no token of PTX"
+            )
             raise PtxSyntaxError(at, what)
         kind = m.lastgroup or ""
         if kind != "space":

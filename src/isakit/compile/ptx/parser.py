@@ -359,7 +359,10 @@ class Parser:
     def _file(self) -> None:
         self.k += 1
         number = _integer(self.take("number", "a file number").text)
-        self.module.files[number] = self.take("string", "a file name in quotes").text[1:-1]
+        name = self.take("string", "a file name in quotes").text[1:-1]
+        if self.toks[self.k].kind == "string":  # directory and name
+            name = f"{name}/{self.take('string').text[1:-1]}"
+        self.module.files[number] = name
         while self.has(","):
             self.take("number")
 
@@ -411,7 +414,7 @@ class Parser:
                 break
         self.take(";")
 
-    _head: tuple[int, str, int, bool]
+    _head: tuple[int, str, int, bool] | None = None
 
     def _type(self) -> tuple[int, str, int, bool]:
         """(alignment, type, elements of a vector, pointer)."""
@@ -445,6 +448,8 @@ class Parser:
     def _variable(self, space: str, external: bool) -> None:
         if self.toks[self.k].kind == "directive":
             self._head = self._type()
+        if self._head is None:
+            raise self.fail("a type was expected")
         align, kind, vector, pointer = self._head
         t = self.take("word", "a name")
         if space == "reg":
@@ -590,7 +595,9 @@ class Parser:
                     self.take("]")
                 if not 0 <= count <= MAX_BYTES:
                     raise self.fail(f"`{t.text}` is too large", t)
-            v = Variable("param", t.text, kind, count, align if align and not pointer else max(SIZES[kind], 1), pos=t.pos)
+            v = Variable(
+                "param", t.text, kind, count, align if align and not pointer else max(SIZES[kind], 1), pos=t.pos
+            )
             v.unique, v.pointer = t.text, pointer
             if space == "reg":
                 register = Register(t.text, kind, self._next())
@@ -711,7 +718,9 @@ def float_bits(number: Number, size: int) -> int:
     if number.real == 8 * size:
         return int(number.value)
     if number.real in (32, 64):
-        value = struct.unpack("<f" if number.real == 32 else "<d", int(number.value).to_bytes(number.real // 8, "little"))[0]
+        value = struct.unpack(
+            "<f" if number.real == 32 else "<d", int(number.value).to_bytes(number.real // 8, "little")
+        )[0]
     else:
         value = float(number.value)
     if size == 8:

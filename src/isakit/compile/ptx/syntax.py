@@ -28,6 +28,13 @@ class Source:
         """The line of an offset, counted from 1."""
         return bisect_right(self._starts, pos)
 
+    def start(self, line: int) -> int:
+        """The offset of the first character of a line that is no blank."""
+        at = self._starts[max(0, min(line, len(self._starts)) - 1)]
+        while at < len(self.text) and self.text[at] in " \t":
+            at += 1
+        return at
+
     def diagnostic(self, pos: int, message: str, width: int = 1, notes: tuple[str, ...] = ()) -> Diagnostic:
         """A message about a place."""
         line = self.line(pos)

@@ -92,7 +92,7 @@ class Floats(Base):
                 notes=("compile with contraction off (clang: -ffp-contract=off, NVRTC: -fmad=false)",),
             )
         op = self.b.op
-        x, y, z = (op("cvt", self.word(o, "f32"), kinds="d", to="f64", **{"from": "f32"}) for o in a[1:4])
+        x, y, z = (self._wide(self._clean(self.word(o, "f32"))) for o in a[1:4])
         v = self.round_once(op("dmul", x, y, rnd="rn"), z, m["rnd"])
         if m["sat"]:
             v = op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
@@ -145,7 +145,9 @@ class Floats(Base):
             return
         s = op("and", op("word", self.double(a[1]), i=1), Const(0x8000_0000))
         y = self.double(a[2])
-        self.write_double(a[0], op("pack", op("word", y, i=0), op("or", op("and", op("word", y, i=1), Const(0x7FFF_FFFF)), s)))  # noqa: E501
+        self.write_double(
+            a[0], op("pack", op("word", y, i=0), op("or", op("and", op("word", y, i=1), Const(0x7FFF_FFFF)), s))
+        )
 
     def do_testp(self, m: Mods, a: Args) -> None:
         op = self.b.op
@@ -158,8 +160,10 @@ class Floats(Base):
             high = op("and", self.word(a[1], "f32"), Const(0x7FFF_FFFF))
             rest = Const(0, "p")
             infinite, smallest = 0x7F80_0000, 0x0080_0000
+
         def cmp(c: str, v: int) -> Value:
             return op("cmp", high, Const(v), cond=c, ty="u32")
+
         finite = cmp("l", infinite)
         infinity = op("pand", cmp("e", infinite), op("pnot", rest))
         number = op("por", finite, infinity)
@@ -193,7 +197,9 @@ class Floats(Base):
             else:
                 self._finish(m, a[0], self.exact_quotient(Const(0x3F80_0000), x, m["approx"]))
             return
-        self.write_double(a[0], self.divide_double(self.b.op("pack", Const(0), Const(0x3FF0_0000)), self.double(a[1]), m))
+        self.write_double(
+            a[0], self.divide_double(self.b.op("pack", Const(0), Const(0x3FF0_0000)), self.double(a[1]), m)
+        )
 
     def do_div_flt(self, m: Mods, a: Args) -> None:
         op = self.b.op
@@ -394,7 +400,14 @@ class Floats(Base):
             raise self.refuse(f"conversions from .{source} to .f16 are not supported")
         if source in ("u64", "s64"):
             if self.target.fp64:
-                v = op("cvt", op("pack", *self.pair(a[1])), kinds="d" if double else "r", to=to, **{"from": source}, rnd=rnd)
+                v = op(
+                    "cvt",
+                    op("pack", *self.pair(a[1])),
+                    kinds="d" if double else "r",
+                    to=to,
+                    **{"from": source},
+                    rnd=rnd,
+                )
             else:
                 v = self._wide_to_float(source, rnd, a)
         else:

@@ -169,12 +169,15 @@ class Translator(Integer, Floats, Memory):
                 raise self.refuse("`vprintf` is not supported: there is no device runtime", name)
             failed = name.text in self.module.failures
             raise self.refuse(
-                f"the function `{name.text}` has errors" if failed else f"the function `{name.text}` is not defined", name
+                f"the function `{name.text}` has errors" if failed else f"the function `{name.text}` is not defined",
+                name,
             )
         if name.text in self.calls:
             raise self.refuse(f"`{name.text}` calls itself; these chips have no stack for that", name)
         if len(given) != len(callee.params) or len(results) != len(callee.results):
-            raise self.refuse(f"`{name.text}` takes {len(callee.params)} arguments and gives {len(callee.results)}", name)
+            raise self.refuse(
+                f"`{name.text}` takes {len(callee.params)} arguments and gives {len(callee.results)}", name
+            )
         self.inlined += 1
         if self.inlined > MAX_CALLS:
             raise self.refuse("too many calls to inline")

@@ -477,8 +477,9 @@ class Integer(Division, Base):
     def _choose(self, p: Value, ty: str, a: Args) -> None:
         op = self.b.op
         if self.is_wide(ty) or (ty == "f64" and self.is_double(ty)):
-            x, y = self.pair(a[1]) if ty != "f64" else self._halves(a[1]), (
-                self.pair(a[2]) if ty != "f64" else self._halves(a[2])
+            x, y = (
+                self.pair(a[1]) if ty != "f64" else self._halves(a[1]),
+                (self.pair(a[2]) if ty != "f64" else self._halves(a[2])),
             )
             v = op("sel", p, x[0], y[0]), op("sel", p, x[1], y[1])
             if ty == "f64":

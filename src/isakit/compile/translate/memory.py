@@ -83,7 +83,7 @@ class Memory(Base):
         self, items: tuple[Operand, ...], ty: str, base: Value, offset: int, space: str, m: Mods, step: int
     ) -> None:
         count = len(items)
-        at = "u" + ty[1:] if ty[0] in "bf" and ty != "f32" else "b32" if SIZES[ty] == 4 else ty
+        at = "b32" if SIZES[ty] == 4 else "u" + ty[1:] if ty[0] in "bf" else ty
         total = count * SIZES[ty]
         if count > 1 and space == "global" and step == SIZES[ty] and total in (8, 16) and SIZES[ty] == 4:
             v = self._load(base, offset, space, "b64" if total == 8 else "b128", "d" if total == 8 else "q", m)

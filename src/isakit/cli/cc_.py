@@ -1,0 +1,139 @@
+"""`isakit cc`."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from isakit.cli.common import echo_json, json_option, read_text, shown, variant_option, write_bytes
+from isakit.errors import CompileError, IsakitError
+
+if TYPE_CHECKING:
+    from isakit.compile import Compiled
+
+_ENDINGS = {".cu": "cuda", ".cl": "opencl", ".py": "python"}
+_LANGUAGES = ("ptx", "cuda", "opencl", "python")
+
+
+@click.command(
+    "cc",
+    epilog="""\b
+Examples:
+  isakit cc kernel.ptx                      shows the code, with the PTX it comes from
+  isakit cc kernel.cu -V gt200 -o kernel.cubin --emit elf
+  isakit cc kernels.py --emit ptx""",
+)
+@variant_option
+@click.option(
+    "-x", "--language", type=click.Choice(_LANGUAGES), help="What FILE is written in.  [default: by its ending]"
+)
+@click.option("-o", "--output", metavar="OUT", default="-", help="The file to write.  [default: -]")
+@click.option(
+    "--emit", type=click.Choice(["ptx", "asm", "cubin", "elf"]),
+    help="PTX, assembly, a text cubin, an ELF cubin.  [default: asm; elf where OUT ends in .cubin or .elf]",
+)  # fmt: skip
+@click.option("--maxregs", type=click.IntRange(4, 124), help="Registers per thread to use at most.")
+@click.option("-k", "--kernel", "kernels", metavar="NAME", multiple=True, help="Compile this kernel only; repeatable.")
+@click.option(
+    "--show", metavar="PASS", help="Print the code as PASS leaves it, to standard error; `all` for every pass."
+)
+@json_option
+@click.argument("file", metavar="FILE|-")
+def command(
+    variant: str | None,
+    language: str | None,
+    output: str,
+    emit: str | None,
+    maxregs: int | None,
+    kernels: tuple[str, ...],
+    show: str | None,
+    as_json: bool,
+    file: str,
+) -> None:
+    """Compile kernels for g80, g84, gt200, gt215 or mcp77.
+
+    FILE is PTX, CUDA C (.cu), OpenCL C (.cl) or Python with @isakit.kernel functions (.py). C needs a clang that is
+    installed. A kernel compiles as a whole or not at all: the others are still written, and the exit status is 1.
+    """
+    language = language or _ENDINGS.get(os.path.splitext(file)[1], "ptx")
+    if emit is None:
+        emit = "elf" if output.endswith((".cubin", ".elf")) else "asm"
+    text, path = _ptx(file, language)
+    if emit == "ptx":
+        write_bytes(output, text.encode())
+        return
+    from isakit.compile import compile_ptx
+
+    def watch(name: str, code: str) -> None:
+        if show in (name, "all"):
+            click.echo(f"--- {name}\n{code}", err=True)
+
+    try:
+        got = compile_ptx(
+            text, variant, path=path, max_registers=maxregs or 0, kernels=kernels, watch=watch if show else None
+        )
+    except CompileError as e:
+        if as_json:
+            echo_json({"kernels": [], "errors": _errors(e.diagnostics)})
+        raise
+    missing = [k for k in kernels if k not in got.module.kernels and k not in got.failures]
+    if missing:
+        raise IsakitError(f"{path} has no kernel {missing[0]}; there are {', '.join(got.module.kernels) or 'none'}")
+    if as_json:
+        echo_json({"variant": got.module.variant, "kernels": [
+            {"name": k.name, "bytes": len(k.code), "registers": k.registers, "shared_bytes": k.shared_bytes,
+             "local_bytes": k.local_bytes, "barriers": k.barriers,
+             "params": [{"name": p.name, "type": p.kind, "offset": p.offset, "size": p.size} for p in k.params]}
+            for k in got.module.kernels.values()], "errors": _errors(got.diagnostics)})  # fmt: skip
+    else:
+        write_bytes(output, _emitted(got, emit))
+    if got.diagnostics:
+        for d in got.diagnostics:
+            click.echo(str(d), err=True)
+        sys.exit(1)
+
+
+def _errors(diagnostics: object) -> list[dict[str, object]]:
+    return [{"path": d.path, "line": d.line, "column": d.column, "message": d.message, "notes": list(d.notes)}
+            for d in diagnostics]  # type: ignore[attr-defined]  # fmt: skip
+
+
+def _ptx(file: str, language: str) -> tuple[str, str]:
+    """The PTX of a file, and its name in messages."""
+    if language == "ptx":
+        return read_text(file), shown(file)
+    if language == "python":
+        return _python(file), file
+    from isakit.compile.c import compile_c
+
+    return compile_c(shown(file), read_text(file) if file == "-" else None, language), shown(file)
+
+
+def _python(file: str) -> str:
+    """The PTX of the `@isakit.kernel` functions of a Python file, which is run for that."""
+    import runpy
+
+    from isakit.runtime.python_kernel import PythonKernel
+
+    names = runpy.run_path(file, run_name="<isakit cc>")
+    found = [v for v in names.values() if isinstance(v, PythonKernel)]
+    if not found:
+        raise IsakitError(f"{file} has no functions with @isakit.kernel")
+    texts = [k.ptx for k in found]
+    heads = re.compile(r"(?m)^\.(version|target|address_size).*$")
+    return texts[0] + "".join(heads.sub("", t) for t in texts[1:])
+
+
+def _emitted(got: Compiled, emit: str) -> bytes:
+    from isakit import formats
+    from isakit.compile.listing import listing
+
+    if emit == "elf":
+        return formats.write_elf_cubin(got.module)
+    if emit == "cubin":
+        return formats.write_text_cubin(got.module).encode()
+    return listing(got.module).encode()

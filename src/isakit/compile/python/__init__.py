@@ -1,0 +1,7 @@
+"""Kernels written as Python functions: their source becomes LLVM IR, and LLVM makes PTX of it."""
+
+from isakit.compile.python.llvm import ptx_of
+from isakit.compile.python.translate import function_source, translate
+from isakit.compile.python.types import POINTERS, SCALARS, Pointer, Scalar
+
+__all__ = ["POINTERS", "SCALARS", "Pointer", "Scalar", "function_source", "ptx_of", "translate"]

@@ -1,0 +1,39 @@
+"""LLVM IR to PTX, with the NVPTX target that llvmlite brings."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from isakit.errors import NotModelled
+
+TRIPLE = "nvptx64-nvidia-cuda"
+CPU = "sm_20"
+"""The first chip LLVM knows; what it uses beyond the older ones is either expanded or refused by name."""
+
+
+@cache
+def _target() -> Any:
+    import llvmlite.binding as llvm
+
+    try:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        return llvm.Target.from_triple(TRIPLE)
+    except RuntimeError as e:
+        raise NotModelled("this llvmlite's LLVM", f"it has no NVPTX target ({e})") from e
+
+
+def ptx_of(ir: str, optimize: int = 2) -> str:
+    """The PTX of a module of LLVM IR."""
+    import llvmlite.binding as llvm
+
+    machine = _target().create_target_machine(cpu=CPU, opt=optimize)
+    module = llvm.parse_assembly(ir)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=optimize)
+    options.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, options)
+    passes = builder.getModulePassManager()
+    passes.run(module, builder)
+    return machine.emit_assembly(module)

@@ -1,0 +1,86 @@
+"""`@isakit.kernel`: Python functions as kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from isakit.compile import compile_ptx
+from isakit.compile.python import Pointer, function_source, ptx_of, translate
+from isakit.description import Module, Param
+
+if TYPE_CHECKING:
+    from isakit.runtime.device import Device
+
+Dims = int | Sequence[int]
+
+
+class PythonKernel:
+    """A Python function that runs on a simulated chip: `stats = saxpy[grid, block](n, 2.0, x, y)`.
+
+    Nothing is compiled before the first use. `ptx` and `module()` show what became of it; `device.load(saxpy.module())`
+    loads it like a file. Without a device of its own it runs on a gt200 of its own.
+
+    Attributes: `function`, `name`, `device` (where it runs).
+    """
+
+    def __init__(self, function: Callable[..., Any], device: Device | None = None) -> None:
+        self.function, self.name = function, function.__name__
+        self.__doc__ = function.__doc__
+        self.device = device
+        self._ptx: tuple[str, list[Param]] | None = None
+        self._modules: dict[str, Module] = {}
+        self._loaded: tuple[Any, Any] | None = None
+
+    @property
+    def ptx(self) -> str:
+        """The PTX LLVM makes of the function. Raises CompileError that points at the Python line."""
+        return self._translated()[0]
+
+    def _translated(self) -> tuple[str, list[Param]]:
+        if self._ptx is None:
+            _, ir, given = translate(function_source(self.function))
+            params: list[Param] = []
+            at = 0
+            for name, kind in given:
+                size = 8 if isinstance(kind, Pointer) else kind.size
+                at = -(-at // size) * size
+                params.append(
+                    Param(name, at, size, "ptr64" if isinstance(kind, Pointer) else kind.name.replace("i", "s"))
+                )
+                at += size
+            self._ptx = ptx_of(ir), params
+        return self._ptx
+
+    def module(self, variant: str = "gt200") -> Module:
+        """The compiled kernel for a chip."""
+        got = self._modules.get(variant)
+        if got is None:
+            text, params = self._translated()
+            got = self._modules[variant] = compile_ptx(text, variant, path=self.function.__code__.co_filename).module
+            got.kernels[self.name].params = params
+        return got
+
+    def __getitem__(self, shape: tuple[Dims, Dims]) -> Any:
+        """`kernel[grid, block]`: to be called with the arguments."""
+        from isakit.runtime.device import Device
+
+        if self.device is None:
+            self.device = Device("gt200")
+        if self._loaded is None or self._loaded[0] is not self.device:
+            self._loaded = self.device, self.device.load(self.module(self.device.chip))[self.name]
+        return self._loaded[1][shape]
+
+    def __call__(self, *args: Any) -> None:
+        """A kernel needs a shape: `kernel[grid, block](...)`."""
+        raise TypeError(f"say how many threads run it: {self.name}[grid, block](...)")
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}>"
+
+
+def kernel(function: Callable[..., Any] | None = None, *, device: Device | None = None) -> Any:
+    """Make a kernel of a Python function with typed parameters; as a decorator with or without `device=`."""
+    if function is None:
+        return lambda f: PythonKernel(f, device)  # type: ignore[reportUnknownLambdaType]
+    return PythonKernel(function, device)
