@@ -48,7 +48,7 @@ def text(flow: ControlFlow) -> str:
 
 def dot(flow: ControlFlow, name: str = "program", label: Callable[[Block], str] | None = None) -> str:
     """The graph in Graphviz's language; `label` gives the lines of a block (default: address and text)."""
-    shown = label or (lambda b: "".join(f"{i.address:#06x}  {i.text}\n" for i in b.instructions))
+    shown = label or _listing
     lines = [f"digraph {_quoted(name)} {{", '  node [shape=box, fontname="monospace", fontsize=10];']
     for f in flow.functions:
         lines += [f"  subgraph cluster_{f.number} {{", f"    label={_quoted(f'{f.entry:#x}')};"]
@@ -57,6 +57,10 @@ def dot(flow: ControlFlow, name: str = "program", label: Callable[[Block], str] 
     lines += [f"  b{b.number} [label={_left(shown(b))}, style=dashed];" for b in flow.blocks if b.function is None]
     lines += [f"  b{e.source} -> b{e.target} [{_STYLES[e.kind]}];" for e in flow.edges]
     return "\n".join([*lines, "}", ""])
+
+
+def _listing(block: Block) -> str:
+    return "".join(f"{i.address:#06x}  {i.text}\n" for i in block.instructions)
 
 
 def svg(flow: ControlFlow, name: str = "program") -> str:
