@@ -119,6 +119,7 @@ def main() -> None:
     ap.add_argument("--chip", default="a0")
     ap.add_argument("--shaders", type=int, default=600)
     ap.add_argument("--programs", action="store_true")
+    ap.add_argument("--take", type=int, help="only so many programs, the first ones by SHA-256 of their name")
     ap.add_argument("--match", default="", help="only tests whose name contains this")
     ap.add_argument("--batch", type=int, default=BATCH)
     ap.add_argument("--limit", type=float, default=60.0)
@@ -128,6 +129,9 @@ def main() -> None:
     root = home()
     files = [f for f in shader_tests(root, o.shaders) if o.match in f]
     commands = {n: c for n, c in (programs(root) if o.programs else {}).items() if o.match in n}
+    if o.take is not None:
+        first = sorted(commands, key=lambda n: hashlib.sha256(n.encode()).hexdigest())[: o.take]
+        commands = {n: commands[n] for n in first}
     known: dict[str, str] = {}
     if o.reference is not None and o.reference.exists():
         known = json.loads(o.reference.read_text())
@@ -161,7 +165,9 @@ def main() -> None:
             print(f"{got[name]:8} {name} ({times[name]:.1f} s)  {' '.join(command)}", flush=True)
     server.close()
     shaders, others = Counter(got[f] for f in passing), Counter(v for k, v in got.items() if k in commands)
-    print(f"shader tests: {dict(shaders)} of {len(passing)} that pass on llvmpipe, {seconds / max(1, len(passing)):.2f} s each")
+    print(
+        f"shader tests: {dict(shaders)} of {len(passing)} that pass on llvmpipe, {seconds / max(1, len(passing)):.2f} s each"
+    )
     print(f"programs: {dict(others)} of {sum(others.values())} that pass on llvmpipe")
     print(f"unsupported: {dict(report.unsupported.most_common(20))}")
     print(f"counts: {dict(report.counts)}")

@@ -26,9 +26,11 @@ CMP_FLOAT = (*CMP_INT, "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
 class Program:
     """One random program; `text` is its PTX."""
 
-    def __init__(self, seed: int, doubles: bool = True, atomics: bool = True, size: int = 30) -> None:
+    def __init__(
+        self, seed: int, doubles: bool = True, atomics: bool = True, locks: bool = True, size: int = 30
+    ) -> None:
         self.rng = random.Random(seed)
-        self.doubles, self.atomics = doubles, atomics
+        self.doubles, self.atomics, self.locks = doubles, atomics, locks
         self.lines: list[str] = []
         self.label = 0
         self.depth = 0
@@ -348,7 +350,7 @@ class Program:
         if self.atomics and kind < 0.15:
             op, t = r.choice((("add", "u32"), ("exch", "b32"), ("min", "s32"), ("max", "u32"), ("and", "b32"), ("or", "b32"),
                               ("xor", "b32"), ("inc", "u32"), ("dec", "u32"), ("cas", "b32")))  # fmt: skip
-            where = r.choice((("global", "%base"), ("shared", "%t4")))
+            where = r.choice((("global", "%base"), ("shared", "%t4"))) if self.locks else ("global", "%base")
             third = f", {self.reg(t)}" if op == "cas" else ""
             self.put(f"atom.{where[0]}.{op}.{t} {self.reg(t)}, [{where[1]}+{at}], {self.reg(t)}{third}")
         elif kind < 0.25 and space == "global":

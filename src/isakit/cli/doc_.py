@@ -63,6 +63,10 @@ def command(isa_name: str | None, as_json: bool, word: str | None, name: str | N
         echo_json([_plain(isa, r) for isa, r in found])
         return
     pages = [isa_page(isa) for isa in isas] if name is None else find_pages(isas, name)
+    if not pages and name is not None and isa_name is None:
+        from isakit.hosts.drm.pages import pages_named
+
+        pages = pages_named(name)
     if not pages:
         raise _unknown(name or "", known_names(isas))
     if coloured():

@@ -60,8 +60,8 @@ def command(
     from isakit.hosts.drm.session import run
 
     made = chip_named(chip)
-    with click.open_file(log or "-", "w") if log else _nothing() as stream:
-        report = Report(log=stream if log else None)
+    with _opened(log) as stream:
+        report = Report(log=stream)
         code = run(
             (program, *arguments),
             made,
@@ -79,10 +79,11 @@ def command(
     click.get_current_context().exit(code)
 
 
-def _nothing() -> Any:
+def _opened(log: str | None) -> Any:
+    """The log's file, or nothing."""
     from contextlib import nullcontext
 
-    return nullcontext()
+    return nullcontext() if log is None else click.open_file(log, "w")
 
 
 def lines(report: Report, stats: bool, unsupported: bool) -> list[str]:

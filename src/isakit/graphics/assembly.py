@@ -134,7 +134,8 @@ def assemble(mode: str, order: Array, restart: int | None, last: bool = True) ->
     restarts = [
         np.arange(len(c)) == 0 if mode in ("line_loop", "line_strip") else np.ones(len(c), bool) for c, _, _ in out
     ]
-    return Primitives(*(np.concatenate([o[k] for o in out]) for k in range(3)), np.concatenate(restarts))
+    corners, provoking, edges = (np.concatenate([o[k] for o in out]) for k in range(3))
+    return Primitives(corners, provoking, edges, np.concatenate(restarts))
 
 
 def _run(mode: str, run: Array, last: bool) -> tuple[Array, Array, Array] | None:

@@ -26,7 +26,7 @@ class ColorFormat:
         code: the number the hardware has for it.
         kind: what the bits of a component mean.
         dtype: of the stored numbers; `stored` of them make a pixel.
-        order: for each stored component its place in R, G, B, A; for packed formats from the low bits on. `x` is unused.
+        order: for each stored component its place in R, G, B, A, packed ones from the low bits on; `x` is unused.
         bits: widths of the components of a packed word, empty for formats that are not packed.
         srgb: R, G and B are encoded.
     """

@@ -66,7 +66,8 @@ class Viewport:
 @dataclass(frozen=True)
 class PolygonOffset(Settings):
     """Depth that is added to polygons: `factor` times their slope, `units` of the depth format, at most `clamp` (0: no
-    limit). `fill`, `line`, `point`: the polygon modes it is for."""
+    limit). `fill`, `line`, `point`: the polygon modes it is for.
+    """
 
     factor: float = 0.0
     units: float = 0.0

@@ -214,8 +214,8 @@ class Merger:
             color = np.ascontiguousarray(bits).view(np.float32)
             old = target.decoded(target.pixels[rows, columns])
             other = None if second is None else np.ascontiguousarray(second).view(np.float32)
+            low = -1.0 if form.kind == "snorm" else 0.0
             if form.normalized:
-                low = -1.0 if form.kind == "snorm" else 0.0
                 color = _clamped(color, low)
                 other = None if other is None else _clamped(other, low)
             kind: Any = np.float32 if self.choices.blend == "f32" else np.float64

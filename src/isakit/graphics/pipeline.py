@@ -92,8 +92,10 @@ class Pipeline:
         """Fill one render target, or all of them together with depth and stencil."""
         for k, t in enumerate(self.targets):
             if target in (None, k):
-                value = np.array([color], np.float32 if t.floating else np.int64)
-                bits = value.view(np.uint32) if t.floating else (value & 0xFFFF_FFFF).astype(np.uint32)
+                if t.floating:
+                    bits: Array = np.array([color], np.float32).view(np.uint32)
+                else:
+                    bits = np.array([[int(c) & 0xFFFF_FFFF for c in color]], np.uint32)
                 t.pixels[:] = t.color_format.encoded(bits, self.choices.store)[0]
         if target is None and self.depth_buffer is not None:
             self.depth_buffer.depth[:] = self.depth_buffer.encoded(np.array([depth], np.float32))[0]
@@ -169,7 +171,9 @@ class Pipeline:
             order = np.arange(first, first + n)
         else:
             order = np.asarray(indices).astype(np.int64).ravel()
-        self.vertices = self._vertices(mode, vertex, arrays, order, restart, instances, state, bound["vertex"], stats, edges)
+        self.vertices = self._vertices(
+            mode, vertex, arrays, order, restart, instances, state, bound["vertex"], stats, edges
+        )
         last: VertexShader | GeometryShader = vertex
         if geometry is not None:
             self.vertices = self._geometry(geometry, self.vertices, bound["geometry"], stats, state.provoking == "last")

@@ -100,8 +100,8 @@ class Corners:
     Attributes: `planes` (None for points, whose values are constant), `over_w` f64 [n, 3]: 1 / w; `depth` f64 [n, 3]:
     window z; `values` f64 [n, 3, words]; `flat` u32 [n, words]; `front` bool [n]; `points`: (lower left corner [n, 2],
     sizes [n]) or None; `whole`: (planes, values, number of each triangle in them) of the triangles before they were
-    clipped, for what is interpolated without perspective; `upper`: places inside points begin at the upper edge; `numbers` [n]: PrimitiveID. Lines have two
-    corners instead of three.
+    clipped, for what is interpolated without perspective; `upper`: places inside points begin at the upper edge;
+    `numbers` [n]: PrimitiveID. Lines have two corners instead of three.
     """
 
     planes: Planes | LinePlanes | None
@@ -225,7 +225,9 @@ class Fragments:
             return _bits(base[n] + dx[n] * x + dy[n] * y)
         corners = c.values[:, :, o_word]
         if mode == "constant":
-            corners = np.repeat(np.ascontiguousarray(c.flat[:, o_word]).view(np.float32)[:, None], corners.shape[1], axis=1)
+            corners = np.repeat(
+                np.ascontiguousarray(c.flat[:, o_word]).view(np.float32)[:, None], corners.shape[1], axis=1
+            )
         if mode in ("perspective", "constant"):
             corners = corners * c.over_w
         return _bits(self.evaluated(key, corners, here))

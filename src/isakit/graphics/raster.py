@@ -153,10 +153,10 @@ def in_order(found: list[Quads]) -> Quads:
 def _boxes(
     numbers: Array, kept: Array, low: Array, high: Array, bounds: Bounds, inside: Callable[[Array, Array, Array], Array]
 ) -> Iterator[Quads]:
-    """Quads of the primitives `kept`, whose pixels are from `low` to below `high` [n, 2].
+    """Quads of the primitives `kept`, with pixels from `low` to below `high` [n, 2].
 
-    `inside(some, xs, ys)` says which of the pixels [n, columns], [n, rows] of some primitives are covered. Boxes of like
-    size are looked at together.
+    `inside(some, xs, ys)` says which of the pixels [n, columns], [n, rows] of some primitives are covered. Boxes of
+    like size are looked at together.
     """
     x0, y0 = np.maximum(low[:, 0], bounds[0]), np.maximum(low[:, 1], bounds[1])
     x1, y1 = np.minimum(high[:, 0], bounds[2]), np.minimum(high[:, 1], bounds[3])
@@ -267,7 +267,7 @@ def pixels_in_quads(x: Array, y: Array, primitive: Array) -> Quads:
 def kept_pixels(q: Quads, kept: Any) -> Quads:
     """Quads with fewer covered pixels: `kept` bool [n, 4]. Quads without any are left out."""
     covered = q.covered & kept
-    some = covered.any(axis=1)
+    some: Array = covered.any(axis=1)
     samples = None if q.samples is None else (q.samples & kept[:, :, None])[some]
     return Quads(q.x[some], q.y[some], covered[some], q.primitive[some], samples)
 
@@ -283,7 +283,7 @@ def with_samples(parts: list[Quads]) -> Quads:
     for k, q in enumerate(parts):
         samples[where.ravel()[at : at + len(q)], :, k] = q.covered
         at += len(q)
-    return Quads(quads[:, 2], quads[:, 1], samples.any(axis=2), quads[:, 0], samples)
+    return Quads(quads[:, 2], quads[:, 1], np.asarray(samples.any(axis=2)), quads[:, 0], samples)
 
 
 def pixels(q: Quads) -> tuple[Array, Array]:

@@ -13,7 +13,7 @@ from isakit.asm import Program, assemble
 from isakit.codec.decoder import decoder
 from isakit.errors import LaunchError
 from isakit.graphics.assembly import Input
-from isakit.graphics.planes import FragmentInput, PointInput, PositionInput, VaryingInput
+from isakit.graphics.planes import FragmentInput, PointInput, PositionInput, PrimitiveInput, VaryingInput
 from isakit.graphics.stage_program import Kind, StageProgram
 from isakit.machine.tesla.choices import DEFAULT, Choices
 
@@ -173,7 +173,7 @@ class FragmentShader(Shader):
 
 def _input(what: FragmentInput | str | tuple[int, str]) -> FragmentInput:
     """`"w"` is a position component, `"s"` a point coordinate, `(4, "flat")` an output word."""
-    if isinstance(what, PositionInput | VaryingInput | PointInput):
+    if isinstance(what, PositionInput | VaryingInput | PointInput | PrimitiveInput):
         return what
     if isinstance(what, str):
         if what in ("x", "y", "z", "w"):

@@ -318,7 +318,7 @@ def _restore(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int] 
     return [
         MIns("ld_l", {"ty": "b32", "dst": Reg(t, k), "src": Place("l", None, home + 4 * k, "spill")}, loc=loc)
         for k in range(t.size)
-    ]  # noqa: E501
+    ]
 
 
 def _save(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int], writes: list[Reg]) -> list[MIns]:
@@ -329,7 +329,7 @@ def _save(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int], wr
     return [
         MIns("st_l", {"ty": "b32", "dst": Place("l", None, home + 4 * k, "spill"), "src": Reg(t, k)}, (), loc)
         for k in units
-    ]  # noqa: E501
+    ]
 
 
 def _rename(i: MIns, group: set[VReg], t: VReg) -> None:

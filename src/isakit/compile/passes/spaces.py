@@ -60,4 +60,6 @@ def _spaces(v: Value) -> set[str]:
 
 def _number(v: Value) -> bool:
     """An index rather than an address: a shift, a product, an extension."""
-    return isinstance(v, Const) or (v.ins is not None and v.ins.op in ("shl", "mul", "mul16", "mul24", "zext16", "sar", "shr"))
+    return isinstance(v, Const) or (
+        v.ins is not None and v.ins.op in ("shl", "mul", "mul16", "mul24", "zext16", "sar", "shr")
+    )

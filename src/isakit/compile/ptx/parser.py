@@ -414,7 +414,7 @@ class Parser:
                 break
         self.take(";")
 
-    _head: tuple[int, str, int, bool]
+    _head: tuple[int, str, int, bool] | None = None
 
     def _type(self) -> tuple[int, str, int, bool]:
         """(alignment, type, elements of a vector, pointer)."""
@@ -448,6 +448,8 @@ class Parser:
     def _variable(self, space: str, external: bool) -> None:
         if self.toks[self.k].kind == "directive":
             self._head = self._type()
+        if self._head is None:
+            raise self.fail("a type was expected")
         align, kind, vector, pointer = self._head
         t = self.take("word", "a name")
         if space == "reg":

@@ -92,7 +92,7 @@ class Floats(Base):
                 notes=("compile with contraction off (clang: -ffp-contract=off, NVRTC: -fmad=false)",),
             )
         op = self.b.op
-        x, y, z = (op("cvt", self.word(o, "f32"), kinds="d", to="f64", **{"from": "f32"}) for o in a[1:4])
+        x, y, z = (self._wide(self._clean(self.word(o, "f32"))) for o in a[1:4])
         v = self.round_once(op("dmul", x, y, rnd="rn"), z, m["rnd"])
         if m["sat"]:
             v = op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
@@ -147,7 +147,7 @@ class Floats(Base):
         y = self.double(a[2])
         self.write_double(
             a[0], op("pack", op("word", y, i=0), op("or", op("and", op("word", y, i=1), Const(0x7FFF_FFFF)), s))
-        )  # noqa: E501
+        )
 
     def do_testp(self, m: Mods, a: Args) -> None:
         op = self.b.op

@@ -146,7 +146,7 @@ def _records(path: Path, body: bytes) -> Iterator[Record]:
         return len(buffer) >= n
 
     while more(RECORD.size):
-        kind, count = RECORD.unpack_from(buffer)
+        kind, count = (int(n) for n in RECORD.unpack_from(buffer))
         if kind >= len(KINDS) or count > MOST_RECORD or not more(RECORD.size + count):
             raise FormatError(str(path), at, "a record is damaged or cut off")
         data = bytes(buffer[RECORD.size : RECORD.size + count])

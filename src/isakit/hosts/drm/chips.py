@@ -54,4 +54,6 @@ def chip_named(name: str) -> CardChip:
     for c in CHIPS.values():
         if name.lower().removeprefix("nv").removeprefix("0x") in (f"{c.number:x}", c.name):
             return c
-    raise UnknownIsaError(f"no chip {name!r}; there are: {', '.join(f'{c.number:x} ({c.name})' for c in CHIPS.values())}")
+    raise UnknownIsaError(
+        f"no chip {name!r}; there are: {', '.join(f'{c.number:x} ({c.name})' for c in CHIPS.values())}"
+    )

@@ -119,6 +119,18 @@ class Engine:
         self._word = {m.name: m.offset >> 2 for m in self.table.methods}
         self._step = {m.name: m.stride >> 2 for m in self.table.methods}
 
+    @classmethod
+    def effect(cls, name: str) -> str:
+        """What writing a method does, in words for its page."""
+        word = cls.table.word(name)
+        found = cls._actions.get(word)
+        if found is not None:
+            text = (getattr(cls, found[0]).__doc__ or "").strip().splitlines()[0].rstrip(".")
+            return f"acts: {text[:1].lower()}{text[1:]}"
+        if name in cls.IGNORED:
+            return f"none: {cls.IGNORED[name]}"
+        return "none yet: counted as unsupported" if word in cls._unused else "state"
+
     # --- writes -------------------------------------------------------------------------------------------------------
     def write(self, method: int, data: Array, increment: bool) -> None:
         """Words for a method, or from it on."""

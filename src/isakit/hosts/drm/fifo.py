@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from isakit.errors import IsakitError
 from isakit.engine.protocol import Array
+from isakit.errors import IsakitError
 
 _FORM = 0xE003_0003
 _INCREMENTING, _REPEATED, _LONG = 0, 0x4000_0000, 0x0003_0000

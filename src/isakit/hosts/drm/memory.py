@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isakit.errors import IsakitError
 from isakit.engine.protocol import Array
+from isakit.errors import IsakitError
 
 BASE = 0x2000_0000
 """GPU address of the first byte; small numbers are no addresses."""

@@ -21,7 +21,7 @@ class Report:
     unsupported: Counter[str] = field(default_factory=Counter[str])
     faults: Counter[str] = field(default_factory=Counter[str])
     counts: Counter[str] = field(default_factory=Counter[str])
-    seconds: Counter[str] = field(default_factory=Counter[str])
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
     on_fault: Callable[[str], None] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -45,7 +45,7 @@ class Report:
     def spent(self, what: str, seconds: float) -> None:
         """Time went into something."""
         with self._lock:
-            self.seconds[what] += seconds
+            self.seconds[what] = self.seconds.get(what, 0.0) + seconds
 
     def line(self, text: str) -> None:
         """A line of the log, if there is one."""

@@ -21,8 +21,8 @@ BLOCK_ROWS = 4
 class Surface:
     """One slice of an image.
 
-    Attributes: `address`; `row_bytes` that are meant; `rows`; `pitch` in bytes, 0 for blocks; `block_y`, `block_z`: log2
-    of the block's size; `depth`: slices; `z`: the slice.
+    Attributes: `address`; `row_bytes` that are meant; `rows`; `pitch` in bytes, 0 for blocks; `block_y`, `block_z`:
+    log2 of the block's size; `depth`: slices; `z`: the slice.
     """
 
     memory: VideoMemory

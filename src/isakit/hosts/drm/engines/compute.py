@@ -21,11 +21,11 @@ from isakit.hosts.drm.engines.shared import ConstantBuffers
 from isakit.hosts.drm.memory import BASE, VideoMemory
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.tables import COMPUTE
+from isakit.machine.tesla.address_spaces import LinearWindow
 from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
-from isakit.machine.tesla.address_spaces import LinearWindow
 from isakit.runtime.tesla_engine import executor
 
 PROGRAM = 8
@@ -44,13 +44,15 @@ class ComputeEngine(Engine):
             ("DMA_NOTIFY", "DMA_GLOBAL", "DMA_QUERY", "DMA_LOCAL", "DMA_STACK", "DMA_CODE_CB", "DMA_TSC", "DMA_TIC",
              "DMA_TEXTURE"), NO_OBJECTS),
         **dict.fromkeys(
-            ("OBJECT", "NOP", "NOTIFY", "SERIALIZE", "REFERENCE", "WATCHDOG_TIMER", "DELAY1", "DELAY2", "BLOCKDIM_LATCH"),
+            ("OBJECT", "NOP", "NOTIFY", "SERIALIZE", "REFERENCE", "WATCHDOG_TIMER", "DELAY1", "DELAY2",
+             "BLOCKDIM_LATCH"),
             "everything is done in order"),
         **dict.fromkeys(
             ("TSC_FLUSH", "TIC_FLUSH", "TEX_CACHE_CTL", "CODE_CB_FLUSH", "WRCACHE_FLUSH"),
             "there are no caches that could be stale"),
         **dict.fromkeys(
-            ("STACK_ADDRESS_HIGH", "STACK_ADDRESS_LOW", "STACK_SIZE_LOG", "STACK_WARPS_LOG_ALLOC", "STACK_WARPS_NO_CLAMP",
+            ("STACK_ADDRESS_HIGH", "STACK_ADDRESS_LOW", "STACK_SIZE_LOG", "STACK_WARPS_LOG_ALLOC",
+             "STACK_WARPS_NO_CLAMP",
              "LOCAL_ADDRESS_HIGH", "LOCAL_ADDRESS_LOW", "LOCAL_WARPS_LOG_ALLOC", "LOCAL_WARPS_NO_CLAMP",
              "CALL_LIMIT_LOG"), "stacks and local memory are the machine's own"),
         **dict.fromkeys(
@@ -177,12 +179,8 @@ class ComputeEngine(Engine):
         textures: dict[int, Any] = {}
         used: dict[int, Any] = {}
         for slot, tic in self.textures.items():
-            textures[slot] = self.graphics.drawing.images.texture(
-                images.entry(self.memory, table, tic, limit, "TIC")
-            )
-            used[slot] = images.sampler(
-                images.entry(self.memory, samplers, self.samplers.get(slot, 0), last, "TSC")
-            )
+            textures[slot] = self.graphics.drawing.images.texture(images.entry(self.memory, table, tic, limit, "TIC"))
+            used[slot] = images.sampler(images.entry(self.memory, samplers, self.samplers.get(slot, 0), last, "TSC"))
         run = Launch(
             code,
             CHIPS[variant],

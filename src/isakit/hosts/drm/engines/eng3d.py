@@ -49,13 +49,16 @@ class Engine3D(State3D):
             ("DMA_NOTIFY", "DMA_ZETA", "DMA_QUERY", "DMA_VTXBUF", "DMA_LOCAL", "DMA_STACK", "DMA_CODE_CB", "DMA_TSC",
              "DMA_TIC", "DMA_TEXTURE", "DMA_STRMOUT", "DMA_CLIPID", "DMA_COLOR"), NO_OBJECTS),
         **dict.fromkeys(
-            ("OBJECT", "NOP", "NOTIFY", "SERIALIZE", "REFERENCE", "WATCHDOG_TIMER", "DELAY"), "everything is done in order"),
+            ("OBJECT", "NOP", "NOTIFY", "SERIALIZE", "REFERENCE", "WATCHDOG_TIMER", "DELAY"),
+            "everything is done in order"),
         **dict.fromkeys(
             ("TSC_FLUSH", "TIC_FLUSH", "TEX_CACHE_CTL", "CODE_CB_FLUSH", "VERTEX_ARRAY_FLUSH", "WRCACHE_FLUSH"),
             "there are no caches that could be stale"),
         **dict.fromkeys(
-            ("STACK_ADDRESS_HIGH", "STACK_ADDRESS_LOW", "STACK_SIZE_LOG", "STACK_WARPS_LOG_ALLOC", "STACK_WARPS_NO_CLAMP",
-             "LOCAL_ADDRESS_HIGH", "LOCAL_ADDRESS_LOW", "LOCAL_WARPS_LOG_ALLOC", "LOCAL_WARPS_NO_CLAMP", "CALL_LIMIT_LOG"),
+            ("STACK_ADDRESS_HIGH", "STACK_ADDRESS_LOW", "STACK_SIZE_LOG", "STACK_WARPS_LOG_ALLOC",
+             "STACK_WARPS_NO_CLAMP",
+             "LOCAL_ADDRESS_HIGH", "LOCAL_ADDRESS_LOW", "LOCAL_WARPS_LOG_ALLOC", "LOCAL_WARPS_NO_CLAMP",
+             "CALL_LIMIT_LOG"),
             "stacks and local memory are the machine's own"),
         **dict.fromkeys(
             ("ZCULL_REGION", "ZCULL_STATCTRS_ENABLE", "ZCULL_VALIDATE", "ZCULL_INVALIDATE", "ZCULL_UNK0DBC",
@@ -239,9 +242,7 @@ class Engine3D(State3D):
             value = self.stream_offsets[word >> 5 & 3]
         elif select:
             self.report.missing(f"query {select}")
-        self.memory.write_words(
-            address, [sequence, value & 0xFFFF_FFFF, now & 0xFFFF_FFFF, now >> 32], "query"
-        )
+        self.memory.write_words(address, [sequence, value & 0xFFFF_FFFF, now & 0xFFFF_FFFF, now >> 32], "query")
 
     @action("STRMOUT_OFFSET")
     def place_stream(self, word: int, i: int) -> None:

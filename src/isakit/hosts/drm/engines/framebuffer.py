@@ -32,9 +32,7 @@ class ColorImage:
         s = self.surface
         if self.volume:
             return Surface(s.memory, s.address, s.row_bytes, s.rows, s.pitch, s.block_y, s.block_z, s.depth, n)
-        return Surface(
-            s.memory, s.address + n * self.layer_stride, s.row_bytes, s.rows, s.pitch, s.block_y, s.block_z
-        )
+        return Surface(s.memory, s.address + n * self.layer_stride, s.row_bytes, s.rows, s.pitch, s.block_y, s.block_z)
 
 
 @dataclass(frozen=True)

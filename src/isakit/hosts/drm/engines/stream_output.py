@@ -46,10 +46,11 @@ class StreamOutput:
         for k, w in enumerate(words):
             table[k] = v.words[w] if w < 0x40 else (0x3F80_0000 if w & 1 else 0)
         control = e.get("STRMOUT_BUFFERS_CTRL")
+        parts: list[tuple[int, int, int, int]] = []
         if control & 1:
             parts = [(0, 0, len(words), (control >> 8 & 0xFFF) or 4 * len(words))]
         else:
-            parts, at = [], 0
+            at = 0
             for b in range(BUFFERS):
                 n = e.get("STRMOUT_NUM_ATTRIBS", b)
                 if n and at < len(words):
