@@ -92,6 +92,7 @@ class Variable:
     pos: int = 0
     pointer: bool = False
     unique: str = ""
+    register: Register | None = None
 
     @property
     def size(self) -> int:
