@@ -1,7 +1,7 @@
 """Kernels in Python: a sum of scaled vectors, and a reduction in shared memory.
 
-    python examples/python/saxpy.py
-    isakit cc examples/python/saxpy.py            (shows the machine code, with the Python lines it comes from)
+python examples/python/saxpy.py
+isakit cc examples/python/saxpy.py            (shows the machine code, with the Python lines it comes from)
 """
 
 import numpy as np

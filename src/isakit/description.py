@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.instruction_sets import Isa
 
-ARCH_TO_VARIANT: Mapping[str, str] = {"sm_10": "g80", "sm_11": "g84", "sm_12": "gt215", "sm_13": "gt200"}
-# CUDA calls mcp77 sm_11, but it has the instructions of sm_12, and that is what a file has to say. [tesla] 1
-VARIANT_TO_ARCH: Mapping[str, str] = {v: k for k, v in ARCH_TO_VARIANT.items()} | {"mcp77": "sm_12"}
-
 PARAM_BASE = 0x10
 """Where user parameters start in the shared memory of a Tesla block. Source: [tesla] 10."""
 
@@ -243,7 +239,8 @@ class Module:
     @property
     def instruction_set(self) -> Isa:
         """The instruction set of the code. Raises IsakitError where the file does not say which it is."""
-        from isakit.instruction_sets import VARIANTS, isa
+        from isakit.instruction_sets import isa
+        from isakit.registry import VARIANTS
 
         if not self.isa:
             raise IsakitError(

@@ -101,6 +101,10 @@ class LaunchError(IsakitError):
     """Arguments, sizes or limits of a launch that the chip or the kernel does not allow."""
 
 
+class HostError(IsakitError):
+    """A program, library or tool of the host that is missing or does not do its part."""
+
+
 class MachineFault(IsakitError):
     """The simulated program did something the machine refuses.
 

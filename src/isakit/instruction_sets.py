@@ -5,38 +5,22 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from isakit.errors import IsakitError, UnknownIsaError
+from isakit.registry import VARIANTS, instruction_set
 
 if TYPE_CHECKING:
     from isakit.asm import Program
-    from isakit.asm.directives import Directive
+    from isakit.asm.reader import Directive
     from isakit.codec import Builder, Decoder, Explanation, Instruction
     from isakit.spec import InstructionSet, Record, Variant
-
-VARIANTS = {
-    "tesla": ("g80", "g84", "gt200", "gt215", "mcp77"),
-    "vuc": ("vp2", "vp3", "vp4"),
-    "usse": ("sgx543", "seed"),
-}
-"""Names that are valid, so that asking for them loads no instruction set."""
 
 _FILE_DIRECTIVES = {"usse": ("isakit.formats.gxp_directives", "GXP_DIRECTIVES")}
 """Where the directives of file formats are, by instruction set; formats stand above this module."""
 
 _HEX_WORDS = re.compile(r"\s*(?:(?:0[xX])?[0-9a-fA-F]{6,16}[\s,]*)+")
-
-
-def instruction_set(name: str) -> InstructionSet:
-    """The records of an instruction set. Raises UnknownIsaError."""
-    if name not in VARIANTS:
-        raise UnknownIsaError(f"there is no instruction set {name!r}; there are {', '.join(VARIANTS)}")
-    try:
-        module = importlib.import_module(f"isakit.arch.{name}")
-    except ModuleNotFoundError as e:
-        raise UnknownIsaError(f"this installation has no instruction set {name!r}") from e
-    return getattr(module, name)
 
 
 class Isa:
@@ -48,11 +32,14 @@ class Isa:
         records: the instruction set object behind it.
     """
 
-    def __init__(self, records: InstructionSet, variant: Variant) -> None:
+    def __init__(self, records: InstructionSet, variant: Variant, *, chosen: bool = True) -> None:
         self.records = records
         self.name, self.variant = records.name, variant.name
-        self._variant = variant
+        self._variant, self._chosen = variant, chosen
         self._builders: dict[str | None, Builder] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_builders": {}}
 
     @property
     def program_types(self) -> tuple[str, ...]:
@@ -96,10 +83,14 @@ class Isa:
     def assemble(self, text: str, program_type: str | None = None, path: str = "<text>") -> Program:
         """The program a text stands for; `path` names the text in messages.
 
-        Raises AsmError, whose `diagnostics` are all errors of the text.
+        A text says with `.isa NAME VARIANT` what it is written for: that variant, where this instruction set was asked
+        for without one. Raises AsmError, whose `diagnostics` are all errors of the text.
         """
-        from isakit.asm import assemble
+        from isakit.asm import assemble, declared
 
+        said = declared(text)
+        if said is not None and not self._chosen and said.isa == self.name and said.variant:
+            return isa(self.name, said.variant).assemble(text, program_type, path)
         return assemble(text, self.decoder(program_type), path, file_directives(self.name))
 
     def build(
@@ -120,6 +111,8 @@ class Isa:
         None are absent. The form is the one the assembler would choose for the text.
 
         Args:
+            mnemonic: the operation, e.g. `add`.
+            **operands: by name, as above.
             program_type: the program type the instruction is for (default: the instruction set's own).
             at: byte address of the instruction, for operands that count from it.
             long: leave out short forms.
@@ -162,7 +155,36 @@ def file_directives(name: str) -> Mapping[str, Directive]:
 def isa(name: str, variant: str | None = None) -> Isa:
     """An instruction set by name, in a variant (default: the one with the most instructions).
 
+    Names are taken in any case. The name of a chip stands for its instruction set in that variant: `isa("sm_13")`.
     Raises UnknownIsaError, which lists the valid names.
     """
-    records = instruction_set(name)
-    return Isa(records, records.variant(variant or records.default_variant or next(iter(records.variants))))
+    known = name.lower()
+    if known not in VARIANTS:
+        known, chip = _of_chip(name)
+        if variant is not None and instruction_set(known).variant(variant).name != chip:
+            raise UnknownIsaError(f"{name!r} is {known} {chip}, not {variant}; name the instruction set, {known}")
+        variant = chip
+    records = instruction_set(known)
+    default = records.default_variant or next(iter(records.variants))
+    return Isa(records, records.variant(variant or default), chosen=variant is not None)
+
+
+def _of_chip(name: str) -> tuple[str, str]:
+    """(instruction set, variant) of a chip. Raises UnknownIsaError."""
+    for known in VARIANTS:
+        with suppress(UnknownIsaError):
+            return known, instruction_set(known).variant(name).name
+    raise UnknownIsaError(f"there is no instruction set {name!r}; there are {', '.join(VARIANTS)}")
+
+
+def isa_of_text(text: str, name: str | None = None, variant: str | None = None) -> Isa | None:
+    """The instruction set a source text is to be assembled for: what is named, else what the text says, else None."""
+    from isakit.asm import declared
+
+    said = declared(text)
+    if said is None:
+        return None if name is None else isa(name, variant)
+    if name is None:
+        name = said.isa
+    chosen = isa(name, variant)
+    return isa(name, said.variant) if variant is None and chosen.name == said.isa and said.variant else chosen

@@ -1,76 +1,64 @@
-"""Tesla graphics: textures, samplers, and a pipeline that runs vertex, geometry and fragment programs."""
+"""Tesla: devices that run kernels, and a pipeline that draws with vertex, geometry and fragment programs.
+
+What every instruction set has here: `VARIANTS`, `isa`, `Machine`, `target` (see the reference). Beside them `Device`
+and `Pipeline` run programs, and `Choices`, `TextureChoices` and `GraphicsChoices` settle what is not documented.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-
-from isakit.codec.explain import ExplainRow, Explanation
-from isakit.errors import IsakitError
 from isakit.graphics.assembly import Attribute
 from isakit.graphics.draw_state import Blend, DrawState, DrawStats, GraphicsChoices, Stencil, Viewport
 from isakit.graphics.pipeline import Pipeline
 from isakit.graphics.png import png
 from isakit.graphics.scene import Scene
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
-from isakit.texture.headers import HEADERS, WORDS, joined
+from isakit.instruction_sets import Isa
+from isakit.instruction_sets import isa as _isa
+from isakit.machine.targets import target_of as target
+from isakit.machine.tesla import Choices, LinearWindow, Machine, PitchWindow, Stats
+from isakit.registry import VARIANTS as _VARIANTS
+from isakit.runtime import Buffer, Device, LoadedKernel, LoadedModule
+from isakit.texture.explain_header import explain_header
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import TextureChoices
 
-_HEADERS = {"tic": "texture image control", "tsc": "texture sampler control"}
+VARIANTS = _VARIANTS["tesla"]
 
 
-def explain_header(kind: str, words: str | Sequence[int]) -> Explanation:
-    """What every bit of a texture or sampler header means.
-
-    Args:
-        kind: `tic` or `tsc`.
-        words: the eight words, as ints or as hexadecimal text.
-
-    Raises IsakitError for another kind, LaunchError for another number of words.
-    """
-    if kind not in HEADERS:
-        raise IsakitError(f"no header {kind!r}; there are: {', '.join(HEADERS)}")
-    if isinstance(words, str):
-        try:
-            words = [int(w, 16) for w in re.split(r"[\s,]+", words.strip()) if w]
-        except ValueError:
-            raise IsakitError(f"{words!r}: a header is given as {WORDS} hexadecimal words") from None
-    whole = joined(words)
-    rows: list[ExplainRow] = []
-    for h in HEADERS[kind]:
-        value = h.field.get(whole)
-        ranges = [
-            f"w{low // 32}[{low % 32 + n - 1}:{low % 32}]" if n > 1 else f"w{low // 32}[{low % 32}]"
-            for low, n in reversed(h.field.slices)
-        ]
-        rows.append(ExplainRow(" ".join(ranges), h.name, value, h.meaning(value), "tesla-graphics 1", h.field.mask))
-        whole &= ~h.field.mask
-    if whole:
-        rows.append(ExplainRow("", "unknown", whole, "bits no field explains", "", whole))
-    title = _HEADERS[kind]
-    return Explanation(
-        f"{kind.upper()}: {title}", tuple(words), kind, "header", "known", "tesla-graphics 1", title, None, tuple(rows)
-    )
+def isa(variant: str | None = None) -> Isa:
+    """The instruction set in a variant. Raises UnknownIsaError."""
+    return _isa("tesla", variant)
 
 
 __all__ = [
+    "VARIANTS",
     "Attribute",
     "Blend",
+    "Buffer",
+    "Choices",
+    "Device",
     "DrawState",
     "DrawStats",
     "FragmentShader",
     "GeometryShader",
     "GraphicsChoices",
+    "LinearWindow",
+    "LoadedKernel",
+    "LoadedModule",
+    "Machine",
     "Pipeline",
+    "PitchWindow",
     "Sampler",
     "Scene",
+    "Stats",
     "Stencil",
     "Texture",
     "TextureChoices",
     "VertexShader",
     "Viewport",
     "explain_header",
+    "isa",
     "png",
+    "target",
 ]

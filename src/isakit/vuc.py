@@ -1,4 +1,6 @@
-r"""The video microcontroller: `Core` runs its programs, `lint` reads them, `Options` settles what nobody documented.
+r"""The video microcontroller: `Core` runs its programs, `lint` reads them, `Options` settles what is not documented.
+
+What every instruction set has here: `VARIANTS`, `isa`, `Machine`, `target` (see the reference).
 
 >>> core = Core("vp3")
 >>> core.load("mov $r1 0x7\nadd $r1 $r1 $r1\nend: bra end\nnop")
@@ -8,22 +10,39 @@ r"""The video microcontroller: `Core` runs its programs, `lint` reads them, `Opt
 
 from __future__ import annotations
 
+from isakit.instruction_sets import Isa
+from isakit.instruction_sets import isa as _isa
+from isakit.machine.targets import target_of as target
+from isakit.machine.vuc.core import Core as Machine
 from isakit.machine.vuc.mbring import coded_packet, header_packet, packet, vectors_packet
 from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.watch import Cycle, Hazard
+from isakit.registry import VARIANTS as _VARIANTS
 from isakit.runtime.vuc import Core, Stop
 from isakit.runtime.vuc_lint import Finding, lint
 
+VARIANTS = _VARIANTS["vuc"]
+
+
+def isa(variant: str | None = None) -> Isa:
+    """The instruction set in a variant. Raises UnknownIsaError."""
+    return _isa("vuc", variant)
+
+
 __all__ = [
+    "VARIANTS",
     "Core",
     "Cycle",
     "Finding",
     "Hazard",
+    "Machine",
     "Options",
     "Stop",
     "coded_packet",
     "header_packet",
+    "isa",
     "lint",
     "packet",
+    "target",
     "vectors_packet",
 ]

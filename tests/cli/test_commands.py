@@ -394,6 +394,91 @@ def test_a_shader_runs_on_either_engine(tmp_path: Path, engine: str) -> None:
     assert "BUDGET" in run(*args, "--max", "1", code=3).stderr
 
 
+# --- what people give ------------------------------------------------------------------------------------------------
+
+
+def test_a_listing_assembles_without_options(tmp_path: Path) -> None:
+    program = isakit.isa("tesla", "g80").assemble(".kernel k\nadd b32 $r1 $r1 $r0\nexit nop")
+    listing = tmp_path / "k.s"
+    listing.write_text(str(program))
+    out = tmp_path / "k.cubin"
+    run("asm", str(listing), "--format", "elf", "-o", str(out))
+    assert isakit.load(out).variant == "g80"
+    old = tmp_path / "old.s"
+    old.write_text(str(program).replace(".isa tesla g80", "// tesla g80"))
+    run("asm", "-m", "tesla", str(old), "--format", "elf", "-o", str(out))
+    assert isakit.load(out).variant == "g80"
+    assert "being assembled for gt200" in run("asm", "-m", "tesla", "-V", "gt200", str(old), code=1).stderr
+    assert "being assembled for usse" in run("asm", "-m", "usse", str(listing), code=1).stderr
+
+
+def test_listings_of_two_chips_in_one_text_are_not_assembled_for_one_of_them(tmp_path: Path) -> None:
+    host = b"MZ" + bytes(62)
+    for name, chip in (("first", "g80"), ("second", "gt200")):
+        host += write(isakit.isa("tesla", chip).assemble(f".kernel {name}\nexit nop"), "elf")
+    path = tmp_path / "host"
+    path.write_bytes(host)
+    listing = run("dis", str(path)).stdout
+    assert "this text is for gt200, it is being assembled for g80" in run("asm", "-", stdin=listing, code=1).stderr
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_texts_in_utf_16_are_read(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "k.s"
+    path.write_text(".isa tesla g80\n.kernel k\nexit nop // wait\n", encoding=encoding)
+    assert run("asm", "--format", "hex", str(path)).stdout.split() == ["f0000001", "e0000781"]
+
+
+def test_run_takes_a_text_in_utf_16(tmp_path: Path) -> None:
+    path = tmp_path / "k.s"
+    path.write_text(".isa tesla g80\n.kernel k\nexit nop\n", encoding="utf-16")
+    assert json.loads(run("run", str(path), "--json").stdout)["kernel"] == "k"
+
+
+@pytest.mark.parametrize("chip", ["sm_10", "SM_10", "G80"])
+def test_chips_may_be_named_as_users_do(chip: str) -> None:
+    words = "10000001 0423c780"
+    assert ".isa tesla g80" in run("dis", "-m", "tesla", "-V", chip, "--hex", "-", stdin=words).stdout
+    assert ".isa tesla g80" in run("dis", "-m", chip, "--hex", "-", stdin=words).stdout
+
+
+@pytest.mark.parametrize(
+    "text", ["0x100000010423c780 20008204", "100000010423c780,0x20008204",
+             "/*0000*/     /*0x100000010423c780*/ \tMOV R0, g [0x4];\n/*0008*/     /*0x20008204*/ \tIADD R1, R1, R0;"],
+)  # fmt: skip
+def test_words_may_come_as_old_cuobjdump_prints_them(text: str) -> None:
+    out = run("dis", "-m", "tesla", "-V", "g80", "--hex", "--json", "-", stdin=text).stdout
+    (program,) = json.loads(out)
+    assert [i["words"] for i in program["instructions"]] == [[0x10000001, 0x0423C780], [0x20008204]]
+
+
+def test_run_says_what_arguments_a_kernel_takes(saxpy: Path) -> None:
+    message = run("run", str(saxpy), code=1).stderr
+    assert "saxpy takes 3 arguments (y, x, a), got 0; for instance: --arg " in message
+    copied = message.partition("for instance: ")[2].split()
+    run("run", str(saxpy), *copied)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [("$r", "Register files"), ("s", "Memory spaces"), ("sreg", "Special registers"), ("s[]", "Memory spaces")],
+)  # fmt: skip
+def test_doc_finds_registers_and_memories(name: str, answer: str) -> None:
+    assert answer in run("doc", "-m", "tesla", name).stdout
+
+
+def test_doc_searches_all_pages() -> None:
+    assert "vote" in run("doc", "-m", "sm_13", "-k", "predicate").stdout
+    result = run("doc", "-m", "tesla", "-k", "saturate")
+    assert "these have 'satur" in result.stderr
+    assert "add" in result.stdout
+    assert "no page has 'xyzzy'" in run("doc", "-k", "xyzzy", code=1).stderr
+    assert "name of PTX" in run("doc", "-m", "tesla", "%tid", code=1).stderr
+    assert "`isakit doc -k saturate` searches" in run("doc", "saturate", code=1).stderr
+    hits = json.loads(run("doc", "-k", "predicate", "--json").stdout)
+    assert {"isa": "tesla", "name": "vote"}.items() <= hits[0].items()
+
+
 def test_a_shader_file_goes_through_its_listing(tmp_path):
     source = "".join(f"{line}\n" for line in (
         ".gxp fragment", ".uniform tint f32x4", ".varying texcoord0 f32x2", ".result f16x4", ".program primary",

@@ -15,6 +15,7 @@ from pathlib import Path
 import isakit
 from isakit.description import Module, Relocation, Sampler
 from isakit.formats import GlobalVariable, write_elf_cubin, write_text_cubin
+from isakit.hosts.cuda.table import functions
 from isakit.programs.needs import module_of
 
 PROGRAMS = Path(__file__).parent / "cuda_programs"
@@ -30,11 +31,13 @@ scale: .float 2.0
 .param x ptr64
 .param n u32
     mov b16 $r1l u16 s[0x2]
-    mul $r1 u16 $r1l u16 s[0xc]
+    mov b16 $r1h u16 s[0xc]
+    mul $r1 u16 $r1l u16 $r1h
     cvt u32 $r0 u16 $r0l
     add b32 $r0 $r0 $r1
-    set $c0 # ge u32 $r0 s[n]
-    (lg $c0) exit nop
+    mov b32 $r1 b32 s[n]
+    set $c0 $r1 ge u32 $r0 $r1
+    (lg $c0) bra done
     and b32 $r3 $r0 0x3
     shl b32 $r3 $r3 0x2
     shl $a1 $r3 0x0
@@ -47,7 +50,9 @@ scale: .float 2.0
     add f32 $r1 (mul $r1 $r2) $r3
     mov b32 $r2 b32 s[y]
     add b32 $r0 $r2 $r0
-    exit st b32 g14[$r0] $r1
+    st b32 g14[$r0] $r1
+done:
+    exit nop
 
 // counter += by, in one thread
 .kernel count
@@ -78,7 +83,7 @@ scale: .float 2.0
     mov b32 $r10 b32 s[u]
     add b32 $r9 $r10 $r9
     ld b64 $r0d g14[$r9]
-    texauto all $r0:$r1:$r2:$r3 $t1 $s1 $r0:$r1
+    texauto all $r0:$r1:$r2:$r3 $t1 $s1 $r0:$r1 0x0 0x0 0x0
     shl b32 $r8 $r8 0x4
     mov b32 $r10 b32 s[y]
     add b32 $r8 $r10 $r8
@@ -96,7 +101,8 @@ scale: .float 2.0
     mov b32 $r1 b32 s[p]
 again:
     ld b32 $r2 g14[$r1]
-    set $c0 # e u32 $r2 $r124
+    mov b32 $r3 0x0
+    set $c0 $r2 e u32 $r2 $r3
     (lg $c0) bra again
     exit nop
 """
@@ -145,7 +151,7 @@ def container(entries: Sequence[Entry]) -> bytes:
     for e in entries:
         data = e.data + bytes(-len(e.data) % 8)
         head = struct.pack(
-            "<HHIQIIHHIIIQ", e.kind, 0x100, 64, len(data), 0, 0, 4, 1, e.arch, 56, 7, e.flags
+            "<HHIQIIHHIIIQQ", e.kind, 0x100, 64, len(data), 0, 0, 4, 1, e.arch, 56, 7, e.flags, 0
         ) + b"test.cu\0"  # fmt: skip
         assert len(head) == 64, len(head)
         body += head + data
@@ -162,10 +168,14 @@ def has_compiler() -> bool:
     return shutil.which("cc") is not None and sys.platform == "linux" and os.uname().machine == "x86_64"
 
 
-_STUB = "libcudart.so.4"
-
-
-def build(name: str, folder: Path, *, runtime: str = _STUB, generation: str = "new", flags: Sequence[str] = ()) -> Path:
+def build(
+    name: str,
+    folder: Path,
+    *,
+    runtime: str = "libcudart.so.4",
+    generation: str = "new",
+    flags: Sequence[str] = (),
+) -> Path:
     """Compile `cuda_programs/NAME.c` into a folder; the program asks for `runtime` as real ones do."""
     folder.mkdir(parents=True, exist_ok=True)
     images = c_array("container", container([Entry(1, 10, b".version 1.4\n\0"), Entry(2, 10, elf_cubin())]))
@@ -175,14 +185,16 @@ def build(name: str, folder: Path, *, runtime: str = _STUB, generation: str = "n
     libraries: list[str] = []
     for needed in filter(None, (runtime, "libcuda.so.1")):
         stub = folder / needed
-        line = ["cc", "-shared", "-nostdlib", f"-Wl,-soname,{needed}", "-o", str(stub), "-x", "c", "/dev/null"]
-        subprocess.run(line, check=True)
+        line = ["cc", "-shared", "-nostdlib", "-w", f"-Wl,-soname,{needed}", "-o", str(stub), "-x", "c", "-"]
+        interface = "driver" if needed.startswith("libcuda.") else "runtime"
+        names = [f.name for f in functions().values() if f.interface == interface]
+        subprocess.run(line, input="".join(f"void {n}(void) {{}}\n" for n in names), text=True, check=True)
         libraries.append(str(stub))
     target = folder / name
     old = ["-DOLD_GENERATION"] if generation == "old" else []
     line = ["cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Werror", "-no-pie", *old, *flags, "-I", str(folder)]
     line += ["-I", str(PROGRAMS), "-o", str(target), str(PROGRAMS / f"{name}.c"), "-Wl,--no-as-needed", *libraries]
-    subprocess.run([*line, "-Wl,--unresolved-symbols=ignore-all", "-lm", "-pthread"], check=True)
+    subprocess.run([*line, "-lm", "-pthread"], check=True)
     return target
 
 
@@ -190,11 +202,12 @@ def run(
     *arguments: str | Path,
     code: int = 0,
     environment: dict[str, str] | None = None,
+    folder: Path | None = None,
     timeout: float = 60,
 ) -> subprocess.CompletedProcess[str]:
     """`isakit cuda arguments...` in a process of its own; it must end with that exit status."""
     line = [sys.executable, "-m", "isakit", "cuda", *map(str, arguments)]
     env = {**os.environ, **(environment or {})}
-    done = subprocess.run(line, capture_output=True, text=True, timeout=timeout, check=False, env=env)
+    done = subprocess.run(line, capture_output=True, text=True, timeout=timeout, check=False, env=env, cwd=folder)
     assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
     return done

@@ -5,14 +5,17 @@ listing that assembles back to the same bytes.
 """
 
 from isakit.asm.assembler import Assembler, assemble, assembler
+from isakit.asm.declared import Declared, declared
 from isakit.asm.program import Program
 from isakit.asm.units import pack_units, split_units
 
 __all__ = [
     "Assembler",
+    "Declared",
     "Program",
     "assemble",
     "assembler",
+    "declared",
     "pack_units",
     "split_units",
 ]

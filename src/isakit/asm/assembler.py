@@ -7,11 +7,13 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from isakit.asm.directives import Directive
+from isakit.asm.advice import Adviser
+from isakit.asm.declared import declared, disagreement
+from isakit.asm.directives import DIRECTIVES
 from isakit.asm.layout import Placement, Slot, place
 from isakit.asm.names import Names
 from isakit.asm.program import Program
-from isakit.asm.reader import Reader
+from isakit.asm.reader import Directive, Reader
 from isakit.asm.sections import Bank, Code, Data, Fill, Section
 from isakit.asm.source import Place, Source, Statement, stray
 from isakit.asm.statements import Parsed, StatementEncoder, Symbol
@@ -25,6 +27,8 @@ _MOST_WORDS = 32
 """More different words than any instruction has."""
 _MOST_COMPARED = 20_000
 """Errors times names up to which a misspelt name is compared with all others, which is slow."""
+_MOST_ADVISED = 8
+"""Errors of a text up to which one is told what may have been meant."""
 _ROUNDS = 64
 _FREE_ROUNDS = 4
 """From this round on sizes only grow, so that sizes and addresses settle."""
@@ -43,7 +47,12 @@ class Assembler:
         Raises AsmError with every error of the text, in order.
         """
         source = Source(text, path)
-        reader = Reader(source, self.decoder, directives)
+        said = declared(text)
+        why = disagreement(self.decoder.view, said.isa, said.variant) if said is not None else ""
+        if said is not None and why:  # everything else would be an error, too
+            source.error(said.variant_place if said.isa == self.decoder.isa.name else said.isa_place, why)
+            raise AsmError(source.diagnostics)
+        reader = Reader(source, self.decoder, {**DIRECTIVES, **(directives or {})})
         reader.read()
         has_kernels = any(section.kernel is not None for section in reader.sections)
         programs: list[Program] = []
@@ -139,7 +148,7 @@ class _Resolver:
             if not self.symbolic:
                 return placement
         assert before is not None
-        self.source.error(Place(1, 0), "the addresses of this text do not settle")
+        self.source.error(Place(1, 0), "label addresses do not converge")
         return before
 
     def _encode(self, k: int, before: Placement | None, grow: bool) -> None:
@@ -189,7 +198,7 @@ class _Resolver:
         self.source.error(
             item.statement.place(),
             f"this instruction has {size * unit} bytes and must start at a multiple of that, not at {at * unit:#x}",
-            "the instruction before it has no longer form",
+            "the preceding instruction has no long form",
         )
 
     def _complain(self, k: int, item: Code, names: Names, at: int) -> None:
@@ -198,13 +207,22 @@ class _Resolver:
             return  # reported when it was read
         symbol = names.here(at * self.scale)
         statement = item.statement
-        miss = self._undefined(parsed, symbol, at) or self.encoder.explain_miss(parsed, symbol, at)
+        miss = self._undefined(parsed, symbol, at)
+        notes: tuple[str, ...] = ()
+        if miss is None:
+            miss = self.encoder.explain_miss(parsed, symbol, at)
+            if len(self.source.diagnostics) < _MOST_ADVISED:
+                notes = Adviser(self.encoder).notes(parsed, statement.text, symbol, at)
+        if notes:  # something better than a word that is spelled like another
+            notes = (*notes, *(n for n in miss.notes if not n.startswith("did you mean")))
+        else:
+            notes = miss.notes
         token = parsed.tokens[miss.token] if 0 <= miss.token < len(parsed.tokens) else None
         if token is None:
             end = Place(statement.line, statement.column + len(statement.text), 1)
-            self.source.error(end, miss.message, *miss.notes)
+            self.source.error(end, miss.message, *notes)
         else:
-            self.source.error(statement.place(token), miss.message, *miss.notes)
+            self.source.error(statement.place(token), miss.message, *notes)
 
     def _undefined(self, parsed: Parsed, symbol: Symbol, at: int) -> Miss | None:
         """Whether the statement would be right if one of its words were the name of a number."""

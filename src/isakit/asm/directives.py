@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from isakit.asm.declared import disagreement
+from isakit.asm.reader import Directive, Reader
 from isakit.asm.sections import Bank, Data, Fill, Late
 from isakit.asm.source import Statement
 from isakit.codec import Stream, Token
 from isakit.description import Kernel, Param
-
-if TYPE_CHECKING:
-    from isakit.asm.reader import Reader
 
 T = TypeVar("T")
 
@@ -29,16 +27,6 @@ TYPES = {
     "i32": 4, "b32": 4, "f32": 4, "u64": 8, "s64": 8, "i64": 8, "b64": 8, "f64": 8, "ptr": 4, "ptr64": 8,
 }  # fmt: skip
 """Parameter types: bytes, which are also the alignment."""
-
-
-@dataclass(frozen=True)
-class Directive:
-    """A directive: its name with the dot, how it is written, what it does."""
-
-    name: str
-    usage: str
-    doc: str
-    run: Callable[[Reader, Statement, list[Token]], None]
 
 
 DIRECTIVES: dict[str, Directive] = {}
@@ -109,16 +97,16 @@ def _kernel_number(r: Reader, s: Statement, args: list[Token], attribute: str, h
 
 @_directive(".isa", "NAME [VARIANT]")
 def _isa(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Says what the text is written for. Assembling it for another instruction set is an error."""
-    view = r.decoder.view
+    """Says what the text is written for, which is what it is assembled for where nothing else is asked for.
+
+    Listings begin with it. Assembling a text for another instruction set or variant is an error.
+    """
     if not args or len(args) > 2:
         _usage(r, s, None, "the name of an instruction set was expected")
-    elif args[0].text != view.isa.name:
-        r.source.error(s.place(args[0]), f"this text is for {args[0].text}, it is being assembled for {view.isa.name}")
-    elif len(args) == 2 and args[1].text not in (view.variant.name, *view.variant.aliases):
-        r.source.error(
-            s.place(args[1]), f"this text is for {args[1].text}, it is being assembled for {view.variant.name}"
-        )
+        return
+    why = disagreement(r.decoder.view, args[0].text, args[1].text if len(args) == 2 else "")
+    if why:
+        r.source.error(s.place(args[-1]), why)
 
 
 @_directive(".program", "TYPE")

@@ -25,7 +25,7 @@ def lines(program: Program, *, words: bool = True, labels: bool = True, header: 
     """
     isa = program.decoder.isa
     if header:
-        yield f"// {isa.name} {program.variant}"
+        yield f".isa {isa.name} {program.variant}"
     several = any(p.kernel is None for p in program.parts)
     if header and program.program_type != isa.default_program and not several:
         yield f".program {program.program_type}"

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from html import escape
-from typing import overload
+from typing import Any, overload
 
 from isakit.asm.units import check_units, pack_units, split_units
 from isakit.codec import Decoder, Instruction
@@ -45,6 +45,10 @@ class Program(Sequence[Instruction]):
         """The program in `data`; nothing of it is lost, whatever its length."""
         units, tail = split_units(data, decoder.view.variant)
         return cls(decoder, units, address, tail)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The program without the instructions, which are decoded again when they are asked for."""
+        return {k: v for k, v in vars(self).items() if k not in ("instructions", "_addresses")}
 
     @property
     def isa(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from isakit.codec import Decoder, Encoded, Miss, Token, tokenize
@@ -11,6 +11,8 @@ from isakit.spec import Form
 
 _FLIP = re.compile(r"\{\s*(0[xX][0-9a-fA-F]+)\s*\}$")
 _MEMO_LIMIT = 1 << 17
+_IMPLIED_REACH = 4
+"""Words after the operation among which an implied word may stand."""
 
 Symbol = Callable[[str], int | None]
 
@@ -68,14 +70,40 @@ class StatementEncoder:
 
         `address` is where the instruction will stand, in units.
         """
-        encoder = self.decoder.encoder
+        found = self._encode(p, p.tokens, symbol, address)
+        sizes = {f.units for f in p.forms}
+        if len(found) < len(sizes):
+            for tokens in self._implied(p.tokens, bool(found)):
+                found = self._encode(p, tokens, symbol, address) | found
+        return tuple(found[n] for n in sorted(found))
+
+    def _encode(self, p: Parsed, tokens: list[Token], symbol: Symbol | None, address: int) -> dict[int, Encoded]:
+        """Size to the preferred encoding."""
         found: dict[int, Encoded] = {}
         for form in p.forms:
             if form.units not in found:
-                for e in encoder.encodings(p.tokens, symbol, flip=p.flip, forms=[form], address=address):
+                for e in self.decoder.encoder.encodings(tokens, symbol, flip=p.flip, forms=[form], address=address):
                     found[form.units] = e
                     break
-        return tuple(found[n] for n in sorted(found))
+        return found
+
+    def _implied(self, tokens: list[Token], encodes: bool) -> Iterator[list[Token]]:
+        """Other spellings of the statement: with a word that goes without saying, or without it.
+
+        `encodes` says that the statement encodes as it stands: then a word that was written asks for the form that has
+        it.
+        """
+        words = [t.text for t in tokens]
+        k = next((k for k, word in enumerate(words) if word in self.decoder.isa.implied), None)
+        if k is None:
+            return
+        implied = self.decoder.isa.implied[words[k]]
+        if implied in words:
+            if not encodes:
+                yield [t for t in tokens if t.text != implied]
+            return
+        for at in range(k + 1, min(k + _IMPLIED_REACH, len(tokens))):
+            yield [*tokens[:at], Token(implied, "word", tokens[at].column, True), *tokens[at:]]
 
     def explain_miss(self, p: Parsed, symbol: Symbol | None, address: int) -> Miss:
         """Why a statement does not encode."""

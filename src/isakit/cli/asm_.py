@@ -57,16 +57,17 @@ def command(
 
     All errors of the text are reported. `--json` writes words, kernels and errors instead of a file.
     """
-    from isakit.instruction_sets import isa
+    from isakit.instruction_sets import isa_of_text
     from isakit.programs import completed, module_of, write, write_like
 
     original = None if like is None else _original(like)
     if original is not None and kind is not None:
         raise click.UsageError("--like says the format of the file; leave --format out")
-    if original is None and isa_name is None and kind != "gxp":
-        raise click.UsageError("name the instruction set with -m ISA, or --isa ISA")
-    chosen = isa(isa_name or "usse", variant)
     text = read_text(source)
+    shader = original is not None or kind == "gxp"
+    chosen = isa_of_text(text, isa_name or ("usse" if shader else None), variant)
+    if chosen is None:
+        raise click.UsageError("name the instruction set with --isa ISA (-m ISA), or in the text: `.isa tesla gt200`")
     try:
         program = chosen.assemble(text, program_type, shown(source))
     except AsmError as e:

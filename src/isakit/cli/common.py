@@ -10,7 +10,11 @@ from typing import Any, TypeVar
 
 import click
 
-from isakit.instruction_sets import VARIANTS, isa
+from isakit.instruction_sets import isa
+from isakit.registry import VARIANTS
+
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+"""What a text in UTF-16 begins with."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -59,8 +63,21 @@ def read_bytes(name: str) -> bytes:
 
 
 def read_text(name: str) -> str:
-    """A text file's content; `-` is standard input. Bytes that are no UTF-8 become replacement characters."""
-    return read_bytes(name).decode("utf-8-sig", "replace")
+    """A text file's content; `-` is standard input."""
+    return text_of(read_bytes(name))
+
+
+def text_of(data: bytes) -> str:
+    """Bytes of a text file as text: UTF-16 where they begin with its mark or look like it, else UTF-8.
+
+    Bytes that are neither become replacement characters.
+    """
+    if data[:2] in UTF16_MARKS:
+        return data.decode("utf-16", "replace")
+    for order, zeros in (("utf-16-le", data[1:64:2]), ("utf-16-be", data[:64:2])):
+        if len(zeros) > 1 and not any(zeros):
+            return data.decode(order, "replace")
+    return data.decode("utf-8-sig", "replace")
 
 
 def write_bytes(name: str, data: bytes) -> None:

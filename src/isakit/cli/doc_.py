@@ -13,24 +13,49 @@ if TYPE_CHECKING:
     from isakit.spec import InstructionSet, Record
 
 
+_SHORTEST_STEM = 3
+
+
 @click.command(
     "doc",
     epilog="""\b
 Examples:
   isakit doc -m tesla
   isakit doc -m tesla add
-  isakit doc .param""",
+  isakit doc -m tesla '$r'
+  isakit doc -k saturate""",
 )
 @isa_option()
 @json_option
+@click.option("-k", "word", metavar="WORD", help="List what has WORD in its name, spelling or text.")
 @click.argument("name", required=False)
-def command(isa_name: str | None, as_json: bool, name: str | None) -> None:
-    """Show the manual page of an instruction, special register or directive; without a name, what there is."""
-    from isakit.docsgen.find import find_pages, known_names, records_named
+def command(isa_name: str | None, as_json: bool, word: str | None, name: str | None) -> None:
+    """Show the manual page of an instruction, register or directive; without a name, what there is."""
+    from isakit.docsgen.find import find_pages, known_names, records_named, search
     from isakit.docsgen.overview import isa_page
-    from isakit.instruction_sets import VARIANTS, instruction_set
+    from isakit.instruction_sets import isa
+    from isakit.registry import VARIANTS, instruction_set
 
-    isas = [instruction_set(n) for n in ([isa_name] if isa_name else VARIANTS)]
+    isas = [isa(isa_name).records] if isa_name else [instruction_set(n) for n in VARIANTS]
+    if word is not None:
+        if name is not None:
+            raise click.UsageError("-k WORD lists pages; leave the name out")
+        hits = search(isas, word)
+        stem = word
+        while not hits and len(stem) > _SHORTEST_STEM:  # `saturate` is written `sat`
+            stem = stem[:-1]
+            hits = search(isas, stem)
+        if not hits:
+            raise IsakitError(f"no page has {word!r}")
+        if stem != word:
+            click.echo(f"no page has {word!r}; these have {stem!r}:", err=True)
+        if as_json:
+            echo_json([{"isa": owner, "name": hit, "summary": text} for owner, hit, text in hits])
+            return
+        width = max(len(name) for _, name, _ in hits)
+        for set_name, hit, text in hits:
+            click.echo(f"{set_name or 'asm':5s} {hit:{width}s}  {text}")
+        return
     if as_json:
         found = records_named(isas, name) if name else [(isa, r) for isa in isas for r in isa.records]
         if name and not found:
@@ -38,6 +63,10 @@ def command(isa_name: str | None, as_json: bool, name: str | None) -> None:
         echo_json([_plain(isa, r) for isa, r in found])
         return
     pages = [isa_page(isa) for isa in isas] if name is None else find_pages(isas, name)
+    if not pages and name is not None and isa_name is None:
+        from isakit.hosts.drm.pages import pages_named
+
+        pages = pages_named(name)
     if not pages:
         raise _unknown(name or "", known_names(isas))
     if coloured():
@@ -50,7 +79,10 @@ def command(isa_name: str | None, as_json: bool, name: str | None) -> None:
 
 
 def _unknown(name: str, names: list[str]) -> IsakitError:
-    return IsakitError("; ".join([f"there is no page about {name!r}", *did_you_mean(name, names)]))
+    if name.startswith("%"):
+        return IsakitError(f"{name!r} is a name of PTX; the registers here: `isakit doc -m tesla '$r'`")
+    search = f"`isakit doc -k {name}` searches all pages"
+    return IsakitError("; ".join([f"there is no page about {name!r}", *did_you_mean(name, names), search]))
 
 
 def _plain(isa: InstructionSet, r: Record) -> dict[str, Any]:

@@ -21,20 +21,42 @@ DIFFERENT, FAULTED = 1, 3
 Examples:
   isakit replay launches --check
   isakit replay launches --launch 3 --engine reference --check --json
-  isakit replay launches/launches/0003.json""",
+  isakit replay launches/launches/0003.json
+  isakit replay frame.glc --frame 2 --draw 3 -o out.png""",
 )
 @click.option("--launch", "number", type=click.IntRange(1), metavar="N", help="Only this launch.")
 @click.option("--check", is_flag=True, help="Compare what the launches leave in memory with the capture.")
 @click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")
 @click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of the llvm engine.  [default: all cores]")
+@click.option("--frame", type=click.IntRange(0), metavar="N", help="Of a GL capture: stop behind this frame.")
+@click.option("--draw", type=click.IntRange(1), metavar="K", help="Of a GL capture: stop behind this draw.")
+@click.option("--chip", metavar="CHIP", help="Of a GL capture: another chip than the one it was made on.")
+@click.option("-o", "--output", metavar="PNG", help="Of a GL capture: where the picture of render target 0 goes.")
 @json_option
 @click.argument("capture", metavar="DIR|FILE", type=click.Path(exists=True))
-def command(capture: str, number: int | None, check: bool, as_json: bool, **options: Any) -> None:
-    """Run captured launches again, without their program.
+def command(
+    capture: str,
+    number: int | None,
+    check: bool,
+    as_json: bool,
+    frame: int | None,
+    draw: int | None,
+    chip: str | None,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Run a capture of `isakit cuda` or `isakit gl` again, without its program.
 
     The exit code is 1 when --check finds a difference, 3 when a launch faults that did not when it was captured.
     """
+    if is_gl(Path(capture)):
+        if number is not None or check:
+            raise click.UsageError("--launch and --check are for captures of CUDA programs")
+        _gl(Path(capture), frame, draw, chip, output, as_json, options)
+        return
+    if (frame, draw, chip, output) != (None, None, None, None):
+        raise click.UsageError("--frame, --draw, --chip and -o are for captures of GL programs")
     from isakit.hosts.cuda.replay import Capture
 
     source = Capture(Path(capture))
@@ -48,9 +70,50 @@ def command(capture: str, number: int | None, check: bool, as_json: bool, **opti
                 click.echo(line)
     if as_json:
         echo_json([_data(o, check) for o in outcomes])
-    unexpected = any(o.fault is not None and o.expected_fault is None for o in outcomes)
-    different = check and not all(o.same for o in outcomes)
+    unexpected = [o for o in outcomes if o.fault is not None and o.expected_fault is None]
+    different = [o for o in outcomes if check and not o.same]
+    if unexpected:
+        click.echo(f"fault: {unexpected[0].fault}", err=True)
+    elif different:
+        click.echo(f"error: {len(different)} of {len(outcomes)} launches differ", err=True)
     click.get_current_context().exit(FAULTED if unexpected else DIFFERENT if different else 0)
+
+
+def is_gl(path: Path) -> bool:
+    """Whether a file is a capture of a GL program."""
+    magic = b"isakit gl capture"
+    if not path.is_file():
+        return False
+    with path.open("rb") as f:
+        return f.read(len(magic)) == magic
+
+
+def _gl(path: Path, frame: int | None, draw: int | None, chip: str | None, output: str | None, as_json: bool,
+        options: dict[str, Any]) -> None:  # fmt: skip
+    """Draw a capture again; write the picture."""
+    from isakit.cli.common import write_bytes
+    from isakit.cli.gl_ import lines
+    from isakit.graphics.png import png
+    from isakit.hosts.drm.card_settings import CardSettings
+    from isakit.hosts.drm.chips import chip_named
+    from isakit.hosts.drm.replay import Replay
+
+    settings = CardSettings(options["engine"], options["tier"], options["threads"] or 1)
+    replay = Replay(path, settings, None if chip is None else chip_named(chip))
+    try:
+        replay.run(frame, draw)
+        if output is not None:
+            write_bytes(output, png(replay.picture()))
+    finally:
+        replay.close()
+    if as_json:
+        echo_json({"chip": replay.chip.name, "draws": [vars(d) for d in replay.draws], **replay.report.data()})
+        return
+    for d in replay.draws:
+        click.echo(f"frame {d.frame} draw {d.draw}: {d.mode}, {d.fragments} fragments")
+    for line in lines(replay.report, False, False):
+        click.echo(line, err=True)
+    click.get_current_context().exit(FAULTED if replay.report.faults else 0)
 
 
 def _lines(o: Outcome, check: bool) -> list[str]:

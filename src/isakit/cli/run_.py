@@ -13,14 +13,24 @@ import click
 from click.core import ParameterSource
 
 from isakit.cli.arguments import FORMS, Argument, parse, plain
-from isakit.cli.common import echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
+from isakit.cli.common import (
+    UTF16_MARKS,
+    echo_json,
+    isa_option,
+    json_option,
+    named_code,
+    read_bytes,
+    shown,
+    text_of,
+    variant_option,
+)
 from isakit.errors import FormatError, IsakitError, MachineFault
 
 if TYPE_CHECKING:
     from isakit.asm import Program
-    from isakit.description import Module
+    from isakit.description import Module, Param
 
-_FOR_KERNELS = ("kernel", "grid", "block", "chip", "tier", "threads", "textures", "registers", "shared", "local")
+_FOR_KERNELS = ("kernel", "grid", "block", "chip", "tier", "threads", "registers", "shared", "local")
 _SOURCE = re.compile(rb"^[ \t]*\.(kernel|isa|program|regs|param)\b", re.MULTILINE)
 
 
@@ -51,7 +61,8 @@ Examples:
 \b
 An argument is one of: {FORMS}
 A texture is NAME=FILE.npy, then any of ,linear ,normalized ,scaled ,repeat ,mirror ,border ,edge.
-A shader takes arrays by name: --arg position=in:p.npy.
+A shader takes arrays by name, --arg position=in:p.npy, and textures from pictures and arrays, --texture
+NAME=FILE, then any of ,nearest ,linear ,clamp ,repeat ,mirror. --arg color=out:FILE saves a result: .png, .npy.
 Microcode takes files: --arg data=FILE[@CELL] --arg ring=FILE --arg trace=- --arg save_data=FILE ...""",
 )
 @click.option("--kernel", metavar="NAME", help="The kernel, where the file has several.")
@@ -81,7 +92,7 @@ def command(file: str, isa_name: str | None, variant: str | None, as_json: bool,
     arguments = [(spec, *_split(spec)) for spec in options["specs"]]
     run = {"tesla": _tesla, "vuc": _vuc, "usse": _usse}[source.isa or "tesla"]
     if run is not _tesla:
-        _refuse_kernel_options("microcode" if run is _vuc else "a shader")
+        _refuse_kernel_options("microcode" if run is _vuc else "a shader", () if run is _usse else ("textures",))
     try:
         result, texts = run(source, arguments, options)
     except MachineFault as e:
@@ -98,12 +109,12 @@ def command(file: str, isa_name: str | None, variant: str | None, as_json: bool,
             click.echo(f"{name}: {value}")
 
 
-def _refuse_kernel_options(what: str) -> None:
-    """Raise click.UsageError where an option was given that only kernels have."""
+def _refuse_kernel_options(what: str, more: tuple[str, ...]) -> None:
+    """Raise click.UsageError where an option was given that only kernels have, or one of `more`."""
     context = click.get_current_context()
     for option in context.command.params:
         name = option.name or ""
-        if name in _FOR_KERNELS and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+        if name in (*_FOR_KERNELS, *more) and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise click.UsageError(f"{what} takes no {option.opts[0]}; that is for Tesla kernels", context)
 
 
@@ -116,13 +127,18 @@ def _split(spec: str) -> tuple[str, str]:
 def _load(
     data: bytes, path: str, isa_name: str | None, variant: str | None, chip: str, kernel: str | None
 ) -> Module | Program:
+    from isakit.asm import declared
     from isakit.formats import load_images
-    from isakit.instruction_sets import isa
+    from isakit.instruction_sets import isa, isa_of_text
 
+    if data[:2] in UTF16_MARKS:
+        data = text_of(data).encode()
     if _SOURCE.search(data) and not data.lstrip().startswith(b"architecture"):
-        name = isa_name or "tesla"
-        chosen = isa(name, variant or (chip if name == "tesla" else None))
-        return chosen.assemble(data.decode("utf-8-sig", "replace"), path=path)
+        text = text_of(data)
+        name = (isa_name or "tesla").lower()
+        # A text that does not say its chip is for the simulated one.
+        chosen = isa_of_text(text, isa_name, variant) if declared(text) else None
+        return (chosen or isa(name, variant or (chip if name == "tesla" else None))).assemble(text, path=path)
     return _choose(load_images(data, **named_code(isa_name, variant), path=path), kernel, chip)
 
 
@@ -205,6 +221,13 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
     kernel = kernels[name if name is not None else next(iter(kernels))]
     for spec in options["textures"]:
         kernel.bind(*_texture(spec))
+    if kernel.params is not None and len(kernel.params) != len(arguments):
+        names = ", ".join(p.name or f"#{i}" for i, p in enumerate(kernel.params))
+        given = " ".join(f"--arg {_example(p)}" for p in kernel.params)
+        raise IsakitError(
+            f"{kernel.name} takes {len(kernel.params)} arguments ({names or 'none'}), got {len(arguments)}"
+            + (f"; for instance: {given}" if given else "")
+        )
     with _progress(f"running {kernel.name}"):
         stats = kernel.launch(
             options["grid"], options["block"], *(a.value for a in arguments), max_instructions=options["limit"]
@@ -216,6 +239,15 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
         "engine": device.engine,
     }  # fmt: skip
     return {"kernel": kernel.name, "stats": took, "arguments": outputs}, texts
+
+
+def _example(p: Param) -> str:
+    """A --arg for a parameter, to be copied and filled in."""
+    if p.kind in ("f32", "f64"):
+        return f"{p.kind}:1.0"
+    if p.kind.startswith("ptr") or (not p.kind and p.size == 4):
+        return "zeros:f32:1024"  # what only has a size may be an address
+    return f"i{8 * p.size}:1" if p.size in (4, 8) else f"in:{p.name or 'data'}.npy"
 
 
 _WRAPS = ("repeat", "mirror", "border", "edge")
@@ -280,27 +312,31 @@ def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: 
     import numpy as np
 
     import isakit
+    from isakit.cli.shader_inputs import save_result, shader_inputs
     from isakit.formats import Shader
-    from isakit.formats.gxp import ATTRIBUTE, SAMPLER, UNIFORM
 
     if not isinstance(source, Shader):
         raise FormatError(None, 0, "only shader files can be run; give a GXP file")
-    inputs = "varyings" if source.stage == "fragment" else "attributes"
-    groups = {ATTRIBUTE: "attributes", UNIFORM: "uniforms", SAMPLER: "textures"}
-    categories = {p.name: groups.get(p.category, "") for p in source.parameters}
-    given: dict[str, dict[str, Any]] = {}
-    for spec, name, text in specs:
-        if not name:
-            raise click.BadParameter(f"{spec!r}: a shader takes its arguments by name: NAME=SPEC", param_hint="--arg")
-        group = categories.get(name) or inputs
-        given.setdefault(inputs if group == "attributes" else group, {})[name] = parse(text).value
+    given = shader_inputs([source], [spec for spec, _, _ in specs], options["textures"])
     limit = {} if options["limit"] is None else {"max_instructions": options["limit"]}
     with _warnings_told(), _busy("running"):
-        out = isakit.usse.run(source, engine=options["engine"], **given, **limit)
+        out = isakit.usse.run(source, engine=options["engine"], **given.inputs, **limit)
     arrays = {name: np.asarray(value) for name, value in dict(out).items()}
-    texts = [f"{n}:\n{np.array2string(v, threshold=64, max_line_width=110)}" for n, v in arrays.items()]
-    stats = {"instructions": out.instructions}
-    return {"stats": stats, "outputs": {n: plain(v) for n, v in arrays.items()}}, texts
+    for name in given.outputs:
+        if name not in arrays:
+            raise IsakitError(f"the shader has no attribute or result {name!r}; its results are {', '.join(arrays)}")
+    texts: list[str] = []
+    outputs: dict[str, Any] = {}
+    for n, v in arrays.items():
+        path = given.outputs.get(n)
+        if path is not None:
+            save_result(path, n, v)
+            outputs[n] = {"file": str(path), "shape": list(v.shape)}
+            texts.append(f"{n}: saved as {path}")
+        else:
+            outputs[n] = plain(v)
+            texts.append(f"{n}:\n{np.array2string(v, threshold=64, max_line_width=110)}")
+    return {"stats": {"instructions": out.instructions}, "outputs": outputs}, texts
 
 
 __all__ = ["command"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -47,7 +46,7 @@ class Decoder:
         self._smaller: dict[Form, list[Form]] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _named_decoder, (self.isa.name, self.view.variant.name, self.view.program)
+        return decoder, (self.isa, self.view.variant.name, self.view.program)
 
     def compiled(self, form: Form) -> CompiledForm:
         """The fast paths of a form of this view."""
@@ -168,12 +167,6 @@ class Decoder:
 @lru_cache(maxsize=64)
 def _decoder(view: View) -> Decoder:
     return Decoder(view)
-
-
-def _named_decoder(isa: str, variant: str, program: str) -> Decoder:
-    """The decoder of an installed instruction set: what a pickled decoder, instruction or program comes back with."""
-    records: InstructionSet = getattr(importlib.import_module(f"isakit.arch.{isa}"), isa)
-    return decoder(records, variant, program)
 
 
 def decoder(isa: InstructionSet, variant: str, program: str = "") -> Decoder:

@@ -129,6 +129,9 @@ class Encoder:
         forms = self.forms(tokens)
         if not forms:
             return self._without_name(tokens)
+        types = {t.text for t in tokens if t.text[0].isalpha()}
+        likeness = {f: sum(not types.isdisjoint(w) for w in wanted(f)) for f in forms}
+        forms = [f for f in forms if likeness[f] == max(likeness.values())]
         nearest: list[tuple[int, list[str], Form]] = []
         conflicts: list[Conflict] = []
         illegal: list[str] = []

@@ -25,8 +25,6 @@ from isakit.compile.ptx.syntax import SIZES, Entry, Initial, PtxModule, PtxSynta
 from isakit.compile.target import Target, target
 from isakit.compile.translate import translate
 from isakit.description import (
-    ARCH_TO_VARIANT,
-    VARIANT_TO_ARCH,
     ConstantSegment,
     GlobalVariable,
     Kernel,
@@ -36,6 +34,7 @@ from isakit.description import (
     Sampler,
 )
 from isakit.errors import CompileError, Diagnostic
+from isakit.registry import ARCH_TO_VARIANT, VARIANT_TO_ARCH
 
 PASSES: tuple[Callable[[Function], None], ...] = (
     values_defined_once,

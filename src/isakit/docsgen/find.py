@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from isakit.asm.directives import DIRECTIVES
+from isakit.codec.syntax import syntax_line
 from isakit.docsgen.instruction import instruction_page
+from isakit.docsgen.overview import registers_page, summary
 from isakit.formats.gxp_directives import GXP_DIRECTIVES
 from isakit.spec import InstructionSet, Record
 
@@ -26,10 +28,42 @@ def find_pages(isas: Sequence[InstructionSet], name: str) -> list[str]:
                     f"# {s.name}\n\nSpecial register {s.number:#x} of {isa.name}: {s.doc}\n\n"
                     f"- {s.ref}\n- status: {s.status.value}\n"
                 )
+    if not pages:
+        pages = [registers_page(isa) for isa in isas if _names_registers(isa, name)]
     d = DIRECTIVES.get(name) or GXP_DIRECTIVES.get(name)
     if d is not None:
         pages.append(f"# {d.name}\n\n`{d.usage}`\n\n{' '.join(d.doc.split())}\n")
     return pages
+
+
+_ALL_REGISTERS = ("register", "registers", "sreg", "memory", "spaces")
+
+
+def _names_registers(isa: InstructionSet, name: str) -> bool:
+    """Whether the name is one of a register file or memory space, such as `$r` or `s[]`, or of all of them."""
+    bare = name.strip("$[]")
+    return name in _ALL_REGISTERS or bare in isa.registers or any(s.name == f"{bare}[]" for s in isa.spaces)
+
+
+def search(isas: Sequence[InstructionSet], word: str) -> list[tuple[str, str, str]]:
+    """(instruction set or "", name, summary) of what has a word in its name, spelling or text, in any case."""
+    wanted = word.lower()
+    found: list[tuple[str, str, str]] = []
+
+    def consider(isa: str, name: str, doc: str, *more: str) -> None:
+        if any(wanted in text.lower() for text in (name, doc, *more)):
+            found.append((isa, name, summary(doc)))
+
+    for isa in isas:
+        for r in isa.records:
+            consider(isa.name, r.name, r.doc, *r.notes, *r.mnemonics, *(syntax_line(f) for f in r.forms))
+        for f in isa.registers.values():
+            consider(isa.name, f.text.replace("{n}", ""), f.doc)
+        for s in (*isa.special_registers, *isa.spaces):
+            consider(isa.name, s.name, s.doc)
+    for d in DIRECTIVES.values():
+        consider("", d.name, d.doc, d.usage)
+    return found
 
 
 def known_names(isas: Sequence[InstructionSet]) -> list[str]:

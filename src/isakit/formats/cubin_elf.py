@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 
 from isakit.description import (
-    ARCH_TO_VARIANT,
     MAX_SPACE,
     PARAM_BASE,
     ConstantSegment,
@@ -34,6 +33,7 @@ from isakit.formats.elf import (
     ElfSymbol,
     read_elf,
 )
+from isakit.registry import ARCH_TO_VARIANT
 
 STT_OBJECT, STT_FUNC, STT_SECTION, STT_TEXTURE = 1, 2, 3, 10
 STO_ENTRY = 0x10

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from isakit.description import (
-    VARIANT_TO_ARCH,
     ExtraSection,
     GlobalVariable,
     InfoRecord,
@@ -35,6 +34,7 @@ from isakit.formats.elf import (
     SHT_STRTAB,
     SHT_SYMTAB,
 )
+from isakit.registry import VARIANT_TO_ARCH
 
 _BINDINGS = {"local": 0, "global": 1, "weak": 2}
 _WRITE, _ALLOC, _EXEC = 1, 2, 4

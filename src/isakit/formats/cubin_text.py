@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from isakit.description import (
-    ARCH_TO_VARIANT,
-    VARIANT_TO_ARCH,
     ConstantSegment,
     GlobalVariable,
     Kernel,
@@ -24,6 +22,7 @@ from isakit.description import (
     words_of,
 )
 from isakit.errors import FormatError
+from isakit.registry import ARCH_TO_VARIANT, VARIANT_TO_ARCH
 
 MAX_BANK_BYTES = 1 << 20
 """More than any constant bank holds (64 KiB); keeps a wrong `bytes =` from asking for memory."""

@@ -14,6 +14,7 @@ from isakit.errors import FormatError
 _COMMENT = re.compile(r"//[^\n]*|[#;][^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _TOKEN = re.compile(r"[^\s,]+")
 _HEX = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,16})[uU]?[lL]{0,2}")
+_DUMPED = re.compile(r"^\s*(?:/\*[0-9a-f]+\*/)?\s*/\*(0x[0-9a-f]{8}(?:[0-9a-f]{8})?)\*/", re.MULTILINE)
 _TEXTUAL = re.compile(rb"[\t\n\r\f\v\x20-\x7e\x80-\xff]*")
 
 
@@ -34,8 +35,13 @@ def write_raw(module: Module, kernel: str | None = None) -> bytes:
 def parse_hex(text: str, path: str | None = None, *, word_size: int = 4) -> list[int]:
     """Words of a hexadecimal text, separated by blanks or commas, with or without 0x.
 
-    Comments start with `//`, `#` or `;`, or are enclosed in `/* */`. Raises FormatError for anything else.
+    Comments start with `//`, `#` or `;`, or are enclosed in `/* */`. Two 32-bit words may be written as one of 16
+    digits, the first word in front, as old versions of cuobjdump do; of a listing of theirs, with the words in comments
+    before the text, the words are taken. Raises FormatError for anything else.
     """
+    dumped = _DUMPED.findall(text)
+    if dumped and not _TOKEN.fullmatch(_COMMENT.sub("", text).strip() or "-"):
+        text = " ".join(dumped)
 
     def blank(match: re.Match[str]) -> str:
         if match[0].startswith("/*") and not (match[0].endswith("*/") and len(match[0]) > 3):
@@ -47,6 +53,9 @@ def parse_hex(text: str, path: str | None = None, *, word_size: int = 4) -> list
     limit = 1 << 8 * word_size
     for token in _TOKEN.finditer(text):
         match = _HEX.fullmatch(token[0])
+        if match is not None and word_size == 4 and len(match[1]) == 16:
+            words += [int(match[1][:8], 16), int(match[1][8:], 16)]
+            continue
         if match is None:
             raise FormatError(path, token.start(), f"{token[0][:40]!r} is not a hexadecimal word")
         word = int(match[1], 16)

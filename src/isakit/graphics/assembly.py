@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 
-Mode = Literal["points", "triangles", "triangle_strip", "triangle_fan"]
-MODES: tuple[Mode, ...] = ("points", "triangles", "triangle_strip", "triangle_fan")
+Mode = Literal[
+    "points", "lines", "line_loop", "line_strip", "triangles", "triangle_strip", "triangle_fan", "quads", "quad_strip",
+    "polygon", "lines_adjacency", "line_strip_adjacency", "triangles_adjacency", "triangle_strip_adjacency",
+]  # fmt: skip
+MODES: tuple[Mode, ...] = get_args(Mode)
+"""In the order of the hardware's numbers."""
 
 
 @dataclass(frozen=True)
@@ -83,31 +87,137 @@ def packed_inputs(attributes: Sequence[Attribute], vertex_id: bool, instance_id:
     return [*out, *(["vertex_id"] if vertex_id else []), *(["instance_id"] if instance_id else [])]
 
 
-def assemble(mode: str, order: Array, restart: int | None) -> Array:
-    """Primitives as vertex positions in `order`: [primitives, 1 or 3], in drawing order, provoking vertex last.
+@dataclass(frozen=True)
+class Primitives:
+    """Primitives as positions in the list of vertices.
 
-    Odd triangles of a strip have their first two vertices swapped, which keeps the winding. `restart` ends a strip, fan
-    or list when it occurs in `order`.
+    Attributes: `corners` [n, 1, 2, 3, 4 or 6]: in drawing order, with adjacency where the mode has it; `provoking` [n];
+    `edges` bool [n, 3]: which edges of a triangle (from corner k to the next) belong to the polygon it was cut from;
+    `restarts` bool [n]: a stipple pattern begins again.
+    """
+
+    corners: Array
+    provoking: Array
+    edges: Array
+    restarts: Array
+
+    def plain(self) -> Primitives:
+        """Without the adjacent vertices."""
+        width = self.corners.shape[1]
+        chosen = {4: [1, 2], 6: [0, 2, 4]}.get(width)
+        return self if chosen is None else replace(self, corners=self.corners[:, chosen])
+
+
+def assemble(mode: str, order: Array, restart: int | None, last: bool = True) -> Primitives:
+    """Primitives of a list of vertices.
+
+    Odd triangles of a strip have their first two vertices swapped, which keeps the winding; quads and polygons become
+    triangles. `restart` ends a strip, fan or list when it occurs in `order`; `last` says which vertex provokes. Source:
+    [gl] "Primitive Types" and the table of provoking vertices.
     """
     if mode not in MODES:
         raise LaunchError(f"no primitive {mode!r}; there are: {', '.join(MODES)}")
     place = np.arange(len(order))
     ends = np.flatnonzero(order == restart) if restart is not None else np.zeros(0, np.int64)
-    out: list[Array] = []
+    out: list[tuple[Array, Array, Array]] = []
     start = 0
     for end in [*ends.tolist(), len(order)]:
-        run = place[start:end]
+        made = _run(mode, place[start:end], last)
         start = end + 1
-        if mode == "points":
-            out.append(run[:, None])
-        elif mode == "triangles":
-            out.append(run[: len(run) // 3 * 3].reshape(-1, 3))
-        elif len(run) >= 3:
-            k = np.arange(len(run) - 2)
-            if mode == "triangle_fan":
-                out.append(np.stack((np.full(len(k), run[0]), run[k + 1], run[k + 2]), axis=1))
-            else:
-                odd = k & 1
-                out.append(np.stack((run[k + odd], run[k + 1 - odd], run[k + 2]), axis=1))
-    width = 1 if mode == "points" else 3
-    return np.concatenate(out) if out else np.zeros((0, width), np.int64)
+        if made is not None and len(made[0]):
+            out.append(made)
+    width = {"points": 1, "lines": 2, "line_loop": 2, "line_strip": 2}.get(mode)
+    width = width or (4 if mode.startswith("line") else 6 if mode.endswith("adjacency") else 3)
+    if not out:
+        none = np.zeros(0, np.int64)
+        return Primitives(np.zeros((0, width), np.int64), none, np.zeros((0, 3), bool), np.zeros(0, bool))
+    restarts = [
+        np.arange(len(c)) == 0 if mode in ("line_loop", "line_strip") else np.ones(len(c), bool) for c, _, _ in out
+    ]
+    corners, provoking, edges = (np.concatenate([o[k] for o in out]) for k in range(3))
+    return Primitives(corners, provoking, edges, np.concatenate(restarts))
+
+
+def _run(mode: str, run: Array, last: bool) -> tuple[Array, Array, Array] | None:
+    """(corners, provoking, edges) of the vertices between two restarts."""
+    n = len(run)
+
+    def made(corners: Array, provoking: Array, edges: Any = True) -> tuple[Array, Array, Array]:
+        return corners, provoking, np.broadcast_to(np.asarray(edges, bool), (len(corners), 3)).copy()
+
+    if mode == "points":
+        return made(run[:, None], run)
+    if mode == "lines":
+        c = run[: n // 2 * 2].reshape(-1, 2)
+        return made(c, c[:, 1 if last else 0])
+    if mode in ("line_strip", "line_loop"):
+        if n < 2:
+            return None
+        c = np.stack((run[:-1], run[1:]), axis=1)
+        if mode == "line_loop":
+            c = np.concatenate((c, [[run[-1], run[0]]]))
+        return made(c, c[:, 1 if last else 0])
+    if mode == "lines_adjacency":
+        c = run[: n // 4 * 4].reshape(-1, 4)
+        return made(c, c[:, 2 if last else 1])
+    if mode == "line_strip_adjacency":
+        if n < 4:
+            return None
+        c = np.stack([run[k : n - 3 + k] for k in range(4)], axis=1)
+        return made(c, c[:, 2 if last else 1])
+    if mode == "triangles":
+        c = run[: n // 3 * 3].reshape(-1, 3)
+        return made(c, c[:, 2 if last else 0])
+    if mode == "triangles_adjacency":
+        c = run[: n // 6 * 6].reshape(-1, 6)
+        return made(c, c[:, 4 if last else 0])
+    if mode == "triangle_strip_adjacency":
+        return _strip_with_adjacency(run, last)
+    if mode == "quads":
+        q = run[: n // 4 * 4].reshape(-1, 4)
+        return _halves(q, q[:, 3 if last else 0])
+    if n < 3:
+        return None
+    k = np.arange(n - 2)
+    if mode == "triangle_fan":
+        c = np.stack((np.full(len(k), run[0]), run[k + 1], run[k + 2]), axis=1)
+        return made(c, c[:, 2 if last else 1])
+    if mode == "polygon":
+        c = np.stack((run[k + 1], run[k + 2], np.full(len(k), run[0])), axis=1)
+        edges = np.stack((np.ones(len(k), bool), k == len(k) - 1, k == 0), axis=1)
+        return made(c, np.full(len(k), run[0]), edges)
+    if mode == "quad_strip":
+        m = n // 2 - 1
+        q = np.stack([run[2 * np.arange(m) + j] for j in (0, 1, 3, 2)], axis=1)
+        return _halves(q, q[:, 2 if last else 0])
+    odd = k & 1
+    c = np.stack((run[k + odd], run[k + 1 - odd], run[k + 2]), axis=1)
+    return made(c, run[k + 2] if last else run[k])
+
+
+def _halves(q: Array, provoking: Array) -> tuple[Array, Array, Array]:
+    """Quads [n, 4] as two triangles each, cut along the diagonal of their second and fourth vertex."""
+    c = q[:, [0, 1, 3, 1, 2, 3]].reshape(-1, 3)
+    edges = np.tile(np.array([[True, False, True], [True, True, False]]), (len(q), 1))
+    return c, np.repeat(provoking, 2), edges
+
+
+def _strip_with_adjacency(run: Array, last: bool) -> tuple[Array, Array, Array] | None:
+    """Triangle strips whose odd vertices are adjacent to the triangles."""
+    count = (len(run) - 4) // 2
+    if count < 1:
+        return None
+    rows: list[list[int]] = []
+    provoking: list[int] = []
+    for i in range(count):
+        v = [2 * i, 2 * i + 2, 2 * i + 4]
+        before = 1 if i == 0 else 2 * i - 2
+        after = 2 * i + 5 if i == count - 1 else 2 * i + 6
+        beside = 2 * i + 3
+        if i % 2 == 0:
+            rows.append([v[0], before, v[1], after, v[2], beside])
+        else:
+            rows.append([v[1], before, v[0], beside, v[2], after])
+        provoking.append(v[2] if last else v[0])
+    corners = run[np.array(rows)]
+    return corners, run[np.array(provoking)], np.ones((count, 3), bool)

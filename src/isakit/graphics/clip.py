@@ -1,10 +1,11 @@
-"""Clipping of triangles against the near and far planes, in clip space. Source: [graphics] 3.4.
+"""Clipping of triangles and lines in clip space, against near, far and user planes. Source: [graphics] 3.4.
 
 x and y are not clipped: the rasterizer only visits pixels of the target.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,8 @@ class Triangles:
     """Triangles in clip space.
 
     Attributes: `position` f64 [n, 3, 4], `values` f64 [n, 3, words] (outputs read as f32), `flat` u32 [n, words] (raw
-    outputs of the provoking vertex), `number` [n]: the primitive each comes from.
+    outputs of the provoking vertex), `number` [n]: the primitive each comes from. Lines have two corners instead of
+    three.
     """
 
     position: Array
@@ -33,25 +35,31 @@ class Triangles:
         return Triangles(self.position[chosen], self.values[chosen], self.flat[chosen], self.number[chosen])
 
 
-def clipped(t: Triangles, half_z: bool, depth_clamp: bool) -> Triangles:
-    """What is left between the planes, in order. With `depth_clamp` only w > 0 is asked for."""
-    planes = []
-    z, w = t.position[:, :, 2], t.position[:, :, 3]
-    if not depth_clamp:
-        planes = [z if half_z else z + w, w - z]
-    tiny = 2.0**-100
-    planes.append(w - tiny)
-    distance = np.stack(planes, axis=2)
+_TINY = 2.0**-100
+
+
+def distances(position: Array, values: Array, half_z: bool, depth_clamp: bool, words: Sequence[int] = ()) -> Array:
+    """Distances from all planes, [..., planes]; negative ones are outside. `words` are user distances in `values`."""
+    z, w = position[..., 2], position[..., 3]
+    planes = [] if depth_clamp else [z if half_z else z + w, w - z]
+    planes.append(w - _TINY)
+    planes += [values[..., n] for n in words]
+    return np.stack(planes, axis=-1)
+
+
+def clipped(t: Triangles, half_z: bool, depth_clamp: bool, words: Sequence[int] = ()) -> Triangles:
+    """What is left between the planes, in order. With `depth_clamp` near and far are not looked at."""
+    distance = distances(t.position, t.values, half_z, depth_clamp, words)
     with np.errstate(invalid="ignore"):
-        behind = np.asarray(distance < 0)  # [triangle, corner, plane]
+        behind = ~np.asarray(distance >= 0)  # [triangle, corner, plane]
         outside = np.logical_or.reduce(np.logical_and.reduce(behind, 1), 1)
-        outside |= ~np.isfinite(t.position.reshape(len(t), -1)).all(axis=-1)
-        crossing = np.logical_or.reduce(behind.reshape(len(t), -1), 1) & ~outside
+        outside |= ~np.isfinite(t.position).all(axis=(1, 2))
+        crossing = behind.any(axis=(1, 2)) & ~outside
     if not crossing.any():
         return t if not outside.any() else t.part(~outside)
     pieces: list[tuple[int, Array, Array]] = []
     for k in np.flatnonzero(crossing):
-        pieces += [(int(k), p, v) for p, v in _cut(t.position[k], t.values[k], half_z, depth_clamp, tiny)]
+        pieces += [(int(k), p, v) for p, v in _cut(t.position[k], t.values[k], distance[k])]
     whole = np.flatnonzero(~outside & ~crossing)
     index = np.concatenate([whole, np.array([k for k, _, _ in pieces], np.int64)])
     order = np.argsort(index, kind="stable")
@@ -61,22 +69,21 @@ def clipped(t: Triangles, half_z: bool, depth_clamp: bool) -> Triangles:
     return Triangles(position[order], values[order], t.flat[index], t.number[index])
 
 
-def _cut(position: Array, values: Array, half_z: bool, depth_clamp: bool, tiny: float) -> list[tuple[Array, Array]]:
+def _cut(position: Array, values: Array, distance: Array) -> list[tuple[Array, Array]]:
     """One triangle against all planes: a fan of what is left."""
-    points = list(zip(position, values, strict=True))
-    sides = [np.array([0.0, 0.0, 0.0, 1.0, -tiny])]
-    if not depth_clamp:
-        sides += [np.array([0.0, 0.0, 1.0, 0.0 if half_z else 1.0, 0.0]), np.array([0.0, 0.0, -1.0, 1.0, 0.0])]
-    for side in sides:
-        kept: list[tuple[Array, Array]] = []
-        for n, (p, v) in enumerate(points):
-            q, u = points[(n + 1) % len(points)]
-            a, b = (float(side[:4] @ x + side[4]) for x in (p, q))
+    points = list(zip(position, values, distance, strict=True))
+    for plane in range(distance.shape[1]):
+        if (distance[:, plane] >= 0).all():
+            continue
+        kept: list[tuple[Array, Array, Array]] = []
+        for n, (p, v, d) in enumerate(points):
+            q, u, e = points[(n + 1) % len(points)]
+            a, b = float(d[plane]), float(e[plane])
             if a >= 0:
-                kept.append((p, v))
+                kept.append((p, v, d))
             if (a >= 0) != (b >= 0):
                 t = a / (a - b)
-                kept.append((p + (q - p) * t, v + (u - v) * t))
+                kept.append((p + (q - p) * t, v + (u - v) * t, d + (e - d) * t))
         points = kept
         if len(points) < 3:
             return []
@@ -87,3 +94,24 @@ def _cut(position: Array, values: Array, half_z: bool, depth_clamp: bool, tiny: 
         )
         for k in range(1, len(points) - 1)
     ]
+
+
+def clipped_lines(t: Triangles, half_z: bool, depth_clamp: bool, words: Sequence[int] = ()) -> Triangles:
+    """The same for lines."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        d = distances(t.position, t.values, half_z, depth_clamp, words)
+        a, b = d[:, 0], d[:, 1]
+        where = a / (a - b)
+        start = np.where((a < 0) & (b >= 0), where, 0.0).max(axis=1)
+        end = np.where((a >= 0) & (b < 0), where, 1.0).min(axis=1)
+        kept = ~(~(a >= 0) & ~(b >= 0)).any(axis=1) & (start < end)
+        kept &= np.isfinite(t.position).all(axis=(1, 2))
+    t, start, end = t.part(kept), start[kept], end[kept]
+
+    def cut(x: Array) -> Array:
+        delta = x[:, 1] - x[:, 0]
+        return np.stack((x[:, 0] + delta * start[:, None], x[:, 1] - delta * (1 - end)[:, None]), axis=1)
+
+    if not len(t) or ((start == 0).all() and (end == 1).all()):
+        return t
+    return Triangles(cut(t.position), cut(t.values), t.flat, t.number)

@@ -11,10 +11,18 @@ Compare = Literal["never", "less", "equal", "lequal", "greater", "notequal", "ge
 Factor = Literal[
     "zero", "one", "src_color", "one_minus_src_color", "src_alpha", "one_minus_src_alpha", "dst_color",
     "one_minus_dst_color", "dst_alpha", "one_minus_dst_alpha", "constant_color", "one_minus_constant_color",
-    "constant_alpha", "one_minus_constant_alpha", "src_alpha_saturate",
+    "constant_alpha", "one_minus_constant_alpha", "src_alpha_saturate", "src1_color", "one_minus_src1_color",
+    "src1_alpha", "one_minus_src1_alpha",
 ]  # fmt: skip
 Equation = Literal["add", "subtract", "reverse_subtract", "min", "max"]
 StencilOp = Literal["keep", "zero", "replace", "incr", "decr", "invert", "incr_wrap", "decr_wrap"]
+LogicOp = Literal[
+    "clear", "and", "and_reverse", "copy", "and_inverted", "noop", "xor", "or", "nor", "equiv", "invert", "or_reverse",
+    "copy_inverted", "or_inverted", "nand", "set",
+]  # fmt: skip
+PolygonMode = Literal["fill", "line", "point"]
+Rectangle = tuple[int, int, int, int]
+"""x, y, width, height in pixels."""
 Byte = Annotated[int, range(256)]
 
 
@@ -56,6 +64,51 @@ class Viewport:
 
 
 @dataclass(frozen=True)
+class PolygonOffset(Settings):
+    """Depth that is added to polygons: `factor` times their slope, `units` of the depth format, at most `clamp` (0: no
+    limit). `fill`, `line`, `point`: the polygon modes it is for.
+    """
+
+    factor: float = 0.0
+    units: float = 0.0
+    clamp: float = 0.0
+    fill: bool = True
+    line: bool = False
+    point: bool = False
+
+
+@dataclass(frozen=True)
+class ClipDistance(Settings):
+    """An output word that is a distance: negative parts are clipped, or primitives that are negative everywhere culled.
+
+    Source: [graphics] 3.4.
+    """
+
+    o_word: int
+    mode: Literal["clip", "cull"] = "clip"
+
+
+@dataclass(frozen=True)
+class Multisampling(Settings):
+    """Several samples a pixel.
+
+    Attributes: `positions`: x and y of each sample in sixteenths of a pixel; `places`: where it is stored inside the
+    pixel's rectangle of `across` by `down` stored pixels; `mask`: samples that are written; `alpha_to_coverage`,
+    `alpha_to_one`: what the alpha of the first target does; `enabled`: coverage is tested at the samples, otherwise all
+    samples of a pixel are what its centre is.
+    """
+
+    positions: tuple[tuple[int, int], ...]
+    places: tuple[tuple[int, int], ...]
+    across: int
+    down: int
+    mask: int = 0xFFFF
+    alpha_to_coverage: bool = False
+    alpha_to_one: bool = False
+    enabled: bool = True
+
+
+@dataclass(frozen=True)
 class DrawState(Settings):
     """Everything about a draw that is neither program nor data.
 
@@ -74,13 +127,33 @@ class DrawState(Settings):
         viewport: None for the whole target with depth 0 to 1.
         point_size: edge of points in pixels, where no program writes it.
         provoking: vertex that gives the flat values.
+        window_positions: positions are window coordinates already: no clipping, no division, no viewport.
+        blends: one per target, None for none; overrules `blend`.
+        color_masks: one per target; overrules `color_mask`.
+        alpha_test: (comparison, reference) for the alpha of the first target.
+        logic_op: what joins the bits of colour and target, in place of blending.
+        clamp_fragment: targets whose colours are clamped to 0 to 1 before they are blended.
+        clamp_vertex: output words that are clamped to 0 to 1 behind the last vertex stage.
+        polygon_mode: of front and back faces.
+        offset: depth added to polygons.
+        polygon_stipple: 32 rows of 32 bits, row 0 the lowest, the highest bit at the left; None for none.
+        line_width: in pixels.
+        line_stipple: (factor, 16-bit pattern), None for none.
+        clip_distances: output words that clip or cull.
+        point_origin: where the place inside a point begins.
+        viewports, scissors: by the number in output word `viewport_word`; one viewport else.
+        layer_word: output word with the layer, None for layer 0.
+        clip_rectangles: (whether pixels inside are drawn, or those outside, rectangles), None for all.
+        multisampling: None for one sample a pixel.
+        pixel_center: what is added to a pixel's number to be its position: 0.5, or 0.
+        rasterize: whether anything is drawn at all.
     """
 
     depth: Compare | None = None
     depth_write: bool = True
     depth_clamp: bool = False
     half_z: bool = False
-    cull: Literal["front", "back"] | None = None
+    cull: Literal["front", "back", "both"] | None = None
     front: Literal["ccw", "cw"] = "ccw"
     blend: Blend | None = None
     blend_constant: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
@@ -90,6 +163,28 @@ class DrawState(Settings):
     viewport: Viewport | None = None
     point_size: float = 1.0
     provoking: Literal["first", "last"] = "last"
+    window_positions: bool = False
+    blends: tuple[Blend | None, ...] | None = None
+    color_masks: tuple[tuple[bool, bool, bool, bool], ...] | None = None
+    alpha_test: tuple[Compare, float] | None = None
+    logic_op: LogicOp | None = None
+    clamp_fragment: tuple[bool, ...] = ()
+    clamp_vertex: tuple[int, ...] = ()
+    polygon_mode: tuple[PolygonMode, PolygonMode] = ("fill", "fill")
+    offset: PolygonOffset | None = None
+    polygon_stipple: tuple[int, ...] | None = None
+    line_width: float = 1.0
+    line_stipple: tuple[int, int] | None = None
+    clip_distances: tuple[ClipDistance, ...] = ()
+    point_origin: Literal["lower", "upper"] = "lower"
+    viewports: tuple[Viewport, ...] = ()
+    scissors: tuple[Rectangle, ...] = ()
+    viewport_word: int | None = None
+    layer_word: int | None = None
+    clip_rectangles: tuple[bool, tuple[Rectangle, ...]] | None = None
+    multisampling: Multisampling | None = None
+    pixel_center: float = 0.5
+    rasterize: bool = True
 
 
 @dataclass(frozen=True)
@@ -123,13 +218,14 @@ DEFAULT_CHOICES = GraphicsChoices()
 
 @dataclass
 class DrawStats:
-    """What a draw did: items of each stage, instructions (per lane) and seconds."""
+    """What a draw did: items of each stage, samples that passed all tests, instructions (per lane) and seconds."""
 
     vertices: int = 0
     primitives: int = 0
     triangles: int = 0
     quads: int = 0
     fragments: int = 0
+    samples: int = 0
     instructions: int = 0
     seconds: float = 0.0
     stages: dict[str, float] = field(default_factory=dict[str, float])

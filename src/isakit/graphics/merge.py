@@ -1,101 +1,98 @@
-"""Output merge: depth, stencil, blending and the render targets. Source: [graphics] 3.8.
+"""Output merge: alpha test, depth, stencil, blending and the render targets. Source: [graphics] 3.8.
 
 Fragments reach a pixel in drawing order; fragments of different pixels go together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
+from isakit.graphics.color_formats import NAMED, ColorFormat
 from isakit.graphics.draw_state import Blend, DrawState, GraphicsChoices, Stencil
 
-TargetFormat = Literal["rgba8", "rgba32f", "rgba32ui", "rgba32i", "r32f", "r32ui"]
-_DTYPES: dict[str, Any] = {
-    "rgba8": np.uint8,
-    "rgba32f": np.float32,
-    "rgba32ui": np.uint32,
-    "rgba32i": np.int32,
-    "r32f": np.float32,
-    "r32ui": np.uint32,
-}
-_DEPTH_MAX = (1 << 24) - 1
+DepthFormat = Literal["d16", "d24", "d32f"]
+_DEPTH_MAX = {"d16": (1 << 16) - 1, "d24": (1 << 24) - 1}
 
 
 class Target:
-    """A render target: `pixels` [height, width, components], row 0 is window y 0."""
+    """A render target: `pixels` [height, width, stored numbers], row 0 is window y 0."""
 
-    def __init__(self, form: str, width: int, height: int) -> None:
-        if form not in _DTYPES:
-            raise LaunchError(f"no target format {form!r}; there are: {', '.join(_DTYPES)}")
-        self.format = form
-        self.pixels: Array = np.zeros((height, width, 4 if form.startswith("rgba") else 1), _DTYPES[form])
+    def __init__(self, form: str | ColorFormat, width: int, height: int, pixels: Array | None = None) -> None:
+        if isinstance(form, str):
+            if form not in NAMED:
+                raise LaunchError(f"no target format {form!r}; there are: {', '.join(NAMED)}")
+            form = NAMED[form]
+        self.color_format = form
+        self.pixels: Array = np.zeros((height, width, form.stored), form.dtype) if pixels is None else pixels
+
+    @property
+    def format(self) -> str:
+        """Name of the format."""
+        return self.color_format.name
 
     @property
     def floating(self) -> bool:
         """Whether colours are numbers that can be blended."""
-        return self.format in ("rgba8", "rgba32f", "r32f")
+        return not self.color_format.integer
 
     def encoded(self, color: Array, choices: GraphicsChoices) -> Array:
         """Colours f32 [n, 4] as they are stored."""
-        n = self.pixels.shape[2]
-        if self.format != "rgba8":
-            return color[:, :n]
-        clamped = np.clip(np.where(np.isnan(color), np.float32(0), color), np.float32(0), np.float32(1))
-        scaled = clamped * np.float32(255)
-        whole = np.rint(scaled) if choices.store == "even" else np.floor(scaled + np.float32(0.5))
-        return whole.astype(np.uint8)
+        return self.color_format.encoded(np.ascontiguousarray(color, np.float32).view(np.uint32), choices.store)
 
     def decoded(self, stored: Array) -> Array:
         """Stored pixels [..., components] as f32 [..., 4]."""
-        out = np.zeros((*stored.shape[:-1], 4), np.float32)
-        out[..., 3] = 1
-        out[..., : stored.shape[-1]] = stored / np.float32(255) if self.format == "rgba8" else stored
-        return out
+        return self.color_format.decoded(stored).view(np.float32)
 
 
 class DepthBuffer:
-    """24-bit or floating depth and 8-bit stencil; `depth` holds integers for 24 bits, else f32."""
+    """Depth and 8-bit stencil; `depth` holds integers for 16 and 24 bits, else f32."""
 
-    def __init__(self, form: Literal["d24", "d32f"], width: int, height: int) -> None:
-        if form not in ("d24", "d32f"):
-            raise LaunchError(f"no depth format {form!r}; there are: d24, d32f")
+    def __init__(self, form: DepthFormat, width: int, height: int) -> None:
+        if form not in ("d16", "d24", "d32f"):
+            raise LaunchError(f"no depth format {form!r}; there are: d16, d24, d32f")
         self.format = form
-        self.depth: Array = np.zeros((height, width), np.int64 if form == "d24" else np.float32)
+        self.depth: Array = np.zeros((height, width), np.float32 if form == "d32f" else np.int64)
         self.stencil: Array = np.zeros((height, width), np.uint8)
 
     def encoded(self, z: Array) -> Array:
         """Depth 0 to 1 (f32) as it is stored and compared."""
-        z = np.clip(np.where(np.isnan(z), np.float32(0), z), np.float32(0), np.float32(1))
         if self.format == "d32f":
-            return z
-        return np.floor(z.astype(np.float64) * _DEPTH_MAX + 0.5).astype(np.int64)
+            return np.where(np.isnan(z), np.float32(0), z)
+        z = np.clip(np.where(np.isnan(z), np.float32(0), z), np.float32(0), np.float32(1))
+        return np.floor(z.astype(np.float64) * _DEPTH_MAX[self.format] + 0.5).astype(np.int64)
+
+    @property
+    def unit(self) -> float:
+        """The smallest step of depth near 1."""
+        return 1 / _DEPTH_MAX[self.format] if self.format != "d32f" else 2.0**-23
 
     def values(self) -> Array:
         """Depth as f32 [height, width]."""
         if self.format == "d32f":
             return self.depth.copy()
-        return (self.depth / _DEPTH_MAX).astype(np.float32)
+        return (self.depth / _DEPTH_MAX[self.format]).astype(np.float32)
 
 
-def _holds(func: str, a: Array, b: Array) -> Array:
-    if func == "never":
-        return np.zeros(len(a), bool)
-    if func == "always":
-        return np.ones(len(a), bool)
-    ufunc: Any = {
-        "less": np.less,
-        "equal": np.equal,
-        "lequal": np.less_equal,
-        "greater": np.greater,
-        "notequal": np.not_equal,
-        "gequal": np.greater_equal,
-    }[func]
-    return ufunc(a, b)
+_COMPARE: dict[str, Any] = {
+    "less": np.less,
+    "equal": np.equal,
+    "lequal": np.less_equal,
+    "greater": np.greater,
+    "notequal": np.not_equal,
+    "gequal": np.greater_equal,
+}
+
+
+def holds(func: str, a: Array, b: Any) -> Array:
+    """A comparison by name, as bool [n]."""
+    if func in ("never", "always"):
+        return np.full(len(a), func == "always")
+    return _COMPARE[func](a, b)
 
 
 def _stencil_op(op: str, old: Array, ref: int) -> Array:
@@ -116,24 +113,33 @@ def rounds(pixel: Array) -> list[Array]:
     """Positions of fragments, split so that every pixel occurs at most once and the order at a pixel is kept."""
     if not len(pixel):
         return []
-    order = np.argsort(pixel, kind="stable")
-    ordered = pixel[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    counts = np.diff(np.r_[starts, len(pixel)])
-    if counts.max() == 1:
-        return [order]
-    return [order[starts[counts > k] + k] for k in range(int(counts.max()))]
+    place = np.arange(len(pixel))
+    first = np.zeros(int(pixel.max()) + 1, np.int64)
+    left, out = place, list[Array]()
+    while len(left):
+        here = pixel[left]
+        first[here[::-1]] = left[::-1]  # the last assignment wins: the fragment that comes first
+        chosen = first[here] == left
+        if chosen.all():
+            out.append(left)
+            break
+        out.append(left[chosen])
+        left = left[~chosen]
+    return out
 
 
 class Merger:
-    """Writes the fragments of a draw into the targets."""
+    """Writes the fragments of a draw into the targets. Attribute `passed`: samples that passed all tests."""
 
     def __init__(
         self, targets: Sequence[Target], depth: DepthBuffer | None, state: DrawState, choices: GraphicsChoices
     ) -> None:
         self.targets, self.depth, self.state, self.choices = targets, depth, state, choices
+        self.passed = 0
 
-    def write(self, x: Array, y: Array, z: Array, front: Array, colors: Sequence[Array]) -> None:
+    def write(
+        self, x: Array, y: Array, z: Array, front: Array, colors: Sequence[Array], second: Array | None = None
+    ) -> None:
         """Fragments in drawing order.
 
         Args:
@@ -142,7 +148,16 @@ class Merger:
             z: depth, f32.
             front: whether its triangle faces the viewer.
             colors: one array [n, 4] of u32 register bits per target; fewer than targets leave the rest alone.
+            second: the second colour for blending with src1 factors.
         """
+        state = self.state
+        if state.alpha_test is not None and colors:
+            func, reference = state.alpha_test
+            alpha = np.ascontiguousarray(colors[0]).view(np.float32)[:, 3]
+            keep = np.flatnonzero(holds(func, alpha, np.float32(reference)))
+            x, y, z, front = x[keep], y[keep], z[keep], front[keep]
+            colors = [c[keep] for c in colors]
+            second = None if second is None else second[keep]
         width = self.targets[0].pixels.shape[1] if self.targets else int(x.max(initial=0)) + 1
         stored = None if self.depth is None else self.depth.encoded(z)
         for some in rounds(y.astype(np.int64) * width + x):
@@ -150,8 +165,9 @@ class Merger:
             passed = self._tests(rows, columns, None if stored is None else stored[some], front[some])
             if passed is not None:
                 some, rows, columns = some[passed], rows[passed], columns[passed]
-            for target, color in zip(self.targets, colors, strict=False):
-                self._color(target, rows, columns, color[some])
+            self.passed += len(some)
+            for k, (target, color) in enumerate(zip(self.targets, colors, strict=False)):
+                self._color(k, target, rows, columns, color[some], None if second is None else second[some])
 
     def _tests(self, rows: Array, columns: Array, z: Array | None, front: Array) -> Array | None:
         """Which fragments pass the stencil and depth tests; updates both buffers."""
@@ -164,11 +180,11 @@ class Merger:
             sides = [(front, state.stencil[0]), (~front, state.stencil[1])]
             for side, s in sides:
                 old = buffer.stencil[rows, columns]
-                ok = _holds(s.func, np.full(len(old), s.ref & s.read_mask), old & s.read_mask)
+                ok = holds(s.func, np.full(len(old), s.ref & s.read_mask), old & s.read_mask)
                 stencil_passed = np.where(side, ok, stencil_passed)
         depth_passed = np.ones(len(rows), bool)
         if state.depth is not None:
-            depth_passed = _holds(state.depth, z, buffer.depth[rows, columns])
+            depth_passed = holds(state.depth, z, buffer.depth[rows, columns])
         passed = stencil_passed & depth_passed
         for side, s in sides:
             for here, op in (
@@ -184,48 +200,105 @@ class Merger:
             buffer.depth[rows[passed], columns[passed]] = z[passed]
         return passed
 
-    def _color(self, target: Target, rows: Array, columns: Array, bits: Array) -> None:
-        n = target.pixels.shape[2]
-        if not target.floating:
-            new = np.ascontiguousarray(bits[:, :n]).view(target.pixels.dtype)
-        else:
+    def _color(self, k: int, target: Target, rows: Array, columns: Array, bits: Array, second: Array | None) -> None:
+        state, form = self.state, target.color_format
+        masks = state.color_masks
+        mask = state.color_mask if masks is None else masks[k] if k < len(masks) else (True,) * 4
+        if not any(mask) or not len(rows):
+            return
+        blend = state.blend if state.blends is None else state.blends[k] if k < len(state.blends) else None
+        clamp = k < len(state.clamp_fragment) and state.clamp_fragment[k]
+        if not form.integer and clamp and not form.normalized:
+            bits = _clamped(np.ascontiguousarray(bits).view(np.float32), 0.0).view(np.uint32)
+        if blend is not None and state.logic_op is None and not form.integer:
             color = np.ascontiguousarray(bits).view(np.float32)
-            if self.state.blend is not None:
-                old = target.decoded(target.pixels[rows, columns])
-                if target.format == "rgba8":
-                    color = np.clip(np.where(np.isnan(color), np.float32(0), color), np.float32(0), np.float32(1))
-                kind: Any = np.float32 if self.choices.blend == "f32" else np.float64
-                constant = np.array(self.state.blend_constant, kind)
-                color = blended(self.state.blend, color.astype(kind), old.astype(kind), constant).astype(np.float32)
-            new = target.encoded(color, self.choices)
-        mask = self.state.color_mask[:n]
+            old = target.decoded(target.pixels[rows, columns])
+            other = None if second is None else np.ascontiguousarray(second).view(np.float32)
+            low = -1.0 if form.kind == "snorm" else 0.0
+            if form.normalized:
+                color = _clamped(color, low)
+                other = None if other is None else _clamped(other, low)
+            kind: Any = np.float32 if self.choices.blend == "f32" else np.float64
+            constant = np.array(state.blend_constant, kind)
+            if form.normalized:
+                constant = np.clip(constant, kind(low), kind(1))
+            mixed = blended(
+                blend, color.astype(kind), old.astype(kind), constant, None if other is None else other.astype(kind)
+            )
+            bits = mixed.astype(np.float32).view(np.uint32)
+        new = form.encoded(bits, self.choices.store)
+        if state.logic_op is not None and form.kind != "float":
+            new = logic(state.logic_op, new, target.pixels[rows, columns])
         if all(mask):
             target.pixels[rows, columns] = new
+            return
+        chosen = form.mask((bool(mask[0]), bool(mask[1]), bool(mask[2]), bool(mask[3])))
+        if form.bits:
+            old = target.pixels[rows, columns]
+            target.pixels[rows, columns] = (old & ~chosen) | (new & chosen)
         else:
-            for c in np.flatnonzero(mask):
+            for c in np.flatnonzero(chosen):
                 target.pixels[rows, columns, c] = new[:, c]
 
 
-def blended(blend: Blend, src: Array, dst: Array, constant: Array) -> Array:
-    """Blending of colours [n, 4] in their own precision."""
+def _clamped(color: Array, low: float) -> Array:
+    return np.clip(np.where(np.isnan(color), np.float32(0), color), np.float32(low), np.float32(1))
+
+
+_LOGIC: dict[str, Callable[[Array, Array], Array]] = {
+    "clear": lambda s, d: np.zeros_like(s),
+    "and": lambda s, d: s & d,
+    "and_reverse": lambda s, d: s & ~d,
+    "copy": lambda s, d: s,
+    "and_inverted": lambda s, d: ~s & d,
+    "noop": lambda s, d: d,
+    "xor": lambda s, d: s ^ d,
+    "or": lambda s, d: s | d,
+    "nor": lambda s, d: ~(s | d),
+    "equiv": lambda s, d: ~(s ^ d),
+    "invert": lambda s, d: ~d,
+    "or_reverse": lambda s, d: s | ~d,
+    "copy_inverted": lambda s, d: ~s,
+    "or_inverted": lambda s, d: ~s | d,
+    "nand": lambda s, d: ~(s & d),
+    "set": lambda s, d: ~np.zeros_like(s),
+}
+
+
+def logic(op: str, source: Array, destination: Array) -> Array:
+    """Bits of stored pixels joined by a logic operation."""
+    return _LOGIC[op](source, destination)
+
+
+def blended(blend: Blend, src: Array, dst: Array, constant: Array, second: Array | None = None) -> Array:
+    """Blending of colours [n, 4] in their own precision. `second`: the colour of the src1 factors."""
     one = src.dtype.type(1)
     alpha, dst_alpha = src[:, 3:], dst[:, 3:]
 
     def factor(name: str) -> Array:
         if name.startswith("one_minus_"):
             return one - factor(name.removeprefix("one_minus_"))
-        saturate = np.minimum(alpha, one - dst_alpha)
-        return {
-            "zero": np.zeros_like(src),
-            "one": np.ones_like(src),
-            "src_color": src,
-            "src_alpha": np.broadcast_to(alpha, src.shape),
-            "dst_color": dst,
-            "dst_alpha": np.broadcast_to(dst_alpha, src.shape),
-            "constant_color": np.broadcast_to(constant, src.shape),
-            "constant_alpha": np.full_like(src, constant[3]),
-            "src_alpha_saturate": np.concatenate([saturate] * 3 + [np.ones_like(alpha)], axis=1),
-        }[name]
+        if name == "zero":
+            return np.zeros_like(src)
+        if name == "one":
+            return np.ones_like(src)
+        if name == "src_color":
+            return src
+        if name == "src_alpha":
+            return np.broadcast_to(alpha, src.shape)
+        if name == "dst_color":
+            return dst
+        if name == "dst_alpha":
+            return np.broadcast_to(dst_alpha, src.shape)
+        if name == "constant_color":
+            return np.broadcast_to(constant, src.shape)
+        if name == "constant_alpha":
+            return np.full_like(src, constant[3])
+        if name == "src_alpha_saturate":
+            saturate = np.minimum(alpha, one - dst_alpha)
+            return np.concatenate([saturate] * 3 + [np.ones_like(alpha)], axis=1)
+        other = src if second is None else second
+        return other if name == "src1_color" else np.broadcast_to(other[:, 3:], src.shape)
 
     def joined(equation: str, fs: str, fd: str) -> Array:
         if equation == "min":

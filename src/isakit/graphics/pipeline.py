@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +14,11 @@ from numpy.typing import NDArray
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.graphics.assembly import Attribute, assemble, fetch, packed_inputs
-from isakit.graphics.clip import Triangles, clipped
-from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Viewport
-from isakit.graphics.merge import DepthBuffer, Merger, Target
-from isakit.graphics.planes import Corners, Fragments, Planes
-from isakit.graphics.raster import (
-    Quads,
-    Setup,
-    doubled_area,
-    rasterize,
-    rasterize_points,
-    snapped,
-)
+from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Multisampling, Rectangle, Viewport
+from isakit.graphics.merge import DepthBuffer, DepthFormat, Merger, Target
+from isakit.graphics.planes import Corners, Fragments
+from isakit.graphics.primitives import Rasterizer
+from isakit.graphics.raster import Bounds, Quads, kept_pixels, pixels
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
 from isakit.graphics.stage import OUTPUT_WORDS, Emitted, Stage
 from isakit.graphics.stage_engine import StageEngine
@@ -34,6 +28,8 @@ from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
 
+CONSTANTS = 0x40
+"""Result map entries from here on are constants, not output words."""
 LANES = 1 << 15
 """Lanes that run side by side; small enough for the registers to stay in the cache."""
 _Shaded = tuple[Array, list[Array], Array | None, int]
@@ -46,8 +42,8 @@ class Pipeline:
     Args:
         width: pixels of a row.
         height: rows; row 0 is window y 0.
-        targets: formats of the render targets: rgba8, rgba32f, rgba32ui, rgba32i, r32f, r32ui.
-        depth: d24, d32f, or None for no depth buffer.
+        targets: formats of the render targets, names as in `color_formats`: rgba8, rgba32f, r32ui...
+        depth: d16, d24, d32f, or None for no depth buffer.
         choices: answers to open questions about the fixed functions.
         texturing: the same about textures.
         threads: fragments run in this many threads.
@@ -65,7 +61,7 @@ class Pipeline:
         height: int,
         *,
         targets: Sequence[str] = ("rgba8",),
-        depth: Literal["d24", "d32f"] | None = "d24",
+        depth: DepthFormat | None = "d24",
         choices: GraphicsChoices | None = None,
         texturing: TextureChoices = DEFAULT_TEXTURING,
         threads: int = 1,
@@ -96,8 +92,11 @@ class Pipeline:
         """Fill one render target, or all of them together with depth and stencil."""
         for k, t in enumerate(self.targets):
             if target in (None, k):
-                value = np.array([color], np.float32 if t.floating else t.pixels.dtype)
-                t.pixels[:] = t.encoded(value, self.choices)[0] if t.floating else value[0, : t.pixels.shape[2]]
+                if t.floating:
+                    bits: Array = np.array([color], np.float32).view(np.uint32)
+                else:
+                    bits = np.array([[int(c) & 0xFFFF_FFFF for c in color]], np.uint32)
+                t.pixels[:] = t.color_format.encoded(bits, self.choices.store)[0]
         if target is None and self.depth_buffer is not None:
             self.depth_buffer.depth[:] = self.depth_buffer.encoded(np.array([depth], np.float32))[0]
             self.depth_buffer.stencil[:] = stencil
@@ -112,13 +111,7 @@ class Pipeline:
         Floating point targets are clamped to 0 to 1; of integer targets the low eight bits are shown.
         """
         t = self.targets[target]
-        if t.format == "rgba8":
-            out = t.pixels
-        elif t.floating:
-            out = np.rint(np.clip(np.nan_to_num(t.decoded(t.pixels)), 0, 1) * 255).astype(np.uint8)
-        else:
-            out = np.full((self.height, self.width, 4), 255, np.uint8)
-            out[:, :, : t.pixels.shape[2]] = t.pixels & 0xFF
+        out = shown(t)
         return np.ascontiguousarray(out[::-1])
 
     @property
@@ -144,11 +137,14 @@ class Pipeline:
         instances: int = 1,
         state: DrawState | None = None,
         textures: Mapping[int, Bound] | Mapping[str, Mapping[int, Bound]] | None = None,
+        layers: Callable[[int], None] | None = None,
+        edges: NDArray[Any] | None = None,
     ) -> DrawStats:
         """Draw primitives.
 
         Args:
-            mode: points, triangles, triangle_strip, triangle_fan.
+            mode: points, lines, line_strip, line_loop, triangles, triangle_strip, triangle_fan, quads, quad_strip,
+                polygon, or the lines and triangles with adjacency.
             vertex: the vertex program.
             fragment: the fragment program.
             attributes: vertex arrays, in the order of their numbers.
@@ -160,6 +156,8 @@ class Pipeline:
             instances: how often everything is drawn.
             state: fixed-function state.
             textures: number -> texture, or (texture, sampler); or such mappings for vertex, geometry and fragment.
+            edges: for each vertex in drawing order whether the edge that begins there is a boundary, bool.
+            layers: called with the number of a layer before it is drawn; makes its images the targets.
 
         Raises LaunchError for what does not fit together, MachineFault for what a program does wrong.
         """
@@ -173,13 +171,15 @@ class Pipeline:
             order = np.arange(first, first + n)
         else:
             order = np.asarray(indices).astype(np.int64).ravel()
-        self.vertices = self._vertices(mode, vertex, arrays, order, restart, instances, state, bound["vertex"], stats)
+        self.vertices = self._vertices(
+            mode, vertex, arrays, order, restart, instances, state, bound["vertex"], stats, edges
+        )
         last: VertexShader | GeometryShader = vertex
         if geometry is not None:
-            self.vertices = self._geometry(geometry, self.vertices, bound["geometry"], stats)
+            self.vertices = self._geometry(geometry, self.vertices, bound["geometry"], stats, state.provoking == "last")
             last = geometry
         stats.stages["vertices"] = time.perf_counter() - started
-        self._fragments(self.vertices, last, fragment, state, bound["fragment"], stats)
+        self._fragments(self.vertices, last, fragment, state, bound["fragment"], stats, layers)
         stats.seconds = time.perf_counter() - started
         return stats
 
@@ -194,6 +194,7 @@ class Pipeline:
         state: DrawState,
         bound: Mapping[int, Bound],
         stats: DrawStats,
+        edges: Array | None,
     ) -> Vertices:
         numbers, column = np.unique(order[order != restart] if restart is not None else order, return_inverse=True)
         n = len(numbers)
@@ -206,14 +207,21 @@ class Pipeline:
         rows = fetch(arrays, inputs, ids, instance)
         words = self._run(vertex, rows.shape[1], bound, stats, attributes=rows)
         stats.vertices = n * instances
-        one = assemble(mode, order, restart)
-        if state.provoking == "last" or one.shape[1] == 1:
-            provoking = one[:, -1]
-        else:
-            provoking = one[:, 1] if mode == "triangle_fan" else one.min(axis=1)
+        one = assemble(mode, order, restart, state.provoking == "last")
+        if edges is not None and one.corners.shape[1] == 3:
+            one = replace(one, edges=one.edges & edges[one.corners])
         shift = (np.arange(instances) * n)[:, None]
-        primitives = (where[one][None] + shift[:, :, None]).reshape(-1, one.shape[1])
-        return Vertices(words, primitives, (where[provoking][None] + shift).ravel(), ids, instance)
+        primitives = (where[one.corners][None] + shift[:, :, None]).reshape(-1, one.corners.shape[1])
+        return Vertices(
+            words,
+            primitives,
+            (where[one.provoking][None] + shift).ravel(),
+            ids,
+            instance,
+            np.tile(one.edges, (instances, 1)),
+            np.tile(one.restarts, instances),
+            np.tile(np.arange(len(one.corners)), instances),
+        )
 
     def _run(
         self,
@@ -239,17 +247,23 @@ class Pipeline:
         samplers = {n: Sampler() if isinstance(b, Texture) else b[1] for n, b in bound.items()}
         return textures, samplers, self.texturing
 
-    def _geometry(self, shader: GeometryShader, v: Vertices, bound: Mapping[int, Bound], stats: DrawStats) -> Vertices:
+    def _geometry(
+        self, shader: GeometryShader, v: Vertices, bound: Mapping[int, Bound], stats: DrawStats, last: bool
+    ) -> Vertices:
         """Run a geometry program over the primitives; what it emits becomes the vertices."""
         words = np.array(shader.inputs, np.int64)
         corners = v.primitives.shape[1]
         n = len(v.primitives)
         stride = len(words)
-        p = np.concatenate([v.words[words][:, v.primitives[:, k]] for k in range(corners)])
+        rows = v.words[np.where(words < CONSTANTS, words, 0)]
+        rows[words >= CONSTANTS] = np.where(words[words >= CONSTANTS] & 1, np.uint32(0x3F80_0000), np.uint32(0))[
+            :, None
+        ]
+        p = np.concatenate([rows[:, v.primitives[:, k]] for k in range(corners)])
         a = np.zeros((max(7, corners), n), np.uint32)
         for k in range(corners):
             a[k] = 4 * stride * k
-        a[6] = np.arange(n)
+        a[6] = v.numbers
         found: list[Emitted] = []
         launch = shader.program.launch(*self._units(bound))
         for start in range(0, n, LANES):
@@ -264,7 +278,7 @@ class Pipeline:
             done = self.engine.run(launch, stage, ())
             stats.instructions += done.stats.instructions
             found.append(done.state.emitted)
-        return emitted_vertices(found, shader.output)
+        return emitted_vertices(found, shader.output, last)
 
     # --- fragments ----------------------------------------------------------------------------------------------------
     def _viewport(self, state: DrawState) -> Viewport:
@@ -273,20 +287,13 @@ class Pipeline:
         w, h = self.width / 2, self.height / 2
         return Viewport((w, h, 1.0 if state.half_z else 0.5), (w, h, 0.0 if state.half_z else 0.5))
 
-    def _bounds(self, state: DrawState) -> tuple[int, int, int, int]:
-        if state.scissor is None:
-            return 0, 0, self.width, self.height
-        x, y, w, h = state.scissor
-        return max(0, x), max(0, y), min(self.width, x + w), min(self.height, y + h)
-
-    def _window(self, position: Array, state: DrawState) -> tuple[Array, Array, Array]:
-        """(window x and y, depth, 1 / w) of clip positions [..., 4]."""
-        view = self._viewport(state)
-        over_w = 1.0 / position[..., 3]
-        ndc = position[..., :3] * over_w[..., None]
-        window = ndc * np.array(view.scale) + np.array(view.translate)
-        low, high = sorted(view.depth_range)
-        return window[..., :2], np.clip(window[..., 2], low, high), over_w
+    def _bounds(self, scissor: Rectangle | None, m: Multisampling | None) -> Bounds:
+        width = self.width if m is None else self.width // m.across
+        height = self.height if m is None else self.height // m.down
+        if scissor is None:
+            return 0, 0, width, height
+        x, y, w, h = scissor
+        return max(0, x), max(0, y), min(width, x + w), min(height, y + h)
 
     def _fragments(
         self,
@@ -296,69 +303,27 @@ class Pipeline:
         state: DrawState,
         bound: Mapping[int, Bound],
         stats: DrawStats,
+        layers: Callable[[int], None] | None,
     ) -> None:
         stats.primitives = len(v.primitives)
-        if not len(v.primitives):
+        if not len(v.primitives) or not state.rasterize:
             return
-        floats = v.words.view(np.float32).astype(np.float64)
-        position = floats[list(last.position)].T
-        flat = v.words[:, v.provoking].T
-        if v.primitives.shape[1] == 1:
-            corners, quads = self._points(position, floats, flat, v, last, state)
-        else:
-            corners, quads = self._triangles(position, floats, flat, v, state, stats)
-        self.coverage = quads
-        stats.quads = len(quads)
-        if len(quads):
-            self._shade(fragment, corners, quads, state, bound, stats)
-
-    def _triangles(
-        self, position: Array, floats: Array, flat: Array, v: Vertices, state: DrawState, stats: DrawStats
-    ) -> tuple[Corners, Quads]:
-        values = np.ascontiguousarray(floats.T)[v.primitives]
-        t = Triangles(position[v.primitives], values, flat, np.arange(len(v.primitives)))
-        with np.errstate(invalid="ignore", over="ignore"):
-            t = clipped(t, state.half_z, state.depth_clamp)
-            window, depth, over_w = self._window(t.position, state)
-        grid = snapped(window)
-        area = doubled_area(grid)
-        front = (area > 0) == (state.front == "ccw")
-        chosen = area != 0
-        if state.cull is not None:
-            chosen &= front if state.cull == "back" else ~front
-        stats.triangles = int(chosen.sum())
-        setup = Setup(window, grid, front)
-        quads = rasterize(setup, chosen, self._bounds(state), self.choices.fill)
-        planes = Planes(grid / 256 if self.choices.planes == "snapped" else window)
-        self.numbers = t.number
-        return Corners(planes, over_w, depth, t.values, t.flat, front), quads
-
-    def _points(
-        self,
-        position: Array,
-        floats: Array,
-        flat: Array,
-        v: Vertices,
-        last: VertexShader | GeometryShader,
-        state: DrawState,
-    ) -> tuple[Corners, Quads]:
-        columns = v.primitives[:, 0]
-        p = position[columns]
-        z, w = p[:, 2], p[:, 3]
-        inside = (w > 0) & np.isfinite(p).all(axis=1)
-        if not state.depth_clamp:
-            inside &= (z <= w) & (z >= (0 if state.half_z else -w))
-        window, depth, over_w = self._window(np.where(inside[:, None], p, 1.0), state)
-        sizes = np.full(len(p), float(state.point_size))
-        if last.point_size is not None:
-            sizes = np.clip(floats[last.point_size, columns], 1.0, 8192.0)
-        quads = rasterize_points(window, sizes, inside, self._bounds(state))
-        self.numbers = np.arange(len(p))
-        values = np.repeat(floats.T[columns][:, None], 3, axis=1)
-        ones = np.repeat(over_w[:, None], 3, axis=1)
-        deep = np.repeat(depth[:, None], 3, axis=1)
-        lower = window - sizes[:, None] / 2
-        return Corners(None, ones, deep, values, flat, np.ones(len(p), bool), (lower, sizes)), quads
+        for layer, number, part in _parted(v, state):
+            if layers is not None:
+                layers(layer)
+            view = state.viewports[min(number, len(state.viewports) - 1)] if state.viewports else self._viewport(state)
+            scissor = state.scissors[min(number, len(state.scissors) - 1)] if state.scissors else state.scissor
+            unit = 0.0 if self.depth_buffer is None else self.depth_buffer.unit
+            bounds = self._bounds(scissor, state.multisampling)
+            draw = Rasterizer(state, view, bounds, self.choices, unit, last.position, last.point_size)
+            for drawn in draw(part):
+                quads = _inside(drawn.quads, state)
+                self.coverage = quads
+                self.numbers = drawn.corners.numbers if drawn.corners.numbers is not None else self.numbers
+                stats.triangles += drawn.triangles
+                stats.quads += len(quads)
+                if len(quads):
+                    self._shade(fragment, drawn.corners, quads, state, view, bound, stats)
 
     def _shade(
         self,
@@ -366,18 +331,21 @@ class Pipeline:
         corners: Corners,
         quads: Quads,
         state: DrawState,
+        view: Viewport,
         bound: Mapping[int, Bound],
         stats: DrawStats,
     ) -> None:
-        step = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
-        x = (quads.x[:, None] + step[0]).ravel()
-        y = (quads.y[:, None] + step[1]).ravel()
+        x, y = (p.ravel() for p in pixels(quads))
         covered = quads.covered.ravel()
-        varyings = self.fragments = Fragments(fragment.inputs, corners, x, y, np.repeat(quads.primitive, 4))
+        primitive = np.repeat(quads.primitive, 4)
+        varyings = self.fragments = Fragments(fragment.inputs, corners, x, y, primitive, shown=state.pixel_center)
         merger = Merger(self.targets, self.depth_buffer, state, self.choices)
         launch = fragment.program.launch(*self._units(bound))
-        results = {n for c in fragment.colors[: len(self.targets)] for n in c}
-        results |= set() if fragment.depth is None else {fragment.depth}
+        wanted = fragment.colors[: len(self.targets)]
+        if fragment.second is not None:
+            wanted = [*wanted, fragment.second]
+        results = {n for c in wanted for n in c}
+        results |= {n for n in (fragment.depth, fragment.sample_mask) if n is not None}
         started = time.perf_counter()
 
         def shaded(start: int) -> _Shaded:
@@ -391,23 +359,60 @@ class Pipeline:
             done = self.engine.run(launch, part, results)
             s = done.state
             alive = np.flatnonzero(s.visible)
-            colors = [_registers(s.files["r"], c, alive) for c in fragment.colors[: len(self.targets)]]
+            colors = [_registers(s.files["r"], c, alive) for c in wanted]
             depth = None if fragment.depth is None else s.files["r"][fragment.depth, alive].view(np.float32)
+            if fragment.sample_mask is not None:
+                colors.append(_registers(s.files["r"], (fragment.sample_mask,), alive))
             return alive + start, colors, depth, done.stats.instructions
 
         parts = self._mapped(shaded, range(0, len(x), LANES))
         alive = np.concatenate([p[0] for p in parts])
         colors = [np.concatenate([p[1][k] for p in parts]) for k in range(len(parts[0][1]))]
-        if fragment.depth is not None:
-            z = np.concatenate([p[2] for p in parts if p[2] is not None])
-        else:
-            z = varyings.depth()[alive]
+        written = None if fragment.depth is None else np.concatenate([p[2] for p in parts if p[2] is not None])
+        sample_mask = colors.pop()[:, 0] if fragment.sample_mask is not None else None
+        second = colors.pop() if fragment.second is not None else None
         stats.instructions += sum(p[3] for p in parts)
-        stats.fragments = len(alive)
-        stats.stages["fragments"] = time.perf_counter() - started
-        low, high = sorted(self._viewport(state).depth_range)
-        z = np.clip(z, np.float32(low), np.float32(high))
-        merger.write(x[alive], y[alive], z, corners.front[varyings.primitive[alive]], colors)
+        stats.fragments += len(alive)
+        stats.stages["fragments"] = stats.stages.get("fragments", 0.0) + time.perf_counter() - started
+        low, high = sorted(view.depth_range)
+
+        def ranged(z: Array) -> Array:
+            return np.clip(z, np.float32(low), np.float32(high))
+
+        front = corners.front[primitive[alive]]
+        m = state.multisampling
+        if m is None or quads.samples is None:
+            z = varyings.depth()[alive] if written is None else written
+            merger.write(x[alive], y[alive], ranged(z), front, colors, second)
+            stats.samples += merger.passed
+            return
+        samples = quads.samples.reshape(-1, len(m.positions))[alive]
+        if m.alpha_to_coverage and colors:
+            samples = samples & _alpha_mask(colors[0], len(m.positions))
+        if m.alpha_to_one and colors:
+            colors = [np.concatenate((c[:, :3], np.full((len(c), 1), 0x3F80_0000, np.uint32)), axis=1) for c in colors]
+        for k, ((dx, dy), (px, py)) in enumerate(zip(m.positions, m.places, strict=True)):
+            some = samples[:, k] & bool(m.mask >> k & 1)
+            if sample_mask is not None:
+                some = some & (sample_mask >> np.uint32(k) & 1).astype(bool)
+            here = np.flatnonzero(some)
+            if not len(here):
+                continue
+            lanes = alive[here]
+            if written is None:
+                at = Fragments((), corners, x[lanes], y[lanes], primitive[lanes], shift=(dx / 16, dy / 16))
+                z = at.depth()
+            else:
+                z = written[here]
+            merger.write(
+                x[lanes] * m.across + px,
+                y[lanes] * m.down + py,
+                ranged(z),
+                front[here],
+                [c[here] for c in colors],
+                None if second is None else second[here],
+            )
+        stats.samples += merger.passed
 
     def _mapped(self, function: Callable[[int], _Shaded], items: range) -> list[_Shaded]:
         """Results in order. The first item goes alone: it prepares the program's code for the others."""
@@ -422,6 +427,18 @@ class Pipeline:
                 raise
 
 
+def shown(t: Target) -> NDArray[np.uint8]:
+    """A target as uint8 [height, width, 4], row 0 first."""
+    if t.format == "rgba8":
+        return t.pixels
+    if t.floating:
+        return np.rint(np.clip(np.nan_to_num(t.decoded(t.pixels)), 0, 1) * 255).astype(np.uint8)
+    out = (t.color_format.decoded(t.pixels) & 0xFF).astype(np.uint8)
+    if "a" not in t.color_format.order:
+        out[..., 3] = 255
+    return out
+
+
 def _registers(file: Array, numbers: Sequence[int], lanes: Array) -> Array:
     """Registers of lanes as u32 [lanes, len(numbers)]; registers that are not allocated read 0."""
     out = np.zeros((len(lanes), 4), np.uint32)
@@ -429,6 +446,42 @@ def _registers(file: Array, numbers: Sequence[int], lanes: Array) -> Array:
         if n < len(file):
             out[:, k] = file[n, lanes]
     return out
+
+
+def _parted(v: Vertices, state: DrawState) -> Iterator[tuple[int, int, Vertices]]:
+    """(layer, viewport number, primitives): layers are targets of their own, in each the order is kept."""
+    layer = np.zeros(len(v.primitives), np.int64)
+    number = layer
+    if state.layer_word is not None:
+        layer = v.words[state.layer_word][v.provoking].astype(np.int64)
+    if state.viewport_word is not None:
+        number = v.words[state.viewport_word][v.provoking].astype(np.int64)
+    if not layer.any() and not number.any():
+        yield 0, 0, v
+        return
+    for n in np.unique(layer).tolist():
+        here = np.flatnonzero(layer == n)
+        changes = np.flatnonzero(np.diff(number[here])) + 1
+        for some in np.split(here, changes):
+            yield n, int(number[some[0]]), v.part(some)
+
+
+def _inside(quads: Quads, state: DrawState) -> Quads:
+    """Pixels that the clip rectangles let through."""
+    if state.clip_rectangles is None or not len(quads):
+        return quads
+    inside, rectangles = state.clip_rectangles
+    x, y = pixels(quads)
+    found = np.zeros(x.shape, bool)
+    for left, low, width, height in rectangles:
+        found |= (x >= left) & (x < left + width) & (y >= low) & (y < low + height)
+    return kept_pixels(quads, found if inside else ~found)
+
+
+def _alpha_mask(color: Array, samples: int) -> Array:
+    """Samples that alpha covers, bool [n, samples]: as many as its share, the first ones (inferred)."""
+    alpha = np.clip(np.nan_to_num(np.ascontiguousarray(color).view(np.float32)[:, 3]), 0, 1)
+    return np.arange(samples) < np.floor(alpha * samples + 0.5)[:, None]
 
 
 __all__ = ["Pipeline"]

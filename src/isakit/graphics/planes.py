@@ -16,7 +16,8 @@ from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.graphics.stage import FACE_WORD
 
-Interpolation = Literal["perspective", "linear", "flat"]
+Interpolation = Literal["perspective", "linear", "flat", "constant"]
+"""`constant`: as perspective, with the provoking vertex's value at all corners: what a flat shade model makes of it."""
 
 
 @dataclass(frozen=True)
@@ -28,20 +29,33 @@ class PositionInput:
 
 @dataclass(frozen=True)
 class VaryingInput:
-    """A word of v[]: output word `o_word` of the stage before. 0x40 and 0x41 are the constants 0.0 and 1.0."""
+    """A word of v[]: output word `o_word` of the stage before, or `back` on faces that look away.
+
+    Words from 0x40 on are the constants 0.0 (even) and 1.0 (odd).
+    """
 
     o_word: int
     mode: Interpolation = "perspective"
+    back: int | None = None
 
 
 @dataclass(frozen=True)
 class PointInput:
-    """A word of v[]: the place inside a point, 0 to 1 from its left or lower edge."""
+    """A word of v[]: the place inside a point, 0 to 1 from its left and lower (or upper) edge.
 
-    component: Literal["s", "t"]
+    `zero` and `one` are those numbers everywhere. Where primitives are no points, what `otherwise` says.
+    """
+
+    component: Literal["s", "t", "zero", "one"]
+    otherwise: VaryingInput | None = None
 
 
-FragmentInput = PositionInput | VaryingInput | PointInput
+@dataclass(frozen=True)
+class PrimitiveInput:
+    """A word of v[]: the number of the primitive."""
+
+
+FragmentInput = PositionInput | VaryingInput | PointInput | PrimitiveInput
 
 
 class Planes:
@@ -63,22 +77,43 @@ class Planes:
         return corners[:, 0], a * self._to_x[0] + b * self._to_x[1], a * self._to_y[0] + b * self._to_y[1]
 
 
+class LinePlanes:
+    """The same for lines: values change along the line and are constant across it."""
+
+    def __init__(self, window: Array) -> None:
+        """`window`: f64 [n, 2, 2]."""
+        self.origin = window[:, 0]
+        delta = window[:, 1] - window[:, 0]
+        squared = (delta * delta).sum(axis=1)
+        self._step = delta / np.where(squared == 0, np.inf, squared)[:, None]
+
+    def of(self, corners: Array) -> tuple[Array, Array, Array]:
+        """(value at the first corner, change per x, change per y) of values [n, 2]."""
+        a = corners[:, 1] - corners[:, 0]
+        return corners[:, 0], a * self._step[:, 0], a * self._step[:, 1]
+
+
 @dataclass
 class Corners:
     """What the planes of a draw are made from.
 
     Attributes: `planes` (None for points, whose values are constant), `over_w` f64 [n, 3]: 1 / w; `depth` f64 [n, 3]:
     window z; `values` f64 [n, 3, words]; `flat` u32 [n, words]; `front` bool [n]; `points`: (lower left corner [n, 2],
-    sizes [n]) or None.
+    sizes [n]) or None; `whole`: (planes, values, number of each triangle in them) of the triangles before they were
+    clipped, for what is interpolated without perspective; `upper`: places inside points begin at the upper edge;
+    `numbers` [n]: PrimitiveID. Lines have two corners instead of three.
     """
 
-    planes: Planes | None
+    planes: Planes | LinePlanes | None
     over_w: Array
     depth: Array
     values: Array
     flat: Array
     front: Array
     points: tuple[Array, Array] | None = None
+    upper: bool = False
+    numbers: Array | None = None
+    whole: tuple[Planes, Array, Array] | None = None
 
 
 class Fragments:
@@ -87,9 +122,21 @@ class Fragments:
     `x`, `y`: pixel of every lane; `primitive`: its primitive.
     """
 
-    def __init__(self, inputs: Sequence[FragmentInput], corners: Corners, x: Array, y: Array, primitive: Array) -> None:
+    def __init__(
+        self,
+        inputs: Sequence[FragmentInput],
+        corners: Corners,
+        x: Array,
+        y: Array,
+        primitive: Array,
+        *,
+        shift: tuple[float, float] = (0.5, 0.5),
+        shown: float = 0.5,
+    ) -> None:
+        """`shift`: the place inside a pixel where inputs are evaluated; `shown`: what its position reads beside it."""
         self.inputs, self.corners = inputs, corners
-        self.x, self.y, self.primitive = x + 0.5, y + 0.5, primitive
+        self.x, self.y, self.primitive = x + shift[0], y + shift[1], primitive
+        self.shown = shown - 0.5
         self._planes: dict[int, tuple[Array, Array, Array]] = {}
         if corners.planes is not None:
             self._from_x = self.x - corners.planes.origin[primitive, 0]
@@ -98,7 +145,7 @@ class Fragments:
     def part(self, start: int, stop: int) -> Fragments:
         """The lanes from `start` to `stop`."""
         out = Fragments.__new__(Fragments)
-        out.inputs, out.corners, out._planes = self.inputs, self.corners, self._planes
+        out.inputs, out.corners, out._planes, out.shown = self.inputs, self.corners, self._planes, self.shown
         for name in ("x", "y", "primitive", "_from_x", "_from_y"):
             if hasattr(self, name):
                 setattr(out, name, getattr(self, name)[start:stop])
@@ -146,26 +193,50 @@ class Fragments:
         what = self.inputs[word]
         if isinstance(what, PositionInput):
             return _bits(self._position(what.component, here))
+        if isinstance(what, PrimitiveInput):
+            return prim.astype(np.uint32) if c.numbers is None else c.numbers[prim].astype(np.uint32)
         if isinstance(what, PointInput):
-            if c.points is None:
+            if c.points is not None and what.component in ("zero", "one"):
+                return np.full(len(prim), 0x3F80_0000 if what.component == "one" else 0, np.uint32)
+            if c.points is not None:
+                axis = 0 if what.component == "s" else 1
+                at = ((self.x, self.y)[axis][here] - c.points[0][prim, axis]) / c.points[1][prim]
+                return _bits(1 - at if axis and c.upper else at)
+            if what.otherwise is None:
                 return np.zeros(len(prim), np.uint32)
-            axis = 0 if what.component == "s" else 1
-            at = (self.x, self.y)[axis][here]
-            return _bits((at - c.points[0][prim, axis]) / c.points[1][prim])
-        if what.o_word >= 0x40:
-            return np.full(len(prim), 0x3F80_0000 if what.o_word == 0x41 else 0, np.uint32)
-        if flat or what.mode == "flat":
-            return c.flat[prim, what.o_word]
-        corners = c.values[:, :, what.o_word]
-        if what.mode == "perspective":
+            what = what.otherwise
+        if what.back is None or c.front.all():
+            return self._varying(word, what.o_word, what.mode, flat, here, prim)
+        front = self._varying(word, what.o_word, what.mode, flat, here, prim)
+        back = self._varying(-10 - word, what.back, what.mode, flat, here, prim)
+        return np.where(c.front[prim], front, back)
+
+    def _varying(self, key: int, o_word: int, mode: str, flat: bool, here: slice | Array, prim: Array) -> Array:
+        c = self.corners
+        if o_word >= 0x40:
+            return np.full(len(prim), 0x3F80_0000 if o_word & 1 else 0, np.uint32)
+        if flat or mode == "flat":
+            return c.flat[prim, o_word]
+        if mode == "linear" and c.whole is not None:
+            planes, values, numbers = c.whole
+            base, dx, dy = planes.of(values[:, :, o_word])
+            n = numbers[prim]
+            x, y = self.x[here] - planes.origin[n, 0], self.y[here] - planes.origin[n, 1]
+            return _bits(base[n] + dx[n] * x + dy[n] * y)
+        corners = c.values[:, :, o_word]
+        if mode == "constant":
+            corners = np.repeat(
+                np.ascontiguousarray(c.flat[:, o_word]).view(np.float32)[:, None], corners.shape[1], axis=1
+            )
+        if mode in ("perspective", "constant"):
             corners = corners * c.over_w
-        return _bits(self.evaluated(word, corners, here))
+        return _bits(self.evaluated(key, corners, here))
 
     def _position(self, component: str, here: slice | Array) -> Array:
         if component == "x":
-            return self.x[here]
+            return self.x[here] + self.shown
         if component == "y":
-            return self.y[here]
+            return self.y[here] + self.shown
         if component == "z":
             return self.evaluated(-2, self.corners.depth, here)
         return self.evaluated(-1, self.corners.over_w, here)

@@ -1,19 +1,26 @@
-"""Rasterization: from triangles and points in the window to quads of pixels.
+"""Rasterization: from triangles, lines and points in the window to quads of pixels.
 
 Positions are snapped to 1/256 pixel; coverage is decided by exact integer edge functions. Source: [graphics] 3.5, 3.6.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from isakit.engine.protocol import Array
 
 SUBPIXEL = 256
+_HALF = SUBPIXEL // 2
 _LIMIT = 1 << 24
+_NEAR = 1 << 29
+"""Snapped coordinates below this give edge functions that fit into 64 bits."""
+_AT_ONCE = 1 << 20
+"""Pixels that are looked at together."""
+Bounds = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -21,13 +28,14 @@ class Quads:
     """Aligned 2x2 pixels, in drawing order.
 
     Attributes: `x`, `y` [n]: the pixel with the lowest numbers; `covered` bool [n, 4]: lanes (x, y), (x+1, y),
-    (x, y+1), (x+1, y+1); `primitive` [n].
+    (x, y+1), (x+1, y+1); `primitive` [n]; with multisampling `samples` bool [n, 4, samples].
     """
 
     x: Array
     y: Array
     covered: Array
     primitive: Array
+    samples: Array | None = None
 
     def __len__(self) -> int:
         return len(self.x)
@@ -55,91 +63,229 @@ def doubled_area(p: Array) -> Array:
     return ax * by - bx * ay
 
 
-def _edge(a: Array, b: Array, fill: str) -> tuple[int, int, int]:
-    """(step along x, step along y, value at pixel 0, 0) of an edge function that is >= 0 inside, in exact integers."""
-    dx, dy = int(b[0] - a[0]), int(b[1] - a[1])
-    half = SUBPIXEL // 2
-    value = dx * (half - int(a[1])) - dy * (half - int(a[0]))
-    horizontal = dx > 0 if fill == "lower" else dx < 0
-    inclusive = dy < 0 or (dy == 0 and horizontal)
-    return -dy * SUBPIXEL, dx * SUBPIXEL, value if inclusive else value - 1
-
-
 def rasterize(
-    setup: Setup, chosen: Array, bounds: tuple[int, int, int, int], fill: Literal["lower", "upper"] = "lower"
+    setup: Setup,
+    chosen: Array,
+    bounds: Bounds,
+    fill: Literal["lower", "upper"] = "lower",
+    sample: tuple[int, int] = (_HALF, _HALF),
 ) -> Quads:
-    """Quads of the triangles marked in `chosen`, inside `bounds` = (x0, y0, x1, y1), the last exclusive."""
-    found: list[tuple[Array, Array, Array, int]] = []
-    for n in np.flatnonzero(chosen).tolist():
-        got = _triangle(setup.snapped[n], bounds, fill)
-        if got is not None:
-            found.append((*got, n))
-    return collected(found)
+    """Quads of the triangles marked in `chosen`, inside `bounds` = (x0, y0, x1, y1), the last exclusive.
+
+    `sample`: the place inside a pixel that decides, in sub-pixel units.
+    """
+    numbers = np.flatnonzero(chosen)
+    p = setup.snapped[numbers] + (_HALF - np.array(sample))
+    far = (np.abs(p) >= _NEAR).any(axis=(1, 2))
+    area = doubled_area(p)
+    if far.any():
+        area[far] = [_exact_area(q) for q in p[far]]
+    turned = area < 0
+    p[turned] = p[turned][:, [0, 2, 1]]
+    kept = area != 0
+    low, high = (p.min(axis=1) - _HALF) // SUBPIXEL, (p.max(axis=1) - _HALF) // SUBPIXEL + 2
+    # Edge k goes from corner k to the next one: positive on its left.
+    step = np.roll(p, -1, axis=1) - p
+    dx, dy = step[:, :, 0], step[:, :, 1]
+    along_x, along_y = -dy * SUBPIXEL, dx * SUBPIXEL
+    inclusive = (dy < 0) | ((dy == 0) & (dx > 0 if fill == "lower" else dx < 0))
+    found: list[Quads] = []
+    for k in np.flatnonzero(far & kept).tolist():
+        found.append(_far_triangle(p[k], numbers[k], inclusive[k], bounds, low[k], high[k]))
+    kept &= ~far
+    value = np.zeros((len(p), 3), np.int64)
+    near = ~far
+    value[near] = (dx * (_HALF - p[:, :, 1]) - dy * (_HALF - p[:, :, 0]) - ~inclusive)[near]
+
+    def inside(some: Array, xs: Array, ys: Array) -> Array:
+        out: Array | None = None
+        for k in range(3):
+            rows = along_y[some, k, None] * ys + value[some, k, None]
+            columns = along_x[some, k, None] * xs
+            here = rows[:, :, None] + columns[:, None, :] >= 0
+            out = here if out is None else out & here
+        assert out is not None
+        return out
+
+    found += _boxes(numbers, kept, low, high, bounds, inside)
+    return in_order(found)
 
 
-def collected(found: list[tuple[Array, Array, Array, int]]) -> Quads:
-    """Quads of several primitives, one after the other."""
+def _exact_area(q: Array) -> int:
+    (ax, ay), (bx, by), (cx, cy) = q.tolist()
+    area = (bx - ax) * (cy - ay) - (cx - ax) * (by - ay)
+    return (area > 0) - (area < 0)
+
+
+def _far_triangle(p: Array, number: int, inclusive: Array, bounds: Bounds, low: Array, high: Array) -> Quads:
+    """A triangle with corners so far away that its edge functions need Python's numbers."""
+
+    def inside(some: Array, xs: Array, ys: Array) -> Array:
+        out = np.ones((len(xs), ys.shape[1], xs.shape[1]), bool)
+        for k in range(3):
+            (ax, ay), (bx, by) = p[k].tolist(), p[(k + 1) % 3].tolist()
+            dx, dy = bx - ax, by - ay
+            value = dx * (_HALF - ay) - dy * (_HALF - ax) - (not inclusive[k])
+            rows = dx * SUBPIXEL * ys.astype(object) + value
+            out &= (rows[:, :, None] - dy * SUBPIXEL * xs.astype(object)[:, None, :] >= 0).astype(bool)
+        return out
+
+    return in_order(list(_boxes(np.array([number]), np.array([True]), low[None], high[None], bounds, inside)))
+
+
+def in_order(found: list[Quads]) -> Quads:
+    """Quads of several groups, in the order of their primitives."""
+    if len(found) == 1:
+        return found[0]
     if not found:
         none = np.zeros(0, np.int64)
         return Quads(none, none, np.zeros((0, 4), bool), none)
+    primitive = np.concatenate([f.primitive for f in found])
+    order = np.argsort(primitive, kind="stable")
     return Quads(
-        np.concatenate([f[0] for f in found]),
-        np.concatenate([f[1] for f in found]),
-        np.concatenate([f[2] for f in found]),
-        np.repeat([f[3] for f in found], [len(f[0]) for f in found]),
+        np.concatenate([f.x for f in found])[order],
+        np.concatenate([f.y for f in found])[order],
+        np.concatenate([f.covered for f in found])[order],
+        primitive[order],
     )
 
 
-def _triangle(p: Array, bounds: tuple[int, int, int, int], fill: str) -> tuple[Array, Array, Array] | None:
-    area = doubled_area(p[None])[0]
-    if area == 0:
-        return None
-    if area < 0:
-        p = p[[0, 2, 1]]
-    half = SUBPIXEL // 2
-    low, high = (p.min(axis=0) - half) // SUBPIXEL, (p.max(axis=0) - half) // SUBPIXEL + 1
-    x0, y0 = max(int(low[0]), bounds[0]) & ~1, max(int(low[1]), bounds[1]) & ~1
-    x1, y1 = min(int(high[0]) + 1, bounds[2]), min(int(high[1]) + 1, bounds[3])
-    if x0 >= x1 or y0 >= y1:
-        return None
-    xs, ys = np.arange(x0, x1 + (x1 - x0 & 1)), np.arange(y0, y1 + (y1 - y0 & 1))
-    inside = np.ones((len(ys), len(xs)), bool)
-    for k in range(3):
-        along_x, along_y, value = _edge(p[k], p[(k + 1) % 3], fill)
-        inside &= (along_y * ys + value)[:, None] + (along_x * xs)[None, :] >= 0
-    return in_quads(inside, xs, ys, bounds)
+def _boxes(
+    numbers: Array, kept: Array, low: Array, high: Array, bounds: Bounds, inside: Callable[[Array, Array, Array], Array]
+) -> Iterator[Quads]:
+    """Quads of the primitives `kept`, with pixels from `low` to below `high` [n, 2].
+
+    `inside(some, xs, ys)` says which of the pixels [n, columns], [n, rows] of some primitives are covered. Boxes of
+    like size are looked at together.
+    """
+    x0, y0 = np.maximum(low[:, 0], bounds[0]), np.maximum(low[:, 1], bounds[1])
+    x1, y1 = np.minimum(high[:, 0], bounds[2]), np.minimum(high[:, 1], bounds[3])
+    qx, qy = x0 >> 1, y0 >> 1
+    across, down = (x1 + 1 >> 1) - qx, (y1 + 1 >> 1) - qy
+    some = np.flatnonzero(kept & (x0 < x1) & (y0 < y1))
+    if not len(some):
+        return
+    width = np.exp2(np.ceil(np.log2(across[some]))).astype(np.int64)
+    height = np.exp2(np.ceil(np.log2(down[some]))).astype(np.int64)
+    key = width << 32 | height
+    for size in np.unique(key).tolist():
+        w, h = int(size) >> 32, int(size) & 0xFFFF_FFFF
+        alike = some[key == size]
+        if len(alike) == 1:  # no need to look at more than the box
+            w, h = int(across[alike[0]]), int(down[alike[0]])
+        portion = max(1, _AT_ONCE // (4 * w * h))
+        for start in range(0, len(alike), portion):
+            part = alike[start : start + portion]
+            xs = 2 * qx[part, None] + np.arange(2 * w)
+            ys = 2 * qy[part, None] + np.arange(2 * h)
+            got = inside(part, xs, ys)
+            got &= ((xs >= x0[part, None]) & (xs < x1[part, None]))[:, None, :]
+            got &= ((ys >= y0[part, None]) & (ys < y1[part, None]))[:, :, None]
+            four = got.reshape(len(part), h, 2, w, 2).transpose(0, 1, 3, 2, 4).reshape(len(part), h, w, 4)
+            at = np.flatnonzero(four.any(axis=3))
+            if len(at):
+                n, rest = np.divmod(at, h * w)
+                row, column = np.divmod(rest, w)
+                which = part[n]
+                yield Quads(2 * (qx[which] + column), 2 * (qy[which] + row), four.reshape(-1, 4)[at], numbers[which])
 
 
-def in_quads(
-    inside: Array, xs: Array, ys: Array, bounds: tuple[int, int, int, int]
-) -> tuple[Array, Array, Array] | None:
-    """(x, y, covered) of the quads with a covered pixel, from coverage [rows, columns] of even size."""
-    inside &= ((ys >= bounds[1]) & (ys < bounds[3]))[:, None] & ((xs >= bounds[0]) & (xs < bounds[2]))[None, :]
-    quads = (
-        inside.reshape(len(ys) // 2, 2, len(xs) // 2, 2).transpose(0, 2, 1, 3).reshape(len(ys) // 2, len(xs) // 2, 4)
-    )
-    rows, columns = np.nonzero(quads.any(axis=2))
-    if not len(rows):
-        return None
-    return xs[2 * columns], ys[2 * rows], quads[rows, columns]
-
-
-def rasterize_points(centres: Array, sizes: Array, chosen: Array, bounds: tuple[int, int, int, int]) -> Quads:
+def rasterize_points(
+    centres: Array, sizes: Array, chosen: Array, bounds: Bounds, sample: tuple[int, int] = (_HALF, _HALF)
+) -> Quads:
     """Squares around window positions [n, 2]; left and lower edges belong to them."""
-    half = SUBPIXEL // 2
-    found: list[tuple[Array, Array, Array, int]] = []
     reach = sizes[:, None] / 2
-    lows, highs = snapped(centres - reach), snapped(centres + reach)
-    for n in np.flatnonzero(chosen).tolist():
-        first, last = -(-(lows[n] - half) // SUBPIXEL), -(-(highs[n] - half) // SUBPIXEL)
-        x0, y0 = max(int(first[0]), bounds[0]), max(int(first[1]), bounds[1])
-        x1, y1 = min(int(last[0]), bounds[2]), min(int(last[1]), bounds[3])
-        if x0 >= x1 or y0 >= y1:
-            continue
-        xs = np.arange(x0 & ~1, x1 + (x1 & 1))
-        ys = np.arange(y0 & ~1, y1 + (y1 & 1))
-        inside = ((ys >= y0) & (ys < y1))[:, None] & ((xs >= x0) & (xs < x1))[None, :]
-        got = in_quads(inside, xs, ys, bounds)
-        if got is not None:
-            found.append((*got, n))
-    return collected(found)
+    shift = np.array(sample)
+    low = -(-(snapped(centres - reach) - shift) // SUBPIXEL)
+    high = -(-(snapped(centres + reach) - shift) // SUBPIXEL)
+
+    def inside(some: Array, xs: Array, ys: Array) -> Array:
+        return np.ones((len(some), ys.shape[1], xs.shape[1]), bool)
+
+    return in_order(list(_boxes(np.arange(len(centres)), chosen, low, high, bounds, inside)))
+
+
+Stipple = tuple[int, int, Array]
+"""Factor, 16-bit pattern, and for each line whether the pattern begins again."""
+
+
+def rasterize_lines(ends: Array, width: float, chosen: Array, bounds: Bounds, stipple: Stipple | None = None) -> Quads:
+    """Lines between window positions [n, 2, 2], `width` pixels wide.
+
+    A line has one pixel for each column that it crosses (or row, where it is steep), those beside it added in the other
+    direction; the pixel of its last point belongs to what follows. Source: [gl] "Basic Line Segment Rasterization".
+    """
+    a, b = ends[:, 0], ends[:, 1]
+    delta = b - a
+    steep = np.abs(delta[:, 1]) > np.abs(delta[:, 0])
+    axis = steep.astype(np.int64)
+    n = np.arange(len(ends))
+    begin, end = (snapped(p[n, axis]) for p in (a, b))
+    # Columns whose centre is reached: from the first end on, up to but without the second.
+    forward = end >= begin
+    low = np.where(forward, -(-(begin - _HALF) // SUBPIXEL), (end - _HALF) // SUBPIXEL + 1)
+    high = np.where(forward, -(-(end - _HALF) // SUBPIXEL), (begin - _HALF) // SUBPIXEL + 1)
+    first = np.maximum(low, np.where(steep, bounds[1], bounds[0]))
+    last = np.minimum(high, np.where(steep, bounds[3], bounds[2]))
+    counts = np.where(chosen, np.maximum(last - first, 0), 0)
+    number = np.repeat(n, counts)
+    offset = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    major = np.where(forward[number], first[number] + offset, last[number] - 1 - offset)
+    if stipple is not None:
+        factor, pattern, restarts = stipple
+        steps = np.where(chosen, np.maximum(high - low, 0), 0)
+        before = np.cumsum(steps) - steps
+        group = np.cumsum(restarts) - 1
+        before = before - before[np.flatnonzero(restarts)][group] if len(group) and restarts[0] else before
+        along = np.where(forward[number], major - low[number], high[number] - 1 - major) + before[number]
+        drawn = (pattern >> (along // max(1, factor) & 15) & 1).astype(bool)
+        number, major = number[drawn], major[drawn]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.where(delta[n, axis] == 0, 0.0, delta[n, 1 - axis] / delta[n, axis])
+    at = a[number, 1 - axis[number]] + (major + 0.5 - a[number, axis[number]]) * slope[number]
+    wide = max(1, round(width))
+    minor = snapped(at - (wide - 1) / 2) // SUBPIXEL
+    major, number, minor = (np.repeat(v, wide) for v in (major, number, minor))
+    minor = minor + np.tile(np.arange(wide), len(minor) // wide)
+    is_steep = steep[number]
+    x, y = np.where(is_steep, minor, major), np.where(is_steep, major, minor)
+    ok = (x >= bounds[0]) & (x < bounds[2]) & (y >= bounds[1]) & (y < bounds[3])
+    return pixels_in_quads(x[ok], y[ok], number[ok])
+
+
+def pixels_in_quads(x: Array, y: Array, primitive: Array) -> Quads:
+    """Single pixels of primitives, collected in quads; pixels of a primitive in one quad share it."""
+    if not len(x):
+        return in_order([])
+    key = np.stack((primitive, y >> 1, x >> 1), axis=1)
+    quads, where = np.unique(key, axis=0, return_inverse=True)
+    covered = np.zeros((len(quads), 4), bool)
+    covered[where.ravel(), (x & 1) + 2 * (y & 1)] = True
+    return Quads(2 * quads[:, 2], 2 * quads[:, 1], covered, quads[:, 0])
+
+
+def kept_pixels(q: Quads, kept: Any) -> Quads:
+    """Quads with fewer covered pixels: `kept` bool [n, 4]. Quads without any are left out."""
+    covered = q.covered & kept
+    some: Array = covered.any(axis=1)
+    samples = None if q.samples is None else (q.samples & kept[:, :, None])[some]
+    return Quads(q.x[some], q.y[some], covered[some], q.primitive[some], samples)
+
+
+def with_samples(parts: list[Quads]) -> Quads:
+    """Coverage at each sample, joined: a pixel is covered where one of its samples is."""
+    key = np.concatenate([np.stack((q.primitive, q.y, q.x), axis=1) for q in parts])
+    if not len(key):
+        return in_order([])
+    quads, where = np.unique(key, axis=0, return_inverse=True)
+    samples = np.zeros((len(quads), 4, len(parts)), bool)
+    at = 0
+    for k, q in enumerate(parts):
+        samples[where.ravel()[at : at + len(q)], :, k] = q.covered
+        at += len(q)
+    return Quads(quads[:, 2], quads[:, 1], np.asarray(samples.any(axis=2)), quads[:, 0], samples)
+
+
+def pixels(q: Quads) -> tuple[Array, Array]:
+    """x and y of all four pixels of quads, [n, 4]."""
+    return q.x[:, None] + np.array([0, 1, 0, 1]), q.y[:, None] + np.array([0, 0, 1, 1])

@@ -13,7 +13,7 @@ from isakit.asm import Program, assemble
 from isakit.codec.decoder import decoder
 from isakit.errors import LaunchError
 from isakit.graphics.assembly import Input
-from isakit.graphics.planes import FragmentInput, PointInput, PositionInput, VaryingInput
+from isakit.graphics.planes import FragmentInput, PointInput, PositionInput, PrimitiveInput, VaryingInput
 from isakit.graphics.stage_program import Kind, StageProgram
 from isakit.machine.tesla.choices import DEFAULT, Choices
 
@@ -31,6 +31,7 @@ class Shader:
         constants: c[] bank number -> content, or the content of c0 (bytes or an array).
         flags: multiprocessor flags, `mul_zero_wins` and the like.
         choices: answers to open questions about control flow and memory.
+        address: byte address of the first word.
     """
 
     kind: Kind
@@ -45,6 +46,7 @@ class Shader:
         constants: Any = None,
         flags: Sequence[str] = (),
         choices: Choices = DEFAULT,
+        address: int = 0,
     ) -> None:
         name = tesla.variant(chip).name
         if isinstance(code, Path):
@@ -61,6 +63,7 @@ class Shader:
             constants=_banks(constants),
             choices=choices,
             flags=frozenset(flags),
+            address=address,
         )
 
     @property
@@ -112,7 +115,7 @@ class GeometryShader(Shader):
 
     Attributes:
         inputs: o[] words of the vertex program, in the order in which they lie in p[] for each vertex.
-        output: points or triangle_strip.
+        output: points, line_strip or triangle_strip.
         max_vertices: vertices one input primitive may emit.
         position, point_size: as for vertex programs.
     """
@@ -132,8 +135,8 @@ class GeometryShader(Shader):
         **options: Any,
     ) -> None:
         super().__init__(code, chip, **options)
-        if output not in ("points", "triangle_strip"):
-            raise LaunchError(f"a geometry program emits points or triangle_strip, not {output!r}")
+        if output not in ("points", "line_strip", "triangle_strip"):
+            raise LaunchError(f"a geometry program emits points, line_strip or triangle_strip, not {output!r}")
         self.inputs, self.output, self.max_vertices = list(inputs), output, max_vertices
         self.position, self.point_size = _position(position), point_size
 
@@ -145,6 +148,8 @@ class FragmentShader(Shader):
         inputs: what each word of v[] holds.
         colors: for every render target, the registers of its components.
         depth: register of the depth result, or None.
+        second: registers of the second colour that blending may use, or None.
+        sample_mask: register of the sample mask, or None.
     """
 
     kind = "fragment"
@@ -162,11 +167,13 @@ class FragmentShader(Shader):
         super().__init__(code, chip, **options)
         self.inputs: list[FragmentInput] = [_input(i) for i in inputs]
         self.colors, self.depth = [tuple(c) for c in colors], depth
+        self.second: tuple[int, ...] | None = None
+        self.sample_mask: int | None = None
 
 
 def _input(what: FragmentInput | str | tuple[int, str]) -> FragmentInput:
     """`"w"` is a position component, `"s"` a point coordinate, `(4, "flat")` an output word."""
-    if isinstance(what, PositionInput | VaryingInput | PointInput):
+    if isinstance(what, PositionInput | VaryingInput | PointInput | PrimitiveInput):
         return what
     if isinstance(what, str):
         if what in ("x", "y", "z", "w"):

@@ -20,6 +20,8 @@ WORTH = 1 << 14
 """Lanes, over all draws of a program, from which on its code is used if it is at hand."""
 MAKING = 1 << 20
 """Lanes from which on it pays to make the code."""
+LEAST = 1 << 10
+"""Lanes that a run counts for at least: the reference machine takes about as long for fewer."""
 PATIENCE = 0.02
 """Seconds to wait for code that may be found on disk before the reference machine begins."""
 
@@ -130,7 +132,7 @@ def _ready(launch: Launch, stage: Stage, tier: str, results: frozenset[tuple[str
     """The kernel, if it has been made or is found at once; None for programs that few lanes run. Raises NotCompiled."""
     code = launch.code
     with _lock:
-        lanes = _lanes[code] = _lanes.get(code, 0) + stage.lanes
+        lanes = _lanes[code] = _lanes.get(code, 0) + max(stage.lanes, LEAST)
         if lanes < WORTH:
             return None
         known = _making.setdefault(code, {})

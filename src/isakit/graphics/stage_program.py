@@ -8,11 +8,12 @@ from typing import Literal
 
 from isakit.arch.tesla.tesla import tesla
 from isakit.codec.decoder import Decoder, decoder
+from isakit.codec.instruction import registers_written
 from isakit.graphics.stage import Stage, StageMachine, StageState
 from isakit.graphics.stage_engine import StageEngine
 from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.choices import DEFAULT, Choices
-from isakit.machine.tesla.kernel_code import Code, needed_registers
+from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
@@ -21,10 +22,10 @@ from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
 Kind = Literal["vertex", "geometry", "fragment"]
 
 
-@lru_cache(maxsize=64)
-def _prepared(units: Decoder, words: tuple[int, ...], registers: int, drop_unallocated: bool) -> Code:
+@lru_cache(maxsize=1024)
+def _prepared(units: Decoder, words: tuple[int, ...], address: int, registers: int, drop_unallocated: bool) -> Code:
     """The code of equal programs is prepared once."""
-    return Code(units, words, 0, registers, drop_unallocated)
+    return Code(units, words, address, registers, drop_unallocated)
 
 
 class StageProgram:
@@ -32,12 +33,13 @@ class StageProgram:
 
     Args:
         kind: the program type; it decides what a[], p[], o[] and v[] mean to the decoder.
-        words: 32-bit units from byte address 0 on.
+        words: 32-bit units from byte `address` on; the program begins with the first one.
         chip: variant name or alias.
         registers: registers per lane; by default up to the highest one that is written.
         local_bytes: bytes of l[] per lane.
         choices: answers to open questions about control and memory.
         flags: multiprocessor flags that are set.
+        address: where the words are; branch targets are absolute.
 
     Attributes: `constants`: c[] bank number -> content; may be changed between runs.
     """
@@ -53,13 +55,14 @@ class StageProgram:
         constants: Mapping[int, bytes] | None = None,
         choices: Choices = DEFAULT,
         flags: frozenset[str] = frozenset(),
+        address: int = 0,
     ) -> None:
         self.kind: Kind = kind
         self.chip = tesla.variant(chip).name
         units = decoder(tesla, self.chip, kind)
         if registers is None:
-            registers = needed_registers(units.decode(list(words), 0))
-        self.code = _prepared(units, tuple(words), max(registers, 1), choices.drop_unallocated)
+            registers = registers_written(units.decode(list(words), address), "r")
+        self.code = _prepared(units, tuple(words), address, max(registers, 1), choices.drop_unallocated)
         self.local_bytes, self.choices, self.flags = local_bytes, choices, flags
         self.constants = dict(constants or {})
 
@@ -75,6 +78,7 @@ class StageProgram:
             CHIPS[self.chip],
             (1, 1),
             (32, 1, 1),
+            self.code.address,
             local_bytes=self.local_bytes,
             constants=self.constants,
             windows={},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,9 @@ from isakit.graphics.stage import OUTPUT_WORDS, Emitted
 class Vertices:
     """Outputs of the last vertex stage, one column per vertex.
 
-    Attributes: `words` u32 [OUTPUT_WORDS, vertices]; `primitives` [n, 1 or 3] columns, provoking vertex in
-    `provoking` [n]; `ids`, `instances` [vertices]: number and instance of each (None behind a geometry program).
+    Attributes: `words` u32 [OUTPUT_WORDS, vertices]; `primitives` [n, corners] columns, provoking vertex in
+    `provoking` [n]; `edges` bool [n, 3] and `restarts` bool [n] as `Primitives` has them; `numbers` [n]: PrimitiveID;
+    `ids`, `instances` [vertices]: number and instance of each (None behind a geometry program).
     """
 
     def __init__(
@@ -24,19 +26,49 @@ class Vertices:
         provoking: Array,
         ids: Array | None = None,
         instances: Array | None = None,
+        edges: Array | None = None,
+        restarts: Array | None = None,
+        numbers: Array | None = None,
     ) -> None:
         self.words, self.primitives, self.provoking = words, primitives, provoking
         self.ids, self.instances = ids, instances
+        n = len(primitives)
+        self.edges: Array = np.ones((n, 3), bool) if edges is None else edges
+        self.restarts: Array = np.ones(n, bool) if restarts is None else restarts
+        self.numbers: Array = np.arange(n) if numbers is None else numbers
+
+    def plain(self) -> Vertices:
+        """Without adjacent vertices."""
+        chosen = {4: [1, 2], 6: [0, 2, 4]}.get(self.primitives.shape[1])
+        return self if chosen is None else self.part(slice(None), chosen)
+
+    def part(self, some: Any, corners: list[int] | None = None) -> Vertices:
+        """Some of the primitives."""
+        chosen = self.primitives[some]
+        return Vertices(
+            self.words,
+            chosen if corners is None else chosen[:, corners],
+            self.provoking[some],
+            self.ids,
+            self.instances,
+            self.edges[some],
+            self.restarts[some],
+            self.numbers[some],
+        )
 
 
-def emitted_vertices(found: Sequence[Emitted], output: str) -> Vertices:
-    """Vertices in the order of input primitives; strips as triangles."""
+def emitted_vertices(found: Sequence[Emitted], output: str, last: bool = True) -> Vertices:
+    """Vertices in the order of input primitives; strips as lines or triangles."""
     limit = found[0].limit if found else 0
     count = np.concatenate([e.count for e in found]) if found else np.zeros(0, np.int64)
     words = np.concatenate([e.words for e in found], axis=2) if found else np.zeros((0, OUTPUT_WORDS, 0), np.uint32)
     starts = np.concatenate([e.starts for e in found], axis=1) if found else np.zeros((0, 0), bool)
     table = words.transpose(1, 2, 0).reshape(OUTPUT_WORDS, -1)  # vertex k of lane n is column n * limit + k
+    corners = {"points": 1, "line_strip": 2}.get(output, 3)
     primitives: list[list[int]] = []
+    provoking: list[int] = []
+    restarts: list[bool] = []
+    source: list[int] = []
     for lane in np.flatnonzero(count).tolist():
         run: list[int] = []
         odd = 0
@@ -44,11 +76,21 @@ def emitted_vertices(found: Sequence[Emitted], output: str) -> Vertices:
             if starts[k, lane]:
                 run, odd = [], 0
             run.append(lane * limit + k)
-            if output == "points":
-                primitives.append([run[-1]])
-            elif len(run) >= 3:
-                a, b, c = run[-3:]
-                primitives.append([b, a, c] if odd else [a, b, c])
-                odd ^= 1
-    made = np.array(primitives, np.int64).reshape(-1, 1 if output == "points" else 3)
-    return Vertices(table, made, made[:, -1])
+            if len(run) < corners:
+                continue
+            some = run[-corners:]
+            provoking.append(some[-1] if last else some[0])
+            restarts.append(len(run) == corners)
+            source.append(lane)
+            if corners == 3 and odd:
+                some = [some[1], some[0], some[2]]
+            odd ^= 1
+            primitives.append(some)
+    made = np.array(primitives, np.int64).reshape(-1, corners)
+    return Vertices(
+        table,
+        made,
+        np.array(provoking, np.int64),
+        restarts=np.array(restarts, bool),
+        numbers=np.array(source, np.int64),
+    )

@@ -54,8 +54,6 @@ def _completed(kernel: Kernel) -> Kernel:
 
 def _barriers(program: Program) -> int:
     """One more than the highest barrier the code names."""
-    count = 0
-    for i in program:
-        if i.mnemonic == "bar" and i.form is not None and "barrier" in i.form.parts:
-            count = max([count, *(o.value + 1 for o in i.operands if o.name == "barrier" and isinstance(o, Immediate))])
-    return count
+    named = (o.value for i in program if i.mnemonic == "bar" for o in i.operands if o.name == "barrier"
+             if isinstance(o, Immediate))  # fmt: skip
+    return max((n + 1 for n in named), default=0)

@@ -54,9 +54,9 @@ def pass_arguments(
     other with natural alignment, arrays and buffers as pointers of `pointer_bytes`. Raises LaunchError.
     """
     if params is not None and len(args) != len(params):
-        names = ", ".join(p.name or f"#{i}" for i, p in enumerate(params))
+        said = ", ".join(f"{p.name or f'#{i}'}: {p.kind or f'{p.size} bytes'}" for i, p in enumerate(params))
         raise LaunchError(
-            f"{kernel} takes {len(params)} argument{'s' * (len(params) != 1)} ({names or 'none'}), got {len(args)}"
+            f"{kernel} takes {len(params)} argument{'s' * (len(params) != 1)} ({said or 'none'}), got {len(args)}"
         )
     _check_overlaps(kernel, args)
     passed = Passed(b"")

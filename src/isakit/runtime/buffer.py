@@ -57,14 +57,17 @@ class Buffer:
     def write(self, data: NDArray[Any] | bytes | bytearray | memoryview, offset: int = 0) -> None:
         """Copy an array (in C order) or bytes into the buffer, from byte `offset` on. Raises LaunchError as `view`."""
         raw = bytes_of(np.asarray(data)) if isinstance(data, np.ndarray | np.generic) else np.frombuffer(data, np.uint8)
-        self.view(offset, len(raw))[:] = raw
+        with self.memory.lock:
+            self.view(offset, len(raw))[:] = raw
 
     def read(self, dtype: DTypeLike, shape: int | tuple[int, ...], offset: int = 0) -> NDArray[Any]:
         """A copy of the content from byte `offset` on as an array. Raises LaunchError as `view`."""
         shape = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
         kind = np.dtype(dtype)
         count = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
-        return np.frombuffer(self.view(offset, count).tobytes(), kind).reshape(shape).copy()
+        with self.memory.lock:
+            content = self.view(offset, count).tobytes()
+        return np.frombuffer(content, kind).reshape(shape).copy()
 
     def __enter__(self) -> Buffer:
         return self

@@ -12,8 +12,10 @@ from numpy.typing import DTypeLike, NDArray
 from isakit.arch.tesla.tesla import tesla
 from isakit.asm.directives import TYPES
 from isakit.codec.decoder import decoder
+from isakit.codec.instruction import registers_written
 from isakit.description import Kernel, Module, Param
 from isakit.errors import LaunchError
+from isakit.machine.interrupts import deferred
 from isakit.machine.tesla import (
     CHIPS,
     Choices,
@@ -24,7 +26,6 @@ from isakit.machine.tesla import (
     Machine,
     Stats,
     Window,
-    needed_registers,
     reads_space,
 )
 from isakit.machine.tesla.device_memory import Writable
@@ -47,6 +48,8 @@ Place = Buffer | int
 
 class Device:
     """A Tesla chip with its memory.
+
+    Several threads may use a device; launches, allocations and copies are done one after the other.
 
     Args:
         chip: variant name or alias: g80, g84, gt200, gt215, mcp77.
@@ -144,8 +147,9 @@ class Device:
         Left out, `nbytes` is the size of the source buffer, or what is left of the allocation at its address. Raises
         LaunchError as `write`.
         """
-        content = self.view(source, nbytes)
-        self.view(to, len(content))[:] = content
+        with self.memory.lock:
+            content = self.view(source, nbytes)
+            self.view(to, len(content))[:] = content
 
     def _at(self, where: Place, offset: int = 0) -> Buffer:
         if isinstance(where, Buffer):
@@ -226,7 +230,7 @@ class Device:
     def _code(self, kernel: Kernel) -> Code:
         units, words = decoder(tesla, self.chip, "compute"), kernel.words
         # A file that says 0 does not know: every thread has $r0.
-        registers = kernel.registers or needed_registers(units.decode(words, kernel.address))
+        registers = kernel.registers or registers_written(units.decode(words, kernel.address), "r")
         if not 1 <= registers <= 128:
             raise LaunchError(f"{kernel.name} wants {registers} registers; a thread has 1 to 128")
         code = Code(units, words, kernel.address, registers, self.choices.drop_unallocated)
@@ -252,7 +256,8 @@ class Device:
 
     def execute(self, launch: Launch, max_instructions: int | None = None) -> Stats:
         """Run a prepared launch on this device's engine."""
-        return self._execute(launch, self.memory, max_instructions)
+        with self.memory.lock, deferred():
+            return self._execute(launch, self.memory, max_instructions)
 
     def machine(
         self,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from isakit.description import Kernel, Param
 from isakit.errors import LaunchError
+from isakit.machine.interrupts import deferred
 from isakit.machine.tesla import (
     HEADER_BYTES,
     Chip,
@@ -162,12 +163,36 @@ class LoadedKernel:
 
         Raises LaunchError, MachineFault, BudgetExceeded. Arrays hold what was written so far after a fault.
         """
+        # Interrupts wait until the arrays are up to date and their buffers free; other threads wait for the memory.
+        with self.device.memory.lock, deferred():
+            passed = self._pass(args, param_bytes)
+            try:
+                launch = self._launch(grid, block, passed.data, limits, windows, dynamic_shared)
+                return self.device.execute(launch, max_instructions)
+            finally:
+                passed.finish()
+
+    def prepare(
+        self,
+        grid: Dims,
+        block: Dims,
+        *args: Any,
+        param_bytes: bytes | None = None,
+        limits: bool | None = None,
+        windows: Mapping[int, Window] | None = None,
+        dynamic_shared: int = 0,
+    ) -> Launch:
+        """A launch for `Device.execute`, which can be pickled; arguments as of `launch`, but buffers instead of arrays.
+
+        Raises LaunchError.
+        """
         passed = self._pass(args, param_bytes)
-        try:
-            launch = self._launch(grid, block, passed.data, limits, windows, dynamic_shared)
-            return self.device.execute(launch, max_instructions)
-        finally:
-            passed.finish()
+        if passed.arrays:
+            passed.release()
+            raise LaunchError(
+                f"{self.name}: a prepared launch takes buffers; an array lives in the device only meanwhile"
+            )
+        return self._launch(grid, block, passed.data, limits, windows, dynamic_shared)
 
     def machine(
         self,
@@ -181,11 +206,17 @@ class LoadedKernel:
         dynamic_shared: int = 0,
     ) -> Machine:
         """A machine at the first instruction, to be stepped. Arrays are brought up to date after every step or run."""
-        passed = self._pass(args, param_bytes)
-        machine = Machine(self._launch(grid, block, passed.data, limits, windows, dynamic_shared), self.device.memory)
-        machine.after = passed.update
-        weakref.finalize(machine, passed.release)
-        return machine
+        with self.device.memory.lock, deferred():
+            passed = self._pass(args, param_bytes)
+            try:
+                launch = self._launch(grid, block, passed.data, limits, windows, dynamic_shared)
+                machine = Machine(launch, self.device.memory)
+            except BaseException:
+                passed.release()
+                raise
+            machine.after = passed.update
+            weakref.finalize(machine, passed.release)
+            return machine
 
     def _pass(self, args: Sequence[Any], param_bytes: bytes | None) -> Passed:
         if param_bytes is not None:

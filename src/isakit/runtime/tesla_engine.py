@@ -8,6 +8,7 @@ from typing import Literal
 from weakref import WeakKeyDictionary
 
 from isakit.errors import LaunchError
+from isakit.machine.interrupts import allowed
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
@@ -23,7 +24,8 @@ TIERS = ("auto", "interp", "jit")
 def reference(launch: Launch, memory: DeviceMemory, max_instructions: int | None = None) -> Stats:
     """Run a launch on the reference engine."""
     machine = Machine(launch, memory)
-    machine.run(max_instructions=max_instructions)
+    with allowed():
+        machine.run(max_instructions=max_instructions)
     return machine.stats
 
 

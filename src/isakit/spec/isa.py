@@ -5,9 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pickle import PicklingError
+from types import CodeType
 from typing import Any
 
 from isakit.errors import UnknownIsaError
+from isakit.registry import VARIANTS, instruction_set
+from isakit.spec.names import check_features, check_globals, declare_features
 from isakit.spec.parts import Context
 from isakit.spec.record import Form, Kind, Record, Ref, Status
 
@@ -26,6 +31,20 @@ class RegisterFile:
     text: str = ""
     ref: Ref | None = None
     constant: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Pseudo:
+    """An instruction of the assembler only: `NAME DST VALUE` stands for the instructions that `expand` gives.
+
+    The value lies between `low` and `high` and must be known where the statement stands.
+    """
+
+    usage: str
+    doc: str
+    expand: Callable[[str, int], Sequence[str]]
+    low: int
+    high: int
 
 
 @dataclass(frozen=True)
@@ -87,12 +106,33 @@ class InstructionSet:
     default_variant: str = ""
     #: operands after which the lanes that execute are finished
     ends_with: frozenset[str] = frozenset()
+    #: instructions behind a branch, call or return that are executed before it takes effect
+    delay_slots: int = 0
+    #: program type -> register files whose content is read after the program has ended
+    results: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     #: branch targets and labels count units of code instead of bytes
     word_addressed: bool = False
     #: address of the first kernel parameter in shared memory
     param_base: int = 0
+    #: operation -> word of its long forms that a text may leave out; short and immediate forms mean it without a word
+    implied: Mapping[str, str] = field(default_factory=dict[str, str])
+    #: instructions of the assembler only, by name
+    pseudo: Mapping[str, Pseudo] = field(default_factory=dict[str, "Pseudo"])
+    #: (regular expression on a statement, advice): what people write that is said in another way
+    advice: tuple[tuple[str, str], ...] = ()
     _views: dict[Any, View] = field(default_factory=dict[Any, "View"], repr=False)
     _forms: dict[Any, Form] = field(default_factory=dict[Any, Form], repr=False)
+    _unchecked: list[Record] = field(default_factory=list[Record], init=False, repr=False)
+    _checked_parts: dict[int, object] = field(default_factory=dict[int, object], init=False, repr=False)
+    _checked_code: set[CodeType] = field(default_factory=set[CodeType], init=False, repr=False)
+
+    @cached_property
+    def features(self) -> frozenset[str]:
+        """Everything a `needs=` may name: features and names of the variants, and program types."""
+        of_variants = (v.features | {v.name} for v in self.variants.values())
+        known = frozenset(self.programs).union(*of_variants) - {""}
+        declare_features(known)
+        return known
 
     def insn(
         self,
@@ -139,17 +179,37 @@ class InstructionSet:
         bound = replace(record)
         object.__setattr__(bound, "forms", tuple(replace(f, record=bound) for f in record.forms))
         check_record(bound, self)
+        check_features(bound, self.features, self._checked_parts)
+        self._unchecked.append(bound)
         self.records.append(bound)
         return bound
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its name: the instruction sets of this package are the same in every process."""
+        if self.name not in VARIANTS or instruction_set(self.name) is not self:
+            raise PicklingError(f"the instruction set {self.name!r} is not one of this package's")
+        return instruction_set, (self.name,)
+
+    def check_names(self) -> None:
+        """Raise DefinitionError for new records that use a name nothing defines.
+
+        For the end of an instruction set's package, when every module of it has been imported; making a view does it,
+        too.
+        """
+        while self._unchecked:
+            check_globals(self._unchecked[-1], self._checked_code)
+            self._unchecked.pop()
 
     def remove(self, record: Record) -> None:
         """Forget a record again."""
         self.records.remove(record)
+        self._unchecked = [r for r in self._unchecked if r is not record]
 
     def variant(self, name: str) -> Variant:
-        """A variant by name or alias."""
+        """A variant by name or alias, in any case. Raises UnknownIsaError."""
+        wanted = name.lower()
         for v in self.variants.values():
-            if name == v.name or name in v.aliases:
+            if wanted == v.name or wanted in v.aliases:
                 return v
         raise UnknownIsaError(f"{self.name} has no variant {name!r}; it has {', '.join(self.variants)}")
 
@@ -165,6 +225,7 @@ class InstructionSet:
             return found
         if program not in self.programs:
             raise UnknownIsaError(f"{self.name} has no program type {program!r}; it has {', '.join(self.programs)}")
+        self.check_names()
         v = self.variant(variant)
         ctx = Context(v.features | frozenset({v.name, program} - {""}))
         forms = tuple(self._resolved(f, ctx) for r in records for f in r.forms)

@@ -6,6 +6,7 @@ is made again with rational numbers. Source: [graphics] 2.3.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import reduce
 
@@ -27,6 +28,8 @@ def weighted(values: list[Array], weights: list[Array], bits: int) -> Array:
     total = reduce(np.add, terms)
     scale = 0.5**bits
     result = (total * scale).astype(np.float32)
+    if _exact(values, terms):
+        return result.view(np.uint32)
     slack = reduce(np.add, [np.abs(t) for t in terms]) * _SLACK
     with np.errstate(invalid="ignore"):
         doubtful = ((total - slack) * scale).astype(np.float32) != ((total + slack) * scale).astype(np.float32)
@@ -37,6 +40,21 @@ def weighted(values: list[Array], weights: list[Array], bits: int) -> Array:
     if not _tame(total):
         out[np.isnan(result)] = CANONICAL_NAN
     return out
+
+
+def _exact(values: list[Array], terms: list[Array]) -> bool:
+    """Whether no f64 sum of the terms can have been rounded: all are multiples of one step, and none needs 53 bits.
+
+    f32 values are multiples of the last place of the smallest one; integer weights do not change that.
+    """
+    largest = max(float(np.abs(t).max(initial=0.0)) for t in terms) * len(terms)
+    if not np.isfinite(largest):
+        return False
+    smallest = min(float(np.abs(v).min(where=v != 0, initial=np.inf)) for v in values)
+    if smallest == np.inf:
+        return True
+    step = 2.0 ** (max(math.frexp(smallest)[1], -125) - 24)
+    return largest < step * 2.0**53
 
 
 def _tame(v: Array) -> bool:

@@ -6,7 +6,7 @@ Order of the sources: coordinates, array layer (an integer), reference, bias or 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -100,11 +100,11 @@ class TextureUnit:
             if self.choices.unbound == "zero":
                 return [np.zeros(n, np.uint32)] * 4
             raise
-        method: Callable[..., list[Array]] | None = getattr(self, f"_{op}", None)
-        if method is None:
+        operation = self._operations.get(op)
+        if operation is None:
             raise NotModelled(f"`{op}`", "what it returns is not known")
         with _quiet():
-            return method(image, list(sources), offsets, quads, wanted, op)
+            return operation(self, image, list(sources), offsets, quads, wanted, op)
 
     # --- sampling -----------------------------------------------------------------------------------------------------
     def _request(self, image: Image, sources: list[Array], offsets: Sequence[int],
@@ -175,8 +175,6 @@ class TextureUnit:
             for c in range(4):
                 out[c][here] = got[c]
         return out
-
-    _texbias = _texlod = _texauto
 
     def _texgather(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
                    op: str) -> list[Array]:  # fmt: skip
@@ -260,6 +258,17 @@ class TextureUnit:
         layer = _signed(sources[3]) if len(sources) > 3 else np.zeros(n, np.int64)
         words = [v.astype(np.float32).view(np.uint32) for v in (s, t)]
         return [*words, ((layer * 6 + face) & 0xFFFF_FFFF).astype(np.uint32), np.zeros(n, np.uint32)]
+
+    _operations: ClassVar[Mapping[str, Callable[..., list[Array]]]] = {
+        "texauto": _texauto,
+        "texbias": _texauto,
+        "texlod": _texauto,
+        "texgather": _texgather,
+        "texfetch": _texfetch,
+        "texsize": _texsize,
+        "texquerylod": _texquerylod,
+    }
+    """What the unit does for an instruction of a name; `texprep` needs no image."""
 
 
 def _at_least(count: int, sources: Sequence[Array], what: str) -> None:

@@ -9,7 +9,7 @@ import isakit
 from isakit import docsgen
 from isakit.codec.syntax import optional, spellings, syntax_line
 from isakit.docsgen.overview import summary
-from isakit.instruction_sets import VARIANTS
+from isakit.registry import VARIANTS
 
 
 @pytest.fixture(scope="module")

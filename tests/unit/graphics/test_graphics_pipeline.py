@@ -406,8 +406,8 @@ def test_discarded_lanes_can_end() -> None:
 def test_wrong_things_are_refused() -> None:
     vertex, fragment = shaders()
     p = Pipeline(4, 4)
-    with pytest.raises(LaunchError, match="no primitive 'quads'"):
-        p.draw("quads", vertex, fragment, [np.zeros((3, 4), np.float32)] * 2)
+    with pytest.raises(LaunchError, match="no primitive 'rhombs'"):
+        p.draw("rhombs", vertex, fragment, [np.zeros((3, 4), np.float32)] * 2)
     with pytest.raises(LaunchError, match="pixels wide"):
         Pipeline(0, 4)
     with pytest.raises(LaunchError, match="no target format"):

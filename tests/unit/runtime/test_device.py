@@ -100,8 +100,8 @@ def test_pointers_of_64_bit_hosts(device: Device) -> None:
 @pytest.mark.parametrize(
     ("params", "args", "message"),
     [
-        (["f32"], (), r"takes 1 argument \(#0\), got 0"),
-        ([("a", "f32"), ("b", "u32")], (1.0,), r"takes 2 arguments \(a, b\), got 1"),
+        (["f32"], (), r"takes 1 argument \(#0: f32\), got 0"),
+        ([("a", "f32"), ("b", "u32")], (1.0,), r"takes 2 arguments \(a: f32, b: u32\), got 1"),
         ([("a", "f32")], (np.float64(1),), r"argument 0 \(a\) of main has 4 bytes, got float64 with 8"),
         ([("a", "f32")], (np.int32(1),), "is f32, got int32"),
         (["u32"], (1.5,), "floating point number 1.5"),

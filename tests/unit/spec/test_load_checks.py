@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from isakit.errors import DefinitionError
+from isakit.instruction_sets import instruction_set
 from isakit.spec import (
     Bits,
     Enum,
@@ -19,7 +20,10 @@ from isakit.spec import (
     Reg,
     Variant,
     bits,
+    choice,
     make_form,
+    names,
+    when,
     where,
 )
 from isakit.spec.record import Form
@@ -244,3 +248,59 @@ class TestBits:
             assert f.get(f.put(value)) == value
             assert eval(f.expression(), {"w": f.put(value) | 1 << 9}) == value
         assert f.put(0b10_1_011) == 0b011 << 3 | 1 << 20 | 0b10
+
+
+# --- names ---
+def test_a_feature_nothing_declares() -> None:
+    assert "'b1'" in refused(new_set(), form(needs="b1"))
+    assert "'b2'" in refused(new_set(), form(needs=["a", "!b2"]))
+    assert "'b3'" in refused(new_set(), form(needs="a|b3"))
+
+
+def test_an_operand_that_needs_a_feature_nothing_declares() -> None:
+    operand = choice(when({MODE: 1}, reg(SRC), needs="b4"), when({MODE: 0}, reg(SRC)))
+    assert "'b4'" in refused(new_set(), form(parts={"dst": reg(DST), "src": operand}))
+
+
+def test_features_variants_and_program_types_may_be_needed() -> None:
+    isa = InstructionSet("toy", {"v": Variant("v", frozenset({"a"}))}, "a toy", lambda unit: 1, programs=("p", "q"))
+    define(isa, form(needs=["a", "v", "!p|q"]))
+
+
+def test_a_semantics_function_that_uses_an_undefined_name() -> None:
+    def summing(dst, src):
+        """Add."""
+        BRAANCH(dst)  # noqa: F821
+
+    isa = new_set()
+    define(isa, form(), function=summing)
+    with pytest.raises(DefinitionError, match="record 'summing' uses 'BRAANCH'"):
+        isa.check_names()
+
+
+def _helper(dst):
+    return LOKC(dst)  # noqa: F821
+
+
+def test_a_helper_that_uses_an_undefined_name() -> None:
+    def summing(dst, src):
+        """Add."""
+        dst.write((lambda: _helper(src))())
+
+    isa = new_set()
+    define(isa, form(), function=summing)
+    with pytest.raises(DefinitionError, match=r"record 'summing' uses 'LOKC' in _helper"):
+        isa.view("v", "")
+
+
+@pytest.mark.parametrize("name", ["tesla", "vuc", "usse"])
+def test_every_feature_that_is_needed_is_declared(name) -> None:
+    """Operands, too, each of them: the check at import only looks for names that no instruction set declares."""
+    isa = instruction_set(name)
+    needed = {n.lstrip("!") for r in isa.records for f in r.forms for s in (f.needs, *needs_of(f.parts)) for n in s}
+    assert {part for n in needed for part in n.split("|")} <= isa.features
+    assert name == "vuc" or needed
+
+
+def needs_of(parts: Any) -> Any:
+    return names._needs(parts, {})

@@ -18,6 +18,8 @@ from isakit.arch.tesla import (
 )
 from isakit.arch.tesla.tesla import tesla
 
+tesla.check_names()
+
 __all__ = [
     "atomics",
     "bitwise",

@@ -5,6 +5,9 @@ Source: [001] "Introduction", "Registers", "Memory"; variants by [tesla] 1.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from isakit.registry import ARCH_TO_VARIANT
 from isakit.spec import InstructionSet, Ref, RegisterFile, Space, SpecialRegister, Status, Variant
 
 COMPUTE, VERTEX, GEOMETRY, FRAGMENT = "compute", "vertex", "geometry", "fragment"
@@ -12,7 +15,7 @@ COMPUTE, VERTEX, GEOMETRY, FRAGMENT = "compute", "vertex", "geometry", "fragment
 _SM11, _SM12, _FP64, _D3D10_1 = "sm11", "sm12", "fp64", "d3d10_1"
 
 VARIANTS = {
-    v.name: v
+    v.name: replace(v, aliases=(*v.aliases, *(arch for arch, name in ARCH_TO_VARIANT.items() if name == v.name)))
     for v in (
         Variant("g80", frozenset(), "G80 (compute capability 1.0)"),
         Variant("g84", frozenset({_SM11}), "G84, G86, G92 ... G98 (1.1)", aliases=("g86", "g92", "g94", "g96", "g98")),
@@ -45,6 +48,8 @@ tesla = InstructionSet(
     outputs=frozenset({"dst", "cdst", "adst"}),
     prefixes=frozenset({"exit", "join", "long"}),
     param_base=0x10,
+    implied={"add": "rn", "mul": "rn"},
+    advice=((r"mov\b[^$]*\$a\d", "an address register is loaded by a shift: `shl $a1 $r1 0x0`"),),
     ends_with=frozenset({"exit"}),
     documents={
         "000": "early notes on the Tesla CUDA ISA from reverse engineering, text 000",
@@ -77,6 +82,12 @@ tesla.registers = {
         RegisterFile("c", 4, 4, "condition codes: bit 0 Z, 1 S, 2 C, 3 O", "$c{n}", Ref("001", "Registers")),
         RegisterFile("o", 128, 32, "output attributes of vertex and geometry programs", "o[{n}]", Ref("001", "Memory")),
     )
+}
+
+tesla.results = {
+    "vertex": frozenset({"o"}),
+    "geometry": frozenset({"o"}),
+    "fragment": frozenset({"r", "o"}),  # colours and depth are handed on in $r0 up
 }
 
 _SR = Ref("001", "Registers")

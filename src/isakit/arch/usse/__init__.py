@@ -4,4 +4,6 @@
 from isakit.arch.usse import bitwise, blend, conditions, control, dual, float, integer, memory, moves
 from isakit.arch.usse.usse import usse
 
+usse.check_names()
+
 __all__ = ["bitwise", "blend", "conditions", "control", "dual", "float", "integer", "memory", "moves", "usse"]

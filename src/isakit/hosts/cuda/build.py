@@ -12,10 +12,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from isakit.errors import IsakitError
-from isakit.hosts.cuda.generate import c_files
 
 SOURCES = Path(__file__).parent / "library"
 BUILT = SOURCES / "libisakit-cuda.so"
@@ -64,6 +64,8 @@ def compile_library(target: Path, extra: Sequence[str] = ()) -> None:
     command = compiler()
     if command is None:
         raise BuildError("`isakit cuda` needs a C compiler once, to build its library: install gcc or clang, or set CC")
+    from isakit.hosts.cuda.generate import c_files
+
     with tempfile.TemporaryDirectory() as folder:
         for name, text in c_files().items():
             Path(folder, name).write_text(text, "utf-8")
@@ -87,19 +89,19 @@ def cache_folder() -> Path:
 
 def _key(extra: Sequence[str]) -> str:
     digest = hashlib.sha256(repr((FLAGS, tuple(extra), compiler())).encode())
-    for path in [*sources(), *sorted(SOURCES.glob("*.h"))]:
+    here = SOURCES.parent
+    made_from = [here / name for name in ("generate.py", "table.py", "codes.py")]
+    for path in [*sources(), *sorted(SOURCES.glob("*.h")), *made_from, *sorted((here / "api").glob("*.txt"))]:
         digest.update(path.read_bytes())
-    for text in c_files().values():
-        digest.update(text.encode())
     return digest.hexdigest()[:16]
 
 
-def library_folder(extra: Sequence[str] = ()) -> Path:
+def library_folder() -> Path:
     """A folder in which the library lies under all its names; built if need be. Raises BuildError.
 
-    Args:
-        extra: more flags for the compiler: another build of the same library.
+    Flags in $ISAKIT_CUDA_CFLAGS, such as `-fsanitize=address`, make another build of it.
     """
+    extra = shlex.split(os.environ.get("ISAKIT_CUDA_CFLAGS", ""))
     folder = cache_folder() / _key(extra)
     library = folder / BUILT.name
     if not library.exists():
@@ -111,8 +113,6 @@ def library_folder(extra: Sequence[str] = ()) -> Path:
     for name in NAMES:
         link = folder / name
         if not link.is_symlink():
-            try:
+            with suppress(FileExistsError):  # another process was quicker
                 link.symlink_to(library.name)
-            except FileExistsError:  # another process was quicker
-                pass
     return folder

@@ -121,7 +121,7 @@ _FIELDS: tuple[tuple[str, str, int, Version], ...] = (
     ("memoryBusWidth", "i", 1, (4, 0)),
     ("l2CacheSize", "i", 1, (4, 0)),
     ("maxThreadsPerMultiProcessor", "i", 1, (4, 0)),
-    ("streamPrioritiesSupported", "i", 1, (5, 5)),
+    ("streamPrioritiesSupported", "i", 1, (6, 0)),
     ("globalL1CacheSupported", "i", 1, (6, 5)),
     ("localL1CacheSupported", "i", 1, (6, 5)),
     ("sharedMemPerMultiprocessor", "n", 1, (6, 5)),

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from isakit.errors import FormatError, IsakitError
-from isakit.formats import Module, load_image, parse_fatbin
+from isakit.formats import VARIANT_TO_ARCH, Module, load_image, parse_fatbin, write_elf_cubin
 from isakit.hosts.cuda.codes import CudaError
 from isakit.runtime import LoadedKernel, LoadedModule
 
@@ -71,7 +71,10 @@ class ProgramModule:
             yield Candidate("elf", 0, data)
         else:
             text = data.split(b"\0", 1)[0]
-            yield Candidate("text-cubin" if b"architecture" in text[:4096] else "ptx", 0, text)
+            kind = "text-cubin" if b"architecture" in text[:4096] else "ptx" if b".version" in text else ""
+            if not kind:
+                raise FormatError(None, 0, "neither a cubin nor PTX")
+            yield Candidate(kind, 0, text)
 
     @property
     def built_with_4_0(self) -> bool | None:
@@ -107,9 +110,10 @@ class ProgramModule:
                 best = max(fitting, key=lambda c: c.arch)
                 image = load_image(best.data)
                 self.placed = best.data
-                self.arch = best.arch or int(image.extra.get("sm", 0) or _arch_of(image))
+                self.arch = best.arch or _arch_of(image)
             else:
                 image = self._compiled()
+                self.placed = write_elf_cubin(image)
             return self.session.place(image)
         except CudaError:
             raise
@@ -153,6 +157,4 @@ class ProgramModule:
 
 
 def _arch_of(image: Module) -> int:
-    from isakit.formats import VARIANT_TO_ARCH
-
     return int(VARIANT_TO_ARCH.get(image.variant, "sm_10").removeprefix("sm_"))

@@ -21,7 +21,7 @@ from isakit.hosts.cuda.heap import WINDOW, memory_file
 from isakit.hosts.cuda.objects import Binding, Channel, TextureState
 from isakit.hosts.cuda.textures import sampler_of, texture_over
 from isakit.machine.tesla import LinearWindow, Stats
-from isakit.runtime import Choices, Device, LoadedKernel
+from isakit.runtime import Device, LoadedKernel
 
 _LONGEST_BLOB = 1 << 26
 _NAME = re.compile(r"[0-9a-f]{32}")
@@ -122,7 +122,7 @@ class Capture:
         file = memory_file()
         pages = mmap.mmap(file, WINDOW)
         os.close(file)
-        device = Device(entry["chip"], choices=Choices(barrier_all="unfinished"), memory=pages, **options)
+        device = Device(entry["chip"], memory=pages, **options)
         module = device.load(load_image(self.blob(entry["module"])))
         for variable in module.globals.values():  # their place and content are those of the capture
             variable.free()

@@ -110,7 +110,7 @@ class Server:
             end.close()
         self.selector.close()
 
-    # --- connections ---------------------------------------------------------------------------------------------------
+    # --- connections ------------------------------------------------------------------------------------------------
     def accept(self) -> None:
         """Take a connection a process hands over."""
         for fd in self._received():

@@ -7,10 +7,11 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from isakit.errors import BudgetExceeded, IsakitError, LaunchError, MachineFault
+from isakit.errors import BudgetExceeded, CompileError, IsakitError, LaunchError, MachineFault
 from isakit.formats import Module
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.device_facts import Card, Version
@@ -20,18 +21,23 @@ from isakit.hosts.cuda.objects import Array, Context, Function, Handles, Texture
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.textures import sampler_of, texture_over
 from isakit.machine.tesla import Stats
-from isakit.runtime import Choices, Device, LoadedKernel, LoadedModule
+from isakit.runtime import Buffer, Device, LoadedKernel, LoadedModule
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.capture import Recorder
 
 _HEAP, _PINNED, _END = 0x1_0000, 0xE000_0000, 0xFFF0_0000
-_FENCE_BYTES = 1 << 16
 
 _RUNTIMES: Mapping[str, Version] = {
     "libcudart.so.2": (2, 3), "libcudart.so.3": (3, 2), "libcudart.so.4": (4, 2), "libcudart.so.5.0": (5, 0),
     "libcudart.so.5.5": (5, 5), "libcudart.so.6.0": (6, 0), "libcudart.so.6.5": (6, 5),
 }  # fmt: skip
+
+
+def tell(line: str) -> None:
+    """A line for the user. What the program says in it cannot control a terminal."""
+    plain = "".join(c if c.isprintable() else "?" for c in line)
+    print(f"isakit: {plain}", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class Options:
     version: Version | None = None
     trace: bool = False
     blocking: bool = False
-    tell: Callable[[str], None] = lambda line: print(f"isakit: {line}", file=sys.stderr, flush=True)
+    tell: Callable[[str], None] = tell
 
 
 @dataclass
@@ -64,6 +70,20 @@ class Launch:
     block: tuple[int, int, int]
     shared: int
     params: bytes
+
+
+class ProgramDevice(Device):
+    """A device whose memory is divided by a heap: what a module needs comes from there, too."""
+
+    heap: Heap
+
+    def alloc(self, nbytes: int, address: int | None = None) -> Buffer:
+        """Zeroed memory of the heap. Raises LaunchError for a given address."""
+        if address is not None:
+            raise LaunchError("the heap says where memory lies")
+        start = self.heap.alloc(max(nbytes, 1))
+        self.view(start, nbytes)[:] = 0
+        return self.buffer(start, nbytes)
 
 
 class Session:
@@ -96,19 +116,16 @@ class Session:
 
     def _start_device(self) -> None:
         o = self.options
-        self.device = Device(
+        self.device = ProgramDevice(
             o.card.chip,
             engine=cast(Any, o.engine),
             tier=cast(Any, o.tier),
             threads=o.threads,
-            choices=Choices(barrier_all="unfinished"),
             memory=self.pages,
         )
         limit = min(_PINNED, _HEAP + o.card.memory)
-        self.heap = Heap(self.device, self.pages, _HEAP, limit, strict=o.strict, fill=o.fill)
+        self.heap = self.device.heap = Heap(self.device, self.pages, _HEAP, limit, strict=o.strict, fill=o.fill)
         self.pinned = Heap(self.device, self.pages, _PINNED, _END, strict=o.strict, fill=o.fill)
-        # __threadfence of sm_13 reads words of g15[]: the driver binds memory of its own to it. [cuda-runtime] 6
-        self.device.bind(15, self.device.buffer(self.heap.alloc(_FENCE_BYTES), _FENCE_BYTES))
 
     def close(self) -> None:
         """Give the memory back."""
@@ -116,10 +133,8 @@ class Session:
         self.heap = self.pinned = cast(Any, None)
         self.modules.clear()
         self.functions.clear()
-        try:
+        with suppress(BufferError):  # arrays still show it; it goes with them
             self.pages.close()
-        except BufferError:  # arrays still show it; it goes with them
-            pass
         os.close(self.file)
 
     def reset(self) -> None:
@@ -134,13 +149,13 @@ class Session:
         self.pages.madvise(mmap.MADV_REMOVE, 0, WINDOW)
         self._start_device()
 
-    # --- versions -----------------------------------------------------------------------------------------------------
+    # --- versions ---------------------------------------------------------------------------------------------------
     @property
     def version(self) -> tuple[Version, bool]:
         """The version of CUDA the program was built with, and whether that is certain."""
         if self.options.version is not None:
             return self.options.version, True
-        version = _RUNTIMES.get(self.runtime, (4, 2))
+        version = self.named_version
         if version != (4, 2):
             return version, True
         told = [m.built_with_4_0 for m in self.modules]
@@ -148,19 +163,27 @@ class Session:
             return (4, 0), True
         return version, False in told
 
-    # --- modules ------------------------------------------------------------------------------------------------------
+    @property
+    def named_version(self) -> Version:
+        """The newest version of CUDA behind the name of the library the program asks for."""
+        return _RUNTIMES.get(self.runtime, (4, 2))
+
+    # --- modules ----------------------------------------------------------------------------------------------------
     def place(self, image: Module) -> LoadedModule:
-        """Put a module on the device: variables into the heap, constants where copies can reach them."""
-        module = self.device.load(image)
-        return module
+        """Put a module on the device."""
+        return self.device.load(image)
 
     def compile_ptx(self, text: str) -> Module:
         """Machine code for PTX. Raises CudaError where there is no compiler, or it does not take the text."""
+        from isakit.compile import compile_ptx
+
         try:
-            from isakit.compile import compile_ptx  # pyright: ignore
-        except ImportError:
-            raise CudaError("cudaErrorNoKernelImageForDevice", "PTX needs a compiler, which is not there") from None
-        return compile_ptx(text, self.card.chip)  # pyright: ignore
+            compiled = compile_ptx(text, self.card.chip)
+        except CompileError as e:
+            raise CudaError("cudaErrorInvalidKernelImage", str(e).splitlines()[0], driver=218) from None
+        for name, diagnostics in compiled.failures.items():
+            self.options.tell(f"{name} cannot be compiled: {diagnostics[0].message}")
+        return compiled.module
 
     def bank_address(self, module: LoadedModule, bank: int) -> int:
         """Where the constants of a bank lie in the device's memory: like on a chip, copies reach them there."""
@@ -185,7 +208,7 @@ class Session:
         """(start, end) of all memory that may hold something."""
         return [*self.heap.used_ranges(), *self.pinned.used_ranges()]
 
-    # --- what handles mean -------------------------------------------------------------------------------------------
+    # --- what handles mean ------------------------------------------------------------------------------------------
     @staticmethod
     def _numbered(things: list[Any], number: int, error: str) -> Any:
         if not 1 <= number <= len(things):
@@ -216,7 +239,7 @@ class Session:
             raise CudaError("cudaErrorIncompatibleDriverContext", "no context is current")
         return self.handles.get(self.contexts[-1], Context)
 
-    # --- launches -----------------------------------------------------------------------------------------------------
+    # --- launches ---------------------------------------------------------------------------------------------------
     def launch(self, launch: Launch) -> None:
         """Run a kernel. Raises CudaError for what the chip does not start; a fault shows at the next call."""
         kernel = launch.function.kernel()

@@ -7,7 +7,7 @@ from isakit.machine.tesla.block import Block, Warp
 from isakit.machine.tesla.chips import CHIPS, Chip
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.device_memory import DeviceMemory
-from isakit.machine.tesla.kernel_code import Code, needed_registers, reads_space
+from isakit.machine.tesla.kernel_code import Code, reads_space
 from isakit.machine.tesla.launch import HEADER_BYTES, Launch, Stats, pack_block
 from isakit.machine.tesla.machine import Machine
 
@@ -26,7 +26,6 @@ __all__ = [
     "Stats",
     "Warp",
     "Window",
-    "needed_registers",
     "pack_block",
     "reads_space",
 ]

@@ -6,10 +6,13 @@ Nothing here can reach memory outside its own arrays: every access is checked be
 from __future__ import annotations
 
 import mmap
-from bisect import bisect_right, insort
+import os
+import threading
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -125,11 +128,27 @@ class Memory:
 _SHIFT = {2: 1, 4: 2, 8: 3}
 
 
+_spaces: WeakSet[DeviceMemory] = WeakSet()
+
+
+def _in_child() -> None:
+    """In a forked process nobody holds the locks."""
+    for space in list(_spaces):
+        space.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
+
 class DeviceMemory:
     """The device's 32-bit address space: allocations, and for every access the check that it hits one.
 
     Addresses index `memory` directly. The first 64 KB are never handed out, so that small numbers used as pointers
     fault. `limit` is where the space ends: at 4 GB, or where the buffer ends that was given to hold it.
+
+    Threads share it: whoever works on its content for some time, as a launch does, holds `lock`, because an allocation
+    may move all of it. `version` changes with every allocation and every end of one.
     """
 
     FIRST = 0x10000
@@ -142,6 +161,30 @@ class DeviceMemory:
         self._sizes: dict[int, int] = {}
         self._ends = np.zeros(self.FIRST >> _PAGE_BITS, np.uint16)  # usable bytes of each page
         self._last = (0, 0)
+        self.lock = threading.RLock()
+        self.version = 0
+        # Starts and ends, replaced with every change: workers of a launch look without the lock, which others hold.
+        self._spans: tuple[list[int], list[int]] = [], []
+        self._ranges = self._spans, np.zeros((0, 2), np.uint32)
+        _spaces.add(self)
+
+    @property
+    def ranges(self) -> Array:
+        """Address and size of every allocation that has bytes, in address order: u32 [n, 2]."""
+        spans, found = self._ranges
+        if spans is not self._spans:
+            spans = self._spans
+            pairs = [(start, end - start) for start, end in zip(*spans, strict=True) if end > start]
+            found = np.array(pairs, np.uint32).reshape(-1, 2)
+            self._ranges = spans, found
+        return found
+
+    @classmethod
+    def over(cls, data: Array) -> DeviceMemory:
+        """All of some bytes as one allocation at address 0; windows say what of it a launch may touch."""
+        device = cls(data)
+        device._starts, device._sizes = [0], {0: device.memory.size}
+        return device
 
     @property
     def allocations(self) -> dict[int, int]:
@@ -162,12 +205,13 @@ class DeviceMemory:
                 self.alloc(len(data), address)
             self.memory.bytes[address : address + len(data)] = np.frombuffer(data, np.uint8)
 
-    def __getstate__(self) -> dict[int, bytes]:
-        return self.content()
+    def __getstate__(self) -> tuple[int, dict[int, bytes]]:
+        return self.limit, self.content()
 
-    def __setstate__(self, content: dict[int, bytes]) -> None:
-        """A copy has memory of its own, wherever the original's was."""
+    def __setstate__(self, state: tuple[int, dict[int, bytes]]) -> None:
+        """A copy has memory of its own, wherever the original's was; it ends where that ended."""
         DeviceMemory.__init__(self)
+        self.limit, content = state
         self.put_back(content)
 
     def alloc(self, nbytes: int, address: int | None = None, *, zeroed: bool = True) -> int:
@@ -178,6 +222,10 @@ class DeviceMemory:
         """
         if nbytes < 0:
             raise LaunchError(f"cannot allocate {nbytes} bytes")
+        with self.lock:
+            return self._alloc(nbytes, address, zeroed)
+
+    def _alloc(self, nbytes: int, address: int | None, zeroed: bool) -> int:
         room = max(ALIGNMENT, -(-nbytes // ALIGNMENT) * ALIGNMENT)
         if address is None:
             address = self._find(room)
@@ -203,16 +251,27 @@ class DeviceMemory:
             self._ends[last] = nbytes % ALIGNMENT
         insort(self._starts, address)
         self._sizes[address] = nbytes
+        self._changed(address, address + nbytes)
         return address
 
     def free(self, address: int) -> None:
         """Give an allocation back. Raises LaunchError for an address that is none."""
-        if address not in self._sizes:
-            raise LaunchError(f"no buffer starts at {address:#x}")
-        size = self._sizes.pop(address)
-        self._starts.remove(address)
-        self._ends[address >> _PAGE_BITS : (address + max(size, 1) - 1 >> _PAGE_BITS) + 1] = 0
-        self._last = (0, 0)
+        with self.lock:
+            if address not in self._sizes:
+                raise LaunchError(f"no buffer starts at {address:#x}")
+            size = self._sizes.pop(address)
+            self._starts.remove(address)
+            self._ends[address >> _PAGE_BITS : (address + max(size, 1) - 1 >> _PAGE_BITS) + 1] = 0
+            self._last = (0, 0)
+            self._changed(address)
+
+    def _changed(self, address: int, *ends: int) -> None:
+        """An allocation with this end begins or, without one, ends."""
+        starts, known = self._spans
+        k = bisect_left(starts, address)
+        rest = k if ends else k + 1
+        self._spans = [*starts[:k], *([address] if ends else []), *starts[rest:]], [*known[:k], *ends, *known[rest:]]
+        self.version += 1
 
     def _find(self, room: int) -> int:
         """First fit."""
@@ -231,11 +290,9 @@ class DeviceMemory:
 
     def range_of(self, address: int) -> tuple[int, int] | None:
         """(start, end) of the allocation that holds an address."""
-        k = bisect_right(self._starts, address)
-        if not k:
-            return None
-        start = self._starts[k - 1]
-        return (start, start + self._sizes[start]) if address < start + self._sizes[start] else None
+        starts, ends = self._spans
+        k = bisect_right(starts, address)
+        return (starts[k - 1], ends[k - 1]) if k and address < ends[k - 1] else None
 
     def valid(self, address: Array, size: int) -> Array | None:
         """None when every access of `size` bytes (aligned) hits an allocation, else a bool array of those that do."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isakit.codec.decoder import Decoder
-from isakit.codec.instruction import Instruction, registers_written
+from isakit.codec.instruction import Instruction
 from isakit.engine import Compiled, compile_trace
 from isakit.errors import NotModelled
 from isakit.sem.semantics import bind_control, fields_of, trace_of
@@ -213,8 +213,3 @@ def _loads(form: Form, word: int) -> list[Effect]:
         return trace_of(form, word).of_kind("load")
     except NotModelled:
         return []
-
-
-def needed_registers(instructions: Sequence[Instruction]) -> int:
-    """Registers to allocate for a program that does not say: up to the highest one it writes, at least $r0."""
-    return registers_written(instructions, "r")

@@ -75,9 +75,15 @@ class Context:
         return all(any((n[0] == "!") != (n.lstrip("!") in self.features) for n in need.split("|")) for need in needs)
 
 
+NAMED_FEATURES: set[str] = set()
+"""All that a `needs=` has said so far: tells the checks whether there is something to look for."""
+
+
 def needs_set(needs: str | Sequence[str] | frozenset[str]) -> frozenset[str]:
     """A feature requirement from one name or several."""
-    return frozenset({needs} if isinstance(needs, str) else needs) - {""}
+    out = frozenset({needs} if isinstance(needs, str) else needs) - {""}
+    NAMED_FEATURES.update(out)
+    return out
 
 
 _TABLE_BITS = 14
@@ -92,8 +98,6 @@ class Part:
     static = False
     #: the text depends on where the instruction stands (a relative branch that prints its target): see `text_at`
     addressed = False
-    #: the operand decides which lanes execute
-    guards = False
     #: the operand is where a branch goes
     code_address = False
 
@@ -159,6 +163,10 @@ class Part:
     def pattern(self) -> str:
         """Regular expression that every canonical text this kind of operand can read matches, see `spec.patterns`."""
         return ANYTHING
+
+    def guards(self, word: int) -> bool:
+        """Whether the operand, without being a condition of the whole instruction, keeps some lanes from writing."""
+        return False
 
     # -- the operand as a value
     def operand(self, word: int) -> Operand | None:

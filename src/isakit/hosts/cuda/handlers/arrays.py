@@ -91,7 +91,7 @@ def array_info(s: Session, handle: int) -> tuple[bytes, bytes, int]:
     return _desc(a.channel), struct.pack("<3Q", a.width, a.height, a.depth), a.flags
 
 
-# --- descriptions of the driver: width, height, (depth,) format, components, (flags) ----------------------------------
+# --- descriptions of the driver: width, height, (depth,) format, components, (flags) --------------------------------
 @handler("cuArrayCreate")
 def create_old(s: Session, desc: bytes) -> int:
     width, height, code, components = struct.unpack("<4I", desc)

@@ -89,7 +89,7 @@ def api_version(s: Session, handle: int) -> int:
     return 3020
 
 
-# --- modules ---------------------------------------------------------------------------------------------------------
+# --- modules --------------------------------------------------------------------------------------------------------
 @handler("check_module")
 def check(s: Session, number: int) -> int:
     """A handle for a module that was sent; what is wrong with it shows here."""

@@ -78,7 +78,7 @@ def address_range(s: Session, address: int) -> tuple[int, int]:
     return found[0], found[1] - found[0]
 
 
-# --- memory of the host ------------------------------------------------------------------------------------------------
+# --- memory of the host ---------------------------------------------------------------------------------------------
 def _pin(s: Session, size: int) -> int:
     if not 0 < size <= s.pinned.limit - s.pinned.first:
         raise CudaError("cudaErrorMemoryAllocation", f"{size} bytes of the host")

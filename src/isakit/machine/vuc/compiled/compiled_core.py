@@ -14,6 +14,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, cast
 
 from isakit.arch.vuc.memory_operands import CODE_SIZE
+from isakit.machine.interrupts import deferred
 from isakit.machine.vuc.compiled import shared_state as at
 from isakit.machine.vuc.compiled.code_image import Image, image_of
 from isakit.machine.vuc.compiled.state_access import landable
@@ -33,6 +34,9 @@ CELLS = Struct(f"={D_CELLS}H")
 MANY, MISSES = 256, 64
 """Of more different words only those are compiled that have been executed; others join them after so many misses,
 twice as many the next time."""
+
+UNINTERRUPTED = 1 << 24
+"""Cycles after which Python gets a chance to handle signals: some hundredths of a second."""
 
 NOWHERE: frozenset[int] = frozenset()
 
@@ -143,9 +147,10 @@ class Driver:
             return
         assert self._image is not None
         begin = core.cycle
-        self._enter()
-        self._image.run(self._state, self._data, self._table, room)
-        self._leave()
+        with deferred():  # so that what raises an interrupt finds a whole state
+            self._enter()
+            self._image.run(self._state, self._data, self._table, min(room, begin + UNINTERRUPTED))
+            self._leave()
         self.native_cycles += core.cycle - begin
         if not self.eager and core.cycle < limit:
             self._judge(core.cycle - begin)

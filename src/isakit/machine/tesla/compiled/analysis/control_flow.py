@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
+from isakit.arch.tesla import requests as request
 from isakit.engine.graph import postorder
 from isakit.errors import IsakitError
 from isakit.machine.tesla.compiled.analysis.liveness import Liveness
 from isakit.machine.tesla.kernel_code import Code, Op, uniform_number
+from isakit.sem.requests import covered
 from isakit.sem.semantics import bind_control, trace_of
 from isakit.sem.trace import Effect, Trace
 from isakit.sem.value import INTEGER_MEANING, Value
@@ -17,14 +19,27 @@ from isakit.spec.record import Form
 Place = tuple[str, int]
 """A register: file and number."""
 
-SUPPORTED_CONTROL = {
-    "bra", "call", "ret", "prebrk", "brk", "joinat", "preret", "bar", "pmevent", "quadon", "quadpop", "trap", "brkpt",
-    "discard", "unlock", "bra_indirect",
-}  # fmt: skip
-SUPPORTED_MACHINE = {"lane", "quad", "sr", "vote", "mp_flag", "lock"}
-SERVED_CONTROL = {"emit", "restart"}
-SERVED_MACHINE = {"tex", "texel", "visible", "interp"}
-"""What the host does for the warps that ask: `native.served`."""
+HOST, LOWERED = False, True
+"""Whether compiled code does what is asked for, or the host does it for the warps that ask: `launch.host_assist`."""
+CONTROLS = covered(
+    "compiled code",
+    request.REQUESTS.controls,
+    {
+        **dict.fromkeys(request.REQUESTS.controls.values(), LOWERED),
+        **dict.fromkeys((request.EMIT, request.RESTART), HOST),
+    },
+)
+VALUES = covered(
+    "compiled code",
+    request.REQUESTS.values,
+    {
+        **dict.fromkeys(
+            (request.LANE, request.QUAD, request.SPECIAL_REGISTER, request.VOTE, request.MP_FLAG, request.TRY_LOCK),
+            LOWERED,
+        ),
+        **dict.fromkeys((request.TEX, request.TEXEL, request.VISIBLE, request.INTERP), HOST),
+    },
+)
 CLOCKS = (1, 4, 5, 6, 7)
 """Special registers that count: $clock, $pm0 to $pm3."""
 MAX_INSTRUCTIONS = 20_000
@@ -123,13 +138,13 @@ class Flow:
         step = Step(op, i.word, trace)
         if "guard" in i.form.control and not op.never:
             step.guard = _guard(i.form, i.word)
-        requests = meaning.requests
+        requests = list(meaning.requests)
         if requests:
-            if len(requests) > 1 or requests[0].name not in SUPPORTED_CONTROL | SERVED_CONTROL:
+            if len(requests) > 1 or requests[0].name not in CONTROLS:
                 return Step(op, 0, None)
             step.control = requests[0].name
-            step.served = step.control in SERVED_CONTROL
-            if step.control in ("bra", "call", "prebrk", "joinat", "preret"):
+            step.served = CONTROLS[step.control] is HOST
+            if request.REQUESTS.controls[step.control].target:
                 step.target = uniform_number(requests[0].args[0], i.word)
         if not meaning.plain:
             return Step(op, 0, None)
@@ -241,6 +256,11 @@ class Flow:
         )
 
     @cached_property
+    def has_barriers(self) -> bool:
+        """Whether warps may wait for each other."""
+        return any(s.control == "bar" for s in self.steps.values())
+
+    @cached_property
     def reads_clock(self) -> bool:
         """Whether the kernel can tell how many instructions it has executed."""
         return any(
@@ -334,7 +354,7 @@ def _meaning(trace: Trace) -> _Meaning:
         tuple(trace.of_kind("write")),
         tuple(trace.of_kind("control")),
         machine,
-        plain and all(n.attr[0] in SUPPORTED_MACHINE | SERVED_MACHINE for n in machine),
+        plain and all(n.attr[0] in VALUES for n in machine),
         bool(trace.of_kind("store", "atomic")) or any(n.attr[0] == "lock" for n in machine),
     )
 
@@ -361,7 +381,7 @@ def _reads_of(value: Value) -> tuple[Value, ...]:
 
 def _lowered(n: Value, word: int) -> bool:
     """Whether compiled code has a machine value: inputs of fragments only at addresses that are the same everywhere."""
-    return n.attr[0] in SUPPORTED_MACHINE or (n.attr[0] == "interp" and _fixed(n.args[0], word) is not None)
+    return VALUES[n.attr[0]] is LOWERED or (n.attr[0] == "interp" and _fixed(n.args[0], word) is not None)
 
 
 def _fixed(v: Value, word: int) -> int | None:

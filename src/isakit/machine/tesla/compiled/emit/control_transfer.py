@@ -5,14 +5,19 @@ Only the default answers of `Choices` are compiled; launches with others run on 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from isakit.arch.tesla import requests as request
+from isakit.arch.tesla.requests import REQUESTS
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import ValueLowering
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Step
 from isakit.machine.tesla.compiled.state_layout import V32
 from isakit.machine.tesla.stack import Kind
+from isakit.sem.requests import ControlRequest, covered
 from isakit.sem.trace import Effect
 
 if TYPE_CHECKING:
@@ -22,11 +27,40 @@ _GOES_ON = ("pmevent", "brkpt", "discard", "unlock")
 """Control actions that do not change who executes next."""
 
 
+_NOT_COMPILED = {request.BRA_INDIRECT, request.EMIT, request.RESTART}
+"""Control actions for the interpreter or for the host."""
+Handler = Callable[[Step, Effect, ValueLowering, Plan, str], None]
+
+
 class Transfers:
     """Branches, calls, joins, barriers and ends of one kernel."""
 
     def __init__(self, code: WarpCode) -> None:
         self.code = code
+
+    @cached_property
+    def handlers(self) -> Mapping[str, Handler]:
+        """The control actions that are compiled, by name."""
+        return covered("code of a kernel", REQUESTS.controls, self._table(), _NOT_COMPILED - self._table().keys())
+
+    def _table(self) -> Mapping[ControlRequest, Handler]:
+        return {
+            request.BRA: self._bra,
+            request.CALL: self._call,
+            request.RET: self._ret,
+            request.PREBRK: self._prebrk,
+            request.BRK: self._brk,
+            request.JOINAT: self._joinat,
+            request.PRERET: self._preret,
+            request.QUADON: self._quadon,
+            request.QUADPOP: self._quadpop,
+            request.BAR: self._bar,
+            request.TRAP: self._trap,
+            request.BRKPT: self._brkpt,
+            request.PMEVENT: self._pmevent,
+            request.UNLOCK: self._unlock,
+            request.DISCARD: self._discard,
+        }
 
     # --- the stack ------------------------------------------------------------------------------------------
     def _entry(self, depth: str) -> str:
@@ -134,7 +168,7 @@ class Transfers:
     # --- requests -------------------------------------------------------------------------------------------
     def perform(self, step: Step, request: Effect | None, low: ValueLowering, plan: Plan, executing: str) -> bool:
         """Carry out the control action and the `exit` tail of an instruction; returns whether the block ends."""
-        handler = getattr(self, f"_{step.control}") if step.control else None
+        handler = self.handlers[step.control] if step.control else None
         if handler is not None and request is not None:
             handler(step, request, low, plan, executing)
             if step.control in _GOES_ON and step.op.exit:

@@ -7,19 +7,21 @@ function serves every instruction with the same static bits; `Slots` says what t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from isakit.arch.tesla import requests as request
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
-from isakit.machine.tesla.compiled.emit.control_transfer import Transfers
+from isakit.machine.tesla.compiled.emit.control_transfer import Handler, Transfers
 from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
 from isakit.machine.tesla.launch import MP_FLAGS
 from isakit.machine.tesla.stack import Kind
+from isakit.sem.requests import ControlRequest
 from isakit.sem.trace import Effect
 from isakit.sem.value import INTEGER_MEANING, Value
 from isakit.spec.fields import Field
@@ -308,6 +310,9 @@ class HandlerTransfers(Transfers):
         b.do(f"store i32 {b(f'or i32 {where}, {kind << 24}')}, ptr {entry}")
         b.do(f"store i32 {mask}, ptr {b(f'getelementptr i8, ptr {entry}, i64 4')}")
         c.store32(b(f"add i32 {depth}, 1"), "depth")
+
+    def _table(self) -> Mapping[ControlRequest, Handler]:
+        return {**super()._table(), request.BRA_INDIRECT: self._bra_indirect}
 
     def _bra_indirect(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
         c, b = self.code, self.code.body

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from functools import cached_property
 
+from isakit.arch.tesla import requests as request
 from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering, float_lowerings
 from isakit.machine.tesla.address_spaces import LinearWindow
 from isakit.machine.tesla.choices import DEFAULT
@@ -18,6 +19,7 @@ from isakit.machine.tesla.compiled.emit.memory_ir import SIGNATURES, symbol
 from isakit.machine.tesla.compiled.state_layout import SLOT, TRUE, V1, V32
 from isakit.machine.tesla.kernel_code import uniform_number
 from isakit.machine.tesla.launch import Launch
+from isakit.sem.requests import MachineValue, covered
 from isakit.sem.value import Value
 
 VARYING_WORDS = 256
@@ -215,7 +217,7 @@ class LaneCode:
             return second if v.attr else first
         if v.op == "machine":
             name, attrs = v.attr
-            return cast(Ref, getattr(self, f"_machine_{name}")(step, low, v, **dict(attrs)))
+            return self._lowerings[name](step, low, v, **dict(attrs))
         raise AssertionError(f"no lowering for {v.op}")
 
     def _read(self, step: Step, low: ValueLowering, v: Value) -> Ref:
@@ -237,6 +239,20 @@ class LaneCode:
             one = low.resize(Ref(b(f"load i32, ptr {self.variable(place)}u"), 32, True), v.width)
             return low.splat(one) if step.trace is not None and has_calls(step.trace) else one
         return low.resize(Ref(b(f"load {V32}, ptr {self.variable(place)}"), 32), v.width)
+
+    @cached_property
+    def _lowerings(self) -> Mapping[str, Callable[..., Ref]]:
+        """The lowerings of machine values by name."""
+        table: Mapping[MachineValue, Callable[..., Ref]] = {
+            request.LANE: self._machine_lane,
+            request.QUAD: self._machine_quad,
+            request.VOTE: self._machine_vote,
+            request.MP_FLAG: self._machine_mp_flag,
+            request.SPECIAL_REGISTER: self._machine_sr,
+            request.TRY_LOCK: self._machine_lock,
+            request.INTERP: self._machine_interp,
+        }
+        return covered("compiled code", request.REQUESTS.values, table, [request.TEX, request.TEXEL, request.VISIBLE])
 
     def _machine_lane(self, step: Step, low: ValueLowering, v: Value) -> Ref:
         return Ref("<" + ", ".join(f"i32 {j}" for j in range(32)) + ">", 32)

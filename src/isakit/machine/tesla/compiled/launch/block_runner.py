@@ -6,13 +6,14 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
 
 from isakit.engine.protocol import Array
+from isakit.machine.interrupts import wait_stoppable
 from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
@@ -20,11 +21,12 @@ from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel, kernel_of
 from isakit.machine.tesla.compiled.launch.host_assist import finish, go_on, interruptible
+from isakit.machine.tesla.compiled.launch.repeated_launch import SMALL, Prepared, give, key_of, take
 from isakit.machine.tesla.compiled.launch.resident_blocks import ResidentBlocks
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, to_machine
 from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED, Bound, Context, Slots, address_of, aligned
 from isakit.machine.tesla.device_memory import DeviceMemory
-from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.launch import HEADER_BYTES, Launch
 from isakit.machine.tesla.machine import Machine, Stats, physical_ids
 
 CHUNKS_PER_THREAD = 8
@@ -87,7 +89,7 @@ class NativeRun:
         self.bound = Bound(launch, device)
         self.stop = self.bound.stop
         first_registers, masks, physid = _thread_numbers(launch)
-        header = np.frombuffer(launch.header(0), np.uint8).copy()
+        self.header = header = np.frombuffer(launch.header(0), np.uint8).copy()
         self.context = Context(self.bound, kernel)
         put = self.context.put
         put("first_registers", first_registers)
@@ -104,6 +106,27 @@ class NativeRun:
         self.waiting: list[Machine] = []  # blocks that may wait for others, which are resident together from then on
         self.waits = False
         self._not_begun: list[tuple[int, int]] = []
+
+    def begin(self, launch: Launch) -> None:
+        """Be a launch that differs in its parameters alone."""
+        self.launch = launch
+        self.header[HEADER_BYTES:] = np.frombuffer(launch.params, np.uint8)
+        self.stop[0] = 0
+        self.stats = Stats()
+        self.blocks_done = 0
+
+    def finish_from(self, code: int, worker: Worker) -> None:
+        """Run what is left where compiled code has stopped; `code` is what it said. Raises MachineFault."""
+        block, why = code >> 8, code & 0xFF
+        self.stats.instructions += worker.context.get("thread_count")
+        self.stats.warp_instructions += worker.context.get("warp_count")
+        todo = [(block + 1, self.launch.blocks)]
+        if why == scheduler_ir.HALTED and self._halted(worker) == state_layout.INTERRUPTED:
+            todo = self._resident([self.adopt(block, worker)], todo)
+        else:
+            interruptible(lambda: self._hand_over(block, why, worker), self.stop)
+        while any(first < last for first, last in todo):
+            todo = self._run_chunks(todo, 1, None)
 
     def execute(self, threads: int) -> Stats:
         """Run all blocks. Raises MachineFault, BudgetExceeded, KeyboardInterrupt."""
@@ -202,24 +225,20 @@ class NativeRun:
 
     def _wait(self, futures: Sequence[Future[None]], told: Watcher | None) -> None:
         """Wait for the workers; an interrupt stops them at the next jump back."""
-        try:
-            while told is not None and wait(futures, PROGRESS_SECONDS).not_done:
-                told(self.blocks_done, self.launch.blocks)
-            for f in futures:
-                f.result()
-        except BaseException:
-            self.stop[0] = 1
-            wait(futures)
-            raise
-        if told is not None:
+
+        def tell() -> None:
+            assert told is not None
             told(self.blocks_done, self.launch.blocks)
+
+        wait_stoppable(futures, self.stop, None if told is None else tell, PROGRESS_SECONDS)
+        if told is not None:
+            tell()
 
     # --- what compiled code does not do ---------------------------------------------------------------------
     def _hand_over(self, block: int, why: int, worker: Worker) -> None:
         """Finish a block on the reference machine, which also raises the faults, or in turns on the interpreter."""
         machine = self.adopt(block, worker)
-        status = int(worker.states.column(state_layout.STATUS)[worker.context.get("halted_warp")])
-        interrupted = why == scheduler_ir.HALTED and status == state_layout.INTERRUPTED
+        interrupted = why == scheduler_ir.HALTED and self._halted(worker) == state_layout.INTERRUPTED
         if interrupted and self.stop[0] and not self.waits:
             self._count(machine)
             return
@@ -239,6 +258,11 @@ class NativeRun:
             if self.bounded:
                 left = worker.context.get("remaining") - (machine.stats.warp_instructions - before)
                 worker.context.put("remaining", left)
+
+    @staticmethod
+    def _halted(worker: Worker) -> int:
+        """The status of the warp at which compiled code stopped."""
+        return int(worker.states.column(state_layout.STATUS)[worker.context.get("halted_warp")])
 
     def _count(self, machine: Machine | ResidentBlocks) -> None:
         self.stats.instructions += machine.stats.instructions
@@ -295,10 +319,22 @@ def execute(
     portable: bool = False,
 ) -> Stats:
     """Run a launch on compiled code. Raises NotCompiled where the reference engine is needed."""
+    key = None if max_instructions is not None or watcher() is not None else key_of(launch, tier, portable)
+    prepared = None if key is None else take(launch, device, key)
+    if key is not None and prepared is not None:
+        stats = prepared.again(launch)
+        if stats.warp_instructions <= SMALL:
+            give(launch, key, prepared)
+        return stats
     kernel = kernel_of(launch, tier, portable)
     if kernel.flow.has_served and max_instructions is None:
         # Blocks side by side, so that the host serves many at once; one by one where the order of atomics shows.
         machine = Machine(launch, device, 1) if kernel.flow.has_atomics else Machine(launch, device)
         finish(machine, tier, portable)
         return machine.stats
-    return NativeRun(launch, device, kernel, max_instructions).execute(threads or os.cpu_count() or 1)
+    run = NativeRun(launch, device, kernel, max_instructions)
+    stats = run.execute(threads or os.cpu_count() or 1)
+    if key is not None and stats.warp_instructions <= SMALL and not kernel.blocks_wait:
+        shape = Worker.shape_of(run)
+        give(launch, key, lambda: Prepared(run, kernel.worker(shape) or Worker(shape)))
+    return stats

@@ -19,7 +19,7 @@ from isakit.engine.llvm.background import Ending, object_code_elsewhere
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.machine.tesla.address_spaces import LinearWindow
-from isakit.machine.tesla.choices import DEFAULT
+from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Place
 from isakit.machine.tesla.compiled.emit.interpreter import METADATA, Program, keys_of, library
@@ -199,9 +199,15 @@ class Kernel:
         return self._load(data)
 
 
+@lru_cache(maxsize=64)
+def _compiled(choices: Choices) -> bool:
+    """Whether compiled code gives these answers to open questions."""
+    return replace(choices, barrier_all=DEFAULT.barrier_all) == DEFAULT
+
+
 def supported(launch: Launch) -> str | None:
     """Why the launch needs the reference engine, or None."""
-    if replace(launch.choices, barrier_all=DEFAULT.barrier_all) != DEFAULT:
+    if not _compiled(launch.choices):
         return "answers to open questions differ from the defaults"
     if any(not isinstance(w, LinearWindow) for w in launch.windows.values()):
         return "a 2D window of global memory"
@@ -218,7 +224,7 @@ def flow_of(code: Code, entry: int, results: frozenset[Place]) -> Flow:
 
 def has_loops(launch: Launch) -> bool:
     """Whether the kernel jumps back somewhere. Raises NotCompiled."""
-    return flow_of(launch.code, launch.entry, frozenset()).has_loops
+    return flow_of(launch.code, launch.entry, frozenset[Place]()).has_loops
 
 
 @lru_cache(maxsize=256)

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import TypeVar, cast
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError, LaunchError
+from isakit.machine.interrupts import wait_stoppable
 from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
@@ -268,9 +269,5 @@ def interruptible(work: Callable[[], T], stop: Array) -> T:
     if threading.current_thread() is not threading.main_thread():
         return work()
     future = _runner().submit(work)
-    try:
-        return future.result()
-    except BaseException:
-        stop[0] = 1
-        wait([future])
-        raise
+    wait_stoppable([future], stop)
+    return future.result()

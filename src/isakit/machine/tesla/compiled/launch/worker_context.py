@@ -39,8 +39,7 @@ class Bound:
         self.stop = np.zeros(1, np.int32)
         self.nothing = aligned(64)
         self.memory = device.memory.bytes
-        pairs = [(a, n) for a, n in device.allocations.items() if n]
-        self.ranges = np.array(pairs, np.uint32).reshape(-1, 2)
+        self.ranges = device.ranges
         self.constants: dict[int, tuple[Array, int]] = {}
         for k, data in launch.constants.items():
             room = aligned(max(64, -(-len(data) // 64) * 64 + 64))
@@ -95,6 +94,7 @@ class Context(Slots):
             "code_address": launch.code.address,
             "code_bytes": 4 * len(launch.code.units),
             "barrier_mask": (1 << launch.chip.barrier_bits) - 1,
+            "has_barriers": kernel.flow.has_barriers,
             "leaves_out": launch.choices.barrier_all == "unfinished",
             "entry": launch.entry,
             "remaining": UNLIMITED,

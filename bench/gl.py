@@ -1,0 +1,61 @@
+"""OpenGL programs on the simulated card, beside llvmpipe.
+
+Run it: `python bench/gl.py [frames]`. Compiles the programs of examples/gl, runs each with few frames and many, and
+prints the processor time of a frame as a Markdown table: of the simulator (program and card together), of llvmpipe, and
+their ratio. Needs Mesa, the headers of EGL and GLES, and a C compiler.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from isakit.hosts.drm.card_settings import CardSettings
+from isakit.hosts.drm.chips import chip_named
+from isakit.hosts.drm.report import Report
+from isakit.hosts.drm.server import Server
+from isakit.hosts.drm.session import environment, shim_library
+
+EXAMPLES = Path(__file__).parent.parent / "examples" / "gl"
+PROGRAMS = ("triangle", "textured", "gears")
+SIZE = "256"
+
+
+def seconds(command: list[str], env: dict[str, str]) -> float:
+    """Processor seconds of a command and of this process meanwhile."""
+    before = os.times()
+    subprocess.run(command, env=env, check=True, stdout=subprocess.DEVNULL)
+    after = os.times()
+    return sum(b - a for a, b in zip(before[:4], after[:4], strict=True))
+
+
+def frame(program: Path, env: dict[str, str], frames: int) -> float:
+    """Milliseconds of a frame, without what the beginning costs."""
+    few, many = 10, 10 + frames
+    runs = [(seconds([str(program), SIZE, "/dev/null", str(n)], env)) for n in (few, few, many)]
+    return 1000 * (runs[2] - runs[1]) / frames
+
+
+def main() -> None:
+    frames = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+    server = Server(chip_named("a0"), Report(), CardSettings())
+    card = environment(server, shim_library())
+    software = {**os.environ, "LIBGL_ALWAYS_SOFTWARE": "1", "LP_NUM_THREADS": "0", "EGL_PLATFORM": "surfaceless"}
+    print("| program | card, ms a frame | llvmpipe | ratio |")
+    print("|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in PROGRAMS:
+            program = Path(folder, name)
+            source = str(EXAMPLES / f"{name}.c")
+            subprocess.run(["cc", "-std=c11", "-O2", "-o", program, source, "-lEGL", "-lGLESv2", "-lm"], check=True)
+            mine, other = frame(program, card, frames), frame(program, software, frames)
+            ratio = f"{mine / other:.0f}" if other > 0.05 else "-"  # the clock of processes ticks in hundredths
+            print(f"| {name} | {mine:.1f} | {other:.2f} | {ratio} |")
+    server.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""What may have been meant by a statement that does not encode.
+
+Every statement that is proposed was tried and assembles. The words to try come from the forms of the operation, so
+nothing here knows an instruction set; what cannot be found by trying is `InstructionSet.advice`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from isakit.asm.statements import Parsed, StatementEncoder, Symbol
+from isakit.codec import Token, decoder
+from isakit.codec.encoder import wanted
+
+_PTX = re.compile(r"%[a-z]+\d|%(tid|ctaid|ntid|nctaid)\b|^\s*[a-z]+\.(global|shared|param|local|const|[busf]\d\d)\b")
+_SASS = re.compile(r"^\s*(/\*\w*\*/\s*)?(@!?[CP]\d\S*\s+)?[A-Z][A-Z0-9]+(\.[A-Z0-9]+)*(\s|$)")
+_MOST_TOKENS = 24
+_MOST_TRIES = 2000
+
+
+def foreign(text: str) -> str:
+    """The name of another assembly language that a statement looks to be written in, or an empty text."""
+    if _PTX.search(text):
+        return "PTX"
+    return "NVIDIA's disassembler" if _SASS.match(text) else ""
+
+
+class Adviser:
+    """Finds advice for statements of one encoder."""
+
+    def __init__(self, statements: StatementEncoder) -> None:
+        self.statements = statements
+        self.decoder = statements.decoder
+        self._tries = 0
+
+    def notes(self, p: Parsed, text: str, symbol: Symbol, address: int) -> tuple[str, ...]:
+        """Advice on a statement that does not encode at a unit address; empty where there is none."""
+        known = [advice for pattern, advice in self.decoder.isa.advice if re.match(pattern, text)]
+        if known:
+            return tuple(known)
+        if len(p.tokens) > _MOST_TOKENS:
+            return ()
+        language = "" if p.forms else foreign(text)
+        if language:
+            return (f"this looks like {language} text, which has another syntax: here it is `mov b32 $r0 $r1`",)
+        other = self._other_program(p, symbol, address)
+        if other:
+            return (f"{other} programs have this instruction: say `.program {other}`",)
+        self._tries = 0
+        for tokens in self._edits(p):
+            if self.statements.encode(self._with(p, tokens), symbol, address):
+                return (f"did you mean `{_spelled(tokens)}`?",)
+            if self._tries > _MOST_TRIES:
+                break
+        return ()
+
+    def _other_program(self, p: Parsed, symbol: Symbol, address: int) -> str:
+        view = self.decoder.view
+        for program in view.isa.programs:
+            if program != view.program:
+                encoder = StatementEncoder(decoder(view.isa, view.variant.name, program))
+                there = replace(p, forms=encoder.decoder.encoder.forms(p.tokens))
+                if encoder.encode(there, symbol, address):
+                    return program
+        return ""
+
+    def _with(self, p: Parsed, tokens: list[Token]) -> Parsed:
+        self._tries += 1
+        return replace(p, tokens=tokens, forms=[f for f in self.decoder.encoder.forms(tokens) if f in p.forms])
+
+    def _edits(self, p: Parsed) -> Iterator[list[Token]]:
+        """Statements a small change away, the smallest changes first."""
+        words = {w for f in p.forms for choice in wanted(f) for w in choice if w[0].isalpha()}
+        operations = {t.text for t in p.tokens if self.decoder.encoder.named(t.text)}
+        words -= operations
+        tokens = p.tokens
+        yield from _without(tokens, words)
+        yield from _with_one_more(tokens, words)
+        for suffix in ("d", "l"):
+            wide = _resized(tokens, suffix)
+            if wide is not None:
+                yield wide
+                yield from _without(wide, words)
+        for moved in _memory_moved(tokens):
+            yield moved
+            yield from _with_one_more(moved, words)
+
+
+def _without(tokens: list[Token], words: set[str]) -> Iterator[list[Token]]:
+    for k, t in enumerate(tokens):
+        if t.text in words:
+            yield [*tokens[:k], *tokens[k + 1 :]]
+
+
+def _with_one_more(tokens: list[Token], words: set[str]) -> Iterator[list[Token]]:
+    there = {t.text for t in tokens}
+    for word in (*sorted(words & there), *sorted(words - there)):  # a second type is likely the first one again
+        for k in range(1, len(tokens)):
+            yield [*tokens[:k], Token(word, "word", 0, True), *tokens[k:]]
+
+
+_REGISTER = re.compile(r"\$r\d+")
+
+
+def _resized(tokens: list[Token], suffix: str) -> list[Token] | None:
+    """The registers as pairs or halves; None where there are no registers."""
+    if not any(_REGISTER.fullmatch(t.text) for t in tokens):
+        return None
+    return [replace(t, text=t.text + suffix) if _REGISTER.fullmatch(t.text) else t for t in tokens]
+
+
+def _memory_moved(tokens: list[Token]) -> Iterator[list[Token]]:
+    """A last operand in brackets, moved before each of the operands in front of it."""
+    texts = [t.text for t in tokens]
+    if not texts or texts[-1] != "]" or texts.count("[") != 1:
+        return
+    start = texts.index("[") - 1
+    for k in range(start - 1, 0, -1):
+        if tokens[k].kind == "word":
+            yield [*tokens[:k], replace(tokens[start], spaced=True), *tokens[start + 1 :], *tokens[k:start]]
+
+
+def _spelled(tokens: list[Token]) -> str:
+    return "".join((" " if t.spaced and k else "") + t.text for k, t in enumerate(tokens))

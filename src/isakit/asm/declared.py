@@ -1,0 +1,58 @@
+"""What a source text says it is written for: `.isa NAME VARIANT`, or the comment that older listings begin with."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from isakit.asm.source import Place
+from isakit.errors import UnknownIsaError
+from isakit.registry import VARIANTS
+from isakit.spec.isa import View
+
+_DIRECTIVE = re.compile(r"\s*\.isa[ \t]+([\w.]+)(?:[ \t]+([\w.]+))?[ \t]*(?://.*)?\r?$")
+_COMMENT = re.compile(rf"\s*//[ \t]*({'|'.join(VARIANTS)})[ \t]+(\w+)[ \t]*\r?$")
+_LINES = 200
+"""Lines of comments that may stand in front of the directive."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The instruction set and the variant (or "") that a text names, and where each stands."""
+
+    isa: str
+    variant: str
+    isa_place: Place
+    variant_place: Place
+
+
+def declared(text: str) -> Declared | None:
+    """What the first statement of a text, or the first line of an older listing, says."""
+    first = True
+    for number, line in enumerate(text.split("\n", _LINES)[:_LINES], 1):
+        m = _DIRECTIVE.match(line) or (_COMMENT.match(line) if first else None)
+        if m is not None:
+            places = [Place(number, max(0, m.start(k)), len(m[k] or "")) for k in (1, 2)]
+            return Declared(m[1].lower(), (m[2] or "").lower(), *places)
+        if line.strip():
+            first = False
+            if not line.lstrip().startswith(("//", "#")):
+                return None
+    return None
+
+
+def disagreement(view: View, isa: str, variant: str) -> str:
+    """Why a text for that instruction set and variant cannot be assembled for this one; empty where it can."""
+    if isa.lower() != view.isa.name:
+        return f"this text is for {isa}, it is being assembled for {view.isa.name}"
+    if not variant:
+        return ""
+    try:
+        wanted = view.isa.variant(variant).name
+    except UnknownIsaError as e:
+        return str(e)
+    return (
+        ""
+        if wanted == view.variant.name
+        else f"this text is for {variant}, it is being assembled for {view.variant.name}"
+    )

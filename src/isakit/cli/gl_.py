@@ -1,0 +1,103 @@
+"""`isakit gl`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from isakit.cli.common import echo_json, json_option
+
+if TYPE_CHECKING:
+    from isakit.hosts.drm.report import Report
+
+
+@click.command(
+    "gl",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    epilog="""\b
+Examples:
+  isakit gl -- ./triangle 256 out.ppm
+  isakit gl --chip 50 --stats --unsupported -- glxinfo
+  isakit gl --capture frame.glc -- ./gears; isakit replay frame.glc -o gears.png
+\b
+Linux with Mesa's nouveau driver (on Debian: apt install libgl1-mesa-dri libegl1). The program runs with your rights and
+is not confined: run only programs you trust.""",
+)
+@click.option("--chip", default="a0", metavar="CHIP", help="50, 84, 86, 92, 98, a0, a3, a5 or a8.  [default: a0]")
+@click.option("--log", type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="Write every method.")
+@click.option("--dump", type=click.Path(file_okay=False), metavar="DIR", help="Write programs and pictures of targets.")
+@click.option("--unsupported", is_flag=True, help="Show at the end what was asked for and is not there.")
+@click.option("--stats", is_flag=True, help="Show at the end what was done.")
+@click.option("--capture", type=click.Path(dir_okay=False), metavar="FILE", help="Record for `isakit replay`.")
+@click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")
+@click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
+@click.option("--threads", type=click.IntRange(1), default=1, help="Threads that run fragments.  [default: 1]")
+@json_option
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def command(
+    program: str,
+    arguments: tuple[str, ...],
+    chip: str,
+    log: str | None,
+    dump: str | None,
+    unsupported: bool,
+    stats: bool,
+    capture: str | None,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Run an OpenGL program on Mesa's nv50 driver and a simulated chip.
+
+    The exit status is the program's.
+    """
+    from isakit.hosts.drm.card_settings import CardSettings
+    from isakit.hosts.drm.chips import chip_named
+    from isakit.hosts.drm.report import Report
+    from isakit.hosts.drm.session import run
+
+    made = chip_named(chip)
+    with _opened(log) as stream:
+        report = Report(log=stream)
+        code = run(
+            (program, *arguments),
+            made,
+            report,
+            CardSettings(**settings),
+            capture=None if capture is None else Path(capture),
+            dump=None if dump is None else Path(dump),
+        )
+    sys.stdout.flush()
+    if as_json:
+        echo_json(report.data())
+    else:
+        for line in lines(report, stats, unsupported):
+            click.echo(line, err=True)
+    click.get_current_context().exit(code)
+
+
+def _opened(log: str | None) -> Any:
+    """The log's file, or nothing."""
+    from contextlib import nullcontext
+
+    return nullcontext() if log is None else click.open_file(log, "w")
+
+
+def lines(report: Report, stats: bool, unsupported: bool) -> list[str]:
+    """What a run did, what it lacked, and what the card reported."""
+    out: list[str] = []
+    if stats:
+        out += [f"{n:12}  {what}" for what, n in report.counts.items()]
+        out += [f"{s:12.3f}  seconds {what}" for what, s in report.seconds.items()]
+    if unsupported:
+        out += [f"{n:8}  {what}" for what, n in report.unsupported.most_common()]
+        if not report.unsupported:
+            out.append("nothing was missing")
+    elif report.unsupported:
+        total = sum(report.unsupported.values())
+        out.append(f"{total} times something was asked for that is not there: --unsupported lists it")
+    out += [f"card: {what}" + (f" ({n} times)" if n > 1 else "") for what, n in report.faults.most_common(20)]
+    return out

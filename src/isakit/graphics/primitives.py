@@ -1,0 +1,258 @@
+"""From the vertices of primitives to quads of pixels: clipping, division, viewport, culling, rasterization.
+
+Source: [graphics] 3.4 to 3.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.graphics.clip import Triangles, clipped, clipped_lines, distances
+from isakit.graphics.draw_state import DrawState, GraphicsChoices, Viewport
+from isakit.graphics.planes import Corners, LinePlanes, Planes
+from isakit.graphics.raster import (
+    SUBPIXEL,
+    Bounds,
+    Quads,
+    Setup,
+    doubled_area,
+    kept_pixels,
+    pixels,
+    rasterize,
+    rasterize_lines,
+    rasterize_points,
+    snapped,
+    with_samples,
+)
+from isakit.graphics.vertices import Vertices
+
+LARGEST_POINT = 8192.0
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Quads of primitives of one sort, and what their inputs are made from. `triangles`: how many were left."""
+
+    corners: Corners
+    quads: Quads
+    triangles: int = 0
+
+
+class Rasterizer:
+    """Rasterizes the primitives of a draw for one viewport.
+
+    Args:
+        state: of the draw.
+        view: the viewport.
+        bounds: pixels that may be drawn.
+        choices: answers to open questions.
+        unit: smallest step of the depth format, for polygon offset.
+        position: output words of the clip-space position.
+        point_size: output word of the point size, or None.
+    """
+
+    def __init__(
+        self,
+        state: DrawState,
+        view: Viewport,
+        bounds: Bounds,
+        choices: GraphicsChoices,
+        unit: float,
+        position: Sequence[int],
+        point_size: int | None,
+    ) -> None:
+        self.state, self.view, self.bounds, self.choices, self.unit = state, view, bounds, choices, unit
+        self.position_words, self.point_size = list(position), point_size
+        self.clip_words = [d.o_word for d in state.clip_distances if d.mode == "clip"]
+
+    def __call__(self, v: Vertices) -> list[Drawn]:
+        """What is drawn, in order."""
+        v = v.plain()
+        floats = v.words.view(np.float32).astype(np.float64)
+        raw = v.words
+        if self.state.clamp_vertex:
+            some = list(self.state.clamp_vertex)
+            floats[some] = np.clip(np.nan_to_num(floats[some]), 0, 1)
+            raw = v.words.copy()
+            raw[some] = floats[some].astype(np.float32).view(np.uint32)
+        self._position = floats[self.position_words].T
+        self._floats = floats
+        self._flat = np.ascontiguousarray(raw.T)
+        v = self._not_culled(v)
+        corners = v.primitives.shape[1]
+        if not len(v.primitives):
+            return []
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            if corners == 1:
+                return [self._points(v.primitives[:, 0], v.provoking, v.numbers, None)]
+            if corners == 2:
+                return [self._lines(v.primitives, v.provoking, v.numbers, v.restarts, None)]
+            return self._triangles(v)
+
+    def _not_culled(self, v: Vertices) -> Vertices:
+        """Without primitives that a cull distance drops."""
+        gone = np.zeros(len(v.primitives), bool)
+        for d in self.state.clip_distances:
+            if d.mode == "cull":
+                gone |= (self._floats[d.o_word][v.primitives] < 0).all(axis=1)
+        return v.part(~gone) if gone.any() else v
+
+    def _window(self, position: Array) -> tuple[Array, Array, Array]:
+        """(window x and y, depth, 1 / w) of clip positions [..., 4]."""
+        over_w = 1.0 / position[..., 3]
+        if self.state.window_positions:
+            return position[..., :2], position[..., 2], over_w
+        ndc = position[..., :3] * over_w[..., None]
+        window = ndc * np.array(self.view.scale) + np.array(self.view.translate)
+        return window[..., :2], window[..., 2], over_w
+
+    # --- triangles ----------------------------------------------------------------------------------------------------
+    def _triangles(self, v: Vertices) -> list[Drawn]:
+        state = self.state
+        values = np.ascontiguousarray(self._floats.T)[v.primitives]
+        t = Triangles(self._position[v.primitives], values, self._flat[v.provoking], np.arange(len(v.primitives)))
+        before = t
+        if not state.window_positions:
+            t = clipped(t, state.half_z, state.depth_clamp, self.clip_words)
+        window, depth, over_w = self._window(t.position)
+        whole = None
+        if len(t) and t is not before and bool((before.position[:, :, 3] > 0).all()):
+            # Screen-space planes of cut triangles are those of the whole ones. Source: [gl] "Polygon Clipping".
+            whole = Planes(self._window(before.position)[0]), before.values, t.number
+        finite: Array = np.isfinite(window).all(axis=(1, 2))
+        grid = snapped(np.where(finite[:, None, None], window, 0.0))
+        area = doubled_area(grid)
+        front = (area > 0) == (state.front == "ccw")
+        chosen = (area != 0) & finite
+        if state.cull == "both":
+            chosen[:] = False
+        elif state.cull is not None:
+            chosen &= front if state.cull == "back" else ~front
+        depth = depth + self._offset(window, depth)[:, None]
+        modes = state.polygon_mode
+        filled = chosen & np.where(front, modes[0] == "fill", modes[1] == "fill")
+        planes = Planes(grid / SUBPIXEL if self.choices.planes == "snapped" else window)
+        corners = Corners(planes, over_w, depth, t.values, t.flat, front, numbers=v.numbers[t.number], whole=whole)
+        setup = Setup(window, grid, front)
+        quads = self._sampled(lambda sample: rasterize(setup, filled, self.bounds, self.choices.fill, sample))
+        if state.polygon_stipple is not None and len(quads):
+            rows = np.array(state.polygon_stipple, np.uint32)
+            x, y = pixels(quads)
+            quads = kept_pixels(quads, (rows[y & 31] >> (31 - (x & 31)).astype(np.uint32) & 1).astype(bool))
+        out = [Drawn(corners, quads, int(chosen.sum()))]
+        if modes != ("fill", "fill"):
+            # The outline is drawn from the whole polygon: its first piece says which way it faces.
+            for side, mode in ((True, modes[0]), (False, modes[1])):
+                which, first = np.unique(t.number[chosen & (front == side)], return_index=True)
+                if mode == "fill" or not len(which):
+                    continue
+                shift = self._offset(window, depth, mode)[np.flatnonzero(chosen & (front == side))[first]]
+                out.append(self._outline(v.part(which), mode, side, shift))
+        return out
+
+    def _outline(self, v: Vertices, mode: str, side: bool, shift: Array) -> Drawn:
+        """The boundary edges of triangles as lines, or their corners as points."""
+        which, corner = np.nonzero(v.edges)
+        begin, end = v.primitives[which, corner], v.primitives[which, (corner + 1) % 3]
+        facing = np.full(len(which), side)
+        if mode == "point":
+            return self._points(begin, v.provoking[which], v.numbers[which], facing, shift[which])
+        ends = np.stack((begin, end), axis=1)
+        restarts = corner == 0
+        restarts[:1] = True
+        return self._lines(ends, v.provoking[which], v.numbers[which], restarts, facing, shift[which])
+
+    def _offset(self, window: Array, depth: Array, mode: str = "fill") -> Array:
+        """Polygon offset of triangles, [n]."""
+        o = self.state.offset
+        if o is None or not {"fill": o.fill, "line": o.line, "point": o.point}[mode]:
+            return np.zeros(len(window))
+        _, dx, dy = Planes(window).of(depth)
+        slope = np.maximum(np.abs(dx), np.abs(dy))
+        unit = self.unit
+        if unit == 2.0**-23:  # floating point depth: a step at the largest depth of the triangle
+            largest = np.maximum(np.abs(depth).max(axis=1), 2.0**-126)
+            step = np.exp2(np.floor(np.log2(largest)) - 23)
+        else:
+            step = np.full(len(window), unit)
+        total = slope * o.factor + step * o.units
+        if o.clamp > 0:
+            total = np.minimum(total, o.clamp)
+        elif o.clamp < 0:
+            total = np.maximum(total, o.clamp)
+        return np.nan_to_num(total)
+
+    def _sampled(self, rasterized: Callable[[tuple[int, int]], Quads]) -> Quads:
+        """Coverage at the centre of pixels, or at their samples."""
+        m = self.state.multisampling
+        half = SUBPIXEL // 2
+        if m is None:
+            return rasterized((half, half))
+        if not m.enabled:
+            quads = rasterized((half, half))
+            return with_samples([quads] * len(m.positions))
+        return with_samples([rasterized((16 * x, 16 * y)) for x, y in m.positions])
+
+    # --- lines --------------------------------------------------------------------------------------------------------
+    def _lines(
+        self, ends: Array, provoking: Array, numbers: Array, restarts: Array, facing: Array | None,
+        shift: Array | None = None,
+    ) -> Drawn:  # fmt: skip
+        state = self.state
+        values = np.ascontiguousarray(self._floats.T)[ends]
+        t = Triangles(self._position[ends], values, self._flat[provoking], np.arange(len(ends)))
+        if not state.window_positions:
+            t = clipped_lines(t, state.half_z, state.depth_clamp, self.clip_words)
+        window, depth, over_w = self._window(t.position)
+        if shift is not None:
+            depth = depth + shift[t.number][:, None]
+        chosen: Array = np.isfinite(window).all(axis=(1, 2))
+        window = np.where(chosen[:, None, None], window, 0.0)
+        stipple = None if state.line_stipple is None else (*state.line_stipple, _first_of(restarts, t.number))
+        quads = self._sampled(lambda _: rasterize_lines(window, state.line_width, chosen, self.bounds, stipple))
+        front = np.ones(len(t), bool) if facing is None else facing[t.number]
+        corners = Corners(LinePlanes(window), over_w, depth, t.values, t.flat, front, numbers=numbers[t.number])
+        return Drawn(corners, quads)
+
+    # --- points -------------------------------------------------------------------------------------------------------
+    def _points(
+        self, columns: Array, provoking: Array, numbers: Array, facing: Array | None, shift: Array | None = None
+    ) -> Drawn:
+        state = self.state
+        p = self._position[columns]
+        inside: Array = np.isfinite(p).all(axis=1)
+        if not state.window_positions:
+            values = self._floats.T[columns]
+            inside &= (distances(p, values, state.half_z, state.depth_clamp, self.clip_words) >= 0).all(axis=1)
+        window, depth, over_w = self._window(np.where(inside[:, None], p, 1.0))
+        if shift is not None:
+            depth = depth + shift
+        sizes = np.full(len(p), float(state.point_size))
+        if self.point_size is not None:
+            sizes = np.clip(np.nan_to_num(self._floats[self.point_size, columns], nan=1.0), 1.0, LARGEST_POINT)
+        quads = self._sampled(lambda sample: rasterize_points(window, sizes, inside, self.bounds, sample))
+        values = np.repeat(self._floats.T[columns][:, None], 3, axis=1)
+        corners = Corners(
+            None,
+            np.repeat(over_w[:, None], 3, axis=1),
+            np.repeat(depth[:, None], 3, axis=1),
+            values,
+            self._flat[provoking],
+            np.ones(len(p), bool) if facing is None else facing,
+            (window - sizes[:, None] / 2, sizes),
+            upper=state.point_origin == "upper",
+            numbers=numbers,
+        )
+        return Drawn(corners, quads)
+
+
+def _first_of(restarts: Array, number: Array) -> Array:
+    """Where patterns begin again, when some of the lines have been clipped away."""
+    strip = np.cumsum(restarts)[number]
+    out = np.ones(len(number), bool)
+    out[1:] = strip[1:] != strip[:-1]
+    return out

@@ -1,0 +1,178 @@
+"""Captures: what a program sent to the card, self-contained, so that it can be drawn again without the program.
+
+A file is a header and records, compressed. Memory is recorded as it changes under the program's hands: before a push,
+pages that differ from what the card left are written. Numbers are little-endian.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import numpy as np
+
+from isakit.errors import FormatError
+from isakit.hosts.drm.memory import BASE, FILE_BYTES, MemoryObject, VideoMemory
+
+MAGIC = b"isakit gl capture\n"
+VERSION = 1
+PAGE = 4096
+HEADER = struct.Struct("<II")
+"""Version, chip number."""
+RECORD = struct.Struct("<BI")
+"""Kind, bytes that follow."""
+ALLOCATE = struct.Struct("<IQQ")
+"""handle, offset, size."""
+WRITE = struct.Struct("<Q")
+PAIR = struct.Struct("<II")
+MOST_RECORD = 1 << 24
+Kind = Literal["allocate", "free", "write", "object", "channel", "push"]
+KINDS: tuple[Kind, ...] = ("allocate", "free", "write", "object", "channel", "push")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One thing that happened. `numbers` by kind; `data` of a write."""
+
+    kind: Kind
+    numbers: tuple[int, ...]
+    data: bytes = b""
+
+
+class Recorder:
+    """Writes the capture of one process."""
+
+    def __init__(self, path: Path, chip: int) -> None:
+        self._file: BinaryIO = path.open("wb")
+        self._file.write(MAGIC + HEADER.pack(VERSION, chip))
+        self._packer = zlib.compressobj(6)
+        self._known: dict[int, int] = {}
+        self._lock = threading.Lock()
+
+    def _write(self, kind: Kind, data: bytes) -> None:
+        with self._lock:
+            self._file.write(self._packer.compress(RECORD.pack(KINDS.index(kind), len(data)) + data))
+
+    def allocated(self, o: MemoryObject) -> None:
+        """A memory object was made."""
+        self._write("allocate", ALLOCATE.pack(o.handle, o.offset, o.size))
+
+    def freed(self, handle: int) -> None:
+        """A memory object was given back."""
+        self._write("free", PAIR.pack(handle, 0))
+
+    def object(self, handle: int, number: int) -> None:
+        """An engine object was made."""
+        self._write("object", PAIR.pack(handle, number))
+
+    def channel(self, number: int) -> None:
+        """A channel was made."""
+        self._write("channel", PAIR.pack(number, 0))
+
+    def push(self, channel: int, segments: list[tuple[int, int]], memory: VideoMemory) -> None:
+        """A push is about to be executed: what the program has changed, and the push."""
+        for page, digest in _pages(memory):
+            if self._known.get(page, 0) != digest:
+                self._known[page] = digest
+                self._write("write", WRITE.pack(page * PAGE) + memory.bytes[page * PAGE : (page + 1) * PAGE].tobytes())
+        flat = [n for s in segments for n in s]
+        self._write("push", struct.pack(f"<I{len(flat)}Q", channel, *flat))
+
+    def settled(self, memory: VideoMemory) -> None:
+        """A push has been executed: what memory holds now is the card's doing."""
+        self._known = dict(_pages(memory))
+
+    def close(self) -> None:
+        """Finish the file."""
+        with self._lock:
+            self._file.write(self._packer.flush())
+            self._file.close()
+
+
+def _pages(memory: VideoMemory) -> Iterator[tuple[int, int]]:
+    """(page, digest) of all pages of live objects that are not all zero."""
+    for o in sorted(memory.objects.values(), key=lambda o: o.offset):
+        at, end = o.offset, o.offset + o.size
+        while at < end:
+            try:
+                at = os.lseek(memory.descriptor, at, os.SEEK_DATA)
+            except OSError:
+                break
+            if at >= end:
+                break
+            stop = min(os.lseek(memory.descriptor, at, os.SEEK_HOLE), end)
+            block = memory.bytes[at : at + (stop - at) // PAGE * PAGE].reshape(-1, PAGE)
+            some = np.flatnonzero(block.any(axis=1))
+            first = at // PAGE
+            for k in some.tolist():
+                yield first + k, zlib.crc32(block[k].tobytes()) | 1 << 32
+            at = stop
+
+
+def read(path: Path) -> tuple[int, Iterator[Record]]:
+    """(chip number, records). Raises FormatError."""
+    with path.open("rb") as f:
+        head = f.read(len(MAGIC) + HEADER.size)
+        body = f.read()
+    if not head.startswith(MAGIC) or len(head) != len(MAGIC) + HEADER.size:
+        raise FormatError(str(path), 0, "no capture of a GL program")
+    version, chip = HEADER.unpack_from(head, len(MAGIC))
+    if version != VERSION:
+        raise FormatError(str(path), len(MAGIC), f"version {version}; this isakit reads {VERSION}")
+    return chip, _records(path, body)
+
+
+def _records(path: Path, body: bytes) -> Iterator[Record]:
+    unpacker = zlib.decompressobj()
+    buffer = bytearray()
+    at = 0
+
+    def more(n: int) -> bool:
+        nonlocal at
+        while len(buffer) < n and (at < len(body) or unpacker.unconsumed_tail):
+            part = unpacker.unconsumed_tail or body[at : at + (1 << 16)]
+            if not unpacker.unconsumed_tail:
+                at += len(part)
+            try:
+                buffer.extend(unpacker.decompress(part, 1 << 20))
+            except zlib.error as e:
+                raise FormatError(str(path), at, f"damaged: {e}") from e
+        return len(buffer) >= n
+
+    while more(RECORD.size):
+        kind, count = (int(n) for n in RECORD.unpack_from(buffer))
+        if kind >= len(KINDS) or count > MOST_RECORD or not more(RECORD.size + count):
+            raise FormatError(str(path), at, "a record is damaged or cut off")
+        data = bytes(buffer[RECORD.size : RECORD.size + count])
+        del buffer[: RECORD.size + count]
+        yield _record(path, KINDS[kind], data)
+    if buffer:
+        raise FormatError(str(path), at, "a record is cut off")
+
+
+def _record(path: Path, kind: Kind, data: bytes) -> Record:
+    try:
+        if kind == "allocate":
+            handle, offset, size = ALLOCATE.unpack(data)
+            if offset + size > FILE_BYTES:
+                raise FormatError(str(path), 0, "a memory object beyond the card's memory")
+            return Record(kind, (handle, offset, size))
+        if kind == "write":
+            (offset,) = WRITE.unpack_from(data)
+            if offset + len(data) > FILE_BYTES:
+                raise FormatError(str(path), 0, "a write beyond the card's memory")
+            return Record(kind, (offset,), data[WRITE.size :])
+        if kind == "push":
+            return Record(kind, struct.unpack(f"<I{(len(data) - 4) // 8}Q", data))
+        return Record(kind, PAIR.unpack(data))
+    except struct.error as e:
+        raise FormatError(str(path), 0, f"a record of kind {kind} has {len(data)} bytes") from e
+
+
+__all__ = ["BASE", "Record", "Recorder", "read"]

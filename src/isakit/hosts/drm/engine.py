@@ -1,0 +1,203 @@
+"""What all engines of the card have in common: registers, actions, and state derived from registers.
+
+An engine declares which methods do something (`action`), what is computed from which methods (`derived`, kept until
+one of them changes), and which have no effect here (`IGNORED`, with the reason). What is left over is counted as
+unsupported when a program writes it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, TypeVar, cast
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.hosts.drm.memory import VideoMemory
+from isakit.hosts.drm.report import Report
+from isakit.hosts.drm.tables.method import WORDS, Table
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+_FLOAT, _WORD = struct.Struct("<f"), struct.Struct("<I")
+
+
+def action(*names: str, bulk: bool = False) -> Callable[[F], F]:
+    """The method runs when one of the named registers is written: f(self, word, index), or f(self, words) in bulk."""
+
+    def mark(function: F) -> F:
+        function.__dict__["acts_on"] = names, bulk
+        return function
+
+    return mark
+
+
+class Derived(Generic[T]):
+    """A derived value: computed when it is asked for and one of its registers has changed."""
+
+    def __init__(self, function: Callable[[Any], T], names: tuple[str, ...]) -> None:
+        self.function, self.names, self.bit = function, names, 0
+        self.__doc__ = function.__doc__
+
+    def __get__(self, engine: Engine, owner: type) -> T:
+        bit = self.bit
+        if engine.stale & bit or bit not in engine.kept:
+            value = engine.kept[bit] = self.function(engine)
+            engine.stale &= ~bit
+            return value
+        return engine.kept[bit]
+
+
+def derived(*names: str) -> Callable[[Callable[[Any], T]], Derived[T]]:
+    """The method becomes a property that is kept until one of the named registers changes.
+
+    `NAME*` stands for all registers with a prefix. Values it uses in turn must be named by their registers too.
+    """
+    return lambda function: Derived(function, names)
+
+
+def number(word: int) -> float:
+    """A register as f32."""
+    return _FLOAT.unpack(_WORD.pack(word & 0xFFFF_FFFF))[0]
+
+
+def signed(word: int) -> int:
+    """A register as a signed number."""
+    return word - ((word >> 31) << 32)
+
+
+class Engine:
+    """Registers of one engine of one channel.
+
+    Attributes: `table`; `state`: all words; `memory`, `report`.
+    """
+
+    table: ClassVar[Table]
+    IGNORED: ClassVar[Mapping[str, str]] = {}
+    """Methods without an effect on this card -> why."""
+    READS: ClassVar[tuple[str, ...]] = ()
+    """Methods that actions look at, beside those that `derived` names."""
+    _actions: ClassVar[dict[int, tuple[str, int, bool]]]
+    _depends: ClassVar[list[int]]
+    _unused: ClassVar[frozenset[int]]
+
+    def __init_subclass__(cls) -> None:
+        """Work out which words act, which derived values depend on a word, and which are left over."""
+        if not hasattr(cls, "table"):
+            return
+        table = cls.table
+        cls._actions, cls._depends = {}, [0] * WORDS
+        used: set[int] = set()
+        bit = 1
+        for name in dir(cls):
+            member = inspect.getattr_static(cls, name)
+            if isinstance(member, Derived):
+                member.bit = bit
+                bit <<= 1
+                for word in _words(table, cast("Derived[Any]", member).names):
+                    cls._depends[word] |= member.bit
+                    used.add(word)
+                continue
+            acts = getattr(member, "acts_on", None)
+            if acts is not None:
+                for n in acts[0]:
+                    m = table.by_name[n]
+                    for k in range(m.count):
+                        cls._actions[table.word(n, k)] = name, k, acts[1]
+                        used.add(table.word(n, k))
+        used |= set(_words(table, cls.READS)) | set(_words(table, tuple(cls.IGNORED)))
+        cls._unused = frozenset(w for w in range(WORDS) if w not in used)
+
+    def __init__(self, memory: VideoMemory, report: Report) -> None:
+        self.memory, self.report = memory, report
+        self.state = [0] * WORDS
+        self.stale = 0
+        self.kept: dict[int, Any] = {}
+        self._bound = {w: (getattr(self, name), k, bulk) for w, (name, k, bulk) in self._actions.items()}
+        self._word = {m.name: m.offset >> 2 for m in self.table.methods}
+        self._step = {m.name: m.stride >> 2 for m in self.table.methods}
+
+    @classmethod
+    def effect(cls, name: str) -> str:
+        """What writing a method does, in words for its page."""
+        word = cls.table.word(name)
+        found = cls._actions.get(word)
+        if found is not None:
+            text = (getattr(cls, found[0]).__doc__ or "").strip().splitlines()[0].rstrip(".")
+            return f"acts: {text[:1].lower()}{text[1:]}"
+        if name in cls.IGNORED:
+            return f"none: {cls.IGNORED[name]}"
+        return "none yet: counted as unsupported" if word in cls._unused else "state"
+
+    # --- writes -------------------------------------------------------------------------------------------------------
+    def write(self, method: int, data: Array, increment: bool) -> None:
+        """Words for a method, or from it on."""
+        word = method >> 2
+        if self.report.log is not None:
+            self._log(word, data, increment)
+        if not increment:
+            found = self._bound.get(word)
+            if found is not None and found[2]:
+                found[0](data)
+                return
+        for value in data.tolist():
+            if word >= WORDS:
+                self.report.fault(f"{self.table.name}: a packet runs past the last method")
+                return
+            self.put(word, value)
+            word += increment
+
+    def put(self, word: int, value: int) -> None:
+        """Write one register, and do what it does."""
+        if self.state[word] != value:
+            self.state[word] = value
+            self.stale |= self._depends[word]
+        if word in self._unused:
+            if value or self.table.by_word[word] is None:
+                name = self.table.label(word)
+                self.report.missing(f"{self.table.name} method {name.partition('(')[0]}")
+            return
+        found = self._bound.get(word)
+        if found is not None:
+            if found[2]:
+                found[0](np.array([value], np.uint32))
+            else:
+                found[0](value, found[1])
+
+    def _log(self, word: int, data: Array, increment: bool) -> None:
+        if not increment and len(data) > 1:
+            some = " ".join(f"{w:08x}" for w in data[:8].tolist())
+            more = f" ... {len(data)} words" if len(data) > 8 else ""
+            self.report.line(f"{self.table.name:8}{self.table.label(word)} = {some}{more}")
+            return
+        for k, value in enumerate(data.tolist()):
+            if word + k < WORDS:
+                self.report.line(f"{self.table.name:8}{self.table.shown(word + k, value)}")
+
+    # --- reads --------------------------------------------------------------------------------------------------------
+    def get(self, name: str, index: int = 0) -> int:
+        """The word last written to a method."""
+        return self.state[self._word[name] + index * self._step[name]]
+
+    def number(self, name: str, index: int = 0) -> float:
+        """The same as f32."""
+        return number(self.get(name, index))
+
+    def address(self, name: str, index: int = 0) -> int:
+        """A 40-bit address: `name` without _HIGH."""
+        return (self.get(f"{name}_HIGH", index) & 0xFF) << 32 | self.get(f"{name}_LOW", index)
+
+
+def _words(table: Table, names: tuple[str, ...]) -> list[int]:
+    out: list[int] = []
+    for name in names:
+        if name.endswith("*"):
+            chosen = [m for m in table.methods if m.name.startswith(name[:-1])]
+            if not chosen:
+                raise KeyError(f"{table.name} has no methods {name}")
+        else:
+            chosen = [table.by_name[name]]
+        out += [m.offset + k * m.stride >> 2 for m in chosen for k in range(m.count)]
+    return out

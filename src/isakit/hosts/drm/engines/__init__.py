@@ -1,0 +1,1 @@
+"""The engines of the card: what their methods do."""

@@ -1,0 +1,205 @@
+"""The compute engine: launches of kernels. Source: rnndb nv50_compute; [nv50] "Drivers' own quirks"."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from isakit.arch.tesla.tesla import tesla
+from isakit.codec.decoder import decoder
+from isakit.engine.protocol import Array
+from isakit.hosts.drm.card_settings import CardSettings
+from isakit.hosts.drm.chips import CardChip
+from isakit.hosts.drm.engine import Engine, action
+from isakit.hosts.drm.engines import images
+from isakit.hosts.drm.engines.copy import NO_OBJECTS
+from isakit.hosts.drm.engines.eng3d import Engine3D
+from isakit.hosts.drm.engines.programs import Programs
+from isakit.hosts.drm.engines.shared import ConstantBuffers
+from isakit.hosts.drm.memory import BASE, VideoMemory
+from isakit.hosts.drm.report import Report
+from isakit.hosts.drm.tables import COMPUTE
+from isakit.machine.tesla.address_spaces import LinearWindow
+from isakit.machine.tesla.chips import CHIPS
+from isakit.machine.tesla.device_memory import DeviceMemory
+from isakit.machine.tesla.kernel_code import Code
+from isakit.machine.tesla.launch import Launch
+from isakit.runtime.tesla_engine import executor
+
+PROGRAM = 8
+"""The kind of program in `ConstantBuffers`."""
+SPARE_CONSTANTS = 0x7E
+LOCAL_BYTES = 1 << 12
+WINDOWS = 16
+
+
+class ComputeEngine(Engine):
+    """The compute engine of a channel."""
+
+    table = COMPUTE
+    IGNORED = {  # noqa: RUF012 - a ClassVar of the base
+        **dict.fromkeys(
+            ("DMA_NOTIFY", "DMA_GLOBAL", "DMA_QUERY", "DMA_LOCAL", "DMA_STACK", "DMA_CODE_CB", "DMA_TSC", "DMA_TIC",
+             "DMA_TEXTURE"), NO_OBJECTS),
+        **dict.fromkeys(
+            ("OBJECT", "NOP", "NOTIFY", "SERIALIZE", "REFERENCE", "WATCHDOG_TIMER", "DELAY1", "DELAY2",
+             "BLOCKDIM_LATCH"),
+            "everything is done in order"),
+        **dict.fromkeys(
+            ("TSC_FLUSH", "TIC_FLUSH", "TEX_CACHE_CTL", "CODE_CB_FLUSH", "WRCACHE_FLUSH"),
+            "there are no caches that could be stale"),
+        **dict.fromkeys(
+            ("STACK_ADDRESS_HIGH", "STACK_ADDRESS_LOW", "STACK_SIZE_LOG", "STACK_WARPS_LOG_ALLOC",
+             "STACK_WARPS_NO_CLAMP",
+             "LOCAL_ADDRESS_HIGH", "LOCAL_ADDRESS_LOW", "LOCAL_WARPS_LOG_ALLOC", "LOCAL_WARPS_NO_CLAMP",
+             "CALL_LIMIT_LOG"), "stacks and local memory are the machine's own"),
+        **dict.fromkeys(
+            ("REG_MODE", "LANES32_ENABLE", "TEX_LIMITS", "BLOCK_ALLOC"),
+            "resources of a multiprocessor that nothing here competes for"),
+        **dict.fromkeys(("UNK0290", "UNK02A0", "UNK0384"), "constant set-up of the driver, effect not known"),
+        "GRIDID": "programs are not told",
+        "TEX_MISC": "cube maps in kernels clamp at their edges",
+    }  # fmt: skip
+    READS = ("CP_*", "GRIDDIM", "SHARED_SIZE", "BLOCKDIM_XY", "BLOCKDIM_Z", "USER_PARAM*", "GLOBAL_*", "CB_*", "TIC_*",
+             "TSC_*", "QUERY_*", "SEMAPHORE*", "LOCAL_SIZE_LOG", "COND_*", "LINKED_TSC", "BIND_*")  # fmt: skip
+
+    def __init__(
+        self, memory: VideoMemory, report: Report, chip: CardChip, settings: CardSettings, graphics: Engine3D
+    ) -> None:
+        super().__init__(memory, report)
+        self.chip, self.settings, self.graphics = chip, settings, graphics
+        self.constants = ConstantBuffers(memory)
+        self.programs = Programs(memory, chip)
+        self.textures: dict[int, int] = {}
+        self.samplers: dict[int, int] = {}
+        self._device: DeviceMemory | None = None
+
+    @action("CB_DEF_SET")
+    def define_constants(self, word: int, index: int) -> None:
+        """A constant buffer: address and size."""
+        self.constants.define(word >> 16 & 0x7F, self.address("CB_DEF_ADDRESS"), word & 0xFFFF)
+
+    @action("SET_PROGRAM_CB")
+    def bind_constants(self, word: int, index: int) -> None:
+        """A constant buffer becomes a c[] bank of kernels."""
+        self.constants.bind(PROGRAM, word >> 8 & 15, word >> 12 & 0x7F if word & 0xFF else None)
+
+    @action("CB_ADDR")
+    def place_constants(self, word: int, index: int) -> None:
+        """Where CB_DATA goes. A buffer that the driver has not defined behind its others is taken to follow them."""
+        number = word & 0x7F
+        if number not in self.constants.defined:
+            for source in (self.constants, self.graphics.constants):
+                if number in source.defined:
+                    self.constants.define(number, *source.defined[number])
+                    break
+            else:
+                self._guess(number)
+        self.constants.seek(number, (word >> 8 & 0x3FFF) * 4)
+
+    def _guess(self, number: int) -> None:
+        """The driver's own buffers lie one after another: 0x7b, 0x7c, 0x7d for the stages, then 0x7e for kernels."""
+        for other, distance in ((0x7B, 3), (0x7C, 3), (0x7D, 1)):
+            if other in self.graphics.constants.defined:
+                address, size = self.graphics.constants.defined[other]
+                self.constants.define(number, address + distance * 0x10000, size & 0xFFFF)
+                self.report.count("compute constants placed by guess")
+                return
+
+    @action("CB_DATA", bulk=True)
+    def write_constants(self, words: Array) -> None:
+        """Words of a constant buffer."""
+        self.constants.write(words)
+
+    @action("BIND_TIC")
+    def bind_texture(self, word: int, index: int) -> None:
+        """A texture number gets a TIC entry."""
+        number = word >> 1 & 0xFF
+        if word & 1:
+            self.textures[number] = word >> 9 & 0x3F_FFFF
+        else:
+            self.textures.pop(number, None)
+
+    @action("BIND_TSC")
+    def bind_sampler(self, word: int, index: int) -> None:
+        """A sampler number gets a TSC entry."""
+        number = word >> 4 & 15
+        if word & 1:
+            self.samplers[number] = word >> 12 & 0x1FF
+        else:
+            self.samplers.pop(number, None)
+
+    @action("QUERY_GET")
+    def query(self, word: int, index: int) -> None:
+        """Write a sequence number, alone or with the time."""
+        address, sequence = self.address("QUERY_ADDRESS"), self.get("QUERY_SEQUENCE")
+        now = time.monotonic_ns()
+        words = [sequence] if word >> 15 & 1 else [sequence, 0, now & 0xFFFF_FFFF, now >> 32]
+        self.memory.write_words(address, words, "query")
+
+    # --- launches -----------------------------------------------------------------------------------------------------
+    def _first(self, name: str) -> int:
+        """An address of the compute engine, or the 3D engine's where the driver's set-up has not arrived."""
+        return self.address(name) or self.graphics.address(name)
+
+    def device(self) -> DeviceMemory:
+        """The card's memory as kernels see it: offsets in the memory file."""
+        if self._device is None:
+            self._device = DeviceMemory.over(self.memory.bytes)
+        return self._device
+
+    @action("LAUNCH")
+    def launch(self, word: int, index: int) -> None:
+        """Run a grid. Raises NotModelled, GpuFault, MachineFault, LaunchError."""
+        started = time.perf_counter()
+        self.report.count("launches")
+        start = self.get("CP_START_ID")
+        segment = self.address("CP_ADDRESS") or self.graphics.address("FP_ADDRESS")
+        variant = self.chip.variant
+        registers = max(1, self.get("CP_REG_ALLOC_TEMP") & 0xFF)
+
+        def make(words: list[int], uses_local: bool) -> Any:
+            return Code(decoder(tesla, variant, "compute"), words, start, registers, True), uses_local
+
+        code, uses_local = self.programs.find("compute", segment, start, registers, make)
+        grid, block = self.get("GRIDDIM"), self.get("BLOCKDIM_XY")
+        count = self.get("USER_PARAM_COUNT") >> 8 & 0xFF
+        params = np.array([self.get("USER_PARAM", i) for i in range(min(count, 64))], np.uint32).tobytes()
+        windows: dict[int, Any] = {}
+        for i in range(WINDOWS):
+            address, limit = self.address("GLOBAL_ADDRESS", i), self.get("GLOBAL_LIMIT", i)
+            room = self.memory.room(address)
+            if room:
+                windows[i] = LinearWindow(address - BASE, min(limit + 1, room))
+        banks = self.graphics.constants.banks(PROGRAM) | self.constants.banks(PROGRAM)
+        table, limit = self._first("TIC_ADDRESS"), self.get("TIC_LIMIT") or self.graphics.get("TIC_LIMIT")
+        samplers, last = self._first("TSC_ADDRESS"), self.get("TSC_LIMIT") or self.graphics.get("TSC_LIMIT")
+        textures: dict[int, Any] = {}
+        used: dict[int, Any] = {}
+        for slot, tic in self.textures.items():
+            textures[slot] = self.graphics.drawing.images.texture(images.entry(self.memory, table, tic, limit, "TIC"))
+            used[slot] = images.sampler(images.entry(self.memory, samplers, self.samplers.get(slot, 0), last, "TSC"))
+        run = Launch(
+            code,
+            CHIPS[variant],
+            (grid & 0xFFFF, grid >> 16),
+            (block & 0xFFFF, block >> 16, self.get("BLOCKDIM_Z") & 0xFFFF),
+            entry=start,
+            shared_bytes=self.get("SHARED_SIZE") & 0xFFFF,
+            params=params,
+            constants=banks,
+            windows=windows,
+            local_bytes=LOCAL_BYTES if uses_local else 0,
+            textures=textures,
+            samplers=used,
+            texturing=self.settings.texturing,
+            limits=False,
+        )
+        stats = executor(self.settings.engine, self.settings.tier)[1](run, self.device(), None)
+        self.report.count("instructions", stats.instructions)
+        self.report.spent("kernels", time.perf_counter() - started)
+
+
+__all__ = ["ComputeEngine"]

@@ -1,0 +1,399 @@
+"""The way of a draw: programs, attributes, textures and targets out of memory, through the pipeline, and back.
+
+Source: [graphics] 3; [nv50] "Methods".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.errors import NotModelled
+from isakit.graphics.assembly import Attribute, Input
+from isakit.graphics.draw_state import DrawState, DrawStats
+from isakit.graphics.merge import Target
+from isakit.graphics.pipeline import Pipeline
+from isakit.graphics.planes import FragmentInput, PointInput, PositionInput, PrimitiveInput, VaryingInput
+from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
+from isakit.graphics.texture_bindings import Bound
+from isakit.hosts.drm.engines import images
+from isakit.hosts.drm.engines.draw_state3d import ResultMap
+from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, OpenColor, OpenDepth, color_image, depth_image
+from isakit.hosts.drm.engines.programs import Programs
+from isakit.hosts.drm.engines.stream_output import StreamOutput
+from isakit.hosts.drm.engines.vertex_input import ATTRIBUTES, AttributeFormat, Inline, constant, from_memory
+
+if TYPE_CHECKING:
+    from isakit.hosts.drm.dump import Dump
+    from isakit.hosts.drm.engines.eng3d import Engine3D
+
+OnDraw = Callable[[int, int, str, int], None]
+"""Called behind a draw with its frame and number, its primitives, and the fragments it had."""
+STAGES = {"vertex": 0, "geometry": 1, "fragment": 2}
+CONSTANTS_OF = {"vertex": 0, "geometry": 2, "fragment": 3}
+SEGMENT = {"vertex": "VP", "geometry": "GP", "fragment": "FP"}
+OUTPUTS = {1: "points", 2: "line_strip", 3: "triangle_strip"}
+LEAST_LOCAL = 1 << 10
+SHADE_FLAT = 0x1D00
+
+
+@dataclass
+class Batch:
+    """The vertices between begin and end."""
+
+    mode: str
+    instance: int
+    order: list[Array] = field(default_factory=list[Array])
+    words: list[Array] = field(default_factory=list[Array])
+    vertices: list[tuple[tuple[int, int, int, int], ...]] = field(default_factory=list[Any])
+    edges: list[tuple[int, bool]] = field(default_factory=list[Any])
+    indexed: bool = False
+    count: int = 0
+
+    def add_vertex(self, attributes: list[tuple[int, int, int, int]]) -> None:
+        """A vertex as the values of all attributes."""
+        self.vertices.append(tuple(attributes))
+        self.count += 1
+
+    def mark_edge(self, flag: bool) -> None:
+        """The edge flag of the vertices that follow."""
+        self.edges.append((sum(map(len, self.words)), flag))
+
+    def edge_flags(self, words: int) -> Array | None:
+        """A flag for each vertex of `words` words in the command stream; None where all are boundaries."""
+        if all(flag for _, flag in self.edges):
+            return None
+        count = sum(map(len, self.words)) // max(1, words)
+        out = np.ones(count, bool)
+        for at, flag in self.edges:
+            out[at // max(1, words) :] = flag
+        return out
+
+    def add_range(self, first: int, count: int) -> None:
+        """Vertices one after another."""
+        self.order.append(np.arange(first, first + count, dtype=np.int64))
+        self.count += count
+
+    def add_indices(self, numbers: Array) -> None:
+        """Vertices by number."""
+        self.indexed = True
+        self.order.append(numbers)
+        self.count += len(numbers)
+
+    def add_words(self, words: Array) -> None:
+        """Vertices as words."""
+        self.words.append(words.copy())
+        self.count += len(words)
+
+
+class Drawing:
+    """Draws for one 3D engine. `frame` and `draws` number what has been drawn."""
+
+    def __init__(self, engine: Engine3D) -> None:
+        self.engine = engine
+        self.programs = Programs(engine.memory, engine.chip)
+        self.images = images.Images(engine.memory)
+        s = engine.settings
+        self.pipeline = Pipeline(
+            1, 1, targets=(), depth=None, choices=s.choices, texturing=s.texturing, threads=s.threads,
+            engine=s.engine, tier=s.tier,
+        )  # fmt: skip
+        self.stream = StreamOutput(engine)
+        self.frame = self.draws = 0
+        self.on_draw: OnDraw | None = None
+        self.dump: Dump | None = None
+
+    def before_clear(self) -> None:
+        """A clear after draws begins a new frame."""
+        if self.draws:
+            self.frame += 1
+            self.draws = 0
+
+    # --- programs -----------------------------------------------------------------------------------------------------
+    def _program(self, kind: str, cls: Any, **options: Any) -> Any:
+        e = self.engine
+        stage = SEGMENT[kind]
+        registers = max(1, e.get(f"{stage}_REG_ALLOC_TEMP") & 0xFF)
+        flags = ("mul_zero_wins",) if e.get("ISA_FLAGS") >> 16 & 1 else ()
+        local = max(LEAST_LOCAL, 8 << (e.get("LOCAL_SIZE_LOG") & 15))
+        start, segment = e.get(f"{stage}_START_ID"), e.address(f"{stage}_ADDRESS")
+
+        def make(words: list[int], uses_local: bool) -> Any:
+            return cls(
+                words, e.chip.name, registers=registers, local_bytes=local if uses_local else 0, flags=flags,
+                address=start, **options,
+            )  # fmt: skip
+
+        shader = self.programs.find(kind, segment, start, (registers, flags, local), make)
+        shader.constants.clear()
+        shader.constants.update(e.constants.banks(CONSTANTS_OF[kind]))
+        return shader
+
+    def _vertex(self, attributes: list[int]) -> VertexShader:
+        e = self.engine
+        shader: VertexShader = self._program("vertex", VertexShader)
+        enabled = e.get("VP_ATTR_EN", 0) | e.get("VP_ATTR_EN", 1) << 32
+        inputs: list[Input] = []
+        for i in range(ATTRIBUTES):
+            mask = enabled >> 4 * i & 15
+            if mask:
+                attributes.append(i)
+                inputs += [(len(attributes) - 1, c) for c in range(4) if mask >> c & 1]
+        return self._with_inputs(shader, inputs, attributes)
+
+    def _with_inputs(self, shader: VertexShader, inputs: list[Input], attributes: list[int]) -> VertexShader:
+        builtin = self.engine.get("VP_GP_BUILTIN_ATTR_EN")
+        if builtin & 1:
+            inputs.append("vertex_id")
+        if builtin & 0x10:
+            inputs.append((len(attributes), 0))  # the instance follows the attributes
+        shader.inputs = inputs
+        self._place_results(shader, self.engine.vertex_map)
+        return shader
+
+    def _place_results(self, shader: VertexShader | GeometryShader, result: ResultMap) -> None:
+        x, y, z, w = (result.word(k) for k in range(4))
+        shader.position = x, y, z, w
+        shader.point_size = self.engine.point_size_word
+
+    def _geometry(self) -> GeometryShader | None:
+        e = self.engine
+        if not e.get("GP_ENABLE") & 1:
+            return None
+        output = OUTPUTS.get(e.get("GP_OUTPUT_PRIMITIVE_TYPE"))
+        if output is None:
+            raise NotModelled(f"geometry programs that emit primitive {e.get('GP_OUTPUT_PRIMITIVE_TYPE')}")
+        shader: GeometryShader = self._program("geometry", GeometryShader, inputs=(0,), max_vertices=1)
+        shader.inputs = list(e.vertex_map.slots)
+        shader.output, shader.max_vertices = output, min(1024, max(1, e.get("GP_VERTEX_OUTPUT_COUNT") & 0x7FF))
+        self._place_results(shader, e.geometry_map)
+        return shader
+
+    def _fragment(self, result: ResultMap, targets: int) -> FragmentShader:
+        e = self.engine
+        shader: FragmentShader = self._program("fragment", FragmentShader)
+        control = e.get("FP_INTERPOLANT_CTRL")
+        count, offset, nonflat, position = control & 0xFF, control >> 8 & 0xFF, control >> 16 & 0xFF, control >> 24 & 15
+        inputs: list[FragmentInput] = [PositionInput(c) for k, c in enumerate("xyzw") if position >> k & 1]  # type: ignore[arg-type]
+        colors = e.get("SEMANTIC_COLOR")
+        front, back, colored = colors & 0xFF, colors >> 8 & 0xFF, colors >> 16 & 0xFF
+        two_sided = bool(e.get("VERTEX_TWO_SIDE_ENABLE") & 1) and front != back
+        # Inputs that the program interpolates without perspective keep doing so (inferred).
+        flat_colors = e.get("SHADE_MODEL") == SHADE_FLAT
+        primitive = e.get("SEMANTIC_PRIM_ID") & 0xFF if not e.get("GP_ENABLE") & 1 else 0
+        for k in range(count):
+            slot = offset + k
+            if primitive and slot == primitive:
+                inputs.append(PrimitiveInput())
+                continue
+            linear = e.get("NOPERSPECTIVE_BITMAP", slot >> 5 & 3) >> (slot & 31) & 1
+            mode: Any = "flat" if k >= nonflat else "linear" if linear else "perspective"
+            if flat_colors and mode == "perspective" and front <= slot < front + colored:
+                mode = "constant"
+            other = result.word(back + slot - front) if two_sided and front <= slot < front + colored else None
+            varying = VaryingInput(result.word(slot), mode, other)
+            replaced = e.get("POINT_COORD_REPLACE_MAP", slot >> 3 & 7) >> 4 * (slot & 7) & 15
+            if replaced in (1, 2):
+                inputs.append(PointInput("s" if replaced == 1 else "t", varying))
+            elif replaced in (3, 4):
+                inputs.append(PointInput("zero" if replaced == 3 else "one", varying))
+            else:
+                inputs.append(varying)
+        shader.inputs = inputs
+        results = e.get("FP_CONTROL")
+        several = bool(results & 1)
+        colors_of = [tuple(range(4 * k, 4 * k + 4)) for k in range(targets)]
+        dual = any(
+            b is not None and any("src1" in (f or "") for f in (b.src, b.dst, b.src_alpha, b.dst_alpha))
+            for b in e.blends[:1]
+        )
+        shader.colors = colors_of if several and not dual else [(0, 1, 2, 3)] * min(1, targets)
+        shader.second = (4, 5, 6, 7) if dual else None
+        count = e.get("FP_RESULT_COUNT")
+        shader.depth = count - 1 if results >> 8 & 1 and count else None
+        shader.sample_mask = None
+        if e.chip.at_least_gt215 and e.get("FP_MULTISAMPLE") & 1 and count:
+            shader.sample_mask = count - 1 - (results >> 8 & 1)
+        return shader
+
+    # --- attributes ---------------------------------------------------------------------------------------------------
+    def _attributes(self, batch: Batch, used: list[int], numbers: Array) -> list[Attribute]:
+        e = self.engine
+        inline = Inline(e) if batch.words else None
+        data = None
+        if inline is not None:
+            if not inline.words:
+                raise NotModelled("vertices in the command stream without a format")
+            words = np.concatenate(batch.words)
+            data = words[: len(words) // inline.words * inline.words].reshape(-1, inline.words)
+        out: list[Attribute] = []
+        immediate = np.array(batch.vertices, np.uint32) if batch.vertices else None
+        for i in used:
+            found = None
+            if immediate is not None:
+                found = Attribute(np.ascontiguousarray(immediate[:, i]).view(np.float32))
+            elif inline is not None and data is not None:
+                found = inline.attribute(i, data)
+            else:
+                word = e.get("VERTEX_ARRAY_ATTRIB", i)
+                buffer = word & 15
+                if word and not word >> 4 & 1 and e.get("VERTEX_ARRAY_FETCH", buffer) >> 29 & 1:
+                    instance = batch.instance + e.get("VB_INSTANCE_BASE")
+                    found = from_memory(e, e.memory, AttributeFormat(word), numbers, instance)
+            out.append(found if found is not None else constant(e.current.values[i]))
+        out.append(Attribute(np.array([[batch.instance]], np.uint32), divisor=1 << 40))
+        return out
+
+    # --- textures -----------------------------------------------------------------------------------------------------
+    def _textures(self, stages: list[str]) -> dict[str, dict[int, Bound]]:
+        e = self.engine
+        out: dict[str, dict[int, Bound]] = {name: {} for name in STAGES}
+        table, limit = e.address("TIC_ADDRESS"), e.get("TIC_LIMIT")
+        samplers, last = e.address("TSC_ADDRESS"), e.get("TSC_LIMIT")
+        linked = bool(e.get("LINKED_TSC") & 1)
+        for (stage, slot), tic in list(e.textures.items()):
+            name = next(n for n, k in STAGES.items() if k == stage)
+            if name not in stages:
+                continue
+            tsc = tic if linked else e.samplers.get((stage, slot), 0)
+            words = images.entry(e.memory, table, tic, limit, "TIC")
+            sampler = images.sampler(images.entry(e.memory, samplers, tsc, last, "TSC"))
+            out[name][slot] = self.images.texture(words), sampler
+        return out
+
+    # --- the draw -----------------------------------------------------------------------------------------------------
+    def draw(self, batch: Batch) -> None:
+        """Draw the vertices of a batch. Raises NotModelled, GpuFault, MachineFault, LaunchError."""
+        e = self.engine
+        self.draws += 1
+        state = e.draw_state
+        if state.line_width and e.get("LINE_SMOOTH_ENABLE") & 1 and batch.mode.startswith("line"):
+            e.report.missing("smooth lines (drawn without)")
+        if e.get("DEPTH_BOUNDS_EN") & 1:
+            e.report.missing("depth bounds test (drawn without)")
+        attributes: list[int] = []
+        vertex = self._vertex(attributes)
+        geometry = self._geometry()
+        result = e.last_map
+        colors, depth = self._images()
+        fragment = self._fragment(result, len(colors))
+        restart = None
+        edges: Array | None = None
+        if batch.words:
+            inline = Inline(e)
+            count = sum(map(len, batch.words)) // max(1, inline.words)
+            order = np.arange(count)
+            edges = batch.edge_flags(inline.words)
+        elif batch.vertices:
+            order = np.arange(len(batch.vertices))
+        elif not batch.order:
+            return
+        else:
+            order = np.concatenate(batch.order)
+            if batch.indexed:
+                if e.get("PRIM_RESTART_ENABLE") & 1:
+                    restart = e.get("PRIM_RESTART_INDEX")
+                base = e.vertex_base()
+                if base:
+                    order = np.where(order == restart, order, order + base & 0xFFFF_FFFF)
+        numbers = order[order != restart] if restart is not None else order
+        if not len(numbers):
+            return
+        arrays = self._attributes(batch, attributes, numbers)
+        stages = ["vertex", "fragment", *(["geometry"] if geometry is not None else [])]
+        textures = self._textures(stages)
+        self._texturing()
+        self._size(colors, depth)
+        opened = _Layers(self.pipeline, colors, depth, state)
+        opened.select(0)
+        stats = self.pipeline.draw(
+            batch.mode, vertex, fragment, arrays, geometry=geometry, indices=order, restart=restart, state=state,
+            textures=textures, layers=opened.select, edges=edges,
+        )  # fmt: skip
+        opened.close()
+        self._count(batch, stats, geometry is not None)
+        if self.dump is not None:
+            self.dump.after_draw(e, f"{self.frame:03}-{self.draws:03}")
+        if self.on_draw is not None:
+            self.on_draw(self.frame, self.draws, batch.mode, stats.fragments)
+
+    def _texturing(self) -> None:
+        e = self.engine
+        seamless = e.chip.at_least_gt200 and bool(e.get("TEX_MISC") & 4)
+        if self.pipeline.texturing.seamless != seamless:
+            self.pipeline.texturing = replace(self.pipeline.texturing, seamless=seamless)
+
+    def _images(self) -> tuple[list[ColorImage | None], DepthImage | None]:
+        e = self.engine
+        control = e.get("RT_CONTROL")
+        colors = [color_image(e, control >> 4 + 3 * k & 7) for k in range(min(8, control & 15))]
+        return colors, depth_image(e)
+
+    def _size(self, colors: list[ColorImage | None], depth: DepthImage | None) -> None:
+        sizes = [(c.width, c.height) for c in colors if c is not None]
+        if depth is not None:
+            sizes.append((depth.width, depth.height))
+        if not sizes:
+            h, v = self.engine.get("SCREEN_SCISSOR_HORIZ"), self.engine.get("SCREEN_SCISSOR_VERT")
+            sizes.append(((h & 0xFFFF) + (h >> 16), (v & 0xFFFF) + (v >> 16)))
+        self.pipeline.width, self.pipeline.height = min(w for w, _ in sizes), min(h for _, h in sizes)
+
+    def _count(self, batch: Batch, stats: DrawStats, geometry: bool) -> None:
+        e = self.engine
+        e.samples += stats.samples
+        v = self.pipeline.vertices
+        primitives = 0 if v is None else len(v.primitives)
+        c = e.counters
+        c["VFETCH_VERTICES"] += batch.count
+        c["VFETCH_PRIMITIVES"] += primitives
+        c["VP_LAUNCHES"] += stats.vertices
+        c["GENERATED_PRIMITIVES"] += primitives
+        c["RAST_PRIMITIVES_PRECLIP"] += primitives
+        c["RAST_PRIMITIVES_POSTCLIP"] += stats.triangles
+        c["FP_PIXELS"] += stats.fragments
+        if geometry:
+            c["GP_LAUNCHES"] += primitives
+            c["GP_PRIMITIVES_OUT"] += primitives
+        if v is not None and e.get("STRMOUT_ENABLE") & 1:
+            self.stream.write(v, e.last_map)
+        r = e.report
+        r.count("vertices", stats.vertices)
+        r.count("triangles", stats.triangles)
+        r.count("fragments", stats.fragments)
+        r.count("instructions", stats.instructions)
+        r.line(f"draw {self.frame}.{self.draws}: {batch.mode}, {batch.count} vertices, {stats.fragments} fragments")
+
+
+class _Layers:
+    """The layers of the targets a draw writes to: opened when they are drawn, written back at its end."""
+
+    def __init__(
+        self, pipeline: Pipeline, colors: list[ColorImage | None], depth: DepthImage | None, state: DrawState
+    ) -> None:
+        self.pipeline, self.colors, self.depth = pipeline, colors, depth
+        self._open: dict[int, tuple[list[OpenColor | None], OpenDepth | None]] = {}
+        self._uses_depth = state.depth is not None or state.stencil is not None
+
+    def select(self, layer: int) -> None:
+        """Make a layer the pipeline's targets."""
+        found = self._open.get(layer)
+        if found is None:
+            colors = [None if c is None else OpenColor(c, layer) for c in self.colors]
+            depth = OpenDepth(self.depth, layer) if self.depth is not None else None
+            found = self._open[layer] = colors, depth
+        nothing = Target("r8", 1, 1)
+        self.pipeline.targets = [nothing if c is None else c.target for c in found[0]]
+        self.pipeline.depth_buffer = None if found[1] is None else found[1].buffer
+
+    def close(self) -> None:
+        """Write everything back."""
+        for colors, depth in self._open.values():
+            for c in colors:
+                if c is not None:
+                    c.close()
+            if depth is not None and self._uses_depth:
+                depth.close()

@@ -1,0 +1,310 @@
+"""Fixed-function state of a draw, derived from the registers of the 3D engine.
+
+Source: rnndb nv50_3d; [graphics] 3; what the driver writes for each state ([nv50] "Methods").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from isakit.graphics.draw_state import (
+    Blend,
+    ClipDistance,
+    DrawState,
+    Multisampling,
+    PolygonOffset,
+    Rectangle,
+    Stencil,
+    Viewport,
+)
+from isakit.hosts.drm.engine import Engine, derived, number
+from isakit.hosts.drm.tables import ENG3D
+from isakit.hosts.drm.tables.values import BLEND_EQUATION, BLEND_FACTOR, COMPARE, STENCIL_OP
+
+LOGIC = (
+    "clear", "and", "and_reverse", "copy", "and_inverted", "noop", "xor", "or", "nor", "equiv", "invert", "or_reverse",
+    "copy_inverted", "or_inverted", "nand", "set",
+)  # fmt: skip
+POLYGON_MODES = {0x1B00: "point", 0x1B01: "line", 0x1B02: "fill"}
+VIEWPORTS = 16
+TARGETS = 8
+SAMPLES = {
+    1: (((4, 4), (12, 12)), ((0, 0), (1, 0)), 2, 1),
+    2: (((6, 2), (14, 6), (2, 10), (10, 14)), ((0, 0), (1, 0), (0, 1), (1, 1)), 2, 2),
+    3: (
+        ((1, 7), (5, 3), (3, 13), (7, 11), (9, 5), (15, 1), (11, 15), (13, 9)),
+        ((0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (3, 0), (2, 1), (3, 1)),
+        4,
+        2,
+    ),
+}
+"""MULTISAMPLE_MODE -> positions of the samples in sixteenths, their places, stored pixels across and down. Source: the
+sample positions the driver reports and the places its programs fetch from ([nv50] "Memory")."""
+
+
+@dataclass(frozen=True)
+class ResultMap:
+    """Slots of the last vertex stage's results: for each the output word, or a constant from 0x40 on."""
+
+    slots: tuple[int, ...]
+
+    def word(self, slot: int) -> int:
+        """The output word of a slot, 0x40 (0.0) outside of the map."""
+        w = self.slots[slot] if 0 <= slot < len(self.slots) else 0x40
+        return 0x40 | w & 1 if w >= 0x40 else w
+
+
+class State3D(Engine):
+    """The part of the 3D engine that turns registers into state."""
+
+    def _compare(self, name: str) -> str:
+        word = self.get(name)
+        return COMPARE.get(word) or COMPARE.get(0x200 | word & 7, "always")
+
+    def _stencil(self, side: str) -> Stencil:
+        def op(what: str) -> str:
+            return STENCIL_OP.get(self.get(f"STENCIL_{side}_OP_{what}"), "keep")
+
+        return Stencil(
+            self._compare(f"STENCIL_{side}_FUNC_FUNC"),  # type: ignore[arg-type]
+            self.get(f"STENCIL_{side}_FUNC_REF") & 0xFF,
+            self.get(f"STENCIL_{side}_FUNC_MASK") & 0xFF,
+            self.get(f"STENCIL_{side}_MASK") & 0xFF,
+            op("FAIL"),  # type: ignore[arg-type]
+            op("ZFAIL"),  # type: ignore[arg-type]
+            op("ZPASS"),  # type: ignore[arg-type]
+        )
+
+    @derived("STENCIL_*")
+    def stencils(self) -> tuple[Stencil, Stencil] | None:
+        """Front and back."""
+        if not self.get("STENCIL_ENABLE") & 1:
+            return None
+        front = self._stencil("FRONT")
+        return front, self._stencil("BACK") if self.get("STENCIL_TWO_SIDE_ENABLE") & 1 else front
+
+    def _blend(self, prefix: str, i: int) -> Blend:
+        def equation(part: str) -> str:
+            return BLEND_EQUATION.get(self.get(f"{prefix}EQUATION_{part}", i), "add")
+
+        def factor(part: str) -> str:
+            word = self.get(f"{prefix}FUNC_{part}", i)
+            found = BLEND_FACTOR.get(word)
+            if found is None:
+                self.report.missing(f"blend factor {word:#x}")
+            return found or "one"
+
+        separate = self.get(f"{prefix}SEPARATE_ALPHA", i) & 1
+        return Blend(
+            factor("SRC_RGB"),  # type: ignore[arg-type]
+            factor("DST_RGB"),  # type: ignore[arg-type]
+            equation("RGB"),  # type: ignore[arg-type]
+            factor("SRC_ALPHA") if separate else None,  # type: ignore[arg-type]
+            factor("DST_ALPHA") if separate else None,  # type: ignore[arg-type]
+            equation("ALPHA") if separate else None,  # type: ignore[arg-type]
+        )
+
+    @derived("BLEND_*", "IBLEND_*")
+    def blends(self) -> tuple[Blend | None, ...]:
+        """One per target."""
+        common = bool(self.get("BLEND_ENABLE_COMMON") & 1)
+        out: list[Blend | None] = []
+        for i in range(TARGETS):
+            if not self.get("BLEND_ENABLE", 0 if common else i) & 1:
+                out.append(None)
+            elif self.get("BLEND_INDEPENDENT") & 1:
+                out.append(self._blend("IBLEND_", i))
+            else:
+                out.append(self._blend("BLEND_", 0))
+        return tuple(out)
+
+    @derived("COLOR_MASK*")
+    def color_masks(self) -> tuple[tuple[bool, bool, bool, bool], ...]:
+        """One per target."""
+        common = bool(self.get("COLOR_MASK_COMMON") & 1)
+        words = [self.get("COLOR_MASK", 0 if common else i) for i in range(TARGETS)]
+        return tuple((bool(w & 0xF), bool(w & 0xF0), bool(w & 0xF00), bool(w & 0xF000)) for w in words)
+
+    @derived("VIEWPORT_*", "DEPTH_RANGE_*")
+    def viewports(self) -> tuple[Viewport, ...]:
+        """All sixteen."""
+
+        def three(name: str, i: int) -> tuple[float, float, float]:
+            x, y, z = (self.number(f"VIEWPORT_{name}_{c}", i) for c in "XYZ")
+            return x, y, z
+
+        return tuple(
+            Viewport(
+                three("SCALE", i),
+                three("TRANSLATE", i),
+                (self.number("DEPTH_RANGE_NEAR", i), self.number("DEPTH_RANGE_FAR", i)),
+            )
+            for i in range(VIEWPORTS)
+        )
+
+    @derived("SCISSOR_*", "SCREEN_SCISSOR_*")
+    def scissors(self) -> tuple[Rectangle, ...]:
+        """One per viewport, cut to the screen scissor. The driver leaves all of them enabled."""
+        h, v = self.get("SCREEN_SCISSOR_HORIZ"), self.get("SCREEN_SCISSOR_VERT")
+        out: list[Rectangle] = []
+        for i in range(VIEWPORTS):
+            x0, x1, y0, y1 = h & 0xFFFF, (h & 0xFFFF) + (h >> 16), v & 0xFFFF, (v & 0xFFFF) + (v >> 16)
+            if self.get("SCISSOR_ENABLE", i) & 1:
+                sh, sv = self.get("SCISSOR_HORIZ", i), self.get("SCISSOR_VERT", i)
+                x0, x1, y0, y1 = max(x0, sh & 0xFFFF), min(x1, sh >> 16), max(y0, sv & 0xFFFF), min(y1, sv >> 16)
+            out.append((x0, y0, max(0, x1 - x0), max(0, y1 - y0)))
+        return tuple(out)
+
+    @derived("CLIP_RECT*")
+    def clip_rectangles(self) -> tuple[bool, tuple[Rectangle, ...]] | None:
+        """(inside or outside, rectangles)."""
+        if not self.get("CLIP_RECTS_EN") & 1:
+            return None
+        out: list[Rectangle] = []
+        for i in range(8):
+            h, v = self.get("CLIP_RECT_HORIZ", i), self.get("CLIP_RECT_VERT", i)
+            out.append((h & 0xFFFF, v & 0xFFFF, max(0, (h >> 16) - (h & 0xFFFF)), max(0, (v >> 16) - (v & 0xFFFF))))
+        return not self.get("CLIP_RECTS_MODE") & 1, tuple(out)
+
+    @derived("POLYGON_STIPPLE*")
+    def polygon_stipple(self) -> tuple[int, ...] | None:
+        """32 rows; in a word the leftmost eight pixels come in the lowest byte."""
+        if not self.get("POLYGON_STIPPLE_ENABLE") & 1:
+            return None
+        words = (self.get("POLYGON_STIPPLE_PATTERN", i) for i in range(32))
+        return tuple(int.from_bytes(w.to_bytes(4, "little"), "big") for w in words)
+
+    @derived("MULTISAMPLE_*", "MSAA_MASK")
+    def multisampling(self) -> Multisampling | None:
+        """Samples of a pixel."""
+        mode = self.get("MULTISAMPLE_MODE") & 15
+        if not mode:
+            return None
+        if mode not in SAMPLES:
+            self.report.missing(f"multisample mode {mode}")
+            mode = min(mode & 3 or 1, 3)
+        positions, places, across, down = SAMPLES[mode]
+        control = self.get("MULTISAMPLE_CTRL")
+        return Multisampling(
+            positions,
+            places,
+            across,
+            down,
+            self.get("MSAA_MASK") & 0xFFFF,
+            bool(control & 1),
+            bool(control & 0x10),
+            bool(self.get("MULTISAMPLE_ENABLE") & 1),
+        )
+
+    def _map(self, stage: str) -> ResultMap:
+        count = min(self.get(f"{stage}_RESULT_MAP_SIZE"), 64)
+        words = [self.get(f"{stage}_RESULT_MAP", k) for k in range(-(-count // 4))]
+        return ResultMap(tuple(w >> s & 0xFF for w in words for s in (0, 8, 16, 24))[:count])
+
+    @derived("VP_RESULT_MAP", "VP_RESULT_MAP_SIZE")
+    def vertex_map(self) -> ResultMap:
+        """Where the results of the vertex program go."""
+        return self._map("VP")
+
+    @derived("GP_RESULT_MAP", "GP_RESULT_MAP_SIZE")
+    def geometry_map(self) -> ResultMap:
+        """Where the results of the geometry program go."""
+        return self._map("GP")
+
+    @property
+    def last_map(self) -> ResultMap:
+        """The map of the last stage before rasterization."""
+        return self.geometry_map if self.get("GP_ENABLE") & 1 else self.vertex_map
+
+    def _clip_distances(self, result: ResultMap) -> tuple[ClipDistance, ...]:
+        enabled, modes = self.get("CLIP_DISTANCE_ENABLE"), self.get("CLIP_DISTANCE_MODE")
+        clip = self.get("SEMANTIC_CLIP")
+        start, count = clip & 0xFF, clip >> 8 & 15
+        out: list[ClipDistance] = []
+        for k in range(8):
+            if enabled >> k & 1 and k < count:
+                out.append(ClipDistance(result.word(start + k), "cull" if modes >> 4 * k & 1 else "clip"))
+        return tuple(d for d in out if d.o_word < 0x40)
+
+    def _clamped_words(self, result: ResultMap) -> tuple[int, ...]:
+        colors = self.get("SEMANTIC_COLOR")
+        if not colors >> 24 & 1:
+            return ()
+        front, back, count = colors & 0xFF, colors >> 8 & 0xFF, colors >> 16 & 0xFF
+        slots = [*range(front, front + count), *(range(back, front) if back < front else ())]
+        return tuple(sorted({w for w in map(result.word, slots) if w < 0x40}))
+
+    @derived(
+        "DEPTH_TEST_*", "DEPTH_WRITE_ENABLE", "VIEW_VOLUME_CLIP_CTRL", "DEPTH_CLIP_NEGATIVE_Z", "CULL_FACE*",
+        "FRONT_FACE", "ALPHA_TEST_*", "LOGIC_OP*", "FRAG_COLOR_CLAMP_EN", "POLYGON_*", "LINE_WIDTH", "LINE_STIPPLE*",
+        "CLIP_DISTANCE_*", "SEMANTIC_*", "POINT_*", "VIEWPORT_TRANSFORM_EN", "PROVOKING_VERTEX_LAST", "LAYER",
+        "GP_ENABLE", "GP_VIEWPORT_ID_ENABLE", "PIXEL_CENTER_INTEGER", "RASTERIZE_ENABLE", "SCREEN_Y_CONTROL",
+        "BLEND_*", "IBLEND_*", "COLOR_MASK*", "STENCIL_*", "VIEWPORT_*", "DEPTH_RANGE_*", "SCISSOR_*",
+        "SCREEN_SCISSOR_*", "CLIP_RECT*", "MULTISAMPLE_*", "MSAA_MASK", "VP_RESULT_MAP*", "GP_RESULT_MAP",
+        "GP_RESULT_MAP_SIZE", "ZETA_ENABLE",
+    )  # fmt: skip
+    def draw_state(self) -> DrawState:
+        """Everything about a draw that is neither program nor data."""
+        result = self.last_map
+        control = self.get("VIEW_VOLUME_CLIP_CTRL")
+        cull = None
+        if self.get("CULL_FACE_ENABLE") & 1:
+            cull = {0x404: "front", 0x405: "back", 0x408: "both"}.get(self.get("CULL_FACE"))
+        depth = bool(self.get("ZETA_ENABLE") & 1)
+        offset = None
+        enables = [bool(self.get(f"POLYGON_OFFSET_{m}_ENABLE") & 1) for m in ("FILL", "LINE", "POINT")]
+        if any(enables):
+            # The register counts half units. Source: rnndb, and the driver's factor of two.
+            offset = PolygonOffset(
+                self.number("POLYGON_OFFSET_FACTOR"),
+                self.number("POLYGON_OFFSET_UNITS") / 2,
+                self.number("POLYGON_OFFSET_CLAMP"),
+                *enables,
+            )
+        stipple = self.get("LINE_STIPPLE")
+        clamp = self.get("FRAG_COLOR_CLAMP_EN")
+        modes = [POLYGON_MODES.get(self.get(f"POLYGON_MODE_{s}"), "fill") for s in ("FRONT", "BACK")]
+        size = self.get("SEMANTIC_PTSZ")
+        self.point_size_word = result.word(size >> 4 & 0xFF) if size & 1 else None
+        return DrawState(
+            depth=self._compare("DEPTH_TEST_FUNC") if depth and self.get("DEPTH_TEST_ENABLE") & 1 else None,  # type: ignore[arg-type]
+            depth_write=bool(self.get("DEPTH_WRITE_ENABLE") & 1),
+            depth_clamp=bool(control & 0x18),
+            half_z=bool(self.get("DEPTH_CLIP_NEGATIVE_Z") & 1),
+            cull=cull,  # type: ignore[arg-type]
+            # The winding counts with y downwards. Source: [nv50] "Drivers' own quirks".
+            front="cw" if self.get("FRONT_FACE") == 0x901 else "ccw",
+            blends=self.blends,
+            blend_constant=tuple(self.number("BLEND_COLOR", k) for k in range(4)),  # type: ignore[arg-type]
+            color_masks=self.color_masks,
+            stencil=self.stencils if depth else None,
+            point_size=max(1.0, self.number("POINT_SIZE")),
+            provoking="last" if self.get("PROVOKING_VERTEX_LAST") & 1 else "first",
+            window_positions=not self.get("VIEWPORT_TRANSFORM_EN") & 1,
+            alpha_test=(self._compare("ALPHA_TEST_FUNC"), self.number("ALPHA_TEST_REF"))  # type: ignore[arg-type]
+            if self.get("ALPHA_TEST_ENABLE") & 1
+            else None,
+            logic_op=LOGIC[self.get("LOGIC_OP") & 15] if self.get("LOGIC_OP_ENABLE") & 1 else None,  # type: ignore[arg-type]
+            clamp_fragment=tuple(bool(clamp >> 4 * k & 1) for k in range(TARGETS)),
+            clamp_vertex=self._clamped_words(result),
+            polygon_mode=(modes[0], modes[1]),  # type: ignore[arg-type]
+            offset=offset,
+            polygon_stipple=self.polygon_stipple,
+            line_width=max(1.0, self.number("LINE_WIDTH")),
+            line_stipple=((stipple & 0xFF) + 1, stipple >> 8 & 0xFFFF) if self.get("LINE_STIPPLE_ENABLE") & 1 else None,
+            clip_distances=self._clip_distances(result),
+            point_origin="upper" if self.get("POINT_SPRITE_CTRL") & 0x10 else "lower",
+            viewports=self.viewports,
+            scissors=self.scissors,
+            viewport_word=result.word(self.get("SEMANTIC_VIEWPORT") & 0xFF)
+            if self.get("GP_VIEWPORT_ID_ENABLE") & 1 and self.get("GP_ENABLE") & 1
+            else None,
+            layer_word=result.word(self.get("SEMANTIC_LAYER") & 0xFF) if self.get("LAYER") >> 16 & 1 else None,
+            clip_rectangles=self.clip_rectangles,
+            multisampling=self.multisampling,
+            pixel_center=0.0 if self.get("PIXEL_CENTER_INTEGER") & 1 else 0.5,
+            rasterize=bool(self.get("RASTERIZE_ENABLE") & 1),
+        )
+
+
+__all__ = ["ENG3D", "ResultMap", "State3D", "number"]

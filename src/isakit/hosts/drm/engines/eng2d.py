@@ -1,0 +1,207 @@
+"""The 2D engine: images out of the command stream (SIFC), and copies with scaling and conversion (BLIT).
+
+Source: rnndb nv50_2d; [nv50] "Methods".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.errors import NotModelled
+from isakit.graphics.color_formats import ColorFormat, by_code
+from isakit.hosts.drm import conditions
+from isakit.hosts.drm.engine import Engine, action, derived, signed
+from isakit.hosts.drm.engines.copy import NO_OBJECTS
+from isakit.hosts.drm.memory import VideoMemory
+from isakit.hosts.drm.report import Report
+from isakit.hosts.drm.surface import Surface
+from isakit.hosts.drm.tables import ENG2D
+
+SRCCOPY, ROP, PREMULT = 3, 4, 5
+LARGEST = 1 << 16
+
+
+@dataclass(frozen=True)
+class Image:
+    """A side of a copy."""
+
+    surface: Surface
+    form: ColorFormat
+    width: int
+    height: int
+
+    def pixels(self) -> Array:
+        """A copy of the stored bytes, [rows, width, bytes of a pixel]; rows may be more than `height`."""
+        rows = self.surface.read()
+        n = self.form.nbytes
+        return np.ascontiguousarray(rows[:, : rows.shape[1] // n * n]).reshape(len(rows), -1, n)
+
+
+class Engine2D(Engine):
+    """The 2D engine of a channel."""
+
+    table = ENG2D
+    IGNORED = {  # noqa: RUF012 - a ClassVar of the base
+        **dict.fromkeys(("DMA_NOTIFY", "DMA_DST", "DMA_SRC", "DMA_COND"), NO_OBJECTS),
+        **dict.fromkeys(("OBJECT", "NOP", "NOTIFY", "SERIALIZE", "REFERENCE"), "everything is done in order"),
+        "SET_PIXELS_FROM_MEMORY_SAFE_OVERLAP": "copies read everything before they write",
+        "BETA4": "only the driver's copies of formats with one component use it, where it changes nothing",
+        "PATTERN_COLOR_FORMAT": "patterns are taken as words of the target's size",
+        "PATTERN_BITMAP": "patterns of one colour only",
+    }
+    READS = ("DST_*", "SRC_*", "SIFC_*", "BLIT_*", "CLIP_*", "COND_*", "OPERATION", "ROP", "PATTERN_BITMAP_COLOR",
+             "COLOR_KEY_ENABLE", "SEMAPHORE*", "DRAW_*")  # fmt: skip
+
+    def __init__(self, memory: VideoMemory, report: Report) -> None:
+        super().__init__(memory, report)
+        self._stream = bytearray()
+
+    def _image(self, side: str) -> Image:
+        form = by_code(self.get(f"{side}_FORMAT"))
+        if form is None:
+            raise NotModelled(f"2D format {self.get(f'{side}_FORMAT'):#x}")
+        width, height = min(self.get(f"{side}_WIDTH"), LARGEST), min(self.get(f"{side}_HEIGHT"), LARGEST)
+        address = self.address(f"{side}_ADDRESS")
+        if self.get(f"{side}_LINEAR") & 1:
+            surface = Surface(self.memory, address, width * form.nbytes, height, pitch=self.get(f"{side}_PITCH"))
+        else:
+            size = self.get(f"{side}_BLOCK_DIMENSIONS")
+            surface = Surface(
+                self.memory, address, width * form.nbytes, height, block_y=size >> 4 & 15, block_z=size >> 8 & 15,
+                depth=max(1, self.get(f"{side}_DEPTH")), z=self.get(f"{side}_LAYER"),
+            )  # fmt: skip
+        return Image(surface, form, width, height)
+
+    @derived("DST_*")
+    def target(self) -> Image:
+        """The image that is written."""
+        return self._image("DST")
+
+    def _allowed(self) -> bool:
+        return conditions.holds(self.memory, self.get("COND_MODE"), self.address("COND_ADDRESS"))
+
+    # --- images out of the command stream -----------------------------------------------------------------------------
+    @action("SIFC_WIDTH")
+    def begin(self, word: int, index: int) -> None:
+        """A new image: what came before is forgotten."""
+        self._stream = bytearray()
+
+    @action("SIFC_DATA", bulk=True)
+    def stream(self, words: Array) -> None:
+        """Pixels row by row; each row begins with a word. The image is written when all have come."""
+        form = by_code(self.get("SIFC_FORMAT"))
+        if form is None or self.get("SIFC_BITMAP_ENABLE"):
+            raise NotModelled(f"SIFC format {self.get('SIFC_FORMAT'):#x}")
+        width, height = self.get("SIFC_WIDTH"), self.get("SIFC_HEIGHT")
+        tight = width * form.nbytes
+        pitch = -(-tight // 4) * 4
+        need = pitch * height
+        if need > self.memory.size or len(self._stream) + 4 * len(words) > need + 4:
+            self._stream = bytearray()
+            self.report.fault("2d: more data than the image has")
+            return
+        self._stream += words.tobytes()
+        if len(self._stream) < need:
+            return
+        data = np.frombuffer(bytes(self._stream[:need]), np.uint8).reshape(height, pitch)[:, :tight]
+        self._stream = bytearray()
+        target = self.target
+        if form != target.form:
+            if form.nbytes != target.form.nbytes:
+                raise NotModelled(f"SIFC from {form.name} to {target.form.name}")
+            stored = np.ascontiguousarray(data).view(form.dtype).reshape(-1, form.stored)
+            data = target.form.encoded(form.decoded(stored)).view(np.uint8).reshape(height, tight)
+        x, y = signed(self.get("SIFC_DST_X_INT")), signed(self.get("SIFC_DST_Y_INT"))
+        self._store(target, x * form.nbytes, y, data)
+        self.report.count("uploads")
+
+    @staticmethod
+    def _store(target: Image, x: int, y: int, data: Array) -> None:
+        s = target.surface
+        if s.pitch:  # uploads into buffers give sizes that are not those of the buffer
+            s = replace(s, row_bytes=max(s.row_bytes, x + data.shape[1]), rows=max(s.rows, y + len(data)))
+            if len(data) == 1:
+                s = replace(s, address=s.address + y * s.pitch + x, row_bytes=data.shape[1], rows=1)
+                x = y = 0
+        s.write_rectangle(x, y, data)
+
+    # --- copies -------------------------------------------------------------------------------------------------------
+    @action("BLIT_SRC_Y_INT")
+    def blit(self, word: int, index: int) -> None:
+        """Copy a rectangle, scaled; the source is read completely first."""
+        if not self._allowed():
+            return
+        if self.get("COLOR_KEY_ENABLE"):
+            self.report.missing("2d colour key")
+        source, target = self._image("SRC"), self.target
+        x, y = signed(self.get("BLIT_DST_X")), signed(self.get("BLIT_DST_Y"))
+        width, height = self.get("BLIT_DST_W"), self.get("BLIT_DST_H")
+        left, low, right, high = max(0, x), max(0, y), min(x + width, target.width), min(y + height, target.height)
+        if self.get("CLIP_ENABLE") & 1:
+            cx, cy = signed(self.get("CLIP_X")), signed(self.get("CLIP_Y"))
+            left, low = max(left, cx), max(low, cy)
+            right, high = min(right, cx + self.get("CLIP_W")), min(high, cy + self.get("CLIP_H"))
+        if left >= right or low >= high:
+            return
+        u = self._coordinates("X", "DU_DX", np.arange(left - x, right - x))
+        v = self._coordinates("Y", "DV_DY", np.arange(low - y, high - y))
+        pixels = source.pixels()[: source.height, : source.width]
+        if self.get("BLIT_CONTROL") >> 4 & 1:
+            part = self._filtered(source, target, pixels, u, v)
+        else:
+            columns = np.clip(u >> 32, 0, pixels.shape[1] - 1)
+            rows = np.clip(v >> 32, 0, pixels.shape[0] - 1)
+            part = pixels[rows][:, columns]
+            if source.form != target.form:
+                stored = np.ascontiguousarray(part).view(source.form.dtype).reshape(-1, source.form.stored)
+                part = target.form.encoded(source.form.decoded(stored)).view(np.uint8)
+        n = target.form.nbytes
+        part = np.ascontiguousarray(part).reshape(high - low, (right - left) * n)
+        if self.get("OPERATION") == ROP:
+            part = self._rop(target, left * n, low, part)
+        target.surface.write_rectangle(left * n, low, part)
+        self.report.count("blits")
+
+    def _coordinates(self, axis: str, step: str, n: Array) -> Array:
+        start = signed(self.get(f"BLIT_SRC_{axis}_INT")) << 32 | self.get(f"BLIT_SRC_{axis}_FRACT")
+        delta = signed(self.get(f"BLIT_{step}_INT")) << 32 | self.get(f"BLIT_{step}_FRACT")
+        if abs(start) + abs(delta) * len(n) >= 1 << 62:
+            raise NotModelled("2d coordinates beyond 30 bits")
+        return start + delta * n
+
+    def _filtered(self, source: Image, target: Image, pixels: Array, u: Array, v: Array) -> Array:
+        """Bilinear: coordinates are corners of texels for ORIGIN CORNER, else their centres."""
+        shift = 0 if not self.get("BLIT_CONTROL") & 1 else 1 << 31
+        color = source.form.decoded(pixels.reshape(-1, source.form.nbytes).view(source.form.dtype))
+        if source.form.integer:
+            raise NotModelled("2d filtering of integers")
+        image = color.view(np.float32).reshape(*pixels.shape[:2], 4)
+
+        def taps(x: Array, n: int) -> tuple[Array, Array, Array]:
+            x = x - shift
+            return np.clip(x >> 32, 0, n - 1), np.clip((x >> 32) + 1, 0, n - 1), (x & 0xFFFF_FFFF) / 2.0**32
+
+        c0, c1, cw = taps(u, pixels.shape[1])
+        r0, r1, rw = taps(v, pixels.shape[0])
+        upper = image[r0][:, c0] * (1 - cw)[:, None] + image[r0][:, c1] * cw[:, None]
+        lower = image[r1][:, c0] * (1 - cw)[:, None] + image[r1][:, c1] * cw[:, None]
+        out = (upper * (1 - rw)[:, None, None] + lower * rw[:, None, None]).astype(np.float32)
+        return target.form.encoded(out.reshape(-1, 4).view(np.uint32)).view(np.uint8)
+
+    def _rop(self, target: Image, x: int, y: int, part: Array) -> Array:
+        """Bits of pattern, source and destination joined as the ROP3 code says; the pattern is one colour."""
+        old = target.surface.read_rectangle(x, y, part.shape[1], part.shape[0])
+        color = np.array([self.get("PATTERN_BITMAP_COLOR", 1)], "<u4").view(np.uint8)
+        pattern = np.resize(color, part.shape[1])[None]
+        out = np.zeros_like(part)
+        code = self.get("ROP")
+        for k in range(8):
+            if code >> k & 1:
+                p = pattern if k & 4 else ~pattern
+                s = part if k & 2 else ~part
+                d = old if k & 1 else ~old
+                out |= p & s & d
+        return out

@@ -1,0 +1,431 @@
+"""The 3D engine: what its methods do. State is in `draw_state3d`, the way of a draw in `draw3d`.
+
+Source: rnndb nv50_3d; [nv50] "Methods", "Synchronisation".
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.errors import NotModelled
+from isakit.hosts.drm import conditions
+from isakit.hosts.drm.card_settings import CardSettings
+from isakit.hosts.drm.chips import CardChip
+from isakit.hosts.drm.engine import action, number, signed
+from isakit.hosts.drm.engines.copy import NO_OBJECTS
+from isakit.hosts.drm.engines.draw3d import Batch, Drawing
+from isakit.hosts.drm.engines.draw_state3d import State3D
+from isakit.hosts.drm.engines.framebuffer import OpenColor, OpenDepth, color_image, depth_image
+from isakit.hosts.drm.engines.shared import ConstantBuffers
+from isakit.hosts.drm.engines.vertex_input import Current
+from isakit.hosts.drm.memory import VideoMemory
+from isakit.hosts.drm.report import Report
+from isakit.hosts.drm.tables import ENG3D
+
+PRIMITIVES = (
+    "points", "lines", "line_loop", "line_strip", "triangles", "triangle_strip", "triangle_fan", "quads", "quad_strip",
+    "polygon", "lines_adjacency", "line_strip_adjacency", "triangles_adjacency", "triangle_strip_adjacency",
+)  # fmt: skip
+MOST_VERTICES = 1 << 24
+"""Vertices of one draw; more are refused."""
+COUNTERS = ("VFETCH_VERTICES", "VFETCH_PRIMITIVES", "VP_LAUNCHES", "GP_LAUNCHES", "GP_PRIMITIVES_OUT",
+            "TRANSFORM_FEEDBACK", "GENERATED_PRIMITIVES", "RAST_PRIMITIVES_PRECLIP", "RAST_PRIMITIVES_POSTCLIP",
+            "FP_PIXELS")  # fmt: skip
+"""By COUNTER_SELECT of QUERY_GET."""
+
+
+class Engine3D(State3D):
+    """The 3D engine of a channel.
+
+    Attributes: `counters` by name, `samples` that passed since they were reset; `current` attributes; `constants`.
+    """
+
+    table = ENG3D
+    IGNORED = {  # noqa: RUF012 - a ClassVar of the base
+        **dict.fromkeys(
+            ("DMA_NOTIFY", "DMA_ZETA", "DMA_QUERY", "DMA_VTXBUF", "DMA_LOCAL", "DMA_STACK", "DMA_CODE_CB", "DMA_TSC",
+             "DMA_TIC", "DMA_TEXTURE", "DMA_STRMOUT", "DMA_CLIPID", "DMA_COLOR"), NO_OBJECTS),
+        **dict.fromkeys(
+            ("OBJECT", "NOP", "NOTIFY", "SERIALIZE", "REFERENCE", "WATCHDOG_TIMER", "DELAY"),
+            "everything is done in order"),
+        **dict.fromkeys(
+            ("TSC_FLUSH", "TIC_FLUSH", "TEX_CACHE_CTL", "CODE_CB_FLUSH", "VERTEX_ARRAY_FLUSH", "WRCACHE_FLUSH"),
+            "there are no caches that could be stale"),
+        **dict.fromkeys(
+            ("STACK_ADDRESS_HIGH", "STACK_ADDRESS_LOW", "STACK_SIZE_LOG", "STACK_WARPS_LOG_ALLOC",
+             "STACK_WARPS_NO_CLAMP",
+             "LOCAL_ADDRESS_HIGH", "LOCAL_ADDRESS_LOW", "LOCAL_WARPS_LOG_ALLOC", "LOCAL_WARPS_NO_CLAMP",
+             "CALL_LIMIT_LOG"),
+            "stacks and local memory are the machine's own"),
+        **dict.fromkeys(
+            ("ZCULL_REGION", "ZCULL_STATCTRS_ENABLE", "ZCULL_VALIDATE", "ZCULL_INVALIDATE", "ZCULL_UNK0DBC",
+             "ZCULL_UNK0DD8", "ZETA_COMP_ENABLE", "RT_COMP_ENABLE"), "speeds hardware up and changes no pixel"),
+        **dict.fromkeys(
+            ("VERTEX_RUNOUT_ADDRESS_HIGH", "VERTEX_RUNOUT_ADDRESS_LOW"), "rows behind the end of an array read 0"),
+        **dict.fromkeys(
+            ("VP_REG_ALLOC_RESULT", "GP_REG_ALLOC_RESULT", "REG_MODE", "UNK1400_LANES", "TEX_LIMITS"),
+            "resources of a multiprocessor that nothing here competes for"),
+        **dict.fromkeys(("CSAA_ENABLE", "COVERAGE_LUT"), "coverage samples are not modelled; the driver turns them off"),
+        **dict.fromkeys(("CLIPID_ENABLE",), "the driver turns it off"),
+        **dict.fromkeys(
+            ("FP_CTRL_UNK196C", "UNK0FDC", "UNK19C0"), "constant set-up of the driver, effect not known"),
+        "ZETA_ARRAY_MODE": "layers are reached by their stride",
+        "PRIM_RESTART_WITH_DRAW_ARRAYS": "draws without indices have none that could restart",
+        "COUNTER_ENABLE": "all counters run",
+        "POINT_SPRITE_ENABLE": "POINT_COORD_REPLACE_MAP says which inputs are replaced",
+        "POINT_RASTER_RULES": "a square around the point in either case",
+        "SAMPLECNT_ENABLE": "samples are always counted",
+        "STRMOUT_PARAMS_LATCH": "parameters are read when a draw begins",
+        "FP_MULTISAMPLE": "read with the fragment program",
+        "DRAW_TFB_BASE": "read with DRAW_TFB_BYTES",
+    }  # fmt: skip
+    READS = (
+        "RT*", "ZETA_*", "CLEAR_*", "CB_*", "VP_*", "GP_*", "FP_*", "VERTEX_*", "VB_*", "PRIM_RESTART_*", "TIC_*",
+        "TSC_*", "QUERY_*", "COND_*", "STRMOUT_*", "SEMAPHORE*", "NOPERSPECTIVE_BITMAP", "DRAW_TFB_STRIDE", "TEX_MISC",
+        "LINKED_TSC", "LOCAL_SIZE_LOG", "WINDOW_OFFSET_X", "WINDOW_OFFSET_Y", "ISA_FLAGS", "DEPTH_BOUNDS*",
+        "PIXEL_CENTER_INTEGER", "LINE_SMOOTH_ENABLE", "BIND_*", "SHADE_MODEL",
+    )  # fmt: skip
+
+    def __init__(self, memory: VideoMemory, report: Report, chip: CardChip, settings: CardSettings) -> None:
+        super().__init__(memory, report)
+        self.chip, self.settings = chip, settings
+        self.constants = ConstantBuffers(memory)
+        self.current = Current()
+        self.textures: dict[tuple[int, int], int] = {}
+        self.samplers: dict[tuple[int, int], int] = {}
+        self.counters = dict.fromkeys(COUNTERS, 0)
+        self.samples = 0
+        self.drawing = Drawing(self)
+        self.point_size_word: int | None = None
+        self.stream_offsets = [0] * 4
+        self.stream_full = False
+        self.stream_written = 0
+        self._batch: Batch | None = None
+        self._instance = 0
+        self._narrow: tuple[int, int, int] | None = None
+        self._edge = True
+
+    # --- constants ----------------------------------------------------------------------------------------------------
+    @action("CB_DEF_SET")
+    def define_constants(self, word: int, index: int) -> None:
+        """A constant buffer: address and size."""
+        self.constants.define(word >> 16 & 0x7F, self.address("CB_DEF_ADDRESS"), word & 0xFFFF)
+
+    @action("SET_PROGRAM_CB")
+    def bind_constants(self, word: int, index: int) -> None:
+        """A constant buffer becomes a c[] bank of a kind of program."""
+        self.constants.bind(word >> 4 & 15, word >> 8 & 15, word >> 12 & 0x7F if word & 1 else None)
+
+    @action("CB_ADDR")
+    def place_constants(self, word: int, index: int) -> None:
+        """Where CB_DATA goes."""
+        self.constants.seek(word & 0x7F, (word >> 8 & 0x3FFF) * 4)
+
+    @action("CB_DATA", bulk=True)
+    def write_constants(self, words: Array) -> None:
+        """Words of a constant buffer."""
+        self.constants.write(words)
+
+    # --- textures -----------------------------------------------------------------------------------------------------
+    @action("BIND_TIC")
+    def bind_texture(self, word: int, stage: int) -> None:
+        """A texture number of a stage gets a TIC entry."""
+        _set(self.textures, (stage, word >> 1 & 0xFF), word >> 9 & 0x3F_FFFF if word & 1 else None)
+
+    @action("BIND_TSC")
+    def bind_sampler(self, word: int, stage: int) -> None:
+        """A sampler number of a stage gets a TSC entry."""
+        _set(self.samplers, (stage, word >> 4 & 15), word >> 12 & 0x1FF if word & 1 else None)
+
+    @action("BIND_TIC2")
+    def bind_more_textures(self, word: int, stage: int) -> None:
+        """The same for textures 128 and 129."""
+        _set(self.textures, (stage, 128 + (word >> 1 & 1)), word >> 9 & 0x3F_FFFF if word & 1 else None)
+
+    @action("BIND_TSC2")
+    def bind_more_samplers(self, word: int, stage: int) -> None:
+        """The same for samplers 16 and 17."""
+        _set(self.samplers, (stage, 16 + (word >> 4 & 1)), word >> 12 & 0x1FF if word & 1 else None)
+
+    # --- attributes that are the same for all vertices --------------------------------------------------------------
+    def _attribute(self, i: int, component: int, words: tuple[int, ...], last: bool) -> None:
+        """Set components; inside of a draw, attribute 0 completes a vertex."""
+        self.current.set(i, component, words)
+        if last and i == 0 and self._batch is not None and self._room(1):
+            self._batch.add_vertex(self.current.values)
+
+    @action("VTX_ATTR_1F")
+    def attribute_1(self, word: int, i: int) -> None:
+        """x of one component."""
+        self._attribute(i, 0, (word,), True)
+
+    @action("VTX_ATTR_2F_X", "VTX_ATTR_3F_X", "VTX_ATTR_4F_X")
+    def attribute_x(self, word: int, i: int) -> None:
+        """x; what follows is reset."""
+        self._attribute(i, 0, (word,), False)
+
+    @action("VTX_ATTR_2F_Y")
+    def attribute_last_y(self, word: int, i: int) -> None:
+        """y of two components."""
+        self._attribute(i, 1, (word,), True)
+
+    @action("VTX_ATTR_3F_Y", "VTX_ATTR_4F_Y")
+    def attribute_y(self, word: int, i: int) -> None:
+        """y."""
+        self._attribute(i, 1, (word,), False)
+
+    @action("VTX_ATTR_3F_Z")
+    def attribute_last_z(self, word: int, i: int) -> None:
+        """z of three components."""
+        self._attribute(i, 2, (word,), True)
+
+    @action("VTX_ATTR_4F_Z")
+    def attribute_z(self, word: int, i: int) -> None:
+        """z."""
+        self._attribute(i, 2, (word,), False)
+
+    @action("VTX_ATTR_4F_W")
+    def attribute_w(self, word: int, i: int) -> None:
+        """w."""
+        self._attribute(i, 3, (word,), True)
+
+    @action("EDGEFLAG")
+    def edge_flag(self, word: int, index: int) -> None:
+        """Whether the edges that begin at the vertices that follow are boundaries."""
+        self._edge = bool(word & 1)
+        if self._batch is not None:
+            self._batch.mark_edge(self._edge)
+
+    # --- semaphores, queries, counters ---------------------------------------------------------------------------------
+    @action("SEMAPHORE_TRIGGER")
+    def semaphore(self, word: int, index: int) -> None:
+        """Write the sequence number, or wait for it: what was asked before has been done."""
+        if word & 2:
+            self.memory.write_words(self.address("SEMAPHORE_ADDRESS"), [self.get("SEMAPHORE_SEQUENCE")], "semaphore")
+
+    @action("COUNTER_RESET")
+    def reset_counter(self, word: int, index: int) -> None:
+        """A counter begins at 0 again."""
+        if word == 1:
+            self.samples = 0
+        else:
+            name = self.table.by_name["COUNTER_RESET"].values.get(word, "")
+            if name in self.counters:
+                self.counters[name] = 0
+
+    @action("QUERY_GET")
+    def query(self, word: int, index: int) -> None:
+        """Write a sequence number, alone or with a result and the time."""
+        if word & 3 == 1:
+            return  # waits for a value: nothing is left to wait for
+        address, sequence = self.address("QUERY_ADDRESS"), self.get("QUERY_SEQUENCE")
+        if word >> 28 & 1:
+            self.memory.write_words(address, [sequence], "query")
+            return
+        now = time.monotonic_ns()
+        select = word >> 24 & 15
+        if word >> 23 & 1:
+            value = self.counters[COUNTERS[select]] if select < len(COUNTERS) else 0
+            self.memory.write_words(
+                address, [value & 0xFFFF_FFFF, value >> 32 & 0xFFFF_FFFF, now & 0xFFFF_FFFF, now >> 32], "query"
+            )
+            return
+        value = 0
+        if select == 1:
+            value = self.samples
+        elif select == 2:
+            value = int(not self.stream_full)
+        elif select == 13:
+            value = self.stream_offsets[word >> 5 & 3]
+        elif select:
+            self.report.missing(f"query {select}")
+        self.memory.write_words(address, [sequence, value & 0xFFFF_FFFF, now & 0xFFFF_FFFF, now >> 32], "query")
+
+    @action("STRMOUT_OFFSET")
+    def place_stream(self, word: int, i: int) -> None:
+        """Where a stream output buffer goes on."""
+        self.stream_offsets[i & 3] = word
+
+    @action("STRMOUT_ADDRESS_LOW")
+    def begin_stream(self, word: int, i: int) -> None:
+        """A stream output buffer begins."""
+        self.stream_offsets[i & 3] = 0
+        self.stream_written = 0
+
+    def _allowed(self) -> bool:
+        return conditions.holds(self.memory, self.get("COND_MODE"), self.address("COND_ADDRESS"))
+
+    # --- clearing -----------------------------------------------------------------------------------------------------
+    def _clear_rectangle(self, width: int, height: int) -> tuple[int, int, int, int]:
+        m = self.multisampling
+        across, down = (m.across, m.down) if m is not None else (1, 1)
+        h, v = self.get("SCREEN_SCISSOR_HORIZ"), self.get("SCREEN_SCISSOR_VERT")
+        x0, x1, y0, y1 = h & 0xFFFF, (h & 0xFFFF) + (h >> 16), v & 0xFFFF, (v & 0xFFFF) + (v >> 16)
+        flags = self.get("CLEAR_FLAGS")
+        if flags >> 8 & 1:
+            sh, sv = self.get("SCISSOR_HORIZ"), self.get("SCISSOR_VERT")
+            x0, x1, y0, y1 = max(x0, sh & 0xFFFF), min(x1, sh >> 16), max(y0, sv & 0xFFFF), min(y1, sv >> 16)
+        if flags >> 12 & 1 or flags >> 4 & 1:
+            vh, vv = self.get("VIEWPORT_HORIZ"), self.get("VIEWPORT_VERT")
+            x0, x1 = max(x0, vh & 0xFFFF), min(x1, (vh & 0xFFFF) + (vh >> 16))
+            y0, y1 = max(y0, vv & 0xFFFF), min(y1, (vv & 0xFFFF) + (vv >> 16))
+        return x0 * across, min(width, x1 * across), y0 * down, min(height, y1 * down)
+
+    @action("CLEAR_BUFFERS")
+    def clear(self, word: int, index: int) -> None:
+        """Fill a layer of a target, of depth, of stencil."""
+        if not self._allowed():
+            return
+        i, layer = word >> 6 & 15, word >> 10 & 0x7FF
+        self.report.count("clears")
+        self.drawing.before_clear()
+        image = color_image(self, i) if word & 0x3C and i < 8 else None
+        if image is not None:
+            opened = OpenColor(image, layer)
+            x0, x1, y0, y1 = self._clear_rectangle(image.width, image.height)
+            bits = np.array([[self.get("CLEAR_COLOR", k) for k in range(4)]], np.uint32)
+            value = image.form.encoded(bits)[0]
+            mask = image.form.mask((bool(word & 4), bool(word & 8), bool(word & 16), bool(word & 32)))
+            part = opened.target.pixels[y0:y1, x0:x1]
+            if image.form.bits:
+                part[...] = (part & ~mask) | (value & mask)
+            else:
+                part[..., mask] = value[mask]
+            opened.close()
+        depth = depth_image(self) if word & 3 else None
+        if depth is not None:
+            z = OpenDepth(depth, layer)
+            x0, x1, y0, y1 = self._clear_rectangle(depth.width, depth.height)
+            if word & 1:
+                value = np.array([self.number("CLEAR_DEPTH")], np.float32)
+                z.buffer.depth[y0:y1, x0:x1] = z.buffer.encoded(value)[0]
+            if word & 2:
+                keep = 0
+                if self.get("CLEAR_FLAGS") & 1:
+                    keep = ~self.get("STENCIL_FRONT_MASK") & 0xFF
+                part = z.buffer.stencil[y0:y1, x0:x1]
+                part[...] = (part & keep) | (self.get("CLEAR_STENCIL") & 0xFF & ~keep)
+            z.close()
+
+    # --- drawing ------------------------------------------------------------------------------------------------------
+    @action("VERTEX_BEGIN_GL")
+    def begin(self, word: int, index: int) -> None:
+        """A draw begins; what follows are its vertices."""
+        self._narrow = None
+        kind = word & 0xFFF_FFFF
+        self._instance = self._instance + 1 if word >> 28 & 1 else self._instance if word >> 30 & 1 else 0
+        if kind >= len(PRIMITIVES):
+            self.report.fault(f"3d: no primitive {kind}")
+            self._batch = None
+            return
+        self._batch = Batch(PRIMITIVES[kind], self._instance)
+        self._batch.mark_edge(self._edge)
+
+    @action("VERTEX_BUFFER_COUNT")
+    def vertices(self, count: int, index: int) -> None:
+        """Vertices one after another, from VERTEX_BUFFER_FIRST on."""
+        if self._batch is None or not self._room(count):
+            return
+        first = self.get("VERTEX_BUFFER_FIRST")
+        self._batch.add_range(first, count)
+
+    def _room(self, count: int) -> bool:
+        assert self._batch is not None
+        if self._batch.count + count > MOST_VERTICES:
+            self.report.fault(f"3d: a draw of more than {MOST_VERTICES} vertices")
+            self._batch = None
+            return False
+        return True
+
+    def _indices(self, numbers: Array) -> None:
+        if self._batch is not None and self._room(len(numbers)):
+            self._batch.add_indices(numbers)
+
+    @action("VB_ELEMENT_U32", bulk=True)
+    def indices_32(self, words: Array) -> None:
+        """Indices."""
+        self._indices(words.astype(np.int64))
+
+    def _narrow_setup(self, word: int, offset: int, count: int) -> None:
+        self._narrow = (offset, count, 0) if word else None
+
+    def _narrow_indices(self, numbers: Array) -> None:
+        """Indices that are several in a word: a set-up says which are meant."""
+        if self._narrow is None:
+            self._indices(numbers)
+            return
+        skip, count, seen = self._narrow
+        self._narrow = skip, count, seen + len(numbers)
+        first, last = max(skip - seen, 0), min(skip + count - seen, len(numbers))
+        if first < last:
+            self._indices(numbers[first:last])
+
+    @action("VB_ELEMENT_U16_SETUP")
+    def setup_16(self, word: int, index: int) -> None:
+        """Which of the 16-bit indices that follow are meant."""
+        self._narrow_setup(word, word >> 31, word & 0x7FFF_FFFF)
+
+    @action("VB_ELEMENT_U16", bulk=True)
+    def indices_16(self, words: Array) -> None:
+        """Two indices in a word."""
+        self._narrow_indices(np.ascontiguousarray(words).view(np.uint16).astype(np.int64))
+
+    @action("VB_ELEMENT_U8_SETUP")
+    def setup_8(self, word: int, index: int) -> None:
+        """Which of the 8-bit indices that follow are meant."""
+        self._narrow_setup(word, word >> 30, word & 0x3FFF_FFFF)
+
+    @action("VB_ELEMENT_U8", bulk=True)
+    def indices_8(self, words: Array) -> None:
+        """Four indices in a word."""
+        self._narrow_indices(np.ascontiguousarray(words).view(np.uint8).astype(np.int64))
+
+    @action("VERTEX_DATA", bulk=True)
+    def inline_vertices(self, words: Array) -> None:
+        """Words of vertices."""
+        if self._batch is not None and self._room(len(words)):
+            self._batch.add_words(words)
+
+    @action("DRAW_TFB_BYTES")
+    def vertices_of_stream(self, count: int, index: int) -> None:
+        """As many vertices as stream output has written."""
+        stride = self.get("DRAW_TFB_STRIDE") & 0xFFF
+        if self._batch is not None and stride and self._room(count // stride):
+            self._batch.add_range(0, count // stride)
+
+    @action("VERTEX_END_GL")
+    def end(self, word: int, index: int) -> None:
+        """Draw."""
+        batch, self._batch = self._batch, None
+        if batch is None or not batch.count or not self._allowed():
+            return
+        self.report.count("draws")
+        started = time.perf_counter()
+        try:
+            self.drawing.draw(batch)
+        except NotModelled as e:
+            self.report.missing(str(e))
+        finally:
+            self.report.spent("drawing", time.perf_counter() - started)
+
+    @action("VERTEX_BEGIN_D3D", "VERTEX_END_D3D", "CLIPID_FILL", "VTX_ATTR_DEFINE")
+    def not_there(self, word: int, index: int) -> None:
+        """Methods that are known and not modelled."""
+        self.report.missing("drawing by the D3D methods, clip identifiers or attributes of other types")
+
+    def vertex_base(self) -> int:
+        """What is added to indices."""
+        return signed(self.get("VB_ELEMENT_BASE"))
+
+
+def _set(table: dict[tuple[int, int], int], key: tuple[int, int], value: int | None) -> None:
+    if value is None:
+        table.pop(key, None)
+    else:
+        table[key] = value
+
+
+__all__ = ["Engine3D", "number"]

@@ -1,0 +1,121 @@
+"""Textures as programs see them: TIC and TSC entries in the card's memory, and the images they point to.
+
+Source: [graphics] 1.1, 1.2; the layout of levels [nv50] "Memory".
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.errors import NotModelled
+from isakit.hosts.drm.memory import VideoMemory
+from isakit.hosts.drm.surface import BLOCK_BYTES, BLOCK_ROWS, Surface
+from isakit.texture.headers import unpack
+from isakit.texture.sampler_state import Sampler
+from isakit.texture.texel_formats import layout
+from isakit.texture.texture import AXES, LAYERED, TARGETS, Texture
+
+KEPT = 64
+"""Textures that are kept decoded."""
+
+
+@lru_cache(maxsize=256)
+def sampler(words: tuple[int, ...]) -> Sampler:
+    """The sampler of a TSC entry."""
+    return Sampler.from_words(words)
+
+
+def level_blocks(rows: int, depth: int, volume: bool) -> tuple[int, int]:
+    """(block_y, block_z) of a level with so many rows: the smallest block that holds it, within limits.
+
+    Source: what the driver's set-up of its levels does ([nv50] "Memory": mip levels shrink their block).
+    """
+    y = 0
+    high = 2 * rows
+    for n, bound in enumerate((8, 16, 32, 64)):
+        if high > bound:
+            y = n + 1
+    if not volume:
+        return y, 0
+    y = min(y, 2)
+    z = 4 if depth > 8 else 3 if depth > 4 else 2 if depth > 2 else 1 if depth > 1 else 0
+    if depth > 16 and y < 2:
+        z = 5
+    return y, z
+
+
+class Images:
+    """Textures by their TIC words; one is decoded again when its bytes have changed."""
+
+    def __init__(self, memory: VideoMemory) -> None:
+        self.memory = memory
+        self._kept: OrderedDict[tuple[int, ...], tuple[bytes, Texture]] = OrderedDict()
+
+    def texture(self, words: tuple[int, ...]) -> Texture:
+        """The texture of a TIC entry. Raises GpuFault, NotModelled."""
+        data = self._bytes(words)
+        found = self._kept.get(words)
+        if found is not None and found[0] == data:
+            self._kept.move_to_end(words)
+            return found[1]
+        made = Texture.from_words(words, data)
+        self._kept[words] = data, made
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return made
+
+    def decoded(self) -> list[Texture]:
+        """The textures that are kept."""
+        return [t for _, t in self._kept.values()]
+
+    def _bytes(self, words: tuple[int, ...]) -> bytes:
+        v = unpack("tic", words)
+        address = v["address_high"] << 32 | v["address_low"]
+        if v["type"] >= len(TARGETS):
+            raise NotModelled(f"texture type {v['type']}")
+        target, made = TARGETS[v["type"]], layout(v["components"])
+        width, height = v["width"], (v["height"] | v["height_bit_16"] << 16) or 65536
+        if AXES[target] < 2:
+            height = 1
+        if v["pitch_layout"] or target == "buffer":
+            tight = width * made.nbytes
+            pitch = v["pitch"] if v["pitch_layout"] else tight
+            data = self.memory.view(address, pitch * (height - 1) + tight, "texture").tobytes()
+            return data
+        depth = max(1, v["depth"])
+        layers = depth * (6 if target.startswith("cube") else 1) if target in LAYERED else 1
+        levels = v["map_mip_level"] + 1 if target != "rect" else 1
+        volume = target == "3d"
+        places: list[tuple[int, int, int, int, int, int]] = []
+        total = 0
+        first = v["gobs_y"], v["gobs_z"]
+        for level in range(levels):
+            columns = -(-max(1, width >> level) // made.block)
+            rows = -(-max(1, height >> level) // made.block) if AXES[target] > 1 else 1
+            deep = max(1, depth >> level) if volume else 1
+            y, z = first if level == 0 else level_blocks(rows, deep, volume)
+            places.append((total, columns * made.nbytes, rows, deep, y, z))
+            high, thick = BLOCK_ROWS << y, 1 << z
+            across = -(-columns * made.nbytes // BLOCK_BYTES) * BLOCK_BYTES
+            total += across * (-(-rows // high) * high) * (-(-deep // thick) * thick)
+        grain = BLOCK_BYTES * (BLOCK_ROWS << first[0]) << first[1]
+        stride = -(-total // grain) * grain
+        parts: list[Array] = []
+        for at, row_bytes, rows, deep, y, z in places:
+            for layer in range(layers):
+                for k in range(deep):
+                    s = Surface(self.memory, address + at + layer * stride, row_bytes, rows,
+                                block_y=y, block_z=z, depth=deep, z=k)  # fmt: skip
+                    parts.append(s.read()[:rows, :row_bytes].ravel())
+        return np.concatenate(parts).tobytes()
+
+
+def entry(memory: VideoMemory, table: int, index: int, limit: int, what: str) -> tuple[int, ...]:
+    """Eight words of a TIC or TSC table. Raises GpuFault."""
+    found: Any = memory.read_words(table + 32 * min(index, limit), 8, what).tolist()
+    return tuple(found)

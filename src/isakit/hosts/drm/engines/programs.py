@@ -1,0 +1,95 @@
+"""Programs in the card's memory: where they begin is known, where they end follows from their branches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from isakit.arch.tesla.tesla import tesla
+from isakit.codec.decoder import Decoder, decoder
+from isakit.errors import MachineFault
+from isakit.hosts.drm.chips import CardChip
+from isakit.hosts.drm.memory import VideoMemory
+from isakit.sem.semantics import bind_control
+from isakit.spec.parts import Imm
+
+MOST_WORDS = 1 << 14
+ENDS = frozenset({"bra", "ret", "brk", "breakaddr_end"})
+
+
+def extent(units: Decoder, words: list[int], entry: int) -> int:
+    """Words from the entry to the end of the last instruction that can be reached.
+
+    `words` begin with the one at byte address `entry`. Raises MachineFault for code that runs out of them.
+    """
+    todo, seen, end = [entry], set[int](), entry
+    while todo:
+        pc = todo.pop()
+        if pc in seen:
+            continue
+        seen.add(pc)
+        index = (pc - entry) >> 2
+        if not 0 <= index < len(words):
+            raise MachineFault("CODE_OUT_OF_RANGE", pc, detail="a program leaves its code segment")
+        n = units.isa.length(words[index])
+        i = units.decode(words[index : index + n], pc)[0]
+        following = pc + i.size
+        end = max(end, following)
+        form = i.form
+        if form is None or i.error is not None:
+            continue
+        target = form.parts.get("target")
+        if isinstance(target, Imm):
+            todo.append(target.field.get(i.word) * target.scale)
+        guard = bind_control(form, "guard", i.word) if "guard" in form.control else None
+        always = guard is None or (guard.holds().op == "const" and bool(guard.holds().attr))
+        leaves = i.mnemonic in ENDS or ("tail" in form.control and bind_control(form, "tail", i.word) == "exit")
+        if not (leaves and always):
+            todo.append(following)
+    return (end - entry) >> 2
+
+
+@dataclass
+class Known:
+    """A program that has been found: its words, and what was made of them."""
+
+    words: bytes
+    made: Any
+    uses_local: bool
+    texts: list[str] = field(default_factory=list[str])
+
+
+class Programs:
+    """The programs of a card by place; a program is made again when its words have changed."""
+
+    def __init__(self, memory: VideoMemory, chip: CardChip) -> None:
+        self.memory, self.chip = memory, chip
+        self._known: dict[tuple[str, int, int, Any], Known] = {}
+
+    def find(self, kind: str, segment: int, start: int, key: Any, make: Any) -> Any:
+        """What `make(words, uses_local)` gives for the program at `start` of a code segment.
+
+        `key` says what else it depends on. Raises GpuFault and MachineFault.
+        """
+        place = kind, segment, start, key
+        known = self._known.get(place)
+        if known is not None:
+            now = self.memory.view(segment + start, len(known.words), "code")
+            if now.tobytes() == known.words:
+                return known.made
+        room = min(self.memory.room(segment + start), 4 * MOST_WORDS) & ~3
+        words = self.memory.view(segment + start, max(4, room), "code").view(np.uint32).tolist()
+        units = decoder(tesla, self.chip.variant, kind)
+        count = extent(units, words, start)
+        words = words[:count]
+        texts = [i.text for i in units.decode(words, start)]
+        uses_local = any(" l[" in t for t in texts)
+        made = make(words, uses_local)
+        self._known[place] = Known(np.array(words, np.uint32).tobytes(), made, uses_local, texts)
+        return made
+
+    def listings(self) -> list[tuple[str, int, list[str]]]:
+        """(kind, address, instructions) of all programs that have run."""
+        return [(kind, start, k.texts) for (kind, _, start, _), k in self._known.items()]

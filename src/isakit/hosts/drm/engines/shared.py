@@ -1,0 +1,53 @@
+"""Constant buffers: defined once, bound to kinds of programs, written through the command stream."""
+
+from __future__ import annotations
+
+from isakit.engine.protocol import Array
+from isakit.hosts.drm.memory import VideoMemory
+
+WHOLE = 0x10000
+"""Bytes of a buffer whose size field is 0."""
+
+
+class ConstantBuffers:
+    """The 128 constant buffers of a channel. Source: [nv50] "Methods"; rnndb CB_DEF, SET_PROGRAM_CB."""
+
+    def __init__(self, memory: VideoMemory) -> None:
+        self.memory = memory
+        self.defined: dict[int, tuple[int, int]] = {}
+        self.bound: dict[tuple[int, int], int] = {}
+        self._at = 0, 0
+
+    def define(self, number: int, address: int, size: int) -> None:
+        """Give a buffer its place."""
+        self.defined[number] = address, size or WHOLE
+
+    def bind(self, program: int, bank: int, number: int | None) -> None:
+        """Make a buffer, or none, a c[] bank of programs: 0 vertex, 2 geometry, 3 fragment; 8 compute here."""
+        if number is None:
+            self.bound.pop((program, bank), None)
+        else:
+            self.bound[program, bank] = number
+
+    def seek(self, number: int, offset: int) -> None:
+        """Where `write` goes on, in bytes."""
+        self._at = number, offset
+
+    def write(self, words: Array) -> None:
+        """Words at the current place. Raises GpuFault."""
+        number, offset = self._at
+        if number in self.defined:
+            address, size = self.defined[number]
+            room = max(0, size - offset) // 4
+            self.memory.write_words(address + offset, words[:room], "constants")
+        self._at = number, offset + 4 * len(words)
+
+    def banks(self, program: int) -> dict[int, bytes]:
+        """c[] bank -> content for a kind of program."""
+        out: dict[int, bytes] = {}
+        for (kind, bank), number in self.bound.items():
+            if kind == program and number in self.defined:
+                address, size = self.defined[number]
+                size = min(size, self.memory.room(address))
+                out[bank] = self.memory.view(address, size, "constants").tobytes()
+        return out

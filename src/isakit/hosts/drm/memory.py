@@ -1,0 +1,170 @@
+"""Memory of a simulated card: one sparse file that the program maps too, and the memory objects in it.
+
+GPU addresses are BASE + offset in the file. Every access of an engine is checked against the live objects.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import mmap
+import os
+from bisect import bisect_right, insort
+from dataclasses import dataclass
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.errors import IsakitError
+
+BASE = 0x2000_0000
+"""GPU address of the first byte; small numbers are no addresses."""
+FILE_BYTES = 3 << 30
+PAGE = 0x10000
+"""Objects begin at multiples of this and take whole ones of it. Source: [nv50] "Memory"."""
+MOST_OBJECTS = 1 << 16
+
+
+class GpuFault(IsakitError):
+    """An access of an engine outside of all memory objects."""
+
+    def __init__(self, address: int, count: int, what: str) -> None:
+        self.address, self.count = address, count
+        super().__init__(f"{what}: {count:#x} bytes at {address:#x} are in no memory object")
+
+
+@dataclass
+class MemoryObject:
+    """A buffer: `address` on the card, `size` in bytes, and how the program described it."""
+
+    handle: int
+    address: int
+    size: int
+    domain: int
+    tile_mode: int
+    tile_flags: int
+
+    @property
+    def offset(self) -> int:
+        """Where it is in the file."""
+        return self.address - BASE
+
+
+class VideoMemory:
+    """The memory of one process.
+
+    Attributes: `descriptor` of the file; `bytes` u8 and `words` u32: all of it; `objects`: handle -> object.
+    """
+
+    def __init__(self, size: int = FILE_BYTES) -> None:
+        self.size = size
+        self.descriptor = os.memfd_create("isakit-card", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(self.descriptor, size)
+        # A file that shrinks under a mapping kills the process that reads it.
+        seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+        fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, seals)
+        self.map = mmap.mmap(self.descriptor, size)
+        self.bytes: Array = np.frombuffer(self.map, np.uint8)
+        self.words: Array = self.bytes.view(np.uint32)
+        self.objects: dict[int, MemoryObject] = {}
+        self._starts: list[int] = []
+        self._at: dict[int, MemoryObject] = {}
+        self._free: list[tuple[int, int]] = [(0, size)]
+        self._next = 1
+
+    def close(self) -> None:
+        """Give the file back; its pages go when the program has unmapped them too."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    # --- objects ------------------------------------------------------------------------------------------------------
+    def allocate(self, size: int, align: int, domain: int = 0, tile_mode: int = 0, tile_flags: int = 0,
+                 offset: int | None = None) -> MemoryObject:  # fmt: skip
+        """A new object of zeros, at `offset` in the file where one is given. Raises OSError as the kernel would."""
+        room = -(-size // PAGE) * PAGE
+        if size <= 0 or align > 1 << 30 or len(self.objects) >= MOST_OBJECTS:
+            raise OSError(errno.EINVAL, "no such size or alignment")
+        if align & align - 1:
+            raise OSError(errno.EINVAL, "the alignment is no power of two")
+        start = self._take(room, max(align, PAGE), offset)
+        handle = self._next
+        self._next += 1
+        made = MemoryObject(handle, BASE + start, room, domain, tile_mode, tile_flags)
+        self.objects[handle] = self._at[made.address] = made
+        insort(self._starts, made.address)
+        return made
+
+    def _take(self, room: int, align: int, wanted: int | None) -> int:
+        for k, (start, length) in enumerate(self._free):
+            # GPU addresses are aligned, and BASE is a multiple of every usual alignment.
+            at = -(-(start + BASE) // align) * align - BASE if wanted is None else wanted
+            if at < start or at + room > start + length:
+                continue
+            rest = [(start, at - start), (at + room, start + length - at - room)]
+            self._free[k : k + 1] = [r for r in rest if r[1]]
+            return at
+        raise OSError(errno.ENOMEM, "the memory of the card is full")
+
+    def free(self, handle: int) -> None:
+        """Give an object back. Raises OSError for a handle that is none."""
+        gone = self.objects.pop(handle, None)
+        if gone is None:
+            raise OSError(errno.ENOENT, "no such memory object")
+        del self._at[gone.address]
+        self._starts.remove(gone.address)
+        os_punch(self.descriptor, gone.offset, gone.size, self.bytes)
+        holes = sorted([*self._free, (gone.offset, gone.size)])
+        joined: list[tuple[int, int]] = []
+        for start, length in holes:
+            if joined and joined[-1][0] + joined[-1][1] == start:
+                joined[-1] = joined[-1][0], joined[-1][1] + length
+            else:
+                joined.append((start, length))
+        self._free = joined
+
+    def object_at(self, address: int) -> MemoryObject | None:
+        """The object that holds an address."""
+        k = bisect_right(self._starts, address)
+        if not k:
+            return None
+        found = self._at[self._starts[k - 1]]
+        return found if address < found.address + found.size else None
+
+    def room(self, address: int) -> int:
+        """Bytes from an address to the end of its object; 0 outside of all."""
+        found = self.object_at(address)
+        return 0 if found is None else found.address + found.size - address
+
+    # --- accesses -------------------------------------------------------------------------------------------------
+    def view(self, address: int, count: int, what: str = "access") -> Array:
+        """The bytes at an address, to read or write. Raises GpuFault."""
+        if count < 0 or count > self.room(address):
+            raise GpuFault(address, count, what)
+        start = address - BASE
+        return self.bytes[start : start + count]
+
+    def read_words(self, address: int, count: int, what: str = "access") -> Array:
+        """A copy of 32-bit words at any address. Raises GpuFault."""
+        return np.frombuffer(self.view(address, 4 * count, what).tobytes(), np.uint32)
+
+    def write_words(self, address: int, words: Array | list[int], what: str = "access") -> None:
+        """Store 32-bit words. Raises GpuFault."""
+        data = np.asarray(words, np.uint32).view(np.uint8)
+        self.view(address, len(data), what)[:] = data
+
+
+def os_punch(descriptor: int, offset: int, size: int, view: Array) -> None:
+    """Make bytes of the file zero. Memory that nobody touched stays unused."""
+    at = offset
+    end = offset + size
+    while at < end:
+        try:
+            at = os.lseek(descriptor, at, os.SEEK_DATA)
+        except OSError:
+            return  # no data behind this place
+        if at >= end:
+            return
+        stop = min(os.lseek(descriptor, at, os.SEEK_HOLE), end)
+        view[at:stop] = 0
+        at = stop

@@ -1,0 +1,73 @@
+"""The messages between the preloaded library and the simulator; shim/shim.h declares the same ones.
+
+A request is a header and bytes, a reply another header and bytes. All numbers are little-endian, nothing is a pointer.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from enum import IntEnum
+
+from isakit.errors import HostError
+
+VERSION = 1
+MOST_BYTES = 1 << 20
+"""Bytes of a request that are read; the largest the library sends is about 55,000."""
+
+
+class Op(IntEnum):
+    """What is asked for."""
+
+    HELLO = 1
+    IOCTL = 2
+    PUSHBUF = 3
+
+
+REQUEST = struct.Struct("<IIQ")
+"""op, ioctl request number, bytes that follow."""
+REPLY = struct.Struct("<iI")
+"""status (0 or more, or a negated errno), bytes that follow."""
+HELLO = struct.Struct("<II")
+"""protocol version, process."""
+WELCOME = struct.Struct("<IIQ")
+"""protocol version, PCI device number, bytes of the memory file (whose descriptor comes with the reply)."""
+
+
+class Closed(HostError):
+    """The other side has gone."""
+
+
+def received(connection: socket.socket, count: int) -> bytes:
+    """Exactly `count` bytes. Raises Closed."""
+    out = bytearray()
+    while len(out) < count:
+        try:
+            part = connection.recv(count - len(out))
+        except OSError as e:
+            raise Closed(str(e)) from e
+        if not part:
+            raise Closed("the program has ended")
+        out += part
+    return bytes(out)
+
+
+def request(connection: socket.socket) -> tuple[int, int, bytes]:
+    """(op, command, payload) of the next request. Raises Closed; HostError for one that is too long."""
+    op, command, length = REQUEST.unpack(received(connection, REQUEST.size))
+    if length > MOST_BYTES:
+        raise HostError(f"a message of {length} bytes")
+    return op, command, received(connection, length)
+
+
+def reply(connection: socket.socket, status: int, payload: bytes = b"", descriptor: int | None = None) -> None:
+    """Answer a request. Raises Closed."""
+    message = REPLY.pack(status, len(payload))
+    try:
+        if descriptor is None:
+            connection.sendall(message + payload)
+        else:
+            socket.send_fds(connection, [message], [descriptor])
+            connection.sendall(payload)
+    except OSError as e:
+        raise Closed(str(e)) from e

@@ -1,0 +1,129 @@
+"""Draws a capture again, without its program and without Mesa."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isakit.errors import FormatError, HostError
+from isakit.graphics.pipeline import shown
+from isakit.hosts.drm import capture
+from isakit.hosts.drm.card import Channel, StopReplay
+from isakit.hosts.drm.card_settings import CardSettings
+from isakit.hosts.drm.chips import CHIPS, CardChip
+from isakit.hosts.drm.engines.framebuffer import OpenColor, color_image
+from isakit.hosts.drm.memory import BASE, VideoMemory
+from isakit.hosts.drm.report import Report
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Where a draw is in a capture, and how much it drew."""
+
+    frame: int
+    draw: int
+    mode: str
+    fragments: int
+
+
+class Replay:
+    """A capture as it is drawn again.
+
+    Args:
+        path: the file.
+        settings: how programs run.
+        chip: another chip than the one of the capture.
+        report: collects what is done.
+
+    Attributes: `draws` that were done; `pictures` of render target 0 behind each of them, where they were asked for.
+    Raises FormatError.
+    """
+
+    def __init__(
+        self, path: Path, settings: CardSettings | None = None, chip: CardChip | None = None,
+        report: Report | None = None,
+    ) -> None:  # fmt: skip
+        self.path, self.settings, self.report = path, settings or CardSettings(), report or Report()
+        number, self._records = capture.read(path)
+        if chip is None:
+            if number not in CHIPS:
+                raise FormatError(str(path), 0, f"a capture of chip {number:#x}")
+            chip = CHIPS[number]
+        self.chip = chip
+        self.draws: list[Drawn] = []
+        self.memory = VideoMemory()
+        self._channels: dict[int, Channel] = {}
+        self._classes: dict[int, int] = {}
+        self._handles: dict[int, int] = {}
+        self._last: Channel | None = None
+        self._stop: tuple[int | None, int | None] = None, None
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self.memory.close()
+
+    def run(self, frame: int | None = None, draw: int | None = None) -> None:
+        """Draw everything, or up to the end of a frame (from 0) or to a draw of it (from 1)."""
+        self._stop = frame, draw
+        try:
+            for record in self._records:
+                self._do(record)
+        except StopReplay:
+            pass
+
+    def _do(self, r: capture.Record) -> None:
+        if r.kind == "allocate":
+            handle, offset, size = r.numbers
+            try:
+                made = self.memory.allocate(size, 1, offset=offset)
+            except OSError as e:
+                raise FormatError(str(self.path), 0, f"a memory object that does not fit: {e.strerror}") from e
+            self._handles[handle] = made.handle
+        elif r.kind == "free":
+            found = self._handles.pop(r.numbers[0], None)
+            if found is not None:
+                self.memory.free(found)
+        elif r.kind == "write":
+            self.memory.bytes[r.numbers[0] : r.numbers[0] + len(r.data)] = np.frombuffer(r.data, np.uint8)
+        elif r.kind == "object":
+            self._classes[r.numbers[0]] = r.numbers[1]
+        elif r.kind == "channel":
+            self._channel(r.numbers[0])
+        else:
+            channel = self._last = self._channel(r.numbers[0])
+            flat = r.numbers[1:]
+            channel.push(list(zip(flat[::2], flat[1::2], strict=True)))
+
+    def _channel(self, number: int) -> Channel:
+        found = self._channels.get(number)
+        if found is None:
+            found = Channel(self.memory, self.chip, self.report, self.settings, self._classes)
+            found.engine3d.drawing.on_draw = self._drawn
+            self._channels[number] = found
+        return found
+
+    def _drawn(self, frame: int, draw: int, mode: str, fragments: int) -> None:
+        wanted, last = self._stop
+        if wanted is not None and frame > wanted:
+            raise StopReplay
+        self.draws.append(Drawn(frame, draw, mode, fragments))
+        if last is not None and draw >= last and (wanted is None or frame == wanted):
+            self._last = next(c for c in self._channels.values() if c.engine3d.drawing.frame == frame)
+            raise StopReplay
+
+    def picture(self, target: int = 0) -> NDArray[np.uint8]:
+        """A render target of the channel that drew last: uint8 [height, width, 4], row 0 of memory first.
+
+        Raises HostError where nothing is bound.
+        """
+        engine = None if self._last is None else self._last.engine3d
+        image = None if engine is None else color_image(engine, target)
+        if image is None:
+            raise HostError(f"no image is bound as render target {target}")
+        return shown(OpenColor(image, 0).target).copy()
+
+
+__all__ = ["BASE", "Drawn", "Replay"]

@@ -1,0 +1,62 @@
+"""What a run asked for: logs of methods, counts of what is not there, statistics."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TextIO
+
+
+@dataclass
+class Report:
+    """Collects over all programs of a run; several threads may write.
+
+    Attributes: `unsupported`: what was asked for and is not there -> how often; `faults`: errors the card reported;
+    `counts`: draws, clears, copies and the like; `seconds` by kind of work; `log`: where method writes go.
+    """
+
+    log: TextIO | None = None
+    unsupported: Counter[str] = field(default_factory=Counter[str])
+    faults: Counter[str] = field(default_factory=Counter[str])
+    counts: Counter[str] = field(default_factory=Counter[str])
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    on_fault: Callable[[str], None] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def missing(self, what: str) -> None:
+        """Something was asked for that is not there."""
+        with self._lock:
+            self.unsupported[what] += 1
+
+    def fault(self, what: str) -> None:
+        """The program did something the card refuses."""
+        with self._lock:
+            self.faults[what] += 1
+        if self.on_fault is not None:
+            self.on_fault(what)
+
+    def count(self, what: str, n: int = 1) -> None:
+        """Something was done."""
+        with self._lock:
+            self.counts[what] += n
+
+    def spent(self, what: str, seconds: float) -> None:
+        """Time went into something."""
+        with self._lock:
+            self.seconds[what] = self.seconds.get(what, 0.0) + seconds
+
+    def line(self, text: str) -> None:
+        """A line of the log, if there is one."""
+        if self.log is not None:
+            self.log.write(text + "\n")
+
+    def data(self) -> dict[str, dict[str, float]]:
+        """Everything as plain data."""
+        return {
+            "counts": dict(self.counts),
+            "seconds": dict(self.seconds),
+            "unsupported": dict(self.unsupported),
+            "faults": dict(self.faults),
+        }

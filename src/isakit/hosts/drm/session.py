@@ -1,0 +1,71 @@
+"""Runs a program on a simulated card. Source: [nv50] "The way of the data"."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from isakit.errors import HostError
+from isakit.hosts.drm.card_settings import CardSettings
+from isakit.hosts.drm.chips import CardChip
+from isakit.hosts.drm.dump import Dump
+from isakit.hosts.drm.report import Report
+from isakit.hosts.drm.server import Server
+from isakit.hosts.native_build import library
+
+SHIM = Path(__file__).parent / "shim"
+SOCKET_VARIABLE = "ISAKIT_DRM_SOCKET"
+
+
+def shim_library() -> Path:
+    """The preloaded library. Raises HostError where it cannot be had."""
+    return library("isakit-drm", SHIM, libraries=("dl", "pthread"))
+
+
+def environment(server: Server, shim: Path) -> dict[str, str]:
+    """Variables for a program that shall find the card."""
+    env = dict(os.environ)
+    before = env.get("LD_PRELOAD")
+    env["LD_PRELOAD"] = f"{shim}:{before}" if before else str(shim)
+    env[SOCKET_VARIABLE] = str(server.path)
+    env.pop("LIBGL_ALWAYS_SOFTWARE", None)
+    env.setdefault("EGL_PLATFORM", "surfaceless")
+    # Programs compiled for one chip must not be found by another; the driver's own cache key has no chip number.
+    env.setdefault("MESA_SHADER_CACHE_DISABLE", "true")
+    return env
+
+
+def run(
+    command: Sequence[str],
+    chip: CardChip,
+    report: Report,
+    settings: CardSettings,
+    *,
+    capture: Path | None = None,
+    dump: Path | None = None,
+) -> int:
+    """Run a program to its end; returns its exit code, 128 + n where signal n ended it.
+
+    Raises HostError where the library cannot be made or the program not be started.
+    """
+    if not sys.platform.startswith("linux"):
+        raise HostError("GL programs run on a simulated card on Linux only")
+    shim = shim_library()
+    server = Server(chip, report, settings, capture, None if dump is None else Dump(dump))
+    try:
+        try:
+            process = subprocess.Popen(list(command), env=environment(server, shim))
+        except OSError as e:
+            raise HostError(f"cannot start {command[0]}: {e.strerror}") from e
+        old = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program gets it too, and decides
+        try:
+            code = process.wait()
+        finally:
+            signal.signal(signal.SIGINT, old)
+    finally:
+        server.close()
+    return code if code >= 0 else 128 - code

@@ -1,0 +1,183 @@
+"""The language method tables are written in.
+
+A method is a 32-bit register of an engine at a byte offset; writing some of them does something. Arrays repeat at a
+stride, and bits of a word have names. Tables are checked when they are loaded.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+WORDS = 0x800
+"""Words of an engine's register space: offsets have 13 bits."""
+
+Status = Literal["known", "unknown"]
+
+
+@dataclass(frozen=True)
+class Bits:
+    """Named bits `high` to `low` of a method's word."""
+
+    name: str
+    high: int
+    low: int
+
+    def of(self, word: int) -> int:
+        """The value of the field."""
+        return word >> self.low & ((1 << self.high - self.low + 1) - 1)
+
+    @property
+    def mask(self) -> int:
+        """Its bits in the word."""
+        return ((1 << self.high - self.low + 1) - 1) << self.low
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method, or an array of them.
+
+    Attributes: `offset` in bytes; `fields`; `count` and `stride` of arrays; `since`: the first variant that has it;
+    `values`: what numbers in the whole word mean; `status`: whether its meaning is known.
+    """
+
+    offset: int
+    name: str
+    fields: tuple[Bits, ...] = ()
+    count: int = 1
+    stride: int = 4
+    since: str | None = None
+    values: Mapping[int, str] = field(default_factory=dict[int, str])
+
+    @property
+    def status(self) -> Status:
+        """`unknown` for what reverse engineering has found without a meaning."""
+        return "unknown" if "UNK" in self.name else "known"
+
+    def label(self, index: int) -> str:
+        """The name with its index."""
+        return self.name if self.count == 1 else f"{self.name}({index})"
+
+    def shown(self, word: int) -> str:
+        """A written word as a log shows it: a named value, fields, or the number."""
+        if word in self.values:
+            return self.values[word]
+        if not self.fields:
+            if self.name.endswith(
+                ("_X", "_Y", "_Z", "_W", "_NEAR", "_FAR", "_SIZE", "_WIDTH", "_FACTOR", "_UNITS")
+            ) or ("COLOR(" in self.name):
+                (number,) = struct.unpack("<f", struct.pack("<I", word))
+                if word > 0xFFFF and abs(number) < 1e9:
+                    return f"{word:#x} ({number:g})"
+            return f"{word:#x}"
+        rest = word
+        parts: list[str] = []
+        for f in self.fields:
+            rest &= ~f.mask
+            value = f.of(word)
+            if f.high == f.low:
+                parts += [f.name] if value else []
+            else:
+                parts.append(f"{f.name}={value:#x}" if value > 9 else f"{f.name}={value}")
+        if rest:
+            parts.append(f"other={rest:#x}")
+        return " ".join(parts) or "0"
+
+
+def method(
+    offset: int,
+    name: str,
+    bits: str = "",
+    *,
+    count: int = 1,
+    stride: int = 4,
+    since: str | None = None,
+    values: Mapping[int, str] | None = None,
+) -> Method:
+    """A row of a table; `bits` is a list like `"FORMAT 24:19, CONST 4"`."""
+    fields: list[Bits] = []
+    for part in filter(None, (b.strip() for b in bits.split(","))):
+        label, place = part.rsplit(" ", 1)
+        high, _, low = place.partition(":")
+        fields.append(Bits(label, int(high), int(low or high)))
+    return Method(offset, name, tuple(fields), count, stride, since, values or {})
+
+
+COMMON = (
+    method(0x0000, "OBJECT"),
+    method(0x0010, "SEMAPHORE_ADDRESS_HIGH"),
+    method(0x0014, "SEMAPHORE_ADDRESS_LOW"),
+    method(0x0018, "SEMAPHORE_SEQUENCE"),
+    method(0x001C, "SEMAPHORE_TRIGGER"),
+    method(0x0050, "REFERENCE"),
+    method(0x0100, "NOP"),
+    method(0x0104, "NOTIFY"),
+    method(0x0110, "SERIALIZE"),
+)
+"""Methods of every object. The first ones belong to the FIFO and are the same on every subchannel."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The methods of an engine.
+
+    Attributes: `name`, `doc`, `classes` of objects that speak it, `methods`.
+    """
+
+    name: str
+    doc: str
+    classes: frozenset[int]
+    methods: Sequence[Method]
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a table that contradicts itself."""
+        names: set[str] = set()
+        for m in self.methods:
+            last = m.offset + (m.count - 1) * m.stride
+            if m.offset % 4 or m.stride % 4 or not 0 <= m.offset <= last < 4 * WORDS:
+                raise ValueError(f"{self.name} {m.name}: {m.offset:#x} to {last:#x} does not fit")
+            if m.name in names:
+                raise ValueError(f"{self.name} has two methods {m.name}")
+            names.add(m.name)
+            for f in m.fields:
+                if not 31 >= f.high >= f.low >= 0:
+                    raise ValueError(f"{self.name} {m.name} {f.name}: bits {f.high}:{f.low}")
+
+    @cached_property
+    def by_name(self) -> dict[str, Method]:
+        """Methods by name."""
+        return {m.name: m for m in self.methods}
+
+    @cached_property
+    def by_word(self) -> list[tuple[Method, int] | None]:
+        """(method, index) for each word of the register space."""
+        out: list[tuple[Method, int] | None] = [None] * WORDS
+        for m in self.methods:
+            for k in range(m.count):
+                out[m.offset + k * m.stride >> 2] = m, k
+        return out
+
+    def label(self, word: int) -> str:
+        """Name of the method at word `word`."""
+        found = self.by_word[word]
+        return f"{4 * word:#06x}" if found is None else found[0].label(found[1])
+
+    def shown(self, word: int, value: int) -> str:
+        """Name and value of a write."""
+        found = self.by_word[word]
+        return f"{self.label(word)} = " + (f"{value:#x}" if found is None else found[0].shown(value))
+
+    def word(self, name: str, index: int = 0) -> int:
+        """The word of a method. Raises KeyError for a name that is not in the table."""
+        m = self.by_name[name]
+        return m.offset + index * m.stride >> 2
+
+    def bits(self, name: str, field_name: str) -> Bits:
+        """A field of a method. Raises KeyError."""
+        for f in self.by_name[name].fields:
+            if f.name == field_name:
+                return f
+        raise KeyError(f"{name} has no field {field_name}")

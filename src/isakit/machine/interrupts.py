@@ -1,0 +1,140 @@
+"""Signals while something is under way that must not be left half done.
+
+An exception of a signal handler (Ctrl-C, a time limit) can otherwise strike between any two instructions of Python: a
+launch would leave allocations behind, or workers that still run. Inside of `deferred` handlers run at once, as always,
+but what they raise waits until the block is left; runs on compiled code that have registered are told to stop.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any
+
+from isakit.engine.protocol import Array
+
+WATCHED = tuple(
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2")
+    if hasattr(signal, name)
+)
+Handler = Callable[[int, FrameType | None], Any]
+
+
+class Deferred:
+    """Exceptions of signal handlers wait; `stops` are set to 1 when one does. Nested blocks share the outermost."""
+
+    def __init__(self) -> None:
+        self.pending: BaseException | None = None
+        self.stops: list[Array] = []
+        self._handlers: list[tuple[int, Handler]] = []
+
+    def _received(self, number: int, frame: FrameType | None) -> None:
+        for n, handler in self._handlers:
+            if n == number:
+                try:
+                    handler(number, frame)
+                except BaseException as e:
+                    self.pending = e
+                    for stop in self.stops:
+                        stop[0] = 1
+
+    def install(self) -> None:
+        """Take over the handlers that are functions; the others end the process or do nothing."""
+        try:
+            for n in WATCHED:
+                handler = signal.getsignal(n)
+                if callable(handler) and not isinstance(handler, signal.Handlers):
+                    self._handlers.append((n, handler))
+                    signal.signal(n, self._received)
+        except BaseException:
+            self.restore()
+            raise
+
+    def restore(self) -> None:
+        """Give the handlers back."""
+        for n, handler in self._handlers:
+            signal.signal(n, handler)
+        self._handlers = []
+
+    def check(self) -> None:
+        """Raise what waits."""
+        pending, self.pending = self.pending, None
+        if pending is not None:
+            raise pending
+
+
+_active: Deferred | None = None
+"""The block the main thread is in; signals are the main thread's."""
+
+
+class deferred:  # noqa: N801 - used like a function
+    """`with deferred() as d`: see the module. In other threads than the main one it does nothing."""
+
+    __slots__ = ("_own",)
+
+    def __enter__(self) -> Deferred:
+        global _active
+        self._own = _active is None and threading.current_thread() is threading.main_thread()
+        if not self._own:
+            on_main = threading.current_thread() is threading.main_thread()
+            return _active if on_main and _active is not None else Deferred()
+        found = Deferred()
+        found.install()
+        _active = found
+        return found
+
+    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, where: TracebackType | None) -> None:
+        global _active
+        if self._own:
+            found, _active = _active, None
+            assert found is not None
+            found.restore()
+            found.check()
+
+
+@contextmanager
+def allowed() -> Generator[None]:
+    """Inside of `deferred`: let exceptions strike again, for work in Python that can be left anywhere."""
+    global _active
+    found = _active
+    if found is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _active = None
+    found.restore()
+    try:
+        found.check()
+        yield
+    finally:
+        found.install()
+        _active = found
+
+
+def wait_stoppable(
+    futures: Sequence[Future[Any]], stop: Array, told: Callable[[], object] | None = None, every: float = 0.2
+) -> None:
+    """Wait for all; an interrupt sets `stop` and is raised when they have ended. `told` is called from time to time.
+
+    Raises what the first of them raised.
+    """
+    with deferred() as d:
+        d.stops.append(stop)
+        try:
+            while told is not None and wait(futures, every).not_done:
+                told()
+            for f in futures:
+                f.exception()  # waits, in less time than `wait` takes to begin
+        except BaseException:
+            stop[0] = 1
+            wait(futures)
+            raise
+        finally:
+            d.stops[:] = [s for s in d.stops if s is not stop]
+        d.check()
+        for f in futures:
+            f.result()

@@ -1,0 +1,104 @@
+"""Small launches of a shape that has been launched before: everything but the parameters is ready.
+
+They run in the calling thread, because handing work to another one takes longer than they do. Nothing interrupts that
+thread meanwhile, so that they have a bound of instructions; where it is reached the launch goes on as any other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from isakit.machine.tesla.compiled.emit import scheduler_ir
+from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED
+from isakit.machine.tesla.device_memory import DeviceMemory
+from isakit.machine.tesla.kernel_code import Code
+from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.machine import Stats
+
+if TYPE_CHECKING:
+    from isakit.machine.tesla.compiled.launch.block_runner import NativeRun, Worker
+
+SMALL = 1 << 14
+"""Warp instructions of a launch that counts as small."""
+BOUND = 1 << 18
+"""Warp instructions after which a launch that was small before is handed to other threads: some milliseconds."""
+KEPT = 64
+"""Shapes that are kept for the kernels of a program."""
+
+Key = tuple[Any, ...]
+
+
+class Prepared:
+    """A launch that has run, with the worker that ran it."""
+
+    def __init__(self, run: NativeRun, worker: Worker) -> None:
+        self.run, self.worker = run, worker
+        self.device, self.version = run.device, run.device.version
+        self.constants, self.choices = dict(run.launch.constants), run.launch.choices
+        worker.bind(run)
+
+    def fits(self, launch: Launch, device: DeviceMemory) -> bool:
+        """Whether nothing but parameters and allocations differs; the key has been compared."""
+        return self.device is device and self.constants == launch.constants
+
+    def _look_at_allocations(self) -> None:
+        """Bring up to date where buffers are."""
+        bound = self.run.bound
+        bound.memory, bound.ranges, self.version = self.device.memory.bytes, self.device.ranges, self.device.version
+        for slots in (self.worker.context, self.run.context):
+            slots.put("memory", bound.memory)
+            slots.put("ranges", bound.ranges)
+            slots.put("range_count", len(bound.ranges))
+        self.worker.sites[:] = 0
+
+    def again(self, launch: Launch) -> Stats:
+        """Run with other parameters. Raises MachineFault."""
+        run, context = self.run, self.worker.context
+        started = time.perf_counter()
+        run.begin(launch)
+        if self.version != self.device.version:
+            self._look_at_allocations()
+        how = run.kernel.choose()
+        self.worker.prepare(how)
+        context.put("remaining", BOUND)
+        context.put("thread_count", 0)
+        context.put("warp_count", 0)
+        code = how.run(context.address, 0, launch.blocks, 1)
+        run.kernel.spent(how, time.perf_counter() - started)
+        if code & 0xFF == scheduler_ir.DONE:
+            run.stats.instructions, run.stats.warp_instructions = context.get("thread_count"), context.get("warp_count")
+        else:
+            context.put("remaining", UNLIMITED)
+            run.finish_from(code, self.worker)
+        run.stats.seconds = time.perf_counter() - started
+        return run.stats
+
+
+_prepared: WeakKeyDictionary[Code, dict[Key, Prepared]] = WeakKeyDictionary()
+
+
+def key_of(launch: Launch, tier: str, portable: bool) -> Key:
+    """All of a launch that must be the same, but for what `Prepared.fits` looks at."""
+    return (
+        launch.grid, launch.block, launch.shared_bytes, launch.local_bytes, launch.barriers, len(launch.params),
+        launch.entry, launch.flags, launch.limits, id(launch.choices), launch.chip.variant, tier, portable,
+        tuple(launch.windows.items()),
+    )  # fmt: skip
+
+
+def take(launch: Launch, device: DeviceMemory, key: Key) -> Prepared | None:
+    """What is ready for a launch; nobody else has it until it is given back."""
+    known = _prepared.get(launch.code)
+    found = known.pop(key, None) if known is not None else None
+    return found if found is not None and found.fits(launch, device) else None
+
+
+def give(launch: Launch, key: Key, prepared: Callable[[], Prepared] | Prepared) -> None:
+    """Keep what is ready for the next launch of the shape."""
+    known = _prepared.setdefault(launch.code, {})
+    if len(known) >= KEPT:
+        known.clear()
+    known[key] = prepared if isinstance(prepared, Prepared) else prepared()

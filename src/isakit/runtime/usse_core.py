@@ -1,0 +1,69 @@
+"""A core whose registers one can see, for single USSE programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isakit.machine.usse import DEFAULT, Code, Machine, Memory, Rules, Texture
+
+if TYPE_CHECKING:
+    from isakit.asm import Program
+    from isakit.codec import Instruction
+
+
+class Core:
+    """A core with `lanes` invocations that run one program together.
+
+    Attributes: `r`, `o`, `pa`, `sa`, `i`, `idx`, `g` (uint32 arrays of shape [registers, lanes]; `i` has four words per
+    internal register), `p` (bool), `killed`, `depth`, `notes`. Use `.view(numpy.float32)` for numbers. `textures` maps
+    the sa register that a sampling instruction names to a `Texture`, `memory` holds buffers for loads and stores.
+    """
+
+    def __init__(self, lanes: int = 1, *, rules: Rules = DEFAULT, memory: Memory | None = None,
+                 textures: Mapping[int, Texture] | None = None) -> None:  # fmt: skip
+        self.rules = rules
+        self._machine = Machine(lanes, memory=memory, textures=textures)
+        self._machine.own_shared()
+
+    @property
+    def memory(self) -> Memory:
+        """Buffers that loads and stores reach."""
+        return self._machine.memory
+
+    @property
+    def textures(self) -> dict[int, Texture]:
+        """Textures by sa register."""
+        return self._machine.textures
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        files: Mapping[str, NDArray[Any]] = self.__dict__["_machine"].files if "_machine" in self.__dict__ else {}
+        if name in files:
+            return files[name]
+        if name in ("killed", "depth", "notes", "lanes"):
+            return getattr(self._machine, name)
+        raise AttributeError(name)
+
+    def run(self, program: Program, max_instructions: int = 1_000_000) -> Core:
+        """Run a program from its first instruction to its end; registers keep what earlier runs left.
+
+        Raises NotModelled, MachineFault, BudgetExceeded.
+        """
+        self._machine.run(Code(program, self.rules), max_instructions)
+        return self
+
+    def machine(self, program: Program) -> Machine:
+        """The machine behind the core at the first instruction of a program, to be stepped; it shares the registers."""
+        self._machine.start(Code(program, self.rules))
+        return self._machine
+
+    def steps(self, program: Program, max_instructions: int = 1_000_000) -> Iterator[tuple[Instruction, NDArray[Any]]]:
+        """Run a program an instruction at a time: before each, the instruction and which lanes stand at it (bool).
+
+        Registers can be looked at and changed in between. Raises as `run` does.
+        """
+        for pc, mask in self._machine.steps(Code(program, self.rules), max_instructions):
+            yield program[pc], np.ones(self._machine.lanes, bool) if mask is None else mask.copy()

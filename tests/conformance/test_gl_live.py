@@ -1,0 +1,125 @@
+"""Unmodified programs on the installed Mesa, against llvmpipe. Needs Mesa, EGL and GLES headers, and a C compiler."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isakit.hosts.drm.chips import CHIPS
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples" / "gl"
+SIZE = 96
+pytestmark = pytest.mark.mesa
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The examples, compiled."""
+    if not sys.platform.startswith("linux") or shutil.which("cc") is None:
+        pytest.skip("needs Linux and a C compiler")
+    if not Path("/usr/include/EGL/egl.h").exists() or not Path("/usr/include/GLES3/gl31.h").exists():
+        pytest.skip("needs the headers of EGL and GLES (on Debian: apt install libegl-dev libgles-dev)")
+    if not list(Path("/usr/lib").glob("*/dri/nouveau_dri.so")) and not list(Path("/usr/lib").glob("*/libgallium*.so")):
+        pytest.skip("needs Mesa's nouveau driver (on Debian: apt install libgl1-mesa-dri libegl1)")
+    folder = tmp_path_factory.mktemp("gl")
+    for name in ("triangle", "textured", "gears", "compute"):
+        subprocess.run(
+            ["cc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-o", folder / name, EXAMPLES / f"{name}.c",
+             "-lEGL", "-lGLESv2", "-lm"], check=True,
+        )  # fmt: skip
+    return folder
+
+
+def picture(path: Path) -> np.ndarray:
+    head, data = path.read_bytes().split(b"\n", 1)
+    _, width, height, _ = head.split()
+    return np.frombuffer(data, np.uint8).reshape(int(height), int(width), 3).astype(int)
+
+
+def isakit(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "isakit", *map(str, arguments)], capture_output=True, text=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["triangle", "textured", "gears"])
+@pytest.mark.parametrize("chip", [f"{n:x}" for n in CHIPS])
+def test_the_card_draws_what_llvmpipe_draws(programs: Path, tmp_path: Path, name: str, chip: str) -> None:
+    mine, other = tmp_path / "card.ppm", tmp_path / "llvmpipe.ppm"
+    done = isakit("gl", "--chip", chip, "--unsupported", "--", programs / name, str(SIZE), mine)
+    assert done.returncode == 0, done.stderr
+    assert f"NV{chip.upper()}" in done.stdout
+    env = {**os.environ, "LIBGL_ALWAYS_SOFTWARE": "1", "EGL_PLATFORM": "surfaceless"}
+    subprocess.run([programs / name, str(SIZE), other], env=env, check=True, capture_output=True)
+    assert np.abs(picture(mine) - picture(other)).max() <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chip", ["a3", "a5", "a8"])
+def test_compute_shaders_give_the_right_words(programs: Path, chip: str) -> None:
+    done = isakit("gl", "--chip", chip, "--", programs / "compute")
+    assert (done.returncode, "0 of 1025 words are wrong" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
+def test_the_exit_code_is_the_programs(programs: Path) -> None:
+    assert isakit("gl", "--", "sh", "-c", "exit 7").returncode == 7
+
+
+def test_a_replay_gives_the_pixels_of_the_run(programs: Path, tmp_path: Path) -> None:
+    from isakit.hosts.drm.replay import Replay
+
+    live, file = tmp_path / "live.ppm", tmp_path / "gears.glc"
+    assert isakit("gl", "--capture", file, "--", programs / "gears", str(SIZE), live, "3").returncode == 0
+    replay = Replay(file)
+    replay.run()
+    found = replay.picture()[:SIZE, :SIZE, :3][::-1]
+    replay.close()
+    assert np.array_equal(found, picture(live))
+
+
+def test_two_programs_at_once_have_cards_of_their_own(programs: Path, tmp_path: Path) -> None:
+    both = f"{programs}/triangle {SIZE} {tmp_path}/a.ppm & {programs}/gears {SIZE} {tmp_path}/b.ppm & wait"
+    assert isakit("gl", "--", "sh", "-c", both).returncode == 0
+    alone = isakit("gl", "--", programs / "gears", str(SIZE), tmp_path / "c.ppm")
+    assert alone.returncode == 0
+    assert np.array_equal(picture(tmp_path / "b.ppm"), picture(tmp_path / "c.ppm"))
+
+
+def test_a_killed_program_leaves_nothing_behind(programs: Path) -> None:
+    before = set(Path("/tmp").glob("isakit-*"))
+    done = isakit("gl", "--", "sh", "-c", f"{programs}/gears 64 /dev/null 500 & sleep 0.5; kill -9 $!; exit 3")
+    assert done.returncode == 3
+    assert set(Path("/tmp").glob("isakit-*")) <= before
+
+
+@pytest.mark.parametrize("flags", [("-fsanitize=address,undefined",)])
+def test_the_library_is_clean_under_sanitizers(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    """A client in C makes good and bad calls of the node; address and undefined-behaviour sanitizers watch."""
+    from isakit.hosts.drm.card_settings import CardSettings
+    from isakit.hosts.drm.chips import chip_named
+    from isakit.hosts.drm.report import Report
+    from isakit.hosts.drm.server import Server
+    from isakit.hosts.drm.session import SHIM, SOCKET_VARIABLE
+
+    if shutil.which("cc") is None:
+        pytest.skip("needs a C compiler")
+    client = tmp_path / "client"
+    sources = [*sorted(SHIM.glob("*.c")), ROOT / "tests" / "support" / "node_client.c"]
+    built = subprocess.run(
+        ["cc", "-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", *flags, "-I", SHIM, "-o", client, *sources,
+         "-ldl", "-lpthread"], capture_output=True, text=True,
+    )  # fmt: skip
+    if built.returncode and "sanitize" in built.stderr:
+        pytest.skip("the compiler has no sanitizers")
+    assert built.returncode == 0, built.stderr
+    server = Server(chip_named("a0"), Report(), CardSettings())
+    env = {**os.environ, SOCKET_VARIABLE: str(server.path), "ASAN_OPTIONS": "detect_leaks=0"}
+    done = subprocess.run([client], env=env, capture_output=True, text=True, timeout=60)
+    server.close()
+    assert (done.returncode, done.stdout.strip()) == (0, "all as expected"), done.stdout + done.stderr

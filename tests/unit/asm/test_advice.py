@@ -1,0 +1,148 @@
+"""What people write: words that go without saying, chips by any name, and answers that help."""
+
+from __future__ import annotations
+
+import pytest
+
+import isakit
+from isakit.asm import declared
+
+GT200 = isakit.isa("tesla", "gt200")
+
+
+def error(text: str, isa: isakit.Isa = GT200) -> str:
+    with pytest.raises(isakit.AsmError) as caught:
+        isa.assemble(text)
+    return str(caught.value)
+
+
+def sizes(text: str) -> list[tuple[str, int]]:
+    return [(i.text, i.size) for i in GT200.assemble(text)]
+
+
+# --- rounding to nearest goes without saying ---
+@pytest.mark.parametrize("name", ["add", "mul"])
+def test_without_a_rounding_the_long_form_is_taken_where_it_is_needed(name: str) -> None:
+    assert sizes(f"{name} f32 $r0 $r1 $r2; {name} f32 $r0 $r1 $r2") == [(f"{name} f32 $r0 $r1 $r2", 4)] * 2
+    assert sizes(f"{name} f32 $r0 $r1 $r2; exit nop") == [(f"{name} rn f32 $r0 $r1 $r2", 8), ("exit nop", 8)]
+    assert sizes(f"{name} f32 $r0 $r1 $r100") == [(f"{name} rn f32 $r0 $r1 $r100", 8)]
+    assert sizes(f"long {name} f32 $r0 $r1 $r2") == [(f"{name} rn f32 $r0 $r1 $r2", 8)]
+
+
+@pytest.mark.parametrize("name", ["add", "mul"])
+def test_a_rounding_is_taken_by_the_forms_that_round_to_nearest_anyway(name: str) -> None:
+    assert sizes(f"{name} rn f32 $r0 $r1 0x3f800000") == [(f"{name} f32 $r0 $r1 0x3f800000", 8)]
+    assert sizes(f"{name} rn f32 $r0 $r1 $r2") == [(f"{name} rn f32 $r0 $r1 $r2", 8)]
+
+
+def test_other_roundings_have_the_long_form_only() -> None:
+    assert "does not fit here" in error("add rz f32 $r0 $r1 0x3f800000")
+
+
+def test_guards_and_modifiers_stand_where_they_did() -> None:
+    assert sizes("(e $c0) add sat f32 $r0 neg $r1 $r2") == [("(e $c0) add sat rn f32 $r0 neg $r1 $r2", 8)]
+
+
+# --- what a text says it is for ---
+def test_a_listing_says_what_it_is_for() -> None:
+    for name, variant in (("tesla", "g80"), ("vuc", "vp2"), ("usse", "sgx543")):
+        text = str(isakit.isa(name, variant).assemble("nop"))
+        assert text.startswith(f".isa {name} {variant}\n")
+        assert isakit.isa(name).assemble(text).variant == variant
+
+
+def test_the_first_line_of_an_older_listing_says_it_too() -> None:
+    said = declared("// tesla g80\nnop")
+    assert said is not None
+    assert (said.isa, said.variant) == ("tesla", "g80")
+    assert isakit.isa("tesla").assemble("// tesla g80\nnop").variant == "g80"
+    assert declared("// a word\n// tesla g80\nnop") is None
+    assert declared("// tesla coils are loud\nnop") is None
+
+
+def test_a_text_for_another_instruction_set_is_one_error() -> None:
+    for first in ("// tesla g80", ".isa tesla g80"):
+        text = f"{first}\n" + "mov b32 $r0 $r1\n" * 70
+        with pytest.raises(isakit.AsmError, match="this text is for tesla, it is being assembled for usse") as caught:
+            isakit.isa("usse").assemble(text)
+        assert len(caught.value.diagnostics) == 1
+
+
+@pytest.mark.parametrize("first", ["// tesla g80", ".isa tesla g80", "// comment\n\n.isa TESLA sm_10  // more"])
+def test_a_variant_that_was_asked_for_must_be_the_one_the_text_says(first: str) -> None:
+    assert "it is being assembled for gt200" in error(f"{first}\nnop")
+    assert isakit.isa("tesla", "g80").assemble(f"{first}\nnop").variant == "g80"
+
+
+def test_a_second_declaration_must_agree_with_the_first() -> None:
+    with pytest.raises(isakit.AsmError, match="this text is for gt200, it is being assembled for g80"):
+        isakit.isa("tesla").assemble(".isa tesla g80\n.kernel a\nnop\n.isa tesla gt200\n.kernel b\nnop")
+
+
+# --- names ---
+@pytest.mark.parametrize(
+    ("name", "variant", "got"),
+    [("tesla", "sm_13", ("tesla", "gt200")), ("Tesla", "GT200", ("tesla", "gt200")), ("tesla", "G92", ("tesla", "g84")),
+     ("sm_10", None, ("tesla", "g80")), ("SM_12", None, ("tesla", "gt215")), ("g98", None, ("tesla", "g84")),
+     ("VP3", None, ("vuc", "vp3")), ("sm_11", "g84", ("tesla", "g84")), ("USSE", None, ("usse", "sgx543"))],
+)  # fmt: skip
+def test_chips_have_the_names_their_owners_know(name: str, variant: str | None, got: tuple[str, str]) -> None:
+    found = isakit.isa(name, variant)
+    assert (found.name, found.variant) == got
+    if got[0] == "tesla":
+        assert isakit.Device(variant or name, engine="reference").chip == got[1]
+
+
+def test_names_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(isakit.UnknownIsaError, match="'sm_10' is tesla g80, not gt200"):
+        isakit.isa("sm_10", "gt200")
+    with pytest.raises(isakit.UnknownIsaError, match="tesla, vuc, usse"):
+        isakit.isa("sm_20")
+
+
+# --- dead ends ---
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [("add f64 $r0 $r2 $r4", "did you mean `add f64 $r0d $r2d $r4d`?"),
+     ("mov b32 $r0 $physid", "did you mean `mov $r0 $physid`?"),
+     ("mov $r0 $r1", "did you mean `mov b32 $r0 $r1`?"),
+     ("add b32 $r0 $r1 s[0x10]", "did you mean `add b32 $r0 b32 s[0x10] $r1`?"),
+     ("mov b16 $a1 $r1l", "an address register is loaded by a shift: `shl $a1 $r1 0x0`"),
+     ("MOV.U32 R0, R1", "this looks like NVIDIA's disassembler text"),
+     ("/*0000*/ MOV R0, R1;", "this looks like NVIDIA's disassembler text"),
+     ("ld.global.u32 %r1,[%r2]", "this looks like PTX text"),
+     (".version 1.4", "this looks like PTX"),
+     ("mov b32 $r0 p[0x10]", "geometry programs have this instruction: say `.program geometry`")],
+)  # fmt: skip
+def test_dead_ends_have_an_answer(text: str, answer: str) -> None:
+    assert answer in error(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["add f64 $r0d $r2d $r4d", "mov $r0 $physid", "mov b32 $r0 $r1", "add b32 $r0 b32 s[0x10] $r1",
+             "shl $a1 $r1 0x0", ".program geometry\nmov b32 $r0 p[0x10]"],
+)  # fmt: skip
+def test_the_answers_assemble(text: str) -> None:
+    assert len(GT200.assemble(text)) == 1
+
+
+def test_the_form_that_is_shown_is_that_of_the_type_that_was_written() -> None:
+    syntaxes = [line for line in error("add f64 $r0 $r2 $r4").splitlines() if line.startswith("note: syntax")]
+    assert len(syntaxes) == 1
+    assert "rn|rm|rp|rz f64" in syntaxes[0]
+
+
+def test_a_name_close_to_a_wrong_operand_gives_way_to_better_advice() -> None:
+    assert "$sr10" not in error("mov $r0 $r1")
+
+
+def test_the_message_about_alignment_says_what_has_no_long_form() -> None:
+    assert "the preceding instruction has no long form" in error(".word 1; exit nop")
+
+
+def test_many_errors_are_found_as_fast_as_few_are_explained() -> None:
+    text = "mov $r0 $r1\n" * 2000
+    with pytest.raises(isakit.AsmError) as caught:
+        GT200.assemble(text)
+    assert len(caught.value.diagnostics) == 2000
+    assert sum("did you mean `mov b32" in note for d in caught.value.diagnostics for note in d.notes) == 8

@@ -1,0 +1,78 @@
+"""Method tables: every method the driver was seen to write is declared under its reference name, and accounted for."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from isakit.hosts.drm.engine import Engine
+from isakit.hosts.drm.engines.compute import ComputeEngine
+from isakit.hosts.drm.engines.copy import CopyEngine
+from isakit.hosts.drm.engines.eng2d import Engine2D
+from isakit.hosts.drm.engines.eng3d import Engine3D
+from isakit.hosts.drm.tables import ENG3D, TABLES
+from isakit.hosts.drm.tables.method import Method, Table, method
+
+ENGINES: dict[str, type[Engine]] = {"m2mf": CopyEngine, "2d": Engine2D, "3d": Engine3D, "compute": ComputeEngine}
+
+
+def seen(shared: Path) -> list[dict[str, str]]:
+    with (shared / "reference" / "nv50-methods.tsv").open() as f:
+        return [r for r in csv.DictReader(f, delimiter="\t") if r["name"] != "?"]
+
+
+def test_every_method_that_was_seen_is_declared_by_its_name(shared: Path) -> None:
+    tables = {t.name: t for t in TABLES}
+    wrong: list[str] = []
+    for row in seen(shared):
+        found = tables[row["engine"]].by_word[int(row["first_offset"], 16) >> 2]
+        if found is None or found[0].name != row["name"].replace("(i)", "").replace(".", "_"):
+            wrong.append(f"{row['engine']} {row['name']}")
+    assert wrong == []
+
+
+def test_every_method_that_was_seen_acts_is_read_or_is_ignored_for_a_reason(shared: Path) -> None:
+    left: list[str] = []
+    for row in seen(shared):
+        if int(row["first_offset"], 16) >> 2 in ENGINES[row["engine"]]._unused:  # pyright: ignore
+            left.append(f"{row['engine']} {row['name']}")
+    assert left == []
+
+
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
+def test_what_is_ignored_exists_and_has_a_reason(engine: type[Engine]) -> None:
+    assert [n for n, why in engine.IGNORED.items() if n not in engine.table.by_name or len(why) < 10] == []
+
+
+def test_no_two_methods_of_an_engine_share_a_word() -> None:
+    for t in TABLES:
+        words = [m.offset + k * m.stride for m in t.methods for k in range(m.count)]
+        assert len(words) == len(set(words)), t.name
+
+
+def test_a_write_is_shown_with_its_fields() -> None:
+    assert ENG3D.shown(0x0900 >> 2, 0x2000_0010) == "VERTEX_ARRAY_FETCH(0) = STRIDE=0x10 ENABLE"
+
+
+def test_a_write_is_shown_with_its_value_by_name() -> None:
+    assert ENG3D.shown(0x130C >> 2, 0x203) == "DEPTH_TEST_FUNC = lequal"
+
+
+def test_a_write_to_nothing_is_shown_by_its_offset() -> None:
+    assert ENG3D.shown(0x0004 >> 2, 5) == "0x0004 = 0x5"
+
+
+@pytest.mark.parametrize(
+    "methods",
+    [
+        (method(0x2000, "TOO_FAR"),),
+        (method(0x101, "ODD"),),
+        (method(0x100, "A"), method(0x104, "A")),
+        (Method(0x100, "BITS", (method(0, "x", "F 33:0").fields)),),
+    ],
+)
+def test_a_table_that_contradicts_itself_is_refused(methods: tuple[Method, ...]) -> None:
+    with pytest.raises(ValueError, match=r"does not fit|two methods|bits"):
+        Table("t", "", frozenset(), methods)

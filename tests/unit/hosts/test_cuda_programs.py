@@ -1,0 +1,259 @@
+"""Programs in C that use CUDA as programs of its time do, run by `isakit cuda`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from support import cuda_build
+from support.cuda_build import run
+
+pytestmark = pytest.mark.skipif(not cuda_build.has_compiler(), reason="needs `cc` on 64-bit x86 Linux")
+
+
+@pytest.fixture(scope="session")
+def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The checks as CUDA 4.2 would build them."""
+    return cuda_build.build("checks", tmp_path_factory.mktemp("new"))
+
+
+@pytest.fixture(scope="session")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The checks as CUDA 2.3 would: text cubins, 32-bit handles."""
+    folder = tmp_path_factory.mktemp("old")
+    return cuda_build.build("checks", folder, runtime="libcudart.so.2", generation="old")
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Checks of the driver interface."""
+    return cuda_build.build("driver", tmp_path_factory.mktemp("driver"))
+
+
+# A fault resets the device, and symbols change what kernels compute: these two come last.
+RUNTIME = ("launches", "copies", "textures", "host_memory", "events", "threads", "errors", "symbols")
+
+
+def test_the_runtime_interface_of_cuda_4(new: Path) -> None:
+    assert run("--", new, *RUNTIME).stdout == "".join(f"{name} ok\n" for name in RUNTIME)
+
+
+def test_forked_processes_have_devices_of_their_own(new: Path) -> None:
+    assert run("--", new, "forks").stdout == "forks ok\n"
+
+
+@pytest.mark.parametrize("check", ["symbols", "textures", "events"])
+def test_the_runtime_interface_of_cuda_2(old: Path, check: str) -> None:
+    assert run("--", old, check).stdout == f"{check} ok\n"
+
+
+def test_the_driver_interface(driver: Path, tmp_path: Path) -> None:
+    names = ("modules", "memory", "textures", "devices")
+    out = run("--", driver, *names, folder=tmp_path).stdout
+    assert out == "".join(f"{name} ok\n" for name in names)
+
+
+@pytest.mark.parametrize(
+    ("device", "says"),
+    [("sm_10", "GeForce 8800 GTX major 1 minor 0"), ("sm_12", "GeForce GT 240 major 1 minor 2")],
+)
+def test_the_device_is_what_the_command_line_says(new: Path, device: str, says: str) -> None:
+    assert says in run("--device", device, "--", new, "device").stdout
+
+
+def test_structures_are_those_of_the_version(old: Path, new: Path) -> None:
+    assert "size 512 version 2030" in run("--", old, "device").stdout
+    assert "size 568 version 4020" in run("--", new, "device").stdout
+    assert "size 472 version 4000" in run("--cuda", "4.0", "--", new, "device").stdout
+
+
+def test_memory_is_one_heap_unless_it_is_strict(new: Path) -> None:
+    assert "stray 0\ncopy 0\n" in run("--", new, "strays").stdout
+    strict = run("--strict", "--", new, "strays")
+    assert "stray 4\ncopy 4\n" in strict.stdout
+    assert "UNMAPPED_ADDRESS" in strict.stderr
+
+
+def test_fresh_memory_holds_the_fill_pattern(new: Path) -> None:
+    assert "byte 0\n" in run("--", new, "unwritten").stdout
+    assert "byte 205\n" in run("--fill", "205", "--", new, "unwritten").stdout
+
+
+def test_exit_status_and_signals_are_those_of_the_program(new: Path) -> None:
+    run("--", new, "launches", "status", code=42)
+    run("--", new, "crash", code=-signal.SIGSEGV)
+    run("--", "/bin/sh", "-c", "exit 9", code=9)
+
+
+def test_programs_started_by_a_script_find_the_device(new: Path) -> None:
+    done = run("--", "/bin/sh", "-c", f"{new} launches && {new} events && exit 5", code=5)
+    assert done.stdout == "launches ok\nevents ok\n"
+
+
+def test_a_statically_linked_runtime_is_diverted(tmp_path: Path) -> None:
+    """Functions of the runtime that are part of the program do nothing here; ours must run instead of them."""
+    cuda_build.build("checks", tmp_path)
+    names = [f.name for f in cuda_build.functions().values() if f.interface == "runtime"]
+    nops = "nop; " * 16
+    body = f'__attribute__((noinline)) int {{}}(void) {{{{ __asm__ volatile("{nops}"); return 999; }}}}\n'
+    (tmp_path / "static.c").write_text("".join(body.format(n) for n in names))
+    line = ["cc", "-w", "-O0", "-no-pie", "-I", str(tmp_path), "-I", str(cuda_build.PROGRAMS)]
+    line += [str(cuda_build.PROGRAMS / "checks.c"), str(tmp_path / "static.c"), "-lm", "-pthread"]
+    subprocess.run([*line, "-o", str(tmp_path / "static")], check=True)
+    assert subprocess.run([tmp_path / "static", "launches"], check=False, capture_output=True).returncode == 1
+    out = run("--", tmp_path / "static", "launches", "copies", "textures").stdout
+    assert out == "launches ok\ncopies ok\ntextures ok\n"
+
+
+def test_a_trace_shows_the_calls(new: Path) -> None:
+    trace = run("--trace", "--", new, "launches").stderr
+    assert "cudaMalloc(4000)" in trace
+    assert "launch(" in trace
+    assert "cudaMemcpy: 4000 x 1 x 1" in trace
+
+
+def test_statistics_count_launches(new: Path) -> None:
+    text = run("--stats", "--", new, "launches").stderr
+    assert "affine" in text
+    assert "0 faults" in text
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [("/nonexistent", "there is no such program"), ("/etc/passwd", "it is not executable")],
+)
+def test_what_cannot_be_started_is_one_clear_line(program: str, says: str) -> None:
+    done = run("--", program, code=1)
+    assert done.stderr == f"error: {program}: {says}\n"
+
+
+def test_missing_libraries_of_the_time_are_named(tmp_path: Path) -> None:
+    stub, main = tmp_path / "libcublas.so.4", tmp_path / "needs"
+    subprocess.run(
+        ["cc", "-shared", "-nostdlib", "-Wl,-soname,libcublas.so.4", "-o", stub, "-x", "c", "/dev/null"], check=True
+    )
+    line = ["cc", "-o", main, "-x", "c", "-", "-x", "none", "-Wl,--no-as-needed", stub]
+    subprocess.run(line, input="int main(void) { return 0; }", text=True, check=True)
+    stub.unlink()
+    done = run("--", main, code=1)
+    assert "libcublas.so.4" in done.stderr.splitlines()[0]
+
+
+def _processes(marker: str) -> list[int]:
+    """Processes with a word in their command line."""
+    out: list[int] = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            try:
+                if marker.encode() in (folder / "cmdline").read_bytes():
+                    out.append(int(folder.name))
+            except OSError:
+                continue
+    return out
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, -signal.SIGTERM)])
+def test_an_interrupt_ends_program_and_device(new: Path, number: int, status: int) -> None:
+    """Also while a kernel runs that never ends; nothing is left behind."""
+    line = [sys.executable, "-m", "isakit", "cuda", "--", str(new), "endless"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "waiting\n"
+        time.sleep(0.3)
+        parent.send_signal(number)
+        assert parent.wait(20) == status
+    assert not _processes(str(new))
+
+
+def test_a_killed_program_ends_its_kernel(new: Path) -> None:
+    line = [sys.executable, "-m", "isakit", "cuda", "--", str(new), "endless"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        children = [p for p in _processes(f"{new}\0endless") if p != parent.pid]
+        assert len(children) == 1
+        time.sleep(0.3)
+        os.kill(children[0], signal.SIGKILL)
+        assert parent.wait(20) == -signal.SIGKILL
+    assert not _processes(str(new))
+
+
+def test_without_the_command_there_is_no_device(new: Path) -> None:
+    from isakit.hosts.cuda.build import library_folder
+
+    env = {**os.environ, "LD_LIBRARY_PATH": str(library_folder())}
+    done = subprocess.run([new, "device"], capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 1
+    assert "cudaGetDeviceCount(&count_) is 38" in done.stdout
+    assert done.stderr == "isakit: no simulated device; start the program with `isakit cuda`\n"
+
+
+def test_captured_launches_replay_alike_on_every_engine(new: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "launches"
+    run("--capture", folder, "--", new, "launches", "textures", "host_memory", "symbols")
+    from support.command_line import run as command
+
+    assert len(list((folder / "launches").iterdir())) == 10
+    for options in (["--engine", "reference"], ["--tier", "interp"], ["--tier", "jit"], ["--threads", "2"]):
+        out = command("replay", str(folder), "--check", *options).stdout
+        assert out.count("same") == 10, out
+    entry = folder / "launches" / "0001.json"
+    assert command("replay", str(entry), "--check", "--json").stdout.count('"same": true') == 1
+
+
+def test_a_replay_says_what_differs(new: Path, tmp_path: Path) -> None:
+    import json
+
+    from support.command_line import run as command
+
+    folder = tmp_path / "launches"
+    run("--capture", folder, "--", new, "launches")
+    path = folder / "launches" / "0001.json"
+    entry = json.loads(path.read_text())
+    entry["params"] = entry["params"][:32] + "e7030000"  # one element fewer
+    path.write_text(json.dumps(entry))
+    out = command("replay", str(folder), "--check", code=1).stdout
+    assert "4 bytes differ" in out or "3 bytes differ" in out
+    assert "captured" in out
+
+
+def test_a_damaged_capture_is_an_error(new: Path, tmp_path: Path) -> None:
+    from support.command_line import run as command
+
+    folder = tmp_path / "launches"
+    run("--capture", folder, "--", new, "launches")
+    blob = next((folder / "blobs").iterdir())
+    blob.write_bytes(b"\x78\x01" + bytes(20))
+    assert str(blob) in command("replay", str(folder), code=1).stderr
+    assert "capture.json is missing" in command("replay", str(tmp_path), code=1).stderr
+    assert "holds a capture already" in run("--capture", folder, "--", new, "launches", code=1).stderr
+
+
+def test_the_same_program_twice_gives_the_same_bytes(new: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        run("--capture", tmp_path / name, "--", new, "launches", "symbols", "textures")
+    files = sorted(p.relative_to(tmp_path / "one") for p in (tmp_path / "one").rglob("*") if p.is_file())
+    assert len(files) > 10
+    for f in files:
+        assert (tmp_path / "one" / f).read_bytes() == (tmp_path / "two" / f).read_bytes(), f
+
+
+@pytest.mark.slow
+def test_the_library_passes_with_address_and_undefined_behaviour_checks(tmp_path: Path) -> None:
+    flags = "-fsanitize=address,undefined -fno-sanitize-recover=all"
+    program = cuda_build.build("checks", tmp_path, flags=flags.split())
+    driver = cuda_build.build("driver", tmp_path / "driver", flags=flags.split())
+    # Leaks of a process that ends are none; `malloc` may refuse sizes no memory has.
+    options = "detect_leaks=0:allocator_may_return_null=1"
+    environment = {"ISAKIT_CUDA_CFLAGS": flags, "ASAN_OPTIONS": options}
+    out = run("--", program, *RUNTIME, environment=environment, timeout=200)
+    assert "ERROR" not in out.stderr
+    assert out.stdout.count(" ok\n") == len(RUNTIME)
+    out = run("--", driver, "modules", "memory", "textures", "devices", environment=environment, folder=tmp_path)
+    assert out.stdout.count(" ok\n") == 4

@@ -1,0 +1,132 @@
+"""The table of the CUDA interfaces, and what follows from it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from isakit.errors import DefinitionError, IsakitError
+from isakit.hosts.cuda import table
+from isakit.hosts.cuda.codes import CudaError, errors
+from isakit.hosts.cuda.device_facts import CARDS, attribute, card, properties
+from isakit.hosts.cuda.dispatch import handlers
+from isakit.hosts.cuda.generate import PAGE, c_files, page
+from isakit.machine.tesla.chips import CHIPS
+
+
+def test_every_message_has_a_handler() -> None:
+    assert len(handlers()) == sum(f.kind in ("call", "wire") for f in table.functions().values())
+
+
+def test_handlers_take_what_the_table_says() -> None:
+    for name, function in handlers().items():
+        f = table.functions()[name]
+        wanted = 1 + len(f.sent) + (f.tail is not None)
+        code = function.__code__
+        assert code.co_argcount == wanted or (code.co_flags & 4 and code.co_argcount <= wanted), name
+
+
+def test_the_reference_page_is_what_the_table_says() -> None:
+    if not PAGE.parent.is_dir():
+        pytest.skip("no docs beside the package")
+    assert PAGE.read_text("utf-8") == page()
+
+
+def test_every_exported_function_is_defined_once_in_c() -> None:
+    generated = c_files()["functions.h"]
+    for f in table.functions().values():
+        if f.interface in ("runtime", "driver"):
+            assert len(re.findall(rf"^int {f.name}\(", generated, re.MULTILINE)) == (f.kind != "local"), f.name
+
+
+def test_the_functions_programs_import_are_there() -> None:
+    """The union over 104 programs of the first study, from [cuda-runtime] 1.1."""
+    wanted = """__cudaRegisterFatBinary __cudaUnregisterFatBinary __cudaRegisterFunction cudaConfigureCall cudaLaunch
+    cudaSetupArgument cudaMalloc cudaMemcpy cudaFree cudaGetErrorString cudaGetLastError cudaGetDeviceProperties
+    cudaGetDeviceCount cudaSetDevice cudaThreadSynchronize __cudaRegisterVar cudaDeviceReset cudaMemset
+    cudaDeviceSynchronize cudaMemcpyToSymbol cudaCreateChannelDesc __cudaRegisterTexture cudaFreeHost cudaEventRecord
+    cudaEventElapsedTime cudaEventCreate cudaEventDestroy cudaEventSynchronize cudaGetDevice cudaMallocArray
+    cudaBindTextureToArray cudaFreeArray cudaMemcpyToArray cudaMallocHost cudaUnbindTexture cudaThreadExit
+    cudaGLSetGLDevice cudaEventQuery cudaHostAlloc cudaMemcpyAsync cudaBindTexture cudaGraphicsGLRegisterBuffer
+    cudaGraphicsMapResources cudaGraphicsUnmapResources cudaGraphicsResourceGetMappedPointer
+    cudaGraphicsUnregisterResource cudaMemcpy2D cudaMallocPitch cudaSetDeviceFlags cudaHostGetDevicePointer
+    cudaMemcpyFromSymbol cudaEventCreateWithFlags cudaGetChannelDesc cudaStreamCreate cudaStreamDestroy
+    cudaHostRegister cudaHostUnregister cudaDeviceCanAccessPeer cudaDeviceEnablePeerAccess cudaDeviceDisablePeerAccess
+    cudaMemcpy3D cudaMalloc3DArray cudaMemcpy2DToArray cudaRuntimeGetVersion cudaStreamWaitEvent cudaStreamQuery
+    cudaMemGetInfo cudaGraphicsResourceSetMapFlags __cudaTextureFetch __cudaRegisterSharedVar __cudaMutexOperation
+    cudaGLMapBufferObject cudaGLUnmapBufferObject cudaGLRegisterBufferObject cudaGLUnregisterBufferObject"""
+    assert not set(wanted.split()) - {f.name for f in table.functions().values() if f.interface == "runtime"}
+
+
+@pytest.mark.parametrize(
+    ("version", "size", "places"),
+    [
+        ((2, 3), 512, {"overlap": 344, "multiprocessors": 348, "mapped": 360}),
+        ((3, 2), 520, {"overlap": 344, "surface": 408, "bus": 424}),
+        ((4, 0), 472, {"overlap": 344, "multiprocessors": 348, "threads": 468, "surface": 416}),
+        ((4, 2), 568, {"overlap": 352, "multiprocessors": 356, "threads": 564, "surface": 512}),
+        ((5, 0), 584, {"overlap": 352, "multiprocessors": 356}),
+        ((5, 5), 584, {"overlap": 352, "multiprocessors": 356}),
+        ((6, 5), 632, {"overlap": 352, "multiprocessors": 356}),
+    ],
+)
+def test_properties_lie_where_a_version_expects_them(
+    version: tuple[int, int], size: int, places: dict[str, int]
+) -> None:
+    """Offsets that were observed in programs: [cuda-runtime] 2.5."""
+    found = properties(card("sm_13"), version)
+    assert len(found) == size
+    values = {"overlap": 1, "multiprocessors": 30, "mapped": 1, "threads": 1024, "surface": 256, "bus": 1}
+    for name, offset in places.items():
+        assert int.from_bytes(found[offset : offset + 4], "little") == values[name], name
+    assert found[:11] == b"Tesla C1060"
+    assert int.from_bytes(found[328:332], "little") == 1
+    assert int.from_bytes(found[332:336], "little") == 3
+
+
+def test_an_uncertain_version_writes_no_more_than_the_smallest_structure() -> None:
+    assert len(properties(card("sm_13"), (4, 2), certain=False)) == 472
+
+
+def test_cards_have_the_limits_of_their_chips() -> None:
+    for c in CARDS.values():
+        chip = CHIPS[c.chip]
+        assert c.registers == chip.registers
+        assert c.multiprocessors == chip.tpcs * chip.mps_per_tpc
+
+
+def test_devices_have_names() -> None:
+    assert card("sm_10").chip == "g80"
+    assert card("gt215").capability == 2
+    with pytest.raises(IsakitError, match="sm_13"):
+        card("sm_14")
+
+
+def test_attributes_of_later_chips_are_zero() -> None:
+    assert attribute(card("sm_11"), 16) == 16
+    assert attribute(card("sm_11"), 83) == 0
+    assert attribute(card("sm_11"), 86) is None
+
+
+def test_error_codes_are_those_of_each_interface() -> None:
+    assert CudaError("cudaErrorLaunchFailure").code("driver") == 700
+    assert CudaError("cudaErrorLaunchFailure").code("runtime") == 4
+    assert CudaError("cudaErrorInvalidDeviceFunction", driver=500).code("driver") == 500
+    runtime = [e.runtime for e in errors() if e.runtime is not None]
+    assert len(set(runtime)) == len(runtime)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "call 2.0 cudaMalloc(out pear p)",
+        "refuse 2.0 cudaMalloc()",
+        "push 2.0 f()",
+        "call 2.0 f(block a)",
+        "local 2.0 f",
+    ],
+)
+def test_a_wrong_line_of_the_table_is_an_error(line: str) -> None:
+    with pytest.raises(DefinitionError):
+        table._line(line, "runtime", "x")
