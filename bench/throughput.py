@@ -103,13 +103,12 @@ def rows() -> list[Row]:
         "ex2": "ex2 f32 $r{d} $r15",
     }.items():
         out.append(Row(name, loop_of(text), ["presin f32 $r14 $r8", "preex2 f32 $r15 $r8"]))
-    for to, source in (("f32", "s32"), ("f32", "u32"), ("f32", "u16"), ("f32", "s8"), ("f16", "f32"), ("f32", "f16")):
+    for to, source in (("f32", "s32"), ("f32", "u32"), ("f32", "u16"), ("f32", "s8"), ("f16", "f32")):
         register = "$r8l" if source[1:] in ("16", "8") else "$r8"
         target = "$r{d}l" if to == "f16" else "$r{d}"
         out.append(Row(f"cvt {to} {source}", loop_of(f"cvt rn {to} {target} {source} {register}")))
     for rounding in ("rn", "rz", "rm", "rp"):
-        out.append(Row(f"cvt {rounding} s32 f32", loop_of(f"cvt {rounding} s32 $r{{d}} f32 $r8")))
-        out.append(Row(f"cvt {rounding} f32 f32", loop_of(f"cvt {rounding} f32 $r{{d}} f32 $r8")))
+        out.append(Row(f"cvt {rounding} s32 f32", loop_of(f"cvt {rounding}i s32 $r{{d}} f32 $r8")))
     for rounding in ("rn", "rz"):
         for name, text in {
             "add": "add {r} f64 $r{{d}}d $r16d $r{{d}}d",
@@ -121,9 +120,9 @@ def rows() -> list[Row]:
     out += [
         Row("min f64", loop_of("min f64 $r{d}d $r16d $r{d}d", step=2), data="double"),
         Row("set f64", loop_of("set $r{d} l f64 $r16d $r18d"), data="double"),
-        Row("cvt f64 f32", loop_of("cvt rn f64 $r{d}d f32 $r8", step=2)),
+        Row("cvt f64 f32", loop_of("cvt f64 $r{d}d f32 $r8", step=2)),
         Row("cvt f32 f64", loop_of("cvt rn f32 $r{d} f64 $r16d"), data="double"),
-        Row("cvt s32 f64", loop_of("cvt rz s32 $r{d} f64 $r16d"), data="double"),
+        Row("cvt s32 f64", loop_of("cvt rzi s32 $r{d} f64 $r16d"), data="double"),
         Row("cvt f64 s32", loop_of("cvt rn f64 $r{d}d s32 $r8", step=2)),
     ]
     for pattern, address in ADDRESSES.items():
@@ -131,20 +130,22 @@ def rows() -> list[Row]:
         out.append(Row(f"ld g[], {pattern}", loop_of("ld b32 $r{d} g14[$r12]"), start))
         out.append(Row(f"st g[], {pattern}", ["st b32 g14[$r12] $r8"] * UNROLL, start))
     for pattern in ("consecutive", "same address", "stride 3", "reversed"):
-        start = [*ADDRESSES[pattern], "and b32 $r12 $r12 0xffc", "shl $a1 $r12l 0x0"]
+        start = [*ADDRESSES[pattern], "and b32 $r12 $r12 0xffc", "shl $a1 $r12 0x0"]
         out.append(Row(f"s[] as source, {pattern}", loop_of("add b32 $r{d} b32 s[$a1+0x20] $r{d}"), start, shared=8192))
         out.append(Row(f"st s[], {pattern}", ["mov b32 s[$a1+0x20] $r8"] * UNROLL, start, shared=8192))
+    buffer = "add b32 $r12 b32 s[buffer] $r12"
+    pairs, quads, words = (["shl b32 $r12 $r1 " + n, buffer] for n in ("0x3", "0x4", "0x2"))
     out += [
-        Row("c0[] as source", loop_of("add b32 $r{d} $r{d} c0[0x0]")),
         Row("ld l[]", loop_of("ld b32 $r{d} l[0x10]"), ["st b32 l[0x10] $r8"], local=64),
         Row("st l[]", ["st b32 l[0x10] $r8"] * UNROLL, local=64),
-        Row("ld b64 g[]", loop_of("ld b64 $r{d}d g14[$r12]", step=2), ["shl b32 $r12 $r1 0x3", "add b32 $r12 b32 s[buffer] $r12"]),
-        Row("ld b128 g[]", loop_of("ld b128 $r{d}q g14[$r12]", step=4), ["shl b32 $r12 $r1 0x4", "add b32 $r12 b32 s[buffer] $r12"]),
+        Row("ld b64 g[]", loop_of("ld b64 $r{d}d g14[$r12]", step=2), pairs),
+        Row("st b64 g[]", ["st b64 g14[$r12] $r8d"] * UNROLL, pairs),
+        Row("ld b128 g[]", loop_of("ld b128 $r{d}q g14[$r12]", step=4), quads),
+        Row("st b128 g[]", ["st b128 g14[$r12] $r8q"] * UNROLL, quads),
         Row("ld u8 g[]", loop_of("ld u8 $r{d} g14[$r12]"), ["add b32 $r12 b32 s[buffer] $r1"]),
         Row("red add g[], same address", ["red add u32 g14[$r12] $r8"] * UNROLL, ["mov b32 $r12 b32 s[buffer]"]),
-        Row("red add g[], consecutive", ["red add u32 g14[$r12] $r8"] * UNROLL, ["shl b32 $r12 $r1 0x2", "add b32 $r12 b32 s[buffer] $r12"]),
-        Row("atomic add g[], same address", loop_of("atomic add u32 $r{d} g14[$r12] $r8"), ["mov b32 $r12 b32 s[buffer]"]),
-    ]  # fmt: skip
+        Row("red add g[], consecutive", ["red add u32 g14[$r12] $r8"] * UNROLL, words),
+    ]
     return out
 
 

@@ -83,7 +83,7 @@ def _live(flow: Any) -> str:
 def _plain(name: str, flow: Any) -> dict[str, Any]:
     from isakit.analysis import dominators, liveness, loops, post_dominators
 
-    out = {"name": name, **flow.as_json()}
+    out: dict[str, Any] = {"name": name, **flow.as_json()}
     for f, plain in zip(flow.functions, out["functions"], strict=True):
         plain["dominators"] = {str(k): v for k, v in sorted(dominators(flow, f).items())}
         plain["post_dominators"] = {str(k): v for k, v in sorted(post_dominators(flow, f).items())}
