@@ -55,7 +55,7 @@ def test_opencl_c_compiles_and_runs() -> None:
     x = np.arange(64, dtype=np.float32)
     want = 2 * x.reshape(2, 32)[:, ::-1].reshape(-1)
     kernel = Device("gt200").load(module)["reversed"]
-    kernel.launch(2, 32, x, 2.0, 0, dynamic_shared=256)
+    kernel.launch(2, 32, x, 2.0, kernel.shared_bytes, dynamic_shared=256)
     assert (x == want).all()
 
 

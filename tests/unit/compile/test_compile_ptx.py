@@ -89,28 +89,41 @@ def test_parameters_of_functions_may_lie_in_memory() -> None:
   cvt.u32.u64 %x, %y; add.u32 %x, %x, 3;
   st.param.b32 [r+0], %x; ret;
 }
-""" + kernel(OUT + """
+""" + kernel(
+        OUT
+        + """
   .reg .u32 %x; .reg .u64 %y;
   mov.u32 %x, 4; mov.u64 %y, 39;
   { .param .b32 p0; .param .b64 p1; .param .b32 ret0;
     st.param.b32 [p0+0], %x; st.param.b64 [p1+0], %y;
     call.uni (ret0), add3, (p0, p1);
     ld.param.b32 %x, [ret0+0]; }
-  st.global.u32 [%o], %x;""")
+  st.global.u32 [%o], %x;"""
+    )
     assert run(text)[0] == 42
 
 
 def test_predicates_share_four_registers() -> None:
     sets = "".join(f"  setp.gt.s32 %p{k}, %x, {k};\n" for k in range(9))
     sums = "".join(f"  selp.u32 %y, {1 << k}, 0, %p{k};\n  add.u32 %s, %s, %y;\n" for k in range(9))
-    body = OUT + "  .reg .pred %p<9>; .reg .u32 %x, %y, %s;\n  ld.global.u32 %x, [%o+4];\n  add.u32 %x, %x, 5;\n  mov.u32 %s, 0;\n"
+    body = (
+        OUT
+        + "  .reg .pred %p<9>; .reg .u32 %x, %y, %s;\n  ld.global.u32 %x, [%o+4];\n  add.u32 %x, %x, 5;\n  mov.u32 %s, 0;\n"
+    )
     assert run(kernel(body + sets + sums + "  st.global.u32 [%o], %s;"))[0] == 0b11111
 
 
 def test_registers_beyond_the_limit_live_in_local_memory() -> None:
     loads = "".join(f"  ld.global.u32 %r{k}, [%o+{4 * (k % 8)}];\n  add.u32 %r{k}, %r{k}, {k};\n" for k in range(40))
     sums = "".join(f"  mad.lo.u32 %s, %s, 3, %r{k};\n" for k in range(40))
-    text = kernel(OUT + "  .reg .u32 %r<40>, %s;\n  mov.u32 %s, 0;\n" + loads + "  bar.sync 0;\n" + sums + "  st.global.u32 [%o], %s;")
+    text = kernel(
+        OUT
+        + "  .reg .u32 %r<40>, %s;\n  mov.u32 %s, 0;\n"
+        + loads
+        + "  bar.sync 0;\n"
+        + sums
+        + "  st.global.u32 [%o], %s;"
+    )
     want = 0
     for k in range(40):
         want = want * 3 + k & 0xFFFF_FFFF
@@ -124,7 +137,9 @@ def test_registers_beyond_the_limit_live_in_local_memory() -> None:
 
 
 def test_atomics_in_shared_memory_count_every_lane() -> None:
-    body = OUT + """
+    body = (
+        OUT
+        + """
   .reg .u32 %a, %r, %t; .reg .pred %p; .shared .u32 count;
   mov.u32 %t, %tid.x; setp.ne.u32 %p, %t, 0;
   @!%p st.shared.u32 [count], %t;
@@ -133,6 +148,7 @@ def test_atomics_in_shared_memory_count_every_lane() -> None:
   bar.sync 0;
   ld.shared.u32 %r, [count];
   @!%p st.global.u32 [%o], %r;"""
+    )
     assert run(kernel(body), block=96)[0] == 192
 
 
@@ -141,19 +157,25 @@ def test_variables_of_the_module_have_their_content() -> None:
 .const .align 4 .f32 table[3] = {1.0, 0f40000000, -4};
 .global .u32 cell = 77;
 .const .s8 small[2] = {-1, 5};
-""" + kernel(OUT + """
+""" + kernel(
+        OUT
+        + """
   .reg .u32 %x; .reg .f32 %f; .reg .s32 %y;
   ld.const.f32 %f, [table+8]; st.global.f32 [%o], %f;
   ld.global.u32 %x, [cell]; st.global.u32 [%o+4], %x;
-  ld.const.s8 %y, [small]; st.global.s32 [%o+8], %y;""")
+  ld.const.s8 %y, [small]; st.global.s32 [%o+8], %y;"""
+    )
     assert run(text)[:3] == [0xC0800000, 77, 0xFFFF_FFFF]
 
 
 def test_generic_addresses_find_their_space() -> None:
-    body = OUT + """
+    body = (
+        OUT
+        + """
   .reg .u64 %a, %b; .reg .u32 %x; .shared .align 4 .b8 s[64];
   mov.u64 %a, s; cvta.shared.u64 %b, %a; add.u64 %b, %b, 8;
   st.u32 [%b], 9; ld.shared.u32 %x, [%a+8]; cvta.to.global.u64 %a, %o; st.global.u32 [%a], %x;"""
+    )
     assert run(kernel(body))[0] == 9
 
 
@@ -169,7 +191,11 @@ def test_a_ptx_file_loads_and_runs_like_any_other(tmp_path: object) -> None:
 def test_elf_cubins_of_compiled_kernels_run_the_same() -> None:
     from isakit.formats import write_elf_cubin
 
-    text = HEAD + ".const .u32 c = 6;\n" + kernel(OUT + "  .reg .u32 %x;\n  ld.const.u32 %x, [c];\n  st.global.u32 [%o], %x;")
+    text = (
+        HEAD
+        + ".const .u32 c = 6;\n"
+        + kernel(OUT + "  .reg .u32 %x;\n  ld.const.u32 %x, [c];\n  st.global.u32 [%o], %x;")
+    )
     module = isakit.load(write_elf_cubin(compile_ptx(text).module))
     out = np.zeros(1, np.uint32)
     Device("gt200").load(module)["k"][1, 1](out)

@@ -12,7 +12,7 @@ from isakit.compile.lower.liveness import Liveness, indices
 from isakit.compile.target import Target
 
 HALVES = 64
-ROUNDS = 24
+ROUNDS = 60
 
 
 class OutOfRegistersError(Exception):
@@ -256,9 +256,10 @@ def _spill(m: MFunction, attempt: Allocation, failed: list[VReg]) -> None:
                 w = attempt.find(owner[u][0])
                 if w.spillable and not w.fixed and w.file == v.file:
                     rivals.add(w)
-        if rivals & chosen:
-            continue
+        rivals -= chosen
         if not rivals:
+            if chosen:
+                continue
             raise OutOfRegistersError
 
         def price(w: VReg) -> float:

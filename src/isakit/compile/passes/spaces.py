@@ -9,7 +9,7 @@ from __future__ import annotations
 from isakit.compile.ir import Const, Function, Ins, Loc, Value
 from isakit.compile.passes.ssa import replace
 
-_THROUGH = frozenset({"add", "sub", "copy", "phi", "sel", "and", "or"})
+_THROUGH = frozenset({"add", "sub", "addx", "subx", "adc", "copy", "phi", "sel", "and", "or"})
 
 
 class MixedSpacesError(Exception):

@@ -101,7 +101,10 @@ def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
 
 
 def _leave(
-    body: set[Block], users: dict[Value, list[Ins]], diverge: Callable[[Value], None], branches: dict[Value, list[Block]]
+    body: set[Block],
+    users: dict[Value, list[Ins]],
+    diverge: Callable[[Value], None],
+    branches: dict[Value, list[Block]],
 ) -> None:
     """Lanes leave a loop at different times: what it computes differs outside."""
     for x in body:

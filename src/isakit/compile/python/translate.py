@@ -13,7 +13,7 @@ import struct
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from isakit.compile.python.types import (
     GLOBAL,
@@ -744,7 +744,7 @@ class _Translator:
             self.fail(f"`{ast.unparse(node.func)}` gives no value", node)
         return v
 
-    _MATH = {"sin": "sin.approx.f", "cos": "cos.approx.f", "exp2": "ex2.approx.f", "log2": "lg2.approx.f",
+    _MATH: ClassVar[dict[str, str]] = {"sin": "sin.approx.f", "cos": "cos.approx.f", "exp2": "ex2.approx.f", "log2": "lg2.approx.f",
              "rsqrt": "rsqrt.approx.f", "rcp": "rcp.approx.ftz.f"}  # fmt: skip
 
     def call(self, node: ast.Call, statement: bool) -> Value | None:

@@ -1,4 +1,4 @@
-"""Floating point and conversions. Source: PTX ISA manual, "Floating Point", "Data Movement and Conversion"; [tesla] 5, 6.
+"""Floating point and conversions. Source: PTX ISA manual, "Floating Point", "Data Movement"; [tesla] 5, 6.
 
 These chips flush f32 denormals whatever the spelling says, and their f32 `mad` truncates the product.
 """
@@ -14,7 +14,7 @@ Args = tuple[Operand, ...]
 
 QUARTER = 0x3E80_0000
 LARGE = 0x7E80_0000
-"""`div.full` scales both operands by a quarter where the divisor is larger than 2^126, whose reciprocal is a denormal."""
+"""`div.full` scales both operands by a quarter where the divisor exceeds 2^126, whose reciprocal is a denormal."""
 
 
 class Floats(Base):
