@@ -28,7 +28,7 @@ def _code(text: str) -> int | None:
 def errors() -> tuple[ErrorText, ...]:
     """All errors, by the order of the file."""
     out: list[ErrorText] = []
-    for line in files(__package__).joinpath("api", "errors.txt").read_text("utf-8").splitlines():
+    for line in files("isakit.hosts.cuda").joinpath("api", "errors.txt").read_text("utf-8").splitlines():
         if line and not line.startswith("#"):
             runtime, driver, text = (part.strip() for part in line.split("|"))
             code, _, name = runtime.partition(" ")

@@ -134,7 +134,7 @@ class Capture:
         if entry["kernel"] not in module:
             raise CaptureError(f"the module has no kernel {entry['kernel']!r}")
         kernel = module[entry["kernel"]]
-        kernel.constants = {int(bank): self.blob(name) for bank, name in entry["constants"].items()}
+        kernel.constants.update({int(bank): self.blob(name) for bank, name in entry["constants"].items()})
         for number, (base, size) in entry["windows"].items():
             device.bind(int(number), LinearWindow(base, size))
         for name, texture in entry["textures"].items():

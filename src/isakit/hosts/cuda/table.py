@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 
@@ -150,7 +150,7 @@ def _line(line: str, interface: str, section: str) -> Function:
 def _lines() -> Iterator[Function]:
     for interface in INTERFACES:
         section = ""
-        for line in files(__package__).joinpath("api", f"{interface}.txt").read_text("utf-8").splitlines():
+        for line in files("isakit.hosts.cuda").joinpath("api", f"{interface}.txt").read_text("utf-8").splitlines():
             line = line.strip()
             if line.startswith("["):
                 section = line.strip("[]")
@@ -165,7 +165,7 @@ def functions() -> dict[str, Function]:
     for number, f in enumerate(_lines(), 1):
         if f.name in out:
             raise DefinitionError(f"{f.name} is there twice")
-        out[f.name] = Function(**{**vars(f), "number": number})
+        out[f.name] = replace(f, number=number)
     return out
 
 
