@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import random
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -78,8 +79,23 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.line(f"  {record}: {n} items: {reason}")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip tests marked `gpu` where no GPU can be used."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--shuffle SEED`: tests must not depend on their order."""
+    parser.addoption("--shuffle", metavar="SEED", help="run the tests in a random order, the same one for a seed")
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say how to have the same order again."""
+    seed = config.getoption("--shuffle")
+    return None if seed is None else f"shuffled: --shuffle {seed}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip tests marked `gpu` where no GPU can be used; change the order if asked to."""
     for item in items:
         if item.get_closest_marker("gpu") and not has_gpu():
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+    seed = config.getoption("--shuffle")
+    if seed is not None:
+        items.sort(key=lambda item: item.nodeid)
+        random.Random(seed).shuffle(items)

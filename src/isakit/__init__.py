@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from isakit.errors import (
     AsmError,
     BudgetExceeded,
+    CompileError,
     DefinitionError,
     Diagnostic,
     EncodeError,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from isakit.instruction_sets import Isa, isa
     from isakit.programs import load, load_all
     from isakit.runtime import Device
+    from isakit.runtime.python_kernel import kernel
 
 __version__ = "0.1.0"
 
@@ -55,6 +57,7 @@ _LAZY = {
     "Param": "isakit.description",
     "Program": "isakit.asm",
     "isa": "isakit.instruction_sets",
+    "kernel": "isakit.runtime.python_kernel",
     "load": "isakit.programs",
     "load_all": "isakit.programs",
 }
@@ -64,6 +67,7 @@ __all__ = [
     "AsmError",
     "BudgetExceeded",
     "CodeAddress",
+    "CompileError",
     "Condition",
     "DefinitionError",
     "Device",
@@ -88,6 +92,7 @@ __all__ = [
     "SpecialRegister",
     "UnknownIsaError",
     "isa",
+    "kernel",
     "load",
     "load_all",
 ]

@@ -13,7 +13,7 @@ from isakit.registry import VARIANTS, instruction_set
 
 if TYPE_CHECKING:
     from isakit.asm import Program
-    from isakit.asm.directives import Directive
+    from isakit.asm.reader import Directive
     from isakit.codec import Builder, Decoder, Explanation, Instruction
     from isakit.spec import InstructionSet, Record, Variant
 

@@ -96,6 +96,7 @@ INTENDED: dict[str, Callable[[Row, Instruction], bool]] = {
     "half outputs of ld are written oh[] or #h": lambda r, i: (
         i.valid and ("oh[" in i.plain_text or "#h" in i.plain_text)
     ),
+    "the offset of bra c[] counts words": lambda r, i: i.valid and i.mnemonic == "bra" and "c" in r.text.split("[")[0],
     # instructions envydis does not know
     "imad 7/1..7/7 are u24, written u24.n": lambda r, i: (
         r.kind == "long" and r.primary == 7 and r.secondary != 0 and i.valid

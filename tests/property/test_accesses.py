@@ -10,7 +10,7 @@ import pytest
 import isakit
 from isakit.codec import Instruction
 from isakit.errors import NotModelled
-from isakit.machine.tesla.code import uniform_number
+from isakit.machine.tesla.kernel_code import uniform_number
 from isakit.sem.semantics import trace_of
 from isakit.sem.trace import Trace
 from isakit.sem.value import Value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +19,9 @@ from isakit.engine.reference import compile_trace
 from isakit.errors import DefinitionError
 from isakit.sem import Value, read, write
 from isakit.sem.semantics import fields_of, trace_of
-from isakit.spec import Field, Imm, InstructionSet, Layout, Record, Ref, Reg, bits, make_form, where
+from isakit.spec import Field, Imm, InstructionSet, Layout, Record, Ref, Reg, bits, make_form, template, where
+from isakit.spec.operands import Memory
+from isakit.spec.operands import Register as Place
 
 REF = Ref("test", "made up")
 
@@ -145,3 +148,48 @@ def test_execution_on_a_device(isa: isakit.Isa) -> None:
     out = np.zeros(1, np.uint32)
     isakit.Device("gt200", engine="reference").load(isa.assemble(source))["k"][1, 1](out)
     assert out[0] == 3 * 0x1234 + 0x30
+
+
+class Sum:
+    """What a semantics function gets for an invented operand: a register and a number."""
+
+    def __init__(self, base: Register, offset: Value) -> None:
+        self.base, self.offset = base, offset
+
+    def read(self) -> Value:
+        return self.base.read() + self.offset
+
+
+def add_up(dst: Register, src: Sum) -> None:
+    """Heap: DST = register + number. Written for a test."""
+    dst.write(src.read())
+
+
+@pytest.mark.parametrize("name", ["tesla", "vuc", "usse"])
+def test_an_invented_operand_is_one_line(name: str) -> None:
+    """Text, reading, bits, typed operand, building and explanation follow from the spelling."""
+    records = isakit.isa(name).records
+    frobnicate = define(records)
+    try:
+        form = frobnicate.forms[0]
+        dst, base, offset = form.parts["dst"], form.parts["src"], form.parts["amount"]
+        src = template("heap[{base}+{offset}]", Memory, Sum, facts={"space": "heap"}, base=base, offset=offset)
+        free = make_form(form.layout, "frobsum {dst} {src}", {"dst": dst, "src": src}, {})
+        records.remove(frobnicate)
+        frobnicate = records.add(replace(frobnicate, name="frobsum", forms=(free,), semantics=add_up, doc="Adds up."))
+        isa = isakit.isa(name)
+        i = isa.assemble("frobsum $x1 heap[$x2+0x30]")[0]
+        assert i.text == "frobsum $x1 heap[$x2+0x30]"
+        assert (i.operands[1].space, i.operands[1].base.index, i.operands[1].offset) == ("heap", 2, 0x30)
+        assert (i.reads, i.writes) == (("$x2",), ("$x1",))
+        built = isa.build("frobsum", dst=Place("x", 1), src=Memory("heap", Place("x", 2), 0x30))
+        assert built.word == i.word
+        assert {r.meaning for r in i.explain()} >= {"$x2", "0x30"}
+        compiled = compile_trace(trace_of(i.form, i.word), "scalar")
+        state: Any = SimpleNamespace(files={"r": [0, 0, 5, *[0] * 13]})
+        compiled.run(state, None, fields_of(i.form, i.word, compiled.fields))
+        assert state.files["r"][1] == 0x35
+        with pytest.raises(isakit.AsmError, match="`]`"):
+            isa.assemble("frobsum $x1 heap[$x2+0x30")
+    finally:
+        records.remove(frobnicate)

@@ -17,8 +17,7 @@ import numpy as np
 
 import isakit
 from isakit.arch.tesla.atomics import ATOMIC_OPERATIONS
-from isakit.arch.tesla.global_memory import GlobalMemory
-from isakit.arch.tesla.operands import TARGET, Memory
+from isakit.arch.tesla.operands import TARGET
 from isakit.arch.tesla.texture import SAMPLER, TEXTURE
 from isakit.engine import compile_trace
 from isakit.engine.codegen import compiled_operation
@@ -26,7 +25,8 @@ from isakit.errors import MachineFault
 from isakit.machine.tesla import Choices, LinearWindow
 from isakit.sem.semantics import bind_control, fields_of, trace_of
 from isakit.sem.trace import Trace, control, tracing
-from isakit.spec import Bits, Choice, Form, Part, Seq
+from isakit.spec import Bits, Choice, Form, Imm, Part, Seq, Template
+from isakit.spec.operands import Memory
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 from isakit.texture.texture_unit import TextureUnit
@@ -58,11 +58,13 @@ def leaves(part: Part, word: int) -> Iterator[Part]:
 def tuned(form: Form, word: int, random: Random, keep: int) -> int:
     """The word with offsets that are aligned and small, branch targets that exist, texture 0. Bits in `keep` stay."""
     for part in (leaf for p in form.parts.values() for leaf in leaves(p, word)):
-        if isinstance(part, Memory):
-            step = max(1, 16 // part.scale)
-            top = min(64, ((1 << part.offset.width) - 1) // step)
-            raw = step * random.randint(0, top) if top else random.getrandbits(part.offset.width)
-            changes = Bits(part.offset.mask, part.offset.put(raw))
+        offset = part.holes.get("offset") if isinstance(part, Template) and part.kind is Memory else None
+        if isinstance(offset, Imm):
+            f = offset.field
+            step = max(1, 16 // offset.scale)
+            top = min(64, ((1 << f.width) - 1) // step)
+            raw = step * random.randint(0, top) if top else random.getrandbits(f.width)
+            changes = Bits(f.mask, f.put(raw))
         elif part is TARGET:
             changes = Bits(part.field.mask, part.field.put(TARGET_PC // 4))
         elif part is TEXTURE or part is SAMPLER:
@@ -91,9 +93,10 @@ def start_for(form: Form, word: int, random: Random) -> Start:
     r = rng.integers(0, 1 << 32, shape, np.uint32)
     r = np.where(rng.random(shape) < 0.4, rng.choice(np.array(INTERESTING, np.uint32), shape), r)
     for part in (leaf for p in form.parts.values() for leaf in leaves(p, word)):
-        if isinstance(part, GlobalMemory):
+        operand = part.operand(word) if isinstance(part, Template) else None
+        if isinstance(operand, Memory) and operand.space[0] == "g" and operand.base is not None:
             place = np.where(rng.random(LANES) < 0.8, np.arange(LANES), 3)
-            r[part.address.get(word)] = BASE + 16 * place
+            r[operand.base.index] = BASE + 16 * place
     a = 16 * rng.integers(0, LANES, (8, LANES), np.uint32)
     a[[0, 5, 6]] = 0
     memory = {"g": rng.bytes(GLOBAL_BYTES), "s": rng.bytes(SHARED_BYTES), "l": rng.bytes(LANES * LOCAL_BYTES)}

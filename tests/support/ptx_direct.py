@@ -60,6 +60,15 @@ def bits64(v: Any) -> int:
     return NAN64 if np.isnan(v) else int(np.float64(v).view(np.uint64))
 
 
+def is_nan64(bits: int) -> bool:
+    return bits >> 52 & 0x7FF == 0x7FF and bits & (1 << 52) - 1 != 0
+
+
+def chosen_nan(*bits: int) -> int | None:
+    """The f64 NaN an operation gives: the first of its operands that is one, quiet."""
+    return next((b | 1 << 51 for b in bits if is_nan64(b)), None)
+
+
 def width(ty: str) -> int:
     return 8 * SIZES[ty]
 
@@ -396,12 +405,18 @@ class Thread:
     def do_add_flt(self, m: Any, a: Any, op: str) -> None:
         ty = m["flt"]
         x, y = self.number(a[1], ty), self.number(a[2], ty)
+        if ty == "f64" and (nan := chosen_nan(self.get(a[2], ty), self.get(a[1], ty))) is not None:
+            self.put(a[0], nan, ty)
+            return
         self.put(a[0], self.result(x + y if op == "add" else x - y, m, ty), ty)
 
     do_sub_flt = do_add_flt
 
     def do_mul_flt(self, m: Any, a: Any, op: str) -> None:
         ty = m["flt"]
+        if ty == "f64" and (nan := chosen_nan(self.get(a[2], ty), self.get(a[1], ty))) is not None:
+            self.put(a[0], nan, ty)
+            return
         self.put(a[0], self.result(self.number(a[1], ty) * self.number(a[2], ty), m, ty), ty)
 
     def do_min_flt(self, m: Any, a: Any, op: str) -> None:
@@ -409,6 +424,11 @@ class Thread:
         x, y = self.number(a[1], ty), self.number(a[2], ty)
         if np.isnan(x) or np.isnan(y):
             v = y if np.isnan(x) else x
+            if ty == "f64":
+                both = np.isnan(x) and np.isnan(y)
+                bits = self.get(a[2] if np.isnan(x) else a[1], ty)
+                self.put(a[0], bits | 1 << 51 if both else bits, ty)
+                return
         elif x == y:
             zero = np.signbit(x) if op == "min" else not np.signbit(x)
             v = x if zero else y
@@ -425,9 +445,15 @@ class Thread:
         self.put(a[0], self.result(np.sqrt(self.number(a[1], "f32")), m, "f32"), "f32")
 
     def do_abs_flt(self, m: Any, a: Any, op: str) -> None:
+        if m["flt"] == "f64" and is_nan64(self.get(a[1], "f64")):
+            self.put(a[0], self.get(a[1], "f64") | 1 << 51, "f64")
+            return
         self.put(a[0], self.result(abs(self.number(a[1], m["flt"])), m, m["flt"]), m["flt"])
 
     def do_neg_flt(self, m: Any, a: Any, op: str) -> None:
+        if m["flt"] == "f64" and is_nan64(self.get(a[1], "f64")):
+            self.put(a[0], self.get(a[1], "f64") | 1 << 51, "f64")
+            return
         self.put(a[0], self.result(-self.number(a[1], m["flt"]), m, m["flt"]), m["flt"])
 
     def do_fma(self, m: Any, a: Any, op: str) -> None:
@@ -446,9 +472,28 @@ class Thread:
     def do_cvt(self, m: Any, a: Any, op: str) -> None:
         to, source, rnd = m["cvt"], m["from"], m["rni"]
         x = self.number(a[1], source)
+        raw = self.get(a[1], source)
+        if to[0] == source[0] == "f" and "f64" in (to, source):
+            if source == "f32":  # exact, denormals and all
+                x = np.uint32(raw).view(np.float32)
+            if np.isnan(x):
+                if source == "f64":
+                    v = raw | 1 << 51 if to == "f64" else raw >> 63 << 31 | 0x7FC0_0000 | raw >> 29 & 0x3F_FFFF
+                else:
+                    v = raw >> 31 << 63 | 0x7FF8_0000_0000_0000 | (raw & 0x3F_FFFF) << 29
+                self.put(a[0], v, to)
+                return
+            if to == "f32":  # and denormals come out
+                self.put(a[0], int(np.float32(x).view(np.uint32)), to)
+                return
         if to[0] != "f":
             if source[0] == "f":
                 v = self.rounded(x, rnd, to)
+                if np.isnan(x) and (source == "f64" or "64" in to):
+                    # the chip's own answer, not 0 as the manual has it: the most negative number of 32 or 64 bits
+                    v = 1 << (63 if "64" in to else 31)
+                    low, high = _range(to)
+                    v = v if SIZES[to] >= 4 else max(low, min(signed(v, 32) if to[0] == "s" else v, high))
             else:
                 v = x
                 if m["sat"]:

@@ -26,9 +26,11 @@ CMP_FLOAT = (*CMP_INT, "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
 class Program:
     """One random program; `text` is its PTX."""
 
-    def __init__(self, seed: int, doubles: bool = True, atomics: bool = True, size: int = 30) -> None:
+    def __init__(
+        self, seed: int, doubles: bool = True, atomics: bool = True, locks: bool = True, size: int = 30
+    ) -> None:
         self.rng = random.Random(seed)
-        self.doubles, self.atomics = doubles, atomics
+        self.doubles, self.atomics, self.locks = doubles, atomics, locks
         self.lines: list[str] = []
         self.label = 0
         self.depth = 0
@@ -92,7 +94,9 @@ class Program:
                 elif p == "g" and self.doubles:
                     head.append(f"    cvt.f64.f32 %g{k}, %f{r.randrange(COUNTS['f'])};")
                 elif p == "p":
-                    head.append(f"    setp.{r.choice(CMP_INT)}.s32 %p{k}, %r{r.randrange(COUNTS['r'])}, {r.choice(NICE[:20])};")
+                    head.append(
+                        f"    setp.{r.choice(CMP_INT)}.s32 %p{k}, %r{r.randrange(COUNTS['r'])}, {r.choice(NICE[:20])};"
+                    )
         self.block(size)
         tail = [f"    st.global.u32 [%base+{32 + 4 * k}], %r{r.randrange(COUNTS['r'])};" for k in range(2)]
         tail += [f"    st.global.u64 [%base+40], %d{r.randrange(COUNTS['d'])};",
@@ -228,14 +232,20 @@ class Program:
         r = self.rng
         n = r.choice((16, 32, 64))
         ty = f"b{n}"
-        op = r.choice(("and", "or", "xor", "not", "cnot", "shl", "shr", "popc", "clz", "brev", "bfe", "bfi", "shf", "mov", "pack"))
+        op = r.choice(
+            ("and", "or", "xor", "not", "cnot", "shl", "shr", "popc", "clz", "brev", "bfe", "bfi", "shf", "mov", "pack")
+        )
         if op in ("and", "or", "xor"):
             self.put(f"{op}.{ty} {self.reg(ty)}, {self.value('u' + ty[1:])}, {self.value('u' + ty[1:])}")
         elif op in ("not", "cnot"):
             self.put(f"{op}.{ty} {self.reg(ty)}, {self.reg(ty)}")
         elif op in ("shl", "shr"):
             t = ty if op == "shl" else r.choice("us") + ty[1:]
-            count = str(r.choice((0, 1, 4, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65))) if r.random() < 0.6 else self.reg("u32")
+            count = (
+                str(r.choice((0, 1, 4, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65)))
+                if r.random() < 0.6
+                else self.reg("u32")
+            )
             self.put(f"{op}.{t} {self.reg(t)}, {self.reg(t)}, {count}")
         elif op == "mov":
             t = r.choice((*INT, "f32"))
@@ -252,9 +262,13 @@ class Program:
             self.put(f"brev.{t} {self.reg(t)}, {self.reg(t)}")
         elif op == "bfe":
             t = r.choice(("u32", "s32"))
-            self.put(f"bfe.{t} {self.reg(t)}, {self.reg(t)}, {self.value('u32')}, {r.choice((0, 1, 5, 8, 16, 31, 32, 40))}")
+            self.put(
+                f"bfe.{t} {self.reg(t)}, {self.reg(t)}, {self.value('u32')}, {r.choice((0, 1, 5, 8, 16, 31, 32, 40))}"
+            )
         elif op == "bfi":
-            self.put(f"bfi.b32 {self.reg('b32')}, {self.reg('b32')}, {self.reg('b32')}, {r.randrange(33)}, {self.value('u32')}")
+            self.put(
+                f"bfi.b32 {self.reg('b32')}, {self.reg('b32')}, {self.reg('b32')}, {r.randrange(33)}, {self.value('u32')}"
+            )
         else:
             self.put(f"shf.{r.choice('lr')}.{r.choice(('clamp', 'wrap'))}.b32 {self.reg('b32')}, {self.reg('b32')}, "
                      f"{self.reg('b32')}, {self.value('u32')}")  # fmt: skip
@@ -336,7 +350,7 @@ class Program:
         if self.atomics and kind < 0.15:
             op, t = r.choice((("add", "u32"), ("exch", "b32"), ("min", "s32"), ("max", "u32"), ("and", "b32"), ("or", "b32"),
                               ("xor", "b32"), ("inc", "u32"), ("dec", "u32"), ("cas", "b32")))  # fmt: skip
-            where = r.choice((("global", "%base"), ("shared", "%t4")))
+            where = r.choice((("global", "%base"), ("shared", "%t4"))) if self.locks else ("global", "%base")
             third = f", {self.reg(t)}" if op == "cas" else ""
             self.put(f"atom.{where[0]}.{op}.{t} {self.reg(t)}, [{where[1]}+{at}], {self.reg(t)}{third}")
         elif kind < 0.25 and space == "global":

@@ -141,7 +141,11 @@ def case(seed: int) -> Case:
     constants = {k: rng.integers(0, 256, 1 << 16, dtype=np.uint8).tobytes() for k in (0, 1)}
     flags = frozenset(n for n in ("mul_zero_wins", "sat_nan", "nonfp_deriv_inf") if rng.random() < 0.2)
     assembled = assemble(text, decoder(tesla, g.chip, g.kind))
-    constants |= {k: given.data for k, given in assembled.constants.items()}
+    for bank, segments in assembled.constants.items():
+        content = bytearray(max(s.offset + len(s.data) for s in segments))
+        for s in segments:
+            content[s.offset : s.offset + len(s.data)] = s.data
+        constants[bank] = bytes(content)
     program = StageProgram(
         g.kind, list(assembled.words), g.chip, registers=REGISTERS, local_bytes=0x80, constants=constants, flags=flags
     )

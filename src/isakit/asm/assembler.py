@@ -9,11 +9,11 @@ from functools import lru_cache
 
 from isakit.asm.advice import Adviser
 from isakit.asm.declared import declared, disagreement
-from isakit.asm.directives import Directive
+from isakit.asm.directives import DIRECTIVES
 from isakit.asm.layout import Placement, Slot, place
 from isakit.asm.names import Names
 from isakit.asm.program import Program
-from isakit.asm.reader import Reader
+from isakit.asm.reader import Directive, Reader
 from isakit.asm.sections import Bank, Code, Data, Fill, Section
 from isakit.asm.source import Place, Source, Statement, stray
 from isakit.asm.statements import Parsed, StatementEncoder, Symbol
@@ -52,7 +52,7 @@ class Assembler:
         if said is not None and why:  # everything else would be an error, too
             source.error(said.variant_place if said.isa == self.decoder.isa.name else said.isa_place, why)
             raise AsmError(source.diagnostics)
-        reader = Reader(source, self.decoder, directives)
+        reader = Reader(source, self.decoder, {**DIRECTIVES, **(directives or {})})
         reader.read()
         has_kernels = any(section.kernel is not None for section in reader.sections)
         programs: list[Program] = []

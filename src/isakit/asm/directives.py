@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from isakit.asm.declared import disagreement
+from isakit.asm.reader import Directive, Reader
 from isakit.asm.sections import Bank, Data, Fill, Late
 from isakit.asm.source import Statement
 from isakit.codec import Stream, Token
 from isakit.description import Kernel, Param
-
-if TYPE_CHECKING:
-    from isakit.asm.reader import Reader
 
 T = TypeVar("T")
 
@@ -30,16 +27,6 @@ TYPES = {
     "i32": 4, "b32": 4, "f32": 4, "u64": 8, "s64": 8, "i64": 8, "b64": 8, "f64": 8, "ptr": 4, "ptr64": 8,
 }  # fmt: skip
 """Parameter types: bytes, which are also the alignment."""
-
-
-@dataclass(frozen=True)
-class Directive:
-    """A directive: its name with the dot, how it is written, what it does."""
-
-    name: str
-    usage: str
-    doc: str
-    run: Callable[[Reader, Statement, list[Token]], None]
 
 
 DIRECTIVES: dict[str, Directive] = {}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
-from isakit.asm.directives import DIRECTIVES, Directive
 from isakit.asm.names import Names
 from isakit.asm.sections import Bank, Code, Data, Item, Scope, Section
 from isakit.asm.source import Place, Source, Statement, stray
-from isakit.codec import Decoder, Token, decoder
+from isakit.codec import Decoder, Stream, Token, decoder
 from isakit.description import Kernel
 from isakit.errors import AsmError, did_you_mean
 from isakit.spec import Variant
@@ -16,16 +16,26 @@ from isakit.spec import Variant
 _PTX_DIRECTIVES = (".version", ".target", ".address_size", ".entry", ".visible", ".reg", ".global", ".func", ".extern")
 
 
+@dataclass(frozen=True)
+class Directive:
+    """A directive: its name with the dot, how it is written, what it does."""
+
+    name: str
+    usage: str
+    doc: str
+    run: Callable[[Reader, Statement, list[Token]], None]
+
+
 class Reader:
     """Collects the sections of a source text; `sections[0]` holds what stands before the first kernel.
 
-    In a text without kernels every program has a section, the first one `sections[0]`. `directives` are those of a file
-    format; they leave what they make in `file`.
+    In a text without kernels every program has a section, the first one `sections[0]`. `directives` are all there are,
+    by name; those of a file format leave what they make in `file`.
     """
 
-    def __init__(self, source: Source, first: Decoder, directives: Mapping[str, Directive] | None = None) -> None:
+    def __init__(self, source: Source, first: Decoder, directives: Mapping[str, Directive]) -> None:
         self.source, self.decoder = source, first
-        self.directives = {**DIRECTIVES, **(directives or {})}
+        self.directives = directives
         self.file: object = None
         self.globals = Scope()
         self.section = Section(self.globals, first)
@@ -63,8 +73,26 @@ class Reader:
                     self.source.error(s.place(), "an instruction cannot stand in constant data", "end it with `.code`")
                     self.bank = None
                 self.started = True
-                self.add(Code(s))
+                for real in self._real(s):
+                    self.add(Code(real))
         self._flush()
+
+    def _real(self, s: Statement) -> list[Statement]:
+        """The statement itself, or what an instruction of the assembler only stands for."""
+        pseudo = self.decoder.isa.pseudo.get(s.text.split(None, 1)[0])
+        tokens = self._tokens(s) if pseudo is not None else None
+        if pseudo is None or tokens is None:
+            return [s]
+        got = Stream(tokens, self.known).number(2)
+        if len(tokens) < 3 or got is None or got[0] != len(tokens):
+            self.source.error(s.place(), "a register and a number that is known here were expected",
+                              f"usage: {pseudo.usage}")  # fmt: skip
+            return []
+        if not pseudo.low <= got[1] <= pseudo.high:
+            message = f"the number is {pseudo.low:#x} to {pseudo.high:#x}, not {got[1]:#x}"
+            self.source.error(s.place(tokens[2]), message, f"usage: {pseudo.usage}")
+            return []
+        return [replace(s, text=text) for text in pseudo.expand(tokens[1].text, got[1])]
 
     # --- names --------------------------------------------------------------------------------------------------
 

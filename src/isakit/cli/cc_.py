@@ -28,7 +28,9 @@ Examples:
   isakit cc kernels.py --emit ptx""",
 )
 @variant_option
-@click.option("-x", "--language", type=click.Choice(_LANGUAGES), help="What FILE is written in.  [default: by its ending]")
+@click.option(
+    "-x", "--language", type=click.Choice(_LANGUAGES), help="What FILE is written in.  [default: by its ending]"
+)
 @click.option("-o", "--output", metavar="OUT", default="-", help="The file to write.  [default: -]")
 @click.option(
     "--emit", type=click.Choice(["ptx", "asm", "cubin", "elf"]),
@@ -36,7 +38,9 @@ Examples:
 )  # fmt: skip
 @click.option("--maxregs", type=click.IntRange(4, 124), help="Registers per thread to use at most.")
 @click.option("-k", "--kernel", "kernels", metavar="NAME", multiple=True, help="Compile this kernel only; repeatable.")
-@click.option("--show", metavar="PASS", help="Print the code as PASS leaves it, to standard error; `all` for every pass.")
+@click.option(
+    "--show", metavar="PASS", help="Print the code as PASS leaves it, to standard error; `all` for every pass."
+)
 @json_option
 @click.argument("file", metavar="FILE|-")
 def command(
@@ -69,7 +73,9 @@ def command(
             click.echo(f"--- {name}\n{code}", err=True)
 
     try:
-        got = compile_ptx(text, variant, path=path, max_registers=maxregs or 0, kernels=kernels, watch=watch if show else None)
+        got = compile_ptx(
+            text, variant, path=path, max_registers=maxregs or 0, kernels=kernels, watch=watch if show else None
+        )
     except CompileError as e:
         if as_json:
             echo_json({"kernels": [], "errors": _errors(e.diagnostics)})

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.description import Module, Param
 
-_FOR_KERNELS = ("kernel", "grid", "block", "chip", "tier", "threads", "textures", "registers", "shared", "local")
+_FOR_KERNELS = ("kernel", "grid", "block", "chip", "tier", "threads", "registers", "shared", "local")
 _SOURCE = re.compile(rb"^[ \t]*\.(kernel|isa|program|regs|param)\b", re.MULTILINE)
 
 
@@ -61,7 +61,8 @@ Examples:
 \b
 An argument is one of: {FORMS}
 A texture is NAME=FILE.npy, then any of ,linear ,normalized ,scaled ,repeat ,mirror ,border ,edge.
-A shader takes arrays by name: --arg position=in:p.npy.
+A shader takes arrays by name, --arg position=in:p.npy, and textures from pictures and arrays, --texture
+NAME=FILE, then any of ,nearest ,linear ,clamp ,repeat ,mirror. --arg color=out:FILE saves a result: .png, .npy.
 Microcode takes files: --arg data=FILE[@CELL] --arg ring=FILE --arg trace=- --arg save_data=FILE ...""",
 )
 @click.option("--kernel", metavar="NAME", help="The kernel, where the file has several.")
@@ -91,7 +92,7 @@ def command(file: str, isa_name: str | None, variant: str | None, as_json: bool,
     arguments = [(spec, *_split(spec)) for spec in options["specs"]]
     run = {"tesla": _tesla, "vuc": _vuc, "usse": _usse}[source.isa or "tesla"]
     if run is not _tesla:
-        _refuse_kernel_options("microcode" if run is _vuc else "a shader")
+        _refuse_kernel_options("microcode" if run is _vuc else "a shader", () if run is _usse else ("textures",))
     try:
         result, texts = run(source, arguments, options)
     except MachineFault as e:
@@ -108,12 +109,12 @@ def command(file: str, isa_name: str | None, variant: str | None, as_json: bool,
             click.echo(f"{name}: {value}")
 
 
-def _refuse_kernel_options(what: str) -> None:
-    """Raise click.UsageError where an option was given that only kernels have."""
+def _refuse_kernel_options(what: str, more: tuple[str, ...]) -> None:
+    """Raise click.UsageError where an option was given that only kernels have, or one of `more`."""
     context = click.get_current_context()
     for option in context.command.params:
         name = option.name or ""
-        if name in _FOR_KERNELS and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+        if name in (*_FOR_KERNELS, *more) and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise click.UsageError(f"{what} takes no {option.opts[0]}; that is for Tesla kernels", context)
 
 
@@ -311,27 +312,31 @@ def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: 
     import numpy as np
 
     import isakit
+    from isakit.cli.shader_inputs import save_result, shader_inputs
     from isakit.formats import Shader
-    from isakit.formats.gxp import ATTRIBUTE, SAMPLER, UNIFORM
 
     if not isinstance(source, Shader):
         raise FormatError(None, 0, "only shader files can be run; give a GXP file")
-    inputs = "varyings" if source.stage == "fragment" else "attributes"
-    groups = {ATTRIBUTE: "attributes", UNIFORM: "uniforms", SAMPLER: "textures"}
-    categories = {p.name: groups.get(p.category, "") for p in source.parameters}
-    given: dict[str, dict[str, Any]] = {}
-    for spec, name, text in specs:
-        if not name:
-            raise click.BadParameter(f"{spec!r}: a shader takes its arguments by name: NAME=SPEC", param_hint="--arg")
-        group = categories.get(name) or inputs
-        given.setdefault(inputs if group == "attributes" else group, {})[name] = parse(text).value
+    given = shader_inputs([source], [spec for spec, _, _ in specs], options["textures"])
     limit = {} if options["limit"] is None else {"max_instructions": options["limit"]}
     with _warnings_told(), _busy("running"):
-        out = isakit.usse.run(source, engine=options["engine"], **given, **limit)
+        out = isakit.usse.run(source, engine=options["engine"], **given.inputs, **limit)
     arrays = {name: np.asarray(value) for name, value in dict(out).items()}
-    texts = [f"{n}:\n{np.array2string(v, threshold=64, max_line_width=110)}" for n, v in arrays.items()]
-    stats = {"instructions": out.instructions}
-    return {"stats": stats, "outputs": {n: plain(v) for n, v in arrays.items()}}, texts
+    for name in given.outputs:
+        if name not in arrays:
+            raise IsakitError(f"the shader has no attribute or result {name!r}; its results are {', '.join(arrays)}")
+    texts: list[str] = []
+    outputs: dict[str, Any] = {}
+    for n, v in arrays.items():
+        path = given.outputs.get(n)
+        if path is not None:
+            save_result(path, n, v)
+            outputs[n] = {"file": str(path), "shape": list(v.shape)}
+            texts.append(f"{n}: saved as {path}")
+        else:
+            outputs[n] = plain(v)
+            texts.append(f"{n}:\n{np.array2string(v, threshold=64, max_line_width=110)}")
+    return {"stats": {"instructions": out.instructions}, "outputs": outputs}, texts
 
 
 __all__ = ["command"]

@@ -66,7 +66,7 @@ class _Plan:
             b = table.get(key)
             if b is None:
                 b = table.fill(key, v, address)
-            if type(b) is Bits:
+            if isinstance(b, Bits):
                 if (value ^ b.value) & mask & b.mask:
                     return None
                 mask |= b.mask
@@ -121,10 +121,12 @@ class Builder:
         absent. `long` leaves out the short forms, `raw` inverts bits of the word. Raises EncodeError.
         """
         values = tuple(operands.values())
-        if None in values or True in values or False in values:
+        types = tuple(map(type, values))
+        if bool in types or type(None) in types:
             operands = {n: v for n, v in operands.items() if v is not None and v is not False}
             values = tuple(operands.values())
-        shape = (mnemonic, long, tuple(operands), tuple(map(type, values)))
+            types = tuple(map(type, values))
+        shape = (mnemonic, long, tuple(operands), types)
         plans = self._plans.get(shape)
         if plans is None:
             if len(self._plans) >= _MOST_PLANS:
@@ -155,7 +157,7 @@ class Builder:
         plans: list[_Plan] = []
         given = tuple(operands)
         for form in self._forms(mnemonic, long):
-            if all(n in form.parts and n != "name" and form.parts[n].may_be(type(v)) for n, v in operands.items()):
+            if all(n in form.parts and n != "name" and form.parts[n].may_be(_type(v)) for n, v in operands.items()):
                 settled = list(joined(_settled(form, mnemonic, given)))
                 if settled:
                     plans.append(_Plan(self.decoder, form, settled, given))
@@ -242,6 +244,10 @@ def _syntax(forms: Sequence[Form], mnemonic: str) -> tuple[str, ...]:
     """How statements of some forms are written."""
     lines = dict.fromkeys(syntax_line(f, mnemonic) for f in forms)
     return tuple(f"syntax: {line}" for line in lines)[:3]
+
+
+def _type(value: object) -> type:
+    return type(value)
 
 
 def _settled(form: Form, mnemonic: str, given: Sequence[str]) -> list[Sequence[Bits]]:

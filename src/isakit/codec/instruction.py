@@ -28,7 +28,7 @@ class Instruction:
     `word` is the whole instruction as one int (unit 0 in the low bits), `address` is in bytes, `units` counts units.
     """
 
-    __slots__ = ("_text", "address", "compiled", "decoder", "error", "units", "word")
+    __slots__ = ("_accessed", "_operands", "_text", "address", "compiled", "decoder", "error", "units", "word")
 
     def __init__(
         self, decoder: Decoder, compiled: CompiledForm | None, word: int, address: int, units: int, error: str | None
@@ -36,6 +36,8 @@ class Instruction:
         self.decoder, self.compiled, self.word = decoder, compiled, word
         self.address, self.units, self.error = address, units, error
         self._text: str | None = None
+        self._operands: tuple[Operand, ...] | None = None
+        self._accessed: tuple[list[Register], list[Register]] | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         return _again, (self.decoder, self.word, self.address, self.units, self.error)
@@ -131,6 +133,11 @@ class Instruction:
     @property
     def operands(self) -> tuple[Operand, ...]:
         """The operands, without mnemonic, in the order of the syntax; each is a `str`, its text."""
+        if self._operands is None:
+            self._operands = self._make_operands()
+        return self._operands
+
+    def _make_operands(self) -> tuple[Operand, ...]:
         form = self.form
         if form is None or self.error is not None:
             return ()
@@ -175,6 +182,11 @@ class Instruction:
         return tuple(dict.fromkeys((*reads, *writes)))
 
     def _accesses(self) -> tuple[list[Register], list[Register]]:
+        if self._accessed is None:
+            self._accessed = self._find_accesses()
+        return self._accessed
+
+    def _find_accesses(self) -> tuple[list[Register], list[Register]]:
         form = self.form
         if form is None or self.error is not None:
             return [], []
@@ -226,7 +238,8 @@ class Instruction:
         """Whether a condition decides which lanes execute; a guarded write does not end the life of the old value."""
         form = self.form
         return form is not None and any(
-            form.parts[o.name].guards or (isinstance(o, Condition) and o.name in form.control) for o in self.operands
+            form.parts[o.name].guards(self.word) or (isinstance(o, Condition) and o.name in form.control)
+            for o in self.operands
         )
 
     @property
@@ -270,7 +283,7 @@ class Instruction:
 
     @property
     def targets(self) -> tuple[int, ...]:
-        """Byte addresses of all instructions that are branched to: more than one where a branch stands beside another."""
+        """Byte addresses of all instructions that are branched to: two where a branch stands beside another."""
         scale = self.decoder.view.variant.unit_bytes if self.decoder.isa.word_addressed else 1
         return tuple(o.address * scale for o in self.operands if isinstance(o, CodeAddress))
 

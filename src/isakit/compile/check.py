@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from isakit.compile.ir import Block, Const, Function, Ins, Value
 from isakit.compile.ops import OPS
 
@@ -52,12 +54,12 @@ def verify(f: Function, after: str) -> None:
             raise bad(b, "branches on what is no predicate")
 
 
-def _kinds(i: Ins, bad: object) -> None:
+def _kinds(i: Ins, bad: Callable[[object], BrokenForm]) -> None:
     op = OPS[i.op]
     got = "".join(a.kind for a in i.args)
     if (op.args != "*" and op.args != got) or (
         op.outs != "*" and op.outs[: len(i.outs)] != "".join(o.kind for o in i.outs)
     ):
-        raise bad(f"{i}: {got}, not {op.args}")  # type: ignore[operator]
+        raise bad(f"{i}: {got}, not {op.args}")
     if i.op == "phi" and any(a.kind != i.out.kind for a in i.args):
-        raise bad(f"{i}: mixed kinds")  # type: ignore[operator]
+        raise bad(f"{i}: mixed kinds")

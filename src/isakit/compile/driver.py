@@ -152,7 +152,9 @@ def compile_entry(
             step(f)
         except MixedSpacesError as e:
             where = ptx.source.start(e.loc[0])
-            raise PtxSyntaxError(where, f"this address may lie in several spaces: {e}; these chips have no generic ones") from None
+            raise PtxSyntaxError(
+                where, f"this address may lie in several spaces: {e}; these chips have no generic ones"
+            ) from None
         verify(f, step.__name__)
         if watch:
             watch(step.__name__, f.dump())

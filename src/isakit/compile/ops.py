@@ -38,8 +38,19 @@ class Op:
 OPS: dict[str, Op] = {}
 
 
-def _op(name: str, args: str, outs: str, fold: Fold | None = None, *, effect: str = "", commutes: bool = False) -> None:
-    OPS[name] = Op(name, args, outs, effect, commutes, fold)
+def _op(
+    name: str,
+    args: str,
+    outs: str,
+    fold: Fold | None = None,
+    *,
+    f1: Callable[[int], int] | None = None,
+    f2: Callable[[int, int], int] | None = None,
+    f3: Callable[[int, int, int], int] | None = None,
+    effect: str = "",
+    commutes: bool = False,
+) -> None:
+    OPS[name] = Op(name, args, outs, effect, commutes, fold or f1 or f2 or f3)
 
 
 def _shift(a: int, n: int, kind: str) -> int:
@@ -67,50 +78,54 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
 }  # fmt: skip
 
 
+def _sad(a: int, b: int, c: int, s: bool = False) -> int:
+    return (abs(signed(a) - signed(b)) if s else abs(a - b)) + c
+
+
 def _compare(a: int, b: int, cond: str, ty: str) -> int:
     if ty[0] == "s":
         a, b = signed(a), signed(b)
     return int(_COMPARE[cond](a, b))
 
 
-_op("add", "rr", "r", lambda a, b: a + b, commutes=True)
-_op("sub", "rr", "r", lambda a, b: a - b)
-_op("addsat", "rr", "r", lambda a, b: _saturated(signed(a) + signed(b)), commutes=True)
-_op("subsat", "rr", "r", lambda a, b: _saturated(signed(a) - signed(b)))
-_op("mul", "rr", "r", lambda a, b: a * b, commutes=True)
-_op("mulhu", "rr", "r", lambda a, b: a * b >> 32, commutes=True)
-_op("mulhs", "rr", "r", lambda a, b: signed(a) * signed(b) >> 32, commutes=True)
+_op("add", "rr", "r", f2=lambda a, b: a + b, commutes=True)
+_op("sub", "rr", "r", f2=lambda a, b: a - b)
+_op("addsat", "rr", "r", f2=lambda a, b: _saturated(signed(a) + signed(b)), commutes=True)
+_op("subsat", "rr", "r", f2=lambda a, b: _saturated(signed(a) - signed(b)))
+_op("mul", "rr", "r", f2=lambda a, b: a * b, commutes=True)
+_op("mulhu", "rr", "r", f2=lambda a, b: a * b >> 32, commutes=True)
+_op("mulhs", "rr", "r", f2=lambda a, b: signed(a) * signed(b) >> 32, commutes=True)
 _op("mul16", "rr", "r", _mul16)
 _op("mul24", "rr", "r", _mul24, commutes=True)
-_op("and", "rr", "r", lambda a, b: a & b, commutes=True)
-_op("or", "rr", "r", lambda a, b: a | b, commutes=True)
-_op("xor", "rr", "r", lambda a, b: a ^ b, commutes=True)
-_op("not", "r", "r", lambda a: ~a)
-_op("shl", "rr", "r", lambda a, b: _shift(a, b, "shl"))
-_op("shr", "rr", "r", lambda a, b: _shift(a, b, "shr"))
-_op("sar", "rr", "r", lambda a, b: _shift(a, b, "sar"))
+_op("and", "rr", "r", f2=lambda a, b: a & b, commutes=True)
+_op("or", "rr", "r", f2=lambda a, b: a | b, commutes=True)
+_op("xor", "rr", "r", f2=lambda a, b: a ^ b, commutes=True)
+_op("not", "r", "r", f1=lambda a: ~a)
+_op("shl", "rr", "r", f2=lambda a, b: _shift(a, b, "shl"))
+_op("shr", "rr", "r", f2=lambda a, b: _shift(a, b, "shr"))
+_op("sar", "rr", "r", f2=lambda a, b: _shift(a, b, "sar"))
 _op("minu", "rr", "r", min, commutes=True)
 _op("maxu", "rr", "r", max, commutes=True)
-_op("mins", "rr", "r", lambda a, b: min(signed(a), signed(b)), commutes=True)
-_op("maxs", "rr", "r", lambda a, b: max(signed(a), signed(b)), commutes=True)
-_op("abs", "r", "r", lambda a: abs(signed(a)))
-_op("sext8", "r", "r", lambda a: signed(a, 8))
-_op("zext8", "r", "r", lambda a: a & 0xFF)
-_op("sext16", "r", "r", lambda a: signed(a, 16))
-_op("zext16", "r", "r", lambda a: a & 0xFFFF)
-_op("sad", "rrr", "r", lambda a, b, c, s=False: (abs(signed(a) - signed(b)) if s else abs(a - b)) + c)
+_op("mins", "rr", "r", f2=lambda a, b: min(signed(a), signed(b)), commutes=True)
+_op("maxs", "rr", "r", f2=lambda a, b: max(signed(a), signed(b)), commutes=True)
+_op("abs", "r", "r", f1=lambda a: abs(signed(a)))
+_op("sext8", "r", "r", f1=lambda a: signed(a, 8))
+_op("zext8", "r", "r", f1=lambda a: a & 0xFF)
+_op("sext16", "r", "r", f1=lambda a: signed(a, 16))
+_op("zext16", "r", "r", f1=lambda a: a & 0xFFFF)
+_op("sad", "rrr", "r", _sad)
 _op("addx", "rr", "rf", commutes=True)
 _op("subx", "rr", "rf")
 _op("adc", "rrf", "rf")
 _op("cmp", "rr", "p", _compare)
 _op("cmpf", "rr", "p")
 _op("cmpd", "dd", "p")
-_op("pand", "pp", "p", lambda a, b: a & b, commutes=True)
-_op("por", "pp", "p", lambda a, b: a | b, commutes=True)
-_op("pxor", "pp", "p", lambda a, b: a ^ b, commutes=True)
-_op("pnot", "p", "p", lambda a: 1 - (a & 1))
-_op("mask", "p", "r", lambda a: -(a & 1))
-_op("sel", "prr", "r", lambda p, a, b: a if p & 1 else b)
+_op("pand", "pp", "p", f2=lambda a, b: a & b, commutes=True)
+_op("por", "pp", "p", f2=lambda a, b: a | b, commutes=True)
+_op("pxor", "pp", "p", f2=lambda a, b: a ^ b, commutes=True)
+_op("pnot", "p", "p", f1=lambda a: 1 - (a & 1))
+_op("mask", "p", "r", f1=lambda a: -(a & 1))
+_op("sel", "prr", "r", f3=lambda p, a, b: a if p & 1 else b)
 _op("fadd", "rr", "r")
 _op("fmul", "rr", "r")
 _op("fmad", "rrr", "r")
@@ -128,13 +143,13 @@ _op("dmax", "dd", "d")
 _op("pack", "rr", "d")
 _op("pack4", "rrrr", "q")
 _op("word", "*", "r")
-_op("copy", "r", "r", lambda a: a)
+_op("copy", "r", "r", f1=lambda a: a)
 _op("phi", "*", "*")
 _op("addr", "r", "a")
 _op("param", "", "r")
 _op("tid", "", "r")
 _op("address", "", "r")
-_op("generic", "r", "r", lambda a, space="": a)
+_op("generic", "r", "r", f1=lambda a: a)
 _op("ldc", "*", "*")
 _op("clock", "", "r", effect="write")
 _op("physid", "", "r")

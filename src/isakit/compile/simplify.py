@@ -41,7 +41,7 @@ def _commuted(op: str, args: list[Value], values: list[int | None], attrs: dict[
 
 
 def _add(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
-    a, b = args
+    a = args[0]
     if values[1] == 0:
         return a
     inner = a.ins

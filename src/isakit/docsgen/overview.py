@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from isakit.asm.directives import DIRECTIVES, TYPES
 from isakit.formats.gxp_directives import GXP_DIRECTIVES
+from isakit.registry import VARIANTS, instruction_set
 from isakit.spec import InstructionSet
 
 
@@ -116,6 +117,9 @@ def assembler_page() -> str:
     ]
     for d in DIRECTIVES.values():
         lines += [f"## {d.name}", "", f"`{d.usage}`", "", " ".join(d.doc.split()), ""]
+    for isa in map(instruction_set, VARIANTS):
+        for name, p in isa.pseudo.items():
+            lines += [f"## {name} ({isa.name})", "", f"`{p.usage}`", "", p.doc, ""]
     lines += ["## Shader files", "", "With these a text says what a GXP file holds besides its programs.", ""]
     for d in GXP_DIRECTIVES.values():
         lines += [f"### {d.name}", "", f"`{d.usage}`", "", " ".join(d.doc.split()), ""]

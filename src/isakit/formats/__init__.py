@@ -43,7 +43,7 @@ from isakit.formats.gxp_build import GxpBuilder
 from isakit.formats.gxp_write import write_gxp
 from isakit.formats.raw import parse_hex, read_hex, read_raw, write_hex, write_raw
 from isakit.formats.shader import Shader
-from isakit.formats.vuc_image import VucImage, pack_vuc, pack_words, parse_vuc, read_vuc
+from isakit.formats.vuc_image import VucImage, pack_vuc, pack_words, parse_vuc, read_vuc, recognise_vuc
 from isakit.registry import ARCH_TO_VARIANT, VARIANT_TO_ARCH
 
 __all__ = [
@@ -96,6 +96,7 @@ __all__ = [
     "read_raw",
     "read_text_cubin",
     "read_vuc",
+    "recognise_vuc",
     "words_of",
     "write_elf_cubin",
     "write_gxp",

@@ -14,11 +14,11 @@ from isakit.formats.embedded import Found, find_embedded, find_in_source
 from isakit.formats.gxp import MAGIC as GXP_MAGIC
 from isakit.formats.gxp import read_gxp
 from isakit.formats.raw import is_textual, read_hex, read_raw
-from isakit.formats.vuc_image import read_vuc
+from isakit.formats.vuc_image import read_vuc, recognise_vuc
 
 Source = str | os.PathLike[str] | bytes
 
-_TRIED = "ELF cubin, text cubin, GXP, programs inside another file, C array, hexadecimal words"
+_TRIED = "ELF cubin, text cubin, GXP, microcode, programs inside another file, C array, hexadecimal words"
 
 
 def load_image(source: Source, *, isa: str = "", variant: str = "", path: str | None = None) -> Module:
@@ -84,6 +84,9 @@ def _bare(data: bytes, textual: bool, found: list[Found], isa: str, variant: str
         if isa == "vuc" and variant:
             return read_vuc(data, variant, path)
         return read_raw(data, path, isa=isa, variant=variant, word_size=size)
+    guess = None if isa or textual else recognise_vuc(data)
+    if guess is not None:
+        return read_vuc(data, guess[0], path, data_size=guess[1])
     seen = "; ".join(f"{e.offset:#x}: {e.reason}" for e in errors[:4])
     hint = "" if isa or textual else "; for raw words name the instruction set"
     raise FormatError(path, 0, f"no known format (tried {_TRIED}{hint})" + (f"; found at {seen}" if seen else ""))

@@ -16,6 +16,7 @@ from isakit.formats.shader import Shader
 
 MAGIC = b"GXP\0"
 FRAGMENT, DISCARD, DEPTH_REPLACE, NATIVE_COLOR = 1 << 0, 1 << 3, 1 << 4, 1 << 6
+READS_COLOR = 1 << 7
 HAS_INDEX, HAS_INSTANCE = 1 << 17, 1 << 18
 """Bits of `GxpFile.flags`."""
 

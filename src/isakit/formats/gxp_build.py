@@ -491,7 +491,7 @@ class GxpBuilder:
     def _pieces(self, gxp: GxpFile) -> list[Piece]:
         pieces = rules.standard_layout(gxp)
         if self._layout is not None:
-            pieces = []
+            pieces = list[Piece]()
             for kind in self._layout:
                 if m := re.fullmatch(r"name(\d+)", kind):
                     if int(m[1]) >= len(gxp.parameters):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from isakit.asm.directives import Directive
+from isakit.asm.reader import Directive
 from isakit.asm.source import Place, Statement
 from isakit.codec import Stream, Token
 from isakit.errors import FormatError

@@ -32,8 +32,8 @@ def parse_vuc(data: bytes, variant: str, path: str | None = None, *, data_size: 
     """Take an image apart.
 
     `data_size` is the length of the D[] tail in bytes; the file does not say it (0x2e0 for MPEG 1, 2 and 4, 0x3ac for
-    VC-1, 0x370 for H.264 [inferred]). Zero bytes that pad the file to a multiple of 0x100 are recognised only when
-    there is a tail, because zero is an instruction too.
+    VC-1, 0x370 for H.264 [inferred]); `recognise_vuc` guesses it. Zero bytes that pad the file to a multiple of 0x100
+    are recognised only when there is a tail, because zero is an instruction too.
     Raises FormatError for a partial word or for bits beyond the instruction.
     """
     unit = _unit(variant, path)
@@ -54,6 +54,53 @@ def parse_vuc(data: bytes, variant: str, path: str | None = None, *, data_size: 
         words = [low | high << 32 for low, high in zip(words[::2], words[1::2], strict=True)]
     _check_width(words, variant, path)
     return VucImage(variant, tuple(words), tail, padding)
+
+
+TAILS = {0x2E0: "MPEG-1, 2 and 4", 0x3AC: "VC-1", 0x370: "H.264"}
+"""Lengths of the D[] content of user firmwares in bytes, and what they decode: [vuc] 12 [inferred]."""
+_CLEARS = tuple(0x20F00064 | n << 16 for n in range(3))
+"""`add $r0 $r0 $r0` and so on: user firmwares begin by clearing registers with an always-true guard."""
+_VC1 = (0x34000043, 0x34000043)
+_SIGNATURE_VP2 = 0xFF
+"""High words of a VP2 image have eight bits; of random data only one file in millions does."""
+_LEAST_VP2 = 8
+
+
+def recognise_vuc(data: bytes) -> tuple[str, int] | None:
+    """(variant, length of the D[] tail) of microcode that says so by its shape, None for other data.
+
+    VP3 and VP4 images begin with words that every known firmware has; which of the two it is cannot be seen unless it
+    divides (`ldivu` exists on VP4 only), so vp3 is answered. Their tail is the known length (`TAILS`) in front of which
+    every word has 30 bits; where several do, the file's size decides: a multiple of 0x100 with zeros behind. A VP2
+    image is pairs of words of which the second has eight bits, at least eight pairs, not all zero.
+    """
+    if len(data) % 4 or len(data) < 16:
+        return None
+    words = words_of(data)
+    if tuple(words[:3]) == _CLEARS or tuple(words[:2]) == _VC1:
+        tail = _tail(words, len(data))
+        code = words[: (len(data.rstrip(b"\0")) + 3 - tail) // 4 if tail else len(words)]
+        divides = any(w & 0x140000FF == 0x140000AC for w in code)
+        return "vp4" if divides else "vp3", tail
+    pairs = list(zip(words[::2], words[1::2], strict=False))
+    halves = len(data) % 8 == 0 and len(pairs) >= _LEAST_VP2 and any(high for _, high in pairs)
+    if halves and all(high <= _SIGNATURE_VP2 for _, high in pairs) and any(low >> 24 for low, _ in pairs):
+        return "vp2", 0
+    return None
+
+
+def _tail(words: list[int], size: int) -> int:
+    """Length of the D[] content: from the first word that is no instruction on, in a known length; else 0."""
+    first = next((k for k, w in enumerate(words) if w >> 30), None)
+    if first is None:
+        return 0
+    used = size
+    if size % _PADDING == 0:
+        while used and not words[used // 4 - 1]:
+            used -= 4
+    # The tail may end in zeros itself, so it can reach into what looks like padding.
+    fitting = [n for n in TAILS if used - n <= 4 * first and n % 4 == 0]
+    return min(fitting, default=0)
 
 
 def pack_vuc(image: VucImage) -> bytes:

@@ -6,9 +6,9 @@ All lanes of a run are warps of one block; lane n works on item n (vertex, input
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.block import Block, Warp
 from isakit.machine.tesla.device_memory import DeviceMemory, Memory
 from isakit.machine.tesla.gang import Gang
-from isakit.machine.tesla.gang_state import VALUES, State, Trap
+from isakit.machine.tesla.gang_state import State, Trap, ValueHandler
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.launch import Launch, Stats
 from isakit.machine.tesla.machine import Machine
@@ -185,20 +185,15 @@ class StageState(State):
         chosen = lanes.numbers[lanes.mask]
         self.emitted.starts[self.emitted.count[chosen], chosen] = True
 
-
-StageState.values = covered(
-    "a graphics stage",
-    request.REQUESTS.values,
-    {
-        **VALUES,
-        request.SPECIAL_REGISTER: StageState._sr,
-        request.VISIBLE: StageState._visible,
-        request.INTERP: StageState._interp,
-    },
-)
-
-
-StageState.actions = {request.EMIT.name: StageState.emit, request.RESTART.name: StageState.restart}
+    values: ClassVar[Mapping[str, ValueHandler]] = covered(
+        "a graphics stage",
+        request.REQUESTS.values,
+        {**State.requests, request.SPECIAL_REGISTER: _sr, request.VISIBLE: _visible, request.INTERP: _interp},
+    )
+    actions: ClassVar[Mapping[str, Callable[[Any, Lanes], None]]] = {
+        request.EMIT.name: emit,
+        request.RESTART.name: restart,
+    }
 
 
 @dataclass(frozen=True)
@@ -220,24 +215,30 @@ def _goes_on(gang: Gang, op: Op) -> list[Gang]:
     return [gang]
 
 
-def _discard(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _state(machine: control.Controlled) -> StageState:
+    state = machine.state
+    assert isinstance(state, StageState)
+    return state
+
+
+def _discard(machine: control.Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     assert isinstance(machine, StageMachine)
-    machine.state.discard(lanes)
+    _state(machine).discard(lanes)
     if machine.stage.choices.discarded == "end":
         killed = gang.masks_of(lanes.mask).tolist()
         return control.each(machine, gang, lambda w, mask: w.control.kill(mask, op.following), killed)
     return _goes_on(gang, op)
 
 
-def _emit(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _emit(machine: control.Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     assert isinstance(machine, StageMachine)
-    machine.state.emit(lanes)
+    _state(machine).emit(lanes)
     return _goes_on(gang, op)
 
 
-def _restart(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _restart(machine: control.Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     assert isinstance(machine, StageMachine)
-    machine.state.restart(lanes)
+    _state(machine).restart(lanes)
     return _goes_on(gang, op)
 
 

@@ -28,7 +28,7 @@ class Register(NamedTuple):
     """A reference to a register: its file, and its number there."""
 
     file: str
-    index: int
+    number: int
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,9 @@ class PythonKernel:
             for name, kind in given:
                 size = 8 if isinstance(kind, Pointer) else kind.size
                 at = -(-at // size) * size
-                params.append(Param(name, at, size, "ptr64" if isinstance(kind, Pointer) else kind.name.replace("i", "s")))
+                params.append(
+                    Param(name, at, size, "ptr64" if isinstance(kind, Pointer) else kind.name.replace("i", "s"))
+                )
                 at += size
             self._ptx = ptx_of(ir), params
         return self._ptx

@@ -95,13 +95,13 @@ def run(
     fit, NotModelled for instructions of unknown meaning, MachineFault for bad addresses, BudgetExceeded.
     """
     check_engine(engine)
-    bound = _Run(shader, uniforms or {}, textures or {}, buffers or {}, rules, max_instructions)
+    bound = BoundShader(shader, uniforms or {}, textures or {}, buffers or {}, rules, max_instructions)
     grid, inputs = bound.grid(attributes or {}, varyings or {}, count, target)
     return bound.over(grid, inputs, target, stretches_for(engine, bound.code, grid.lanes))
 
 
-class _Run:
-    """One shader with uniforms and textures bound."""
+class BoundShader:
+    """One shader with uniforms and textures bound; its secondary program has run unless `once` is False."""
 
     def __init__(
         self,
@@ -111,6 +111,7 @@ class _Run:
         buffers: Mapping[str | int, Any],
         rules: Rules,
         limit: int,
+        once: bool = True,
     ) -> None:
         self.shader, self.gxp, self.rules, self.limit = shader, shader.file, rules, limit
         gxp: GxpFile = self.gxp
@@ -121,12 +122,12 @@ class _Run:
         self._fill_shared(uniforms, buffers)
         self.notes: dict[str, str] = {}
         self.instructions = 0
-        if len(shader.secondary):
-            once = Machine(1, memory=self.memory, units=self.units, uniform=self.shared)
-            once.run(Code(shader.secondary, rules), limit)
-            self.shared = once.files["sa"]
-            self.notes |= once.notes
-            self.instructions += once.executed
+        if once and len(shader.secondary):
+            before = self.secondary()
+            before.run(Code(shader.secondary, rules), limit)
+            self.shared = before.files["sa"]
+            self.notes |= before.notes
+            self.instructions += before.executed
         self.code = Code(shader.primary, rules)
 
     # --- secondary attributes ----------------------------------------------------------------------------------------
@@ -198,6 +199,10 @@ class _Run:
                 target[at : at + len(row)] = row
         return out
 
+    def secondary(self) -> Machine:
+        """The machine that the secondary program runs on, once."""
+        return Machine(1, memory=self.memory, units=self.units, uniform=self.shared)
+
     # --- invocations -------------------------------------------------------------------------------------------------
     def grid(
         self, attributes: Mapping[str, Any], varyings: Mapping[str, Any], count: int | None, target: Any
@@ -216,23 +221,14 @@ class _Run:
         self, grid: _Grid, inputs: list[tuple[int, Array]], target: Any, compiled: tuple[Stretches, bool] | None
     ) -> Result:
         """Run over all invocations in chunks and put the results together."""
-        vertex = self.shader.stage == "vertex"
-        before = None if target is None else self._target(grid, target)
-        rows = self.code.extent
-        rows["pa"] = max(rows["pa"], 4, *(register + words.shape[1] for register, words in inputs), 0)
-        rows["o"] = max(rows["o"], 64 if vertex else 4, 0 if before is None else before.shape[1])
+        before = None if target is None else self.target_words(grid, target)
         parts: list[dict[str, Array]] = []
         for start in range(0, grid.lanes, CHUNK):
-            n = min(CHUNK, grid.lanes - start)
-            m = Machine(n, memory=self.memory, units=self.units, uniform=self.shared, rows=rows)
-            for register, words in inputs:
-                m.files["pa"][register : register + words.shape[1]] = words[start : start + n].T
-            if before is not None:
-                m.files["o"][: before.shape[1]] = before[start : start + n].T
+            m = self.machine(inputs, before, start, min(CHUNK, grid.lanes - start))
             m.run(self.code, self.limit, None if compiled is None else runner(m, *compiled))
             self.notes |= m.notes
             self.instructions += m.executed
-            parts.append(self._vertex_results(m) if vertex else self._fragment_results(m))
+            parts.append(self.results(m))
         result = Result()
         for name in dict.fromkeys(k for p in parts for k in p):
             found = [p[name] if name in p else np.zeros_like(next(q[name] for q in parts if name in q)) for p in parts]
@@ -240,7 +236,24 @@ class _Run:
         result.notes, result.instructions = tuple(self.notes.values()), self.instructions
         return result
 
-    def _target(self, grid: _Grid, target: Any) -> Array:
+    def machine(self, inputs: list[tuple[int, Array]], before: Array | None, start: int, count: int) -> Machine:
+        """The machine for some of the invocations, with their inputs in its registers."""
+        rows = self.code.extent
+        rows["pa"] = max(rows["pa"], 4, *(register + words.shape[1] for register, words in inputs), 0)
+        least = 64 if self.shader.stage == "vertex" else 4
+        rows["o"] = max(rows["o"], least, 0 if before is None else before.shape[1])
+        m = Machine(count, memory=self.memory, units=self.units, uniform=self.shared, rows=rows)
+        for register, words in inputs:
+            m.files["pa"][register : register + words.shape[1]] = words[start : start + count].T
+        if before is not None:
+            m.files["o"][: before.shape[1]] = before[start : start + count].T
+        return m
+
+    def results(self, m: Machine) -> dict[str, Array]:
+        """What a machine's invocations have computed."""
+        return self._vertex_results(m) if self.shader.stage == "vertex" else self._fragment_results(m)
+
+    def target_words(self, grid: _Grid, target: Any) -> Array:
         """The registers of the colours there before, in the shader's output format."""
         v: Any = self.gxp.varyings
         rows = grid.rows(target, max(1, int(v.output_components)))

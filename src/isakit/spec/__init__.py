@@ -1,7 +1,7 @@
 """The language instruction sets are written in: fields, parts, forms, records, variants, load-time checks."""
 
 from isakit.spec.fields import Bits, Field, bits, where
-from isakit.spec.isa import InstructionSet, RegisterFile, Space, SpecialRegister, Variant, View
+from isakit.spec.isa import InstructionSet, Pseudo, RegisterFile, Space, SpecialRegister, Variant, View
 from isakit.spec.parts import (
     Alternative,
     Binder,
@@ -21,9 +21,14 @@ from isakit.spec.parts import (
     Reg,
     Row,
     Seq,
+    Template,
     TokenStream,
+    Written,
+    cell,
     choice,
+    template,
     when,
+    written,
 )
 from isakit.spec.record import Form, Kind, Layout, Record, Ref, Refusal, Status, make_form, parse_syntax
 
@@ -49,6 +54,7 @@ __all__ = [
     "Match",
     "Nothing",
     "Part",
+    "Pseudo",
     "Record",
     "Ref",
     "Refusal",
@@ -59,13 +65,18 @@ __all__ = [
     "Space",
     "SpecialRegister",
     "Status",
+    "Template",
     "TokenStream",
     "Variant",
     "View",
+    "Written",
     "bits",
+    "cell",
     "choice",
     "make_form",
     "parse_syntax",
+    "template",
     "when",
     "where",
+    "written",
 ]

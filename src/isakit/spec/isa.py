@@ -12,6 +12,7 @@ from typing import Any
 
 from isakit.errors import UnknownIsaError
 from isakit.registry import VARIANTS, instruction_set
+from isakit.spec.names import check_features, check_globals, declare_features
 from isakit.spec.parts import Context
 from isakit.spec.record import Form, Kind, Record, Ref, Status
 
@@ -30,6 +31,20 @@ class RegisterFile:
     text: str = ""
     ref: Ref | None = None
     constant: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Pseudo:
+    """An instruction of the assembler only: `NAME DST VALUE` stands for the instructions that `expand` gives.
+
+    The value lies between `low` and `high` and must be known where the statement stands.
+    """
+
+    usage: str
+    doc: str
+    expand: Callable[[str, int], Sequence[str]]
+    low: int
+    high: int
 
 
 @dataclass(frozen=True)
@@ -91,12 +106,18 @@ class InstructionSet:
     default_variant: str = ""
     #: operands after which the lanes that execute are finished
     ends_with: frozenset[str] = frozenset()
+    #: instructions behind a branch, call or return that are executed before it takes effect
+    delay_slots: int = 0
+    #: program type -> register files whose content is read after the program has ended
+    results: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     #: branch targets and labels count units of code instead of bytes
     word_addressed: bool = False
     #: address of the first kernel parameter in shared memory
     param_base: int = 0
     #: operation -> word of its long forms that a text may leave out; short and immediate forms mean it without a word
     implied: Mapping[str, str] = field(default_factory=dict[str, str])
+    #: instructions of the assembler only, by name
+    pseudo: Mapping[str, Pseudo] = field(default_factory=dict[str, "Pseudo"])
     #: (regular expression on a statement, advice): what people write that is said in another way
     advice: tuple[tuple[str, str], ...] = ()
     _views: dict[Any, View] = field(default_factory=dict[Any, "View"], repr=False)
@@ -108,9 +129,10 @@ class InstructionSet:
     @cached_property
     def features(self) -> frozenset[str]:
         """Everything a `needs=` may name: features and names of the variants, and program types."""
-        from isakit.spec.names import declare_features
-
-        return declare_features(self)
+        of_variants = (v.features | {v.name} for v in self.variants.values())
+        known = frozenset(self.programs).union(*of_variants) - {""}
+        declare_features(known)
+        return known
 
     def insn(
         self,
@@ -153,12 +175,11 @@ class InstructionSet:
     def add(self, record: Record) -> Record:
         """Check a record on its own and against the others, and keep it."""
         from isakit.spec.lint import check_record
-        from isakit.spec.names import check_features
 
         bound = replace(record)
         object.__setattr__(bound, "forms", tuple(replace(f, record=bound) for f in record.forms))
         check_record(bound, self)
-        check_features(bound, self, self._checked_parts)
+        check_features(bound, self.features, self._checked_parts)
         self._unchecked.append(bound)
         self.records.append(bound)
         return bound
@@ -175,10 +196,8 @@ class InstructionSet:
         For the end of an instruction set's package, when every module of it has been imported; making a view does it,
         too.
         """
-        from isakit.spec.names import check_globals
-
         while self._unchecked:
-            check_globals(self._unchecked[-1], self, self._checked_code)
+            check_globals(self._unchecked[-1], self._checked_code)
             self._unchecked.pop()
 
     def remove(self, record: Record) -> None:

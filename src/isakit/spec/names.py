@@ -6,38 +6,28 @@ import builtins
 import dis
 from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from isakit.errors import DefinitionError
 from isakit.spec.parts import Alternative, HasFeature, Part, needs_set
 from isakit.spec.parts.base import NAMED_FEATURES
 from isakit.spec.record import Record
 
-if TYPE_CHECKING:
-    from isakit.spec.isa import InstructionSet
-
 _LOAD_GLOBAL, _EXTENDED = dis.opmap["LOAD_GLOBAL"], dis.opmap["EXTENDED_ARG"]
 
 
-def features(isa: InstructionSet) -> frozenset[str]:
-    """Everything a `needs=` may name: features and names of the variants, and program types."""
-    of_variants = (v.features | {v.name} for v in isa.variants.values())
-    return frozenset(isa.programs).union(*of_variants) - {""}
-
-
-def check_features(record: Record, isa: InstructionSet, seen: dict[int, object]) -> None:
-    """Raise DefinitionError for a form or operand that needs a feature nothing declares.
+def check_features(record: Record, known: frozenset[str], seen: dict[int, object]) -> None:
+    """Raise DefinitionError for a form or operand that needs something else than the features `known`.
 
     Operands are searched only where some `needs=` of the process says what no instruction set declares: importing a
     package must not look at thousands of parts that are fine. `seen` holds those that were checked, by identity.
     """
-    known = isa.features
     misspelt = any(not _names_in(need) <= _fine for need in NAMED_FEATURES)
     for i, form in enumerate(record.forms):
-        where = f"{isa.name}: record {record.name!r}, form {i}"
+        where = f"{record.isa}: record {record.name!r}, form {i}"
         named = [form.needs, *(r.unless_feature for r in form.refusals)]
         for needs in (*named, *(_needs(form.parts, seen) if misspelt else ())):
-            for unknown in sorted(frozenset().union(*map(_names_in, needs)) - known):
+            for unknown in sorted({name for need in needs for name in _names_in(need)} - known):
                 raise DefinitionError(
                     f"{where} needs {unknown!r}, which is no feature of any variant and no program type; there are "
                     f"{', '.join(sorted(known))}"
@@ -48,11 +38,9 @@ _fine: set[str] = set()
 """What some instruction set declares: only where a `needs=` says anything else, operands are searched for it."""
 
 
-def declare_features(isa: InstructionSet) -> frozenset[str]:
-    """Make the features of an instruction set known, and return them."""
-    known = features(isa)
+def declare_features(known: frozenset[str]) -> None:
+    """Say that an instruction set has these features."""
     _fine.update(known)
-    return known
 
 
 def _names_in(need: str) -> frozenset[str]:
@@ -76,7 +64,7 @@ def _needs(what: object, seen: dict[int, object]) -> Iterator[frozenset[str]]:
             todo += vars(v).values()
 
 
-def check_globals(record: Record, isa: InstructionSet, seen: set[CodeType]) -> None:
+def check_globals(record: Record, seen: set[CodeType]) -> None:
     """Raise DefinitionError for a semantics function that uses a name its module does not define.
 
     The functions it calls in the same package are looked at, too; `seen` holds those that are known to be good. To be
@@ -96,7 +84,7 @@ def check_globals(record: Record, isa: InstructionSet, seen: set[CodeType]) -> N
                     todo.append(used)
             elif not hasattr(builtins, name):
                 raise DefinitionError(
-                    f"{isa.name}: record {record.name!r} uses {name!r} in {function.__name__}(), which nothing in "
+                    f"{record.isa}: record {record.name!r} uses {name!r} in {function.__name__}(), which nothing in "
                     f"{function.__module__} defines"
                 )
 

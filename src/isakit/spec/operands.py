@@ -20,6 +20,8 @@ class Operand(str):
 
     __slots__ = ("key", "name")
     fields: ClassVar[tuple[str, ...]] = ()
+    #: what the attributes are where a spelling does not show them
+    absent: ClassVar[dict[str, Any]] = {}
     key: Any
     name: str
 
@@ -73,7 +75,7 @@ class Register(Operand):
         partial: as a destination, some bits of the registers touched keep their value.
     """
 
-    __slots__ = ("file", "half", "index", "index_register", "modifiers", "partial", "plain", "width", "words")
+    __slots__ = ("file", "half", "index", "index_register", "modifiers", "partial", "plain", "width", "words")  # pyright: ignore[reportIncompatibleMethodOverride]
     fields = ("file", "index", "width", "half")
     file: str
     index: int
@@ -117,7 +119,14 @@ class Register(Operand):
         if self.plain == str.__str__(self):
             return self
         return Register(
-            self.file, self.index, self.width, self.half, text=self.plain, words=self.words, partial=self.partial
+            self.file,
+            self.index,
+            self.width,
+            self.half,
+            text=self.plain,
+            index_register=self.index_register,
+            words=self.words,
+            partial=self.partial,
         )
 
 
@@ -173,8 +182,9 @@ class Memory(Operand):
             encoding.
     """
 
-    __slots__ = ("base", "index", "offset", "offset_written", "post_increment", "scale", "signed", "size", "space")
+    __slots__ = ("base", "index", "offset", "offset_written", "post_increment", "scale", "signed", "size", "space")  # pyright: ignore[reportIncompatibleMethodOverride]
     fields = ("space", "base", "offset", "index", "post_increment", "size")
+    absent: ClassVar[dict[str, Any]] = {"base": None, "index": None, "offset": 0, "post_increment": False, "scale": 1}
     space: str
     base: Register | None
     offset: int
@@ -280,6 +290,7 @@ class Condition(Operand):
 
     __slots__ = ("register", "test")
     fields = ("register", "test")
+    absent: ClassVar[dict[str, Any]] = {"register": None, "test": ""}
     register: Register | None
     test: str
 

@@ -304,20 +304,20 @@ def make_form(
         raise ValueError(f"fixed bits contradict layout {layout.name}")
     real = {n: p for n, p in parts.items() if isinstance(p, Part)}
     items = parse_syntax(syntax)
-    words = [i[1:-1] for i in items if i[0] == "{" and isinstance(parts.get(i[1:-1]), str)]
+    texts = {n: p for n, p in parts.items() if isinstance(p, str)}
+    words = [i[1:-1] for i in items if i[0] == "{" and i[1:-1] in texts]
     if "name" in parts or any(i[0] not in "{()" for i in items):
         words = [n for n in words if n != "name"]
     else:
         words = words[1:]  # the first one is the instruction's name
     # Constant words of the text are operands like others.
-    real |= {n: Literal(parts[n]) for n in words if parts[n]}
+    real |= {n: Literal(texts[n]) for n in words if texts[n]}
     constants = {n: p for n, p in parts.items() if n not in real}
     shown: list[str] = []
     for item in items:
         name = item[1:-1]
         if item[0] == "{" and name not in real:
-            if name in constants and isinstance(constants[name], str):
-                shown += constants[name].split()
+            shown += texts.get(name, "").split()
             continue  # a part this form does not have
         shown.append(item)
     return Form(

@@ -6,7 +6,7 @@ Order of the sources: coordinates, array layer (an integer), reference, bias or 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -100,7 +100,7 @@ class TextureUnit:
             if self.choices.unbound == "zero":
                 return [np.zeros(n, np.uint32)] * 4
             raise
-        operation = _OPERATIONS.get(op)
+        operation = self._operations.get(op)
         if operation is None:
             raise NotModelled(f"`{op}`", "what it returns is not known")
         with _quiet():
@@ -259,17 +259,16 @@ class TextureUnit:
         words = [v.astype(np.float32).view(np.uint32) for v in (s, t)]
         return [*words, ((layer * 6 + face) & 0xFFFF_FFFF).astype(np.uint32), np.zeros(n, np.uint32)]
 
-
-_OPERATIONS: Mapping[str, Callable[..., list[Array]]] = {
-    "texauto": TextureUnit._texauto,
-    "texbias": TextureUnit._texauto,
-    "texlod": TextureUnit._texauto,
-    "texgather": TextureUnit._texgather,
-    "texfetch": TextureUnit._texfetch,
-    "texsize": TextureUnit._texsize,
-    "texquerylod": TextureUnit._texquerylod,
-}
-"""What the unit does for an instruction of a name; `texprep` needs no image."""
+    _operations: ClassVar[Mapping[str, Callable[..., list[Array]]]] = {
+        "texauto": _texauto,
+        "texbias": _texauto,
+        "texlod": _texauto,
+        "texgather": _texgather,
+        "texfetch": _texfetch,
+        "texsize": _texsize,
+        "texquerylod": _texquerylod,
+    }
+    """What the unit does for an instruction of a name; `texprep` needs no image."""
 
 
 def _at_least(count: int, sources: Sequence[Array], what: str) -> None:

@@ -86,3 +86,34 @@ def test_vuc_errors() -> None:
         f.pack_words([1 << 30], "vp3")
     with pytest.raises(FormatError):
         f.pack_words([1], "vp1")
+
+
+# --- microcode that is recognised -------------------------------------------------------------------------------------
+CLEARS = [0x20F00064 | n << 16 for n in range(3)]
+
+
+@pytest.mark.parametrize("size", [0x2E0, 0x3AC, 0x370])
+def test_user_firmware_is_recognised_with_its_data(size: int) -> None:
+    code = f.bytes_of([*CLEARS, *[0x34F00004] * 61])
+    data = b"\xff\xff\xff\xff" + bytes(range(1, 256)) * 4
+    image = code + data[:size]
+    image += bytes(-len(image) % 0x100)
+    module = f.load_image(image)
+    assert (module.kind, module.isa, module.variant) == ("vuc", "vuc", "vp3")
+    payload = module.payload
+    assert isinstance(payload, f.VucImage)
+    assert payload.words[:3] == tuple(CLEARS)
+    assert payload.data.rstrip(b"\0").endswith(data[:size][-8:].rstrip(b"\0"))
+    assert f.pack_vuc(payload) == image
+
+
+def test_images_are_told_apart() -> None:
+    assert f.recognise_vuc(f.bytes_of([0x34000043, 0x34000043, *[0x34F00004] * 6])) == ("vp3", 0)
+    assert f.recognise_vuc(f.bytes_of([*CLEARS, 0x140000AC])) == ("vp4", 0)
+    assert f.recognise_vuc(f.bytes_of([0xC8011061, 0xFF] * 8)) == ("vp2", 0)
+    assert f.load_image(f.bytes_of([0xC8011061, 0xFF] * 8)).variant == "vp2"
+
+
+@given(st.binary(min_size=16, max_size=400))
+def test_other_data_is_not_taken_for_microcode(data: bytes) -> None:
+    assert f.recognise_vuc(b"\x7fABC" + data + b"\xfe" * (-len(data) % 8)) is None

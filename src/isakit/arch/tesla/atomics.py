@@ -6,7 +6,7 @@ from typing import Any
 
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Long, long
-from isakit.arch.tesla.global_memory import GlobalMemory
+from isakit.arch.tesla.global_memory import global_memory
 from isakit.arch.tesla.operands import gpr
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Operation, Value, atomic, concat, const, operation, select
@@ -220,7 +220,7 @@ def _forms(red: bool) -> list[Any]:
                         "red {op} {shown} {dst} {src} {gt200}",
                         fixed,
                         **common,
-                        dst=GlobalMemory(bits(16, 19), Long.src1, size, width),
+                        dst=global_memory(bits(16, 19), Long.src1, size, width),
                         src=gpr(Long.dst, width),
                     )
                 )
@@ -235,7 +235,7 @@ def _forms(red: bool) -> list[Any]:
                     dst=gpr(Long.dst, width),
                     src=gpr(Long.src2, width),
                     **cas,
-                    place=GlobalMemory(bits(23, 26), Long.src1, size, width),
+                    place=global_memory(bits(23, 26), Long.src1, size, width),
                 )
             )
         trap = {Long.op: 0xD, Long.sub: 6 if red else 7, SIZE: code, OP: TRAP}

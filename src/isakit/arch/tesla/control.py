@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Control, Long, control, long, short_control
-from isakit.arch.tesla.operands import FCDST, GUARD, TARGET, Memory
+from isakit.arch.tesla.operands import FCDST, GUARD, TARGET, memory
 from isakit.arch.tesla.requests import (
     BAR,
     BRA,
@@ -88,6 +88,7 @@ def ret(name):
     ref=_CF,
     see=_SEE,
     group="control",
+    break_target=True,
 )
 def prebrk(name, target):
     """Push the address where lanes continue that execute `break`, and the lanes active now."""
@@ -100,6 +101,7 @@ def prebrk(name, target):
     see=_SEE,
     group="branch",
     ends=True,
+    breaks=True,
 )
 def brk(name):
     """Leave to the nearest address given by `breakaddr`."""
@@ -175,6 +177,7 @@ def trap(name):
     ref=_CF,
     see=_SEE,
     group="control",
+    join_target=True,
 )
 def joinat(name, target):
     """Push the address of a later `join` and the lanes active now, which will meet there."""
@@ -203,7 +206,7 @@ def brkpt(name):
             name="bra",
             lim=LIM,
             needs="gt200+",
-            source=Memory("c", Control.offset16, 4, 4, 32, bank=Control.cspace, address=Control.areg),
+            source=memory("c", Control.offset16, 4, 4, 32, bank=Control.cspace, address=Control.areg),
         )
     ],
     ref=Ref("001", "Opcode map: bra c[]"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Long, Short, long, short
-from isakit.arch.tesla.operands import SDST, Memory, gpr
+from isakit.arch.tesla.operands import SDST, gpr, memory
 from isakit.arch.tesla.requests import EMIT, INTERP, RESTART
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem.fp import f32
@@ -33,7 +33,7 @@ def _interp(layout: Any, build: Any, opcode: dict[Any, int], flat: Field, centro
         lacking=NON_FRAGMENT,
         dst=dst,
         mode=mode,
-        src=Memory("v", _ADDRESS, 4, 4, 32, address=layout.areg),
+        src=memory("v", _ADDRESS, 4, 4, 32, address=layout.areg),
         neg=neg,
         factor=factor,
     )

@@ -16,8 +16,8 @@ from isakit.arch.tesla.operands import (
     LHDST,
     MCDST,
     SDST,
-    FixedCondition,
     by_width,
+    fixed_condition,
     gpr,
     immediate,
     isrc1,
@@ -32,7 +32,7 @@ from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value, add_with_carry, const, select, u1
 from isakit.spec import Choice, Enum, Flag, Ref, choice, when
 
-C0 = FixedCondition(0)
+C0 = fixed_condition(0)
 WIDTHS = {0: "b16", 1: "b32"}
 
 

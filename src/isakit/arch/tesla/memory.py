@@ -9,7 +9,7 @@ from typing import Any
 
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Long, long
-from isakit.arch.tesla.global_memory import GlobalMemory
+from isakit.arch.tesla.global_memory import global_memory
 from isakit.arch.tesla.operands import (
     ATTRIBUTE_PROGRAMS,
     FCDST,
@@ -18,24 +18,24 @@ from isakit.arch.tesla.operands import (
     LHDST_UNTYPED,
     MODES,
     NO_OUTPUT,
-    Memory,
     gpr,
     half,
     in_lanes,
+    memory,
     word,
 )
 from isakit.arch.tesla.requests import TRY_LOCK, UNLOCK
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import const
-from isakit.spec import Illegal, Literal, Ref, bits, choice, when
+from isakit.spec import Illegal, Literal, Ref, Written, bits, choice, when
 
 OFFSETS = {1: Long.offset16, 2: bits(9, 23), 4: bits(9, 22)}
 """access size in bytes -> offset field; the offset counts accesses"""
 TYPE = bits(46, 47)
 
 
-def _indirect(space: str, size: int, width: int, signed: bool = False, **options: Any) -> Memory:
-    return Memory(
+def _indirect(space: str, size: int, width: int, signed: bool = False, **options: Any) -> Written:
+    return memory(
         space, OFFSETS[size], size, size, width, signed=signed, address=Long.areg, increment=Long.postinc, **options
     )
 
@@ -185,7 +185,7 @@ ACCESS = {
 def _local_forms(store: bool) -> list[Any]:
     out: list[Any] = []
     for code, (ty, size, signed, width) in ACCESS.items():
-        place = Memory("l", Long.offset16, 1, size, width, signed=signed, address=Long.areg, increment=Long.postinc)
+        place = memory("l", Long.offset16, 1, size, width, signed=signed, address=Long.areg, increment=Long.postinc)
         fixed = {Long.op: 0xD, Long.sub: 3 if store else 2, SIZE: code}
         data = gpr(Long.dst, width)
         if store:
@@ -233,7 +233,7 @@ def st_l(name, ty, dst, src):
             name="ld",
             lanes=LANES,
             dst=LDST,
-            src=Memory("a", Long.src1, 4, 4, 32, address=Long.areg),
+            src=memory("a", Long.src1, 4, 4, 32, address=Long.areg),
             needs=ATTRIBUTE_PROGRAMS,
             lacking=NO_OUTPUT,
         )
@@ -253,7 +253,7 @@ def ld_a(name, dst, src, lanes=15):
             "st b32 {dst} {src}",
             {Long.op: 0, Long.sub: 4, w1(22, 23): 3},
             name="st",
-            dst=Memory("o", bits(9, 22), 4, 4, 32, address=Long.areg),
+            dst=memory("o", bits(9, 22), 4, 4, 32, address=Long.areg),
             src=word(Long.src3),
             needs=ATTRIBUTE_PROGRAMS,
             lacking=NO_OUTPUT,
@@ -274,7 +274,7 @@ def st_o(name, dst, src):
 def _global_forms(store: bool) -> list[Any]:
     out: list[Any] = []
     for code, (ty, size, signed, width) in ACCESS.items():
-        place = GlobalMemory(bits(16, 19), Long.src1, size, width, signed)
+        place = global_memory(bits(16, 19), Long.src1, size, width, signed)
         fixed = {Long.op: 0xD, Long.sub: 5 if store else 4, SIZE: code}
         data = gpr(Long.dst, width)
         if store:

@@ -84,6 +84,12 @@ tesla.registers = {
     )
 }
 
+tesla.results = {
+    "vertex": frozenset({"o"}),
+    "geometry": frozenset({"o"}),
+    "fragment": frozenset({"r", "o"}),  # colours and depth are handed on in $r0 up
+}
+
 _SR = Ref("001", "Registers")
 tesla.special_registers = [
     SpecialRegister(0, "physid", "lane in bits 7:0, warp 15:8, MP 19:16, TPC 23:20", _SR),

@@ -6,39 +6,38 @@ enabled ones are packed. Source: [000] "5. TBD", [tesla] 8.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.forms import Long, Short, long, short
+from isakit.arch.tesla.operands import word
 from isakit.arch.tesla.requests import TEX, TEXEL, VISIBLE
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value, const, read, write
 from isakit.spec import (
-    Binder,
-    Bits,
     Choice,
     Enum,
     Field,
     Flag,
-    Match,
     Nothing,
     Part,
     Ref,
     Reg,
     Row,
-    TokenStream,
+    Template,
+    Written,
     bits,
     choice,
+    template,
     when,
+    written,
 )
 from isakit.spec import (
     Imm as Number,
 )
-from isakit.spec.operands import Compound, Operand, Register
-from isakit.spec.operands import Flag as Word
-from isakit.spec.parts import ILLEGAL
+from isakit.spec.operands import Compound
 
 _LAST = 127
 COUNT = bits(22, 23)
@@ -47,12 +46,6 @@ CUBE = bits(27)
 FETCH = bits(24)
 TEXTURE = Reg(bits(9, 16), tuple(f"$t{n}" for n in range(256)), lambda n: n, "a texture")
 SAMPLER = Reg(bits(17, 21), tuple(f"$s{n}" for n in range(32)), lambda n: n, "a sampler")
-
-
-def _register(s: TokenStream, k: int) -> int | None:
-    """The number of the register at token `k`."""
-    name = s.text(k)
-    return int(name[2:]) if name[:2] == "$r" and name[2:].isdigit() else None
 
 
 @dataclass(frozen=True)
@@ -69,147 +62,66 @@ class Texels:
             write("r", self.base + i, make(component), lanes)
 
 
-@dataclass(frozen=True)
-class TexelPart(Part):
+def _block(base: Field, first: int = 0) -> Reg:
+    """A register of the block that starts at the one of the field."""
+    names = tuple(f"$r{n + first}" if n + first <= _LAST else None for n in range(1 << base.width))
+    return replace(word(base), names=names, first=first)
+
+
+def texels(base: Field, mask: Field | None = None) -> Written:
     """`$r4:#:$r5:#`: consecutive registers for the enabled components, `#` for the others.
 
-    `mask` is None where all four are written. `live` is the flag under which only visible fragments are written.
+    `mask` is None where all four are written.
     """
 
-    base: Field
-    mask: Field | None = None
-    live: Field | None = None
+    def spelled(enabled: int) -> Template:
+        holes: dict[str, Any] = {}
+        texts = ["#"] * 4
+        for n in range(4):
+            if enabled >> n & 1:
+                texts[n] = f"{{r{n}}}"
+                holes[f"r{n}"] = _block(base, len(holes))
+        return template(":".join(texts), Compound, **holes)
 
-    def _enabled(self, word: int) -> int:
-        return 15 if self.mask is None else self.mask.get(word)
+    def enabled(word: int) -> int:
+        return 15 if mask is None else mask.get(word)
 
-    def _names(self, word: int) -> list[str]:
-        n, out = self.base.get(word), list[str]()
-        for component in range(4):
-            on = self._enabled(word) >> component & 1
-            out.append(f"$r{n}" if on else "#")
-            n += on
-        return out
+    def rows(word: int) -> list[Row]:
+        out = [Row(base, base.get(word), f"the block starts at $r{base.get(word)}")]
+        names = "".join("xyzw"[n] for n in range(4) if enabled(word) >> n & 1)
+        return out if mask is None else [*out, Row(mask, enabled(word), f"components {names or 'none'}")]
 
-    def text(self, word: int) -> str:
-        return ":".join(self._names(word))
-
-    def error(self, word: int) -> str | None:
-        return ILLEGAL if self.base.get(word) + self._enabled(word).bit_count() - 1 > _LAST else None
-
-    def claimed(self, word: int) -> int:
-        return (self.mask.mask if self.mask is not None else 0) | (self.base.mask if self._enabled(word) else 0)
-
-    def possible(self) -> int:
-        return (self.mask.mask if self.mask is not None else 0) | self.base.mask
-
-    def static_mask(self) -> int:
-        return self.mask.mask if self.mask is not None else 0
-
-    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        mask, base, n = 0, None, 0
-        for component in range(4):
-            if component:
-                if s.text(k) != ":":
-                    s.fail(k, "`:` and four components")
-                    return
-                k += 1
-            if s.text(k) != "#":
-                number = _register(s, k)
-                if number is None or (base is not None and number != n):
-                    s.fail(k, f"`#` or {'a register' if base is None else f'$r{n}'}")
-                    return
-                base, n, mask = number if base is None else base, number + 1, mask | 1 << component
-            k += 1
-        if (self.mask is None and mask != 15) or (base is not None and not self.base.fits(base)):
-            s.fail(k, self.accepts())
-            return
-        b = Bits() if self.mask is None else Bits(self.mask.mask, self.mask.put(mask))
-        yield k, b if base is None else Bits(b.mask | self.base.mask, b.value | self.base.put(base))
-
-    def bind(self, word: int, b: Binder) -> Any:
-        return Texels(b.param(self.base).resize(32), self._enabled(word))
-
-    def rows(self, word: int) -> list[Row]:
-        out = [Row(self.base, self.base.get(word), f"the block starts at $r{self.base.get(word)}")]
-        if self.mask is not None:
-            names = "".join("xyzw"[n] for n in range(4) if self._enabled(word) >> n & 1)
-            out.append(Row(self.mask, self._enabled(word), f"components {names or 'none'}"))
-        return out
-
-    def accepts(self) -> str:
-        return "four components like `$r0:$r1:#:#`"
-
-    def operand(self, word: int) -> Operand:
-        n, out = self.base.get(word), list[Operand]()
-        partial = self.live is not None and bool(self.live.get(word))
-        for component in range(4):
-            on = self._enabled(word) >> component & 1
-            out.append(Register("r", n, 32, partial=partial) if on else Word("#"))
-            n += on
-        return Compound(tuple(out), text=self.text(word))
+    return written(
+        *([when({}, spelled(15))] if mask is None else [when({mask: m}, spelled(m)) for m in range(16)]),
+        meaning=lambda word, b: Texels(b.param(base).resize(32), enabled(word)),
+        static=[mask] if mask is not None else [],
+        hint="four components like `$r0:$r1:#:#`",
+        describe=rows,
+    )
 
 
-@dataclass(frozen=True)
-class CoordinatePart(Part):
+def coordinates(base: Field, count: Field | None = None) -> Written:
     """`$r4:$r5`: one to four consecutive source registers; bound to their values, in order. No `count` means one."""
 
-    base: Field
-    count: Field | None = None
+    def spelled(n: int) -> Part:
+        holes: dict[str, Any] = {f"r{k}": _block(base, k) for k in range(n)}
+        return template(":".join(f"{{{name}}}" for name in holes), Compound, **holes) if n > 1 else _block(base)
 
-    def _count(self, word: int) -> int:
-        return 1 if self.count is None else self.count.get(word) + 1
+    def many(word: int) -> int:
+        return 1 if count is None else count.get(word) + 1
 
-    def _names(self, word: int) -> list[str]:
-        first = self.base.get(word)
-        return [f"$r{first + n}" for n in range(self._count(word))]
+    def rows(word: int) -> list[Row]:
+        out = [Row(base, base.get(word), f"sources from $r{base.get(word)} on")]
+        return out if count is None else [*out, Row(count, count.get(word), f"{many(word)} sources")]
 
-    def text(self, word: int) -> str:
-        return ":".join(self._names(word))
-
-    def error(self, word: int) -> str | None:
-        return ILLEGAL if self.base.get(word) + self._count(word) - 1 > _LAST else None
-
-    def claimed(self, word: int) -> int:
-        return self.possible()
-
-    def possible(self) -> int:
-        return self.base.mask | (self.count.mask if self.count is not None else 0)
-
-    def static_mask(self) -> int:
-        return self.count.mask if self.count is not None else 0
-
-    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        first = _register(s, k)
-        if first is None or not self.base.fits(first):
-            s.fail(k, self.accepts())
-            return
-        n, k = 1, k + 1
-        while s.text(k) == ":":
-            if _register(s, k + 1) != first + n or n == 4 or self.count is None:
-                s.fail(k + 1, f"$r{first + n}" if n < 4 and self.count is not None else "no more registers")
-                return
-            n, k = n + 1, k + 2
-        b = Bits() if self.count is None else Bits(self.count.mask, self.count.put(n - 1))
-        yield k, Bits(b.mask | self.base.mask, b.value | self.base.put(first))
-
-    def bind(self, word: int, b: Binder) -> Any:
-        base = b.param(self.base).resize(32)
-        return [read("r", base + n, 32) for n in range(self._count(word))]
-
-    def rows(self, word: int) -> list[Row]:
-        out = [Row(self.base, self.base.get(word), f"sources from $r{self.base.get(word)} on")]
-        if self.count is not None:
-            out.append(Row(self.count, self.count.get(word), f"{self._count(word)} sources"))
-        return out
-
-    def accepts(self) -> str:
-        return "a register" if self.count is None else "consecutive registers like `$r0:$r1`"
-
-    def operand(self, word: int) -> Operand:
-        first = self.base.get(word)
-        registers = tuple(Register("r", first + n, 32) for n in range(self._count(word)))
-        return registers[0] if len(registers) == 1 else Compound(registers, text=self.text(word))
+    return written(
+        # the longest first: a text with more registers is no shorter one
+        *([when({}, spelled(1))] if count is None else [when({count: n - 1}, spelled(n)) for n in (4, 3, 2, 1)]),
+        meaning=lambda word, b: [read("r", b.param(base).resize(32) + n, 32) for n in range(many(word))],
+        static=[count] if count is not None else [],
+        hint="a register" if count is None else "consecutive registers like `$r0:$r1`",
+        describe=rows,
+    )
 
 
 # --- forms ------------------------------------------------------------------------------------------------------------
@@ -223,7 +135,10 @@ _CUBE_OR_OFFSETS: dict[str, Any] = _CUBE | {
     n: choice(when({CUBE: 0}, p), when({CUBE: 1}, Nothing())) for n, p in _OFFSETS.items()
 }
 _LIVE = w1(2)
-_LIVE_PARTS: dict[str, Any] = {"live": Enum(_LIVE, {0: "all", 1: "live"}), "deriv": Flag(w1(3), "deriv")}
+_LIVE_PARTS: dict[str, Any] = {
+    "live": Enum(_LIVE, {0: "all", 1: "live"}, idle=frozenset({1})),
+    "deriv": Flag(w1(3), "deriv"),
+}
 _FRAGMENT: Choice = choice(when({}, Nothing(True), needs="fragment"), when({}, Nothing(False)))
 
 
@@ -237,10 +152,10 @@ def _tex(
         needs=needs,
         **_LIVE_PARTS,
         **parts,
-        dst=TexelPart(Long.dst, MASK, _LIVE),
+        dst=texels(Long.dst, MASK),
         texture=TEXTURE,
         sampler=SAMPLER,
-        src=CoordinatePart(Long.dst, count),
+        src=coordinates(Long.dst, count),
         fragment=_FRAGMENT,
     )
 
@@ -249,11 +164,11 @@ def _short_tex(name: str, fetch: int) -> Any:
     return short(
         f"{name} {{live}} {{dst}} {{texture}} {{sampler}} {{src}} {{fragment}}",
         {Short.op: 0xF, FETCH: fetch},
-        live=Enum(Short.mod1, {0: "all", 1: "live"}),
-        dst=TexelPart(Short.dst, None, Short.mod1),
+        live=Enum(Short.mod1, {0: "all", 1: "live"}, idle=frozenset({1})),
+        dst=texels(Short.dst),
         texture=TEXTURE,
         sampler=SAMPLER,
-        src=CoordinatePart(Short.dst, COUNT),
+        src=coordinates(Short.dst, COUNT),
         fragment=_FRAGMENT,
     )
 

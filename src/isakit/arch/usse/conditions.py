@@ -300,7 +300,7 @@ def _vtstmsk() -> list[Form]:
             lacking=ILLEGAL,
             dst=destination(VTST, double=is_float, alias=8 if is_float else 7, ty=ty if is_float else "f32"),
             kind=Enum(VTST.masktype, MASK_TYPES),
-            nowrite=Enum(VTST.wben, {1: "", 0: "nowrite"}, {1: False, 0: True}),
+            nowrite=Enum(VTST.wben, {1: "", 0: "nowrite"}, {1: False, 0: True}, idle=frozenset({0})),
             **_operands(ty),
         )
         out.append(f)

@@ -43,7 +43,7 @@ _REF = Ref("usse", "2.7 Special group")
 
 @dataclass(frozen=True)
 class BranchTarget(Part):
-    """A distance in instructions from the branch itself (`+12`, `-6`)."""
+    """A distance in instructions from the branch itself (`+12`, `-6`), or the name of the place to go to."""
 
     field: Field
     addressed = True
@@ -65,10 +65,12 @@ class BranchTarget(Part):
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         got = s.number(k)
         half = 1 << (self.field.width - 1)
-        if got is None or not -half <= got[1] < half:
+        # A number is the distance itself, a name the place to go to.
+        distance = 0 if got is None else got[1] - (0 if s.text(k)[:1] in "+-0123456789" else s.address)
+        if got is None or not -half <= distance < half:
             s.fail(k, self.accepts())
             return
-        yield got[0], Bits(self.field.mask, self.field.put(got[1] & 2 * half - 1))
+        yield got[0], Bits(self.field.mask, self.field.put(distance & 2 * half - 1))
 
     def bind(self, word: int, b: Binder) -> object:
         return param(self.field, self.field.width).sext(32)
@@ -90,7 +92,7 @@ class BranchTarget(Part):
         return [Row(self.field, self.field.get(word), f"{self._distance(word):+d} instructions from here")]
 
     def accepts(self) -> str:
-        return "a distance in instructions"
+        return "a distance in instructions, or a label"
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ Source: [usse] 2.6.7, 2.6.8, 2.7 (LIMM); groups 38 and 40 of [004].
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import LIMM, VMOV, VPCK
 from isakit.arch.usse.forms import NO_SOURCE2, UNDESCRIBED, destination, form, seed_view, source
@@ -74,7 +76,7 @@ def _move_forms(kind: int) -> list[Form]:
                 name=Enum(VMOV.cond, names, CONDITIONS),
                 ty=ty,
                 dst=dst,
-                src0=first,
+                src0=replace(first, span=lambda _: 2) if kind == 2 else first,  # bytes of it, whatever the swizzle
                 src1=operand(1, swizzle),
                 src2=operand(2, swizzle),
                 default=default,

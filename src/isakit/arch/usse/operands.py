@@ -79,14 +79,14 @@ class SourcePart(_Placed):
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         start = k
         bits = Bits()
-        for sign, field in (("-", self.neg), ("|", self.abs)):
+        for sign, f in (("-", self.neg), ("|", self.abs)):
             there = s.text(k) == sign
-            if there and field is None:
+            if there and f is None:
                 s.fail(start, self.accepts())
                 return
             k += there
-            if field is not None:
-                bits = Bits(bits.mask | field.mask, bits.value | field.put(int(there)))
+            if f is not None:
+                bits = Bits(bits.mask | f.mask, bits.value | f.put(int(there)))
         closing = self.abs is not None and bool(self.abs.get(bits.value))
         k, name, letters = take_register(s, k)
         parts = [self.place.encode(name), self.swizzle.encode(letters) if self.swizzle else Bits()]
@@ -184,7 +184,8 @@ class DestPart(_Placed):
         more: dict[str, Any] = {"mask": self.mask.letters(word, internal)} if self.mask else {}
         # Most operations leave z and w of an f32 register pair alone.
         exact = internal or (self.ty == "f32" and max(channels, default=0) < 2 and not self.span)
-        touched = _words(channels, self.ty, internal)
+        # Ten-bit elements are put together anew in the first register, whichever channels are written.
+        touched = _words((0, *channels) if self.ty == "c10" and not internal else channels, self.ty, internal)
         if self.span:
             touched = tuple(range(self.span(word)))
         return self.place.operand(word, self.text(word), touched, partial=not exact, **more)

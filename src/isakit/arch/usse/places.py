@@ -135,13 +135,11 @@ class Place:
         more["plain"] = plain
         if "@" in plain:
             more["via"] = plain.partition("@")[2].partition("[")[0]
+        if bank == "special" and n >= 64:
+            return Register("g", n - 64, width, words=touched, **more)
         if bank == "special":
             more.pop("partial", None)
-            return (
-                Register("g", n - 64, width, words=touched, **more)
-                if n >= 64
-                else SpecialRegister(f"c{n}", n, file="c", **more)
-            )
+            return SpecialRegister(f"c{n}", n, file="c", **more)
         if bank in INTERNAL_BANKS or self.internal(word):
             first = INTERNAL_BANKS[bank] + n if bank in INTERNAL_BANKS else (n << self.double >> self.double)
             return Register("i", 4 * (first & 3), 128, words=touched, **more)

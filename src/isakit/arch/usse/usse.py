@@ -80,6 +80,10 @@ usse.registers = {
         RegisterFile("g", 64, 32, "global special registers; bit 0 of g16 tells the facing", "g{n}", _REGISTERS),
     )
 }
+usse.results = {
+    "primary": frozenset({"o", "pa", "r"}),  # where a fragment's colour is taken from depends on the shader's header
+    "secondary": frozenset({"sa"}),
+}
 usse.special_registers = [
     SpecialRegister(16, "g16", "bit 0: the primitive is back-facing", Ref("usse", "2.1 Registers"), Status.INFERRED),
 ]

@@ -30,7 +30,7 @@ def predicate(n: int) -> Register:
     return Register("p", n, 1, text=predicate_text(n), plain=P_NAMES[n])
 
 
-def predicate_result(n: int, text: str, **modifiers: str) -> Register:
+def predicate_result(n: int, text: str, **modifiers: Any) -> Register:
     """$pN as a destination: $p1 follows $p0, and writes to $p1 have no effect."""
     words = (0, 1) if n == 0 else None
     return Register("p", n, 1, text=text, plain=P_NAMES[n], words=words, partial=n == NOT_P0, **modifiers)

@@ -6,7 +6,7 @@ Source: [002] "Introduction" and 2, [vuc] 1, 9, 13.
 from __future__ import annotations
 
 from isakit.arch.vuc.registers import SPECIAL_REGISTERS
-from isakit.spec import InstructionSet, Ref, RegisterFile, Space, Variant
+from isakit.spec import InstructionSet, Pseudo, Ref, RegisterFile, Space, Variant
 
 VARIANTS = {
     v.name: v
@@ -36,6 +36,20 @@ VARIANTS = {
     )
 }
 
+_LARGEST_MOV = 0x3FFF
+"""The largest immediate of `mov`; [vuc] 2."""
+
+
+def _load_immediate(register: str, value: int) -> list[str]:
+    """One or two instructions that put any 16-bit number into a register."""
+    value &= 0xFFFF
+    if value <= _LARGEST_MOV:
+        return [f"mov {register} {value:#x}"]
+    if 0xFFFF - value <= _LARGEST_MOV:
+        return [f"mov {register} {0xFFFF - value:#x}", f"not {register} {register}"]
+    return [f"mov {register} {value & _LARGEST_MOV:#x}", f"bset {register} {register} {value.bit_length() - 1:#x}"]
+
+
 vuc = InstructionSet(
     name="vuc",
     variants=VARIANTS,
@@ -43,6 +57,15 @@ vuc = InstructionSet(
     length=lambda unit: 1,
     default_variant="vp3",
     word_addressed=True,
+    pseudo={
+        "li": Pseudo(
+            "li $rN VALUE",
+            "Load any 16-bit number, in one instruction (up to 0x3fff) or two.",
+            _load_immediate,
+            -0x8000,
+            0xFFFF,
+        )
+    },
     outputs=frozenset({"dst", "pdst"}),
     documents={
         "002": "early notes on the vµc ISA from reverse engineering, text 002",
@@ -78,6 +101,8 @@ vuc.registers = {
         RegisterFile("sr", 64, 16, "special registers; many have side effects", "$sr{n}", Ref("vuc", "9")),
     )
 }
+vuc.delay_slots = 1
+vuc.results = {"": frozenset(vuc.registers)}  # the core keeps its state for the next program
 vuc.special_registers = list(SPECIAL_REGISTERS)
 
 _SPACES = Ref("vuc", "13")

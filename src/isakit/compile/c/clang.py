@@ -40,7 +40,9 @@ def find_clang() -> tuple[str, ...]:
             return (path,)
     if importlib.util.find_spec("ziglang") is not None:
         return (sys.executable, "-m", "ziglang", "clang")
-    raise NoCompilerError("no clang with the NVPTX target was found; install clang (`apt install clang`) or the ziglang wheel")
+    raise NoCompilerError(
+        "no clang with the NVPTX target was found; install clang (`apt install clang`) or the ziglang wheel"
+    )
 
 
 def _targets(command: Sequence[str]) -> bool:

@@ -12,7 +12,7 @@ from isakit.compile.lower.liveness import Liveness, indices
 from isakit.compile.target import Target
 
 HALVES = 64
-ROUNDS = 24
+ROUNDS = 60
 
 
 class OutOfRegistersError(Exception):
@@ -256,9 +256,10 @@ def _spill(m: MFunction, attempt: Allocation, failed: list[VReg]) -> None:
                 w = attempt.find(owner[u][0])
                 if w.spillable and not w.fixed and w.file == v.file:
                     rivals.add(w)
-        if rivals & chosen:
-            continue
+        rivals -= chosen
         if not rivals:
+            if chosen:
+                continue
             raise OutOfRegistersError
 
         def price(w: VReg) -> float:
@@ -318,7 +319,7 @@ def _restore(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int] 
     return [
         MIns("ld_l", {"ty": "b32", "dst": Reg(t, k), "src": Place("l", None, home + 4 * k, "spill")}, loc=loc)
         for k in range(t.size)
-    ]  # noqa: E501
+    ]
 
 
 def _save(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int], writes: list[Reg]) -> list[MIns]:
@@ -329,7 +330,7 @@ def _save(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int], wr
     return [
         MIns("st_l", {"ty": "b32", "dst": Place("l", None, home + 4 * k, "spill"), "src": Reg(t, k)}, (), loc)
         for k in units
-    ]  # noqa: E501
+    ]
 
 
 def _rename(i: MIns, group: set[VReg], t: VReg) -> None:

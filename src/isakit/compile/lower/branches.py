@@ -19,7 +19,7 @@ def _can_guard(b: MBlock, c: VReg, most: int) -> bool:
     if len(b.ins) > most:
         return False
     for i in b.ins:
-        if i.op in UNGUARDED or i.guard is not None or i.tail:
+        if i.op in UNGUARDED or i.guard is not None or i.tail or "carry" in i.ops:
             return False
         if any(r.v is c for r in i.defs()):
             return False
@@ -213,8 +213,11 @@ def _region(
             new = dom.idom[head]  # the head of a loop is entered again and again: go before the loop
             if new is head:
                 return None
-        if new is head:
+        if new is head and all(p is head or p in region for x in region for p in x.preds):
             return head, stop, region
+        if new is head:  # the point where ways meet leads back into the region: the next one it is
+            stop = post.idom[stop]
+            continue
         head = new
         while stop is not end and (not post.dominates(stop, head) or stop is head):
             stop = post.idom[stop]

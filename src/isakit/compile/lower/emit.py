@@ -1,4 +1,4 @@
-"""From instructions on registers to words: every encoding is built from values by the records of the instruction set."""
+"""From instructions on registers to words: the records of the instruction set build every encoding from values."""
 
 from __future__ import annotations
 

@@ -380,9 +380,7 @@ class Selector(FloatSelection, MemorySelection):
 
     def _high(self, i: Ins) -> Reg:
         """The high 32 bits of an unsigned product."""
-        x, y = (v if not isinstance(v, Const) else v for v in i.args)
-        half = self.half
-        hx, hy = (self._halves(v) for v in (x, y))
+        hx, hy = (self._halves(v) for v in i.args)
         lo, ls, m1, ml, m2, h, h1, h2 = (self.temporary() for _ in range(8))
         self._mul16(lo, hx[0], hy[0])
         self.emit("shr", ty="u32", dst=ls, src1=lo, count=Number(16))
@@ -395,7 +393,6 @@ class Selector(FloatSelection, MemorySelection):
         self._mad16(h, hx[1], hy[1], h1)
         out = self.temporary()
         self.emit("add", name="add", ty="b32", dst=out, src1=h, src2=h2)
-        del half
         return out
 
     def _halves(self, v: Value) -> tuple[Any, Any]:
@@ -471,7 +468,7 @@ class Selector(FloatSelection, MemorySelection):
             if src.mode == "s16" and source == "u16":
                 src = Place("s", src.base, src.offset, "u16")
         else:
-            src = self.half(v) if not isinstance(v, Const) else self.half(v)
+            src = self.half(v)
         if type(src) is Reg and src.half == "h" and source in ("u8", "s8"):
             r = self.vreg(v)
             r.low = True
@@ -538,9 +535,9 @@ class Selector(FloatSelection, MemorySelection):
 
     def on_mask(self, i: Ins) -> None:
         p = i.args[0]
-        if self.masks.get(p) is i and p.ins is not None and p.ins.op in ("cmp", "cmpf", "cmpd"):
-            if p.ins not in self.plan.skipped:
-                return  # the comparison has written it
+        compares = p.ins is not None and p.ins.op in ("cmp", "cmpf", "cmpd") and p.ins not in self.plan.skipped
+        if compares and self.masks.get(p) is i:
+            return  # the comparison has written it
         dst = self.result(i)
         if isinstance(p, Const):
             self.move(dst, Literal(-(p.value & 1)))

@@ -87,7 +87,7 @@ class MemorySelection:
             raise AssertionError(space)
 
     def load_shared(self, dst: Reg, ty: str, base: Reg | None, offset: int) -> None:
-        """Load from shared memory: as a source where the offset is short, else with an instruction G80 does not have."""
+        """Load from shared memory: as a source where the offset is short, else by an instruction G80 does not have."""
         mode = "u8" if ty == "s8" else ty
         if offset > SHORT_REACH[mode] or offset % _STEP[mode]:
             if self.target.load_shared and offset % _STEP[mode] == 0 and ty != "s8":
@@ -115,7 +115,7 @@ class MemorySelection:
     # --- stores -----------------------------------------------------------------------------------------------------
     def on_st(self, i: Ins) -> None:
         space, ty, offset = i.attrs["space"], i.attrs["ty"], i.attrs["offset"]
-        value = self.reg(i.args[1], zero=False) if not isinstance(i.args[1], Const) else self.reg(i.args[1], zero=False)
+        value = self.reg(i.args[1], zero=False)
         if space == "global":
             narrow = {"b8": "u8", "b16": "u16"}.get(ty, ty)
             self.emit("st_g", (), ty=narrow, dst=Place("g14", self._global(i.args[0], offset)), src=value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from isakit.compile.ir import Const, Function, Ins, Loc, Value
 from isakit.compile.passes.ssa import replace
 
-_THROUGH = frozenset({"add", "sub", "copy", "phi", "sel", "and", "or"})
+_THROUGH = frozenset({"add", "sub", "addx", "subx", "adc", "copy", "phi", "sel", "and", "or"})
 
 
 class MixedSpacesError(Exception):
@@ -60,4 +60,6 @@ def _spaces(v: Value) -> set[str]:
 
 def _number(v: Value) -> bool:
     """An index rather than an address: a shift, a product, an extension."""
-    return isinstance(v, Const) or (v.ins is not None and v.ins.op in ("shl", "mul", "mul16", "mul24", "zext16", "sar", "shr"))
+    return isinstance(v, Const) or (
+        v.ins is not None and v.ins.op in ("shl", "mul", "mul16", "mul24", "zext16", "sar", "shr")
+    )

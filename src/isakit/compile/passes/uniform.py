@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from isakit.compile.graph import Dominators, loops
 from isakit.compile.ir import Block, Const, Function, Ins, Value
 
@@ -78,12 +80,12 @@ def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
         for x in region | ({stop} if isinstance(stop, Block) else set()):
             for i in x.phis:
                 diverge(i.out)
-        for head, body in bodies.items():
+        for body in bodies.values():
             if b in body and not all(s in body for s in b.succs):
-                _leave(head, body, users, diverge, branches)
+                _leave(body, users, diverge, branches)
 
     for i in f.instructions():
-        if i.op in _SOURCES or (i.op == "vote" and False):
+        if i.op in _SOURCES:
             for o in i.outs:
                 diverge(o)
     while work:
@@ -99,12 +101,15 @@ def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
 
 
 def _leave(
-    head: Block, body: set[Block], users: dict[Value, list[Ins]], diverge: object, branches: dict[Value, list[Block]]
-) -> None:  # noqa: E501
+    body: set[Block],
+    users: dict[Value, list[Ins]],
+    diverge: Callable[[Value], None],
+    branches: dict[Value, list[Block]],
+) -> None:
     """Lanes leave a loop at different times: what it computes differs outside."""
     for x in body:
         for i in (*x.phis, *x.ins):
             for o in i.outs:
                 outside = any(u.block is not None and u.block not in body for u in users.get(o, ()))
                 if outside or any(b not in body for b in branches.get(o, ())):
-                    diverge(o)  # type: ignore[operator]
+                    diverge(o)

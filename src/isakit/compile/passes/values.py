@@ -13,18 +13,11 @@ from isakit.compile.simplify import simplify
 
 def values_computed_once(f: Function) -> None:
     """Simplify operations, share equal ones, and follow branches that are decided."""
+    _forget_decided(f)
     for _ in range(4):
         if not _once(f):
             break
-        f_blocks = len(f.blocks)
         _forget_decided(f)
-        if len(f.blocks) == f_blocks and not _again(f):
-            break
-
-
-def _again(f: Function) -> bool:
-    """Whether a phi may still be simplified by what was found out behind it."""
-    return any(b.phis for b in f.blocks)
 
 
 def _once(f: Function) -> bool:
@@ -65,8 +58,7 @@ def _once(f: Function) -> bool:
                    *sorted((k, str(v)) for k, v in i.attrs.items()))  # fmt: skip
             found = next((o for at, o in table.get(key, ()) if dom.dominates(at, b)), None)
             if found is not None:
-                for mine, theirs in zip(i.outs, found.outs, strict=True):
-                    replaced[mine] = theirs
+                replaced |= dict(zip(i.outs, found.outs, strict=True))
                 changed = True
                 continue
             table.setdefault(key, []).append((b, i))
@@ -154,7 +146,6 @@ def no_value_unused(f: Function) -> None:
     while work:
         i = work.pop()
         for a in i.args:
-            # a chain of carries is only needed where somebody reads the carry
             need(a)
     for b in f.blocks:
         b.phis = [i for i in b.phis if i in seen]

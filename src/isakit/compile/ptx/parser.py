@@ -63,6 +63,7 @@ class Parser:
         self.loc: tuple[int, int] | None = None
         self.entry: Entry | None = None
         self.depth = 0
+        self.calls = False
 
     # --- tokens -----------------------------------------------------------------------------------------------------
     def fail(self, message: str, token: Token | None = None, notes: tuple[str, ...] = ()) -> PtxSyntaxError:
@@ -221,7 +222,7 @@ class Parser:
             return Vector(self._list("}"), t.pos)
         if t.kind == "(":
             after = self.toks[self.k + 1].kind
-            if after in ("word", ")", "real"):
+            if after in ("word", ")", "real") or self.calls:
                 return Group(self._list(")"), t.pos)
         if t.kind == "!" and self.toks[self.k + 1].kind == "word":
             self.k += 1
@@ -414,7 +415,7 @@ class Parser:
                 break
         self.take(";")
 
-    _head: tuple[int, str, int, bool]
+    _head: tuple[int, str, int, bool] | None = None
 
     def _type(self) -> tuple[int, str, int, bool]:
         """(alignment, type, elements of a vector, pointer)."""
@@ -448,6 +449,8 @@ class Parser:
     def _variable(self, space: str, external: bool) -> None:
         if self.toks[self.k].kind == "directive":
             self._head = self._type()
+        if self._head is None:
+            raise self.fail("a type was expected")
         align, kind, vector, pointer = self._head
         t = self.take("word", "a name")
         if space == "reg":
@@ -600,7 +603,7 @@ class Parser:
             if space == "reg":
                 register = Register(t.text, kind, self._next())
                 self.declare(t, register)
-                v.space = "reg"
+                v.space, v.register = "reg", register
             else:
                 self.declare(t, v)
             out.append(v)
@@ -685,6 +688,7 @@ class Parser:
             guard = self.name()
         t = self.take("word", "an instruction")
         operands: list[Operand] = []
+        self.calls = t.text.startswith("call")
         if self.toks[self.k].kind != ";":
             operands.append(self.operand())
             while self.has(","):

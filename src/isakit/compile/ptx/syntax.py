@@ -1,9 +1,10 @@
-"""What a PTX text says, as plain data. Positions are offsets in the text; `Source` turns them into lines and columns."""
+"""What a PTX text says, as plain data. Positions are offsets in the text; `Source` makes lines and columns of them."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from typing import Any
 
 from isakit.errors import Diagnostic
 
@@ -92,6 +93,7 @@ class Variable:
     pos: int = 0
     pointer: bool = False
     unique: str = ""
+    register: Register | None = None
 
     @property
     def size(self) -> int:
@@ -110,7 +112,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A literal. `real` is 32 or 64 for the bits of a float written exactly, 0 for an integer, -1 for a decimal float."""
+    """A literal. `real`: 32 or 64 for the bits of a float written exactly, 0 for an integer, -1 for a decimal float."""
 
     value: int | float
     pos: int
@@ -192,7 +194,7 @@ class Entry:
     kernel: bool = True
     params: list[Variable] = field(default_factory=list[Variable])
     results: list[Variable] = field(default_factory=list[Variable])
-    body: list[Statement | Label] = field(default_factory=list["Statement | Label"])
+    body: list[Statement | Label] = field(default_factory=list[Any])
     variables: list[Variable] = field(default_factory=list[Variable])
     limits: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     defined: bool = True

@@ -13,7 +13,7 @@ import struct
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from isakit.compile.python.types import (
     GLOBAL,
@@ -260,7 +260,11 @@ class _Translator:
             for t, v in zip(target.elts, values, strict=True):
                 self.store(t, v)
             return
-        if isinstance(target, ast.Name) and isinstance(s.value, ast.Call) and self.called(s.value) in ("shared", "local"):
+        if (
+            isinstance(target, ast.Name)
+            and isinstance(s.value, ast.Call)
+            and self.called(s.value) in ("shared", "local")
+        ):
             self.array(target.id, s.value)
             return
         self.store(target, self.value(s.value))
@@ -304,7 +308,7 @@ class _Translator:
     def array(self, name: str, call: ast.Call) -> None:
         """`name = shared(type, count)`."""
         what = self.called(call)
-        if len(call.args) != 2 or call.keywords:  # noqa: PLR2004
+        if len(call.args) != 2 or call.keywords:
             self.fail(f"`{what}` takes a type and a number of elements", call)
         kind = SCALARS.get(ast.unparse(call.args[0]).split(".")[-1])
         count = self.known(call.args[1])
@@ -314,7 +318,9 @@ class _Translator:
             self.fail(f"`{name}` exists already", call)
         if what == "shared":
             symbol = f"@{self.function.name}.{name}"
-            self.top.append(f"{symbol} = internal addrspace(3) global [{count} x {kind.llvm}] undef, align {max(4, kind.size)}")
+            self.top.append(
+                f"{symbol} = internal addrspace(3) global [{count} x {kind.llvm}] undef, align {max(4, kind.size)}"
+            )
             self.arrays[name] = symbol, Pointer(kind, SHARED), count
         else:
             where = f"%a.{name}"
@@ -326,7 +332,7 @@ class _Translator:
         """A constant expression of numbers, None if it is none."""
         try:
             names = {k: v for k, v in self.source.names.items() if isinstance(v, int | float)}
-            return eval(compile(ast.Expression(node), "<constant>", "eval"), {"__builtins__": {}}, names)  # noqa: S307
+            return eval(compile(ast.Expression(node), "<constant>", "eval"), {"__builtins__": {}}, names)
         except Exception:  # any way an expression can fail to be constant
             return None
 
@@ -374,14 +380,19 @@ class _Translator:
         self.exits.pop()
 
     def do_For(self, s: ast.For) -> None:
-        if s.orelse or not isinstance(s.target, ast.Name) or not isinstance(s.iter, ast.Call) or self.called(s.iter) != "range":
+        if (
+            s.orelse
+            or not isinstance(s.target, ast.Name)
+            or not isinstance(s.iter, ast.Call)
+            or self.called(s.iter) != "range"
+        ):
             self.fail("loops are `for NAME in range(...)`", s.iter)
-        if not 1 <= len(s.iter.args) <= 3 or s.iter.keywords:  # noqa: PLR2004
+        if not 1 <= len(s.iter.args) <= 3 or s.iter.keywords:
             self.fail("`range` takes one to three numbers", s.iter)
         values = [self.convert(self.value(a), i32) for a in s.iter.args]
         start = values[0] if len(values) > 1 else Value("0", i32)
         stop = values[1] if len(values) > 1 else values[0]
-        step = self.known(s.iter.args[2]) if len(values) > 2 else 1  # noqa: PLR2004
+        step = self.known(s.iter.args[2]) if len(values) > 2 else 1
         if not isinstance(step, int) or step == 0:
             self.fail("the step of `range` must be a constant that is not 0", s.iter)
         if s.target.id not in self.slots:
@@ -500,7 +511,9 @@ class _Translator:
             self.fail("an index is an integer", node.slice)
         index = self.convert(index, i64)
         kind, space = array.type.of, array.type.space
-        p = self.make(f"getelementptr inbounds {kind.llvm}, ptr addrspace({space}) {array.text}, i64 {index.text}", array.type)
+        p = self.make(
+            f"getelementptr inbounds {kind.llvm}, ptr addrspace({space}) {array.text}, i64 {index.text}", array.type
+        )
         return p.text, kind, space
 
     def of_UnaryOp(self, node: ast.UnaryOp) -> Value:
@@ -531,9 +544,19 @@ class _Translator:
         ta, tb = a.type, b.type
         if isinstance(ta, Pointer) or isinstance(tb, Pointer):
             self.fail("arrays cannot be calculated with", node)
-        if a.number is not None and b.number is None and (tb.is_float or isinstance(a.number, int)) and tb is not boolean:
+        if (
+            a.number is not None
+            and b.number is None
+            and (tb.is_float or isinstance(a.number, int))
+            and tb is not boolean
+        ):
             kind = tb
-        elif b.number is not None and a.number is None and (ta.is_float or isinstance(b.number, int)) and ta is not boolean:
+        elif (
+            b.number is not None
+            and a.number is None
+            and (ta.is_float or isinstance(b.number, int))
+            and ta is not boolean
+        ):
             kind = ta
         elif ta.is_float or tb.is_float:
             kind = f64 if f64 in (ta, tb) else f32
@@ -541,7 +564,7 @@ class _Translator:
             size = max(ta.size, tb.size, 4)
             unsigned = any(t.size == size and t.name[0] == "u" for t in (ta, tb))
             kind = SCALARS[("u" if unsigned else "i") + str(8 * size)]
-        if kind.size < 4 and not kind.is_float:  # noqa: PLR2004
+        if kind.size < 4 and not kind.is_float:
             kind = i32
         return self.convert(a, kind), self.convert(b, kind), kind
 
@@ -584,7 +607,7 @@ class _Translator:
         return self.make(f"select i1 {p.text}, {kind.llvm} {less.text}, {kind.llvm} {q.text}", kind)
 
     def power(self, a: Value, b: Value, node: ast.AST) -> Value:
-        if not isinstance(b.number, int) or not 0 <= b.number <= 64 or isinstance(a.type, Pointer):  # noqa: PLR2004
+        if not isinstance(b.number, int) or not 0 <= b.number <= 64 or isinstance(a.type, Pointer):
             self.fail("powers have a small constant exponent", node)
         kind = a.type
         result = self.convert(Value("1", i32, 1), kind)
@@ -607,7 +630,14 @@ class _Translator:
         return out
 
     def compare(self, op: ast.cmpop, a: Value, b: Value, node: ast.AST) -> Value:
-        names: dict[type, str] = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
+        names: dict[type, str] = {
+            ast.Eq: "eq",
+            ast.NotEq: "ne",
+            ast.Lt: "lt",
+            ast.LtE: "le",
+            ast.Gt: "gt",
+            ast.GtE: "ge",
+        }
         name = names.get(type(op))
         if name is None:
             self.fail("this comparison cannot stand in a kernel", node)
@@ -714,7 +744,7 @@ class _Translator:
             self.fail(f"`{ast.unparse(node.func)}` gives no value", node)
         return v
 
-    _MATH = {"sin": "sin.approx.f", "cos": "cos.approx.f", "exp2": "ex2.approx.f", "log2": "lg2.approx.f",
+    _MATH: ClassVar[dict[str, str]] = {"sin": "sin.approx.f", "cos": "cos.approx.f", "exp2": "ex2.approx.f", "log2": "lg2.approx.f",
              "rsqrt": "rsqrt.approx.f", "rcp": "rcp.approx.ftz.f"}  # fmt: skip
 
     def call(self, node: ast.Call, statement: bool) -> Value | None:
@@ -761,7 +791,7 @@ class _Translator:
             self.fail(f"`{self.called(node)}` takes {n} argument{'s' * (n != 1)}", node)
 
     def extreme(self, name: str, values: list[Value], node: ast.AST) -> Value:
-        if len(values) < 2:  # noqa: PLR2004
+        if len(values) < 2:
             self.fail(f"`{name}` takes at least two numbers", node)
         out = values[0]
         for v in values[1:]:
@@ -801,7 +831,10 @@ class _Translator:
         values = [self.convert(self.value(a), kind) for a in node.args[2:]]
         pointer = f"ptr addrspace({space}) {place}"
         if cas:
-            both = self.make(f"cmpxchg {pointer}, {kind.llvm} {values[0].text}, {kind.llvm} {values[1].text} monotonic monotonic", kind)  # noqa: E501
+            both = self.make(
+                f"cmpxchg {pointer}, {kind.llvm} {values[0].text}, {kind.llvm} {values[1].text} monotonic monotonic",
+                kind,
+            )
             return self.make(f"extractvalue {{ {kind.llvm}, i1 }} {both.text}, 0", kind)
         names = {"add": "fadd" if kind.is_float else "add", "sub": "fsub" if kind.is_float else "sub",
                  "min": "min" if kind.signed else "umin", "max": "max" if kind.signed else "umax", "and": "and",

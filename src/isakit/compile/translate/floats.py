@@ -1,4 +1,4 @@
-"""Floating point and conversions. Source: PTX ISA manual, "Floating Point", "Data Movement and Conversion"; [tesla] 5, 6.
+"""Floating point and conversions. Source: PTX ISA manual, "Floating Point", "Data Movement"; [tesla] 5, 6.
 
 These chips flush f32 denormals whatever the spelling says, and their f32 `mad` truncates the product.
 """
@@ -14,7 +14,7 @@ Args = tuple[Operand, ...]
 
 QUARTER = 0x3E80_0000
 LARGE = 0x7E80_0000
-"""`div.full` scales both operands by a quarter where the divisor is larger than 2^126, whose reciprocal is a denormal."""
+"""`div.full` scales both operands by a quarter where the divisor exceeds 2^126, whose reciprocal is a denormal."""
 
 
 class Floats(Base):
@@ -92,7 +92,7 @@ class Floats(Base):
                 notes=("compile with contraction off (clang: -ffp-contract=off, NVRTC: -fmad=false)",),
             )
         op = self.b.op
-        x, y, z = (op("cvt", self.word(o, "f32"), kinds="d", to="f64", **{"from": "f32"}) for o in a[1:4])
+        x, y, z = (self._wide(self._clean(self.word(o, "f32"))) for o in a[1:4])
         v = self.round_once(op("dmul", x, y, rnd="rn"), z, m["rnd"])
         if m["sat"]:
             v = op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
@@ -147,7 +147,7 @@ class Floats(Base):
         y = self.double(a[2])
         self.write_double(
             a[0], op("pack", op("word", y, i=0), op("or", op("and", op("word", y, i=1), Const(0x7FFF_FFFF)), s))
-        )  # noqa: E501
+        )
 
     def do_testp(self, m: Mods, a: Args) -> None:
         op = self.b.op

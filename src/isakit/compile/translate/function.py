@@ -203,8 +203,7 @@ class Translator(Integer, Floats, Memory):
     def _copy(self, p: Variable, inner: int, operand: Operand, outer: int, into: bool) -> None:
         """An argument into a parameter, or a result out of one."""
         if p.space == "reg":
-            register = self._register_of(p)
-            mine = Name(p.name, operand.pos, register)
+            mine = Name(p.name, operand.pos, p.register)
             pair = (mine, operand) if into else (operand, mine)
             if p.type == "pred":
                 self.write_predicate(pair[0], self.predicate(pair[1]))
@@ -232,15 +231,9 @@ class Translator(Integer, Floats, Memory):
             return
         raise self.refuse("the name of a parameter was expected", operand)
 
-    def _register_of(self, p: Variable) -> Register:
-        return self.reg_params.setdefault(p.pos, Register(p.name, p.type, -1 - p.pos))
-
     # --- whole functions --------------------------------------------------------------------------------------------
-    reg_params: dict[int, Register]
-
     def run(self) -> Function:
         """Translate the kernel."""
-        self.reg_params = {}
         f = self.function
         self.body(self.entry)
         f.params = [(p.name, _type_name(p), self.layout.params[p.name], p.size) for p in self.entry.params]

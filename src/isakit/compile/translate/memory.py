@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from isakit.compile.ir import Const, Value
 from isakit.compile.ptx.syntax import SIZES, Address, Name, Number, Operand, Register, Variable, Vector
@@ -117,7 +117,7 @@ class Memory(Base):
             q = self._load(base, offset, space, "b128", "q", m)
             words = [op("word", q, i=i) for i in range(4)]
         else:
-            words = []
+            words = list[Value]()
             for k in range(count):
                 if space in ("global", "local", "generic", ""):
                     v = self._load(base, offset + 8 * k, space, "b64", "d", m)
@@ -280,7 +280,7 @@ class Memory(Base):
             raise self.refuse(f"there is no `red` with .{m['aop']}")
         self._atomic(m, a, None)
 
-    _TYPES = {"and": "b32 b64", "or": "b32 b64", "xor": "b32 b64", "exch": "b32 b64", "cas": "b32 b64",
+    _TYPES: ClassVar[dict[str, str]] = {"and": "b32 b64", "or": "b32 b64", "xor": "b32 b64", "exch": "b32 b64", "cas": "b32 b64",
               "add": "u32 s32 u64 f32 f64", "inc": "u32", "dec": "u32", "min": "u32 s32 u64 s64",
               "max": "u32 s32 u64 s64"}  # fmt: skip
 

@@ -6,8 +6,6 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-import isakit
-
 
 @cache
 def fingerprint(instruction_set: str) -> str:
@@ -15,7 +13,7 @@ def fingerprint(instruction_set: str) -> str:
 
     Dates and places of the files do not matter: the same version installed anew finds what the old one compiled.
     """
-    root = Path(isakit.__file__).parent
+    root = Path(__file__).parents[2]
     h = hashlib.sha256()
     for folder in ("sem", "spec", f"arch/{instruction_set}", "engine", f"machine/{instruction_set}"):
         for path in sorted((root / folder).rglob("*.py")):

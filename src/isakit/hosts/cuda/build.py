@@ -16,7 +16,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from isakit.errors import IsakitError
-from isakit.hosts.cuda.generate import c_files
 
 SOURCES = Path(__file__).parent / "library"
 BUILT = SOURCES / "libisakit-cuda.so"
@@ -65,6 +64,8 @@ def compile_library(target: Path, extra: Sequence[str] = ()) -> None:
     command = compiler()
     if command is None:
         raise BuildError("`isakit cuda` needs a C compiler once, to build its library: install gcc or clang, or set CC")
+    from isakit.hosts.cuda.generate import c_files
+
     with tempfile.TemporaryDirectory() as folder:
         for name, text in c_files().items():
             Path(folder, name).write_text(text, "utf-8")
@@ -88,10 +89,10 @@ def cache_folder() -> Path:
 
 def _key(extra: Sequence[str]) -> str:
     digest = hashlib.sha256(repr((FLAGS, tuple(extra), compiler())).encode())
-    for path in [*sources(), *sorted(SOURCES.glob("*.h"))]:
+    here = SOURCES.parent
+    made_from = [here / name for name in ("generate.py", "table.py", "codes.py")]
+    for path in [*sources(), *sorted(SOURCES.glob("*.h")), *made_from, *sorted((here / "api").glob("*.txt"))]:
         digest.update(path.read_bytes())
-    for text in c_files().values():
-        digest.update(text.encode())
     return digest.hexdigest()[:16]
 
 

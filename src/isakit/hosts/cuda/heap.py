@@ -7,6 +7,7 @@ of an allocation is a fault.
 
 from __future__ import annotations
 
+import mmap
 import os
 from bisect import bisect_right, insort
 
@@ -19,6 +20,7 @@ ALIGNMENT = 256
 SLACK = 1 << 16
 """Bytes that can be accessed in front of the first and behind the last allocation of a flat heap."""
 _STEP = 1 << 22
+_PAGE, _MANY = 1 << 16, 1 << 18
 
 
 def memory_file() -> int:
@@ -33,13 +35,16 @@ class Heap:
 
     Args:
         device: whose memory it is.
+        pages: the map behind that memory.
         first, limit: the addresses of the range.
         strict: whether accesses between allocations fault.
         fill: value of bytes nobody has written; programs see it in fresh memory.
     """
 
-    def __init__(self, device: Device, first: int, limit: int, *, strict: bool = False, fill: int = 0) -> None:
-        self.device, self.first, self.limit = device, first, limit
+    def __init__(
+        self, device: Device, pages: mmap.mmap, first: int, limit: int, *, strict: bool = False, fill: int = 0
+    ) -> None:
+        self.device, self.pages, self.first, self.limit = device, pages, first, limit
         self.strict, self.fill = strict, fill
         self.used = 0
         self._starts: list[int] = []
@@ -115,7 +120,7 @@ class Heap:
         if end + SLACK <= self._mapped:
             return
         step = max(_STEP, (self._mapped - self.first) // 2)
-        upto = min(self.limit, max(end + SLACK, self._mapped + step))
+        upto = min(self.limit, max(end + SLACK, -(-(self._mapped + step) // ALIGNMENT) * ALIGNMENT))
         self.device.memory.alloc(upto - self._mapped, self._mapped, zeroed=False)
         self._mapped = upto
 
@@ -125,5 +130,11 @@ class Heap:
         if self.fill:
             memory[start:end] = self.fill
         elif start < self._touched:
-            memory[start : min(end, self._touched)] = 0
+            used = min(end, self._touched)
+            first, last = -(-start // _PAGE) * _PAGE, used // _PAGE * _PAGE
+            if last - first >= _MANY:  # give the pages back: zeros take no room
+                self.pages.madvise(mmap.MADV_REMOVE, first, last - first)
+                memory[start:first] = memory[last:used] = 0
+            else:
+                memory[start:used] = 0
         self._touched = max(self._touched, end)

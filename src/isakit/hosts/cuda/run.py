@@ -40,9 +40,11 @@ def run(
     sys.stdout.flush()
     child = programs.start(found, arguments, program_end.fileno(), environment)
     try:
+        gc.disable()  # nothing of what is imported here ever goes; looking for it takes time
         from isakit.hosts.cuda.server import Server, Signals
         from isakit.hosts.cuda.session import Options
 
+        gc.enable()
         options = Options(chosen, engine, tier, threads, strict, fill, version, trace, programs.blocking(environment))
         recorder = None
         if capture is not None:
@@ -56,5 +58,4 @@ def run(
         child.kill()
         child.wait()
         raise
-    gc.collect()  # maps of the device's memory, which arrays have kept
     return status, server.statistics

@@ -34,6 +34,12 @@ _RUNTIMES: Mapping[str, Version] = {
 }  # fmt: skip
 
 
+def tell(line: str) -> None:
+    """A line for the user. What the program says in it cannot control a terminal."""
+    plain = "".join(c if c.isprintable() else "?" for c in line)
+    print(f"isakit: {plain}", file=sys.stderr, flush=True)
+
+
 @dataclass(frozen=True)
 class Options:
     """What the command line says about the device.
@@ -52,7 +58,7 @@ class Options:
     version: Version | None = None
     trace: bool = False
     blocking: bool = False
-    tell: Callable[[str], None] = lambda line: print(f"isakit: {line}", file=sys.stderr, flush=True)
+    tell: Callable[[str], None] = tell
 
 
 @dataclass
@@ -118,8 +124,8 @@ class Session:
             memory=self.pages,
         )
         limit = min(_PINNED, _HEAP + o.card.memory)
-        self.heap = self.device.heap = Heap(self.device, _HEAP, limit, strict=o.strict, fill=o.fill)
-        self.pinned = Heap(self.device, _PINNED, _END, strict=o.strict, fill=o.fill)
+        self.heap = self.device.heap = Heap(self.device, self.pages, _HEAP, limit, strict=o.strict, fill=o.fill)
+        self.pinned = Heap(self.device, self.pages, _PINNED, _END, strict=o.strict, fill=o.fill)
 
     def close(self) -> None:
         """Give the memory back."""
@@ -149,13 +155,18 @@ class Session:
         """The version of CUDA the program was built with, and whether that is certain."""
         if self.options.version is not None:
             return self.options.version, True
-        version = _RUNTIMES.get(self.runtime, (4, 2))
+        version = self.named_version
         if version != (4, 2):
             return version, True
         told = [m.built_with_4_0 for m in self.modules]
         if True in told:
             return (4, 0), True
         return version, False in told
+
+    @property
+    def named_version(self) -> Version:
+        """The newest version of CUDA behind the name of the library the program asks for."""
+        return _RUNTIMES.get(self.runtime, (4, 2))
 
     # --- modules ----------------------------------------------------------------------------------------------------
     def place(self, image: Module) -> LoadedModule:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.objects import FLOAT, SIGNED, Binding, Channel, TextureState
-from isakit.tesla import Sampler, Texture
+from isakit.runtime import Sampler, Texture
 
 _COMPONENTS = {1: "r", 2: "rg", 4: "rgba"}
 _WRAPS = ("repeat", "edge", "mirror", "border")

@@ -7,7 +7,7 @@ and the request's operands, and returns the gangs that go on; warps that wait or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -15,20 +15,59 @@ from isakit.arch.tesla import requests as request
 from isakit.arch.tesla.requests import REQUESTS
 from isakit.engine import Control, Lanes
 from isakit.engine.protocol import Array
-from isakit.errors import NotModelled
+from isakit.errors import MachineFault, NotModelled
 from isakit.machine.tesla.block import WAITING, Warp
 from isakit.machine.tesla.gang import Gang
+from isakit.machine.tesla.gang_state import State
 from isakit.machine.tesla.kernel_code import Op
+from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.stack import Stack, StackFault
 from isakit.sem.requests import ControlRequest, covered
 
-if TYPE_CHECKING:
-    from isakit.machine.tesla.machine import Machine
 
-Handler = Callable[["Machine", Gang, Op, Lanes, Control], list[Gang]]
+class Controlled(Protocol):
+    """A machine, as control actions reach it."""
+
+    state: State
+    launch: Launch
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """The actions of the program's type, by name."""
+        ...
+
+    def members(self, gang: Gang) -> list[Warp]:
+        """The warps of a gang."""
+        ...
+
+    def released(self, warps: Iterable[Warp]) -> list[Gang]:
+        """Gangs of warps that waited at a barrier and can go on."""
+        ...
+
+    def split_at_fault(self, gang: Gang, done: list[Gang], k: int) -> None:
+        """Warp `k` of the running gang faults: the ones before it have executed and are queued as `done`."""
+        ...
+
+    def fault(
+        self,
+        kind: str,
+        pc: int,
+        *,
+        warp: Warp | None = None,
+        lane: int | None = None,
+        gang: Gang | None = None,
+        space: str | None = None,
+        address: int | None = None,
+        detail: str = "",
+    ) -> MachineFault:
+        """A fault with its place filled in."""
+        ...
 
 
-def perform(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+Handler = Callable[[Controlled, Gang, Op, Lanes, Control], list[Gang]]
+
+
+def perform(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     """Carry out one control request."""
     handler = machine.handlers.get(asked.name)
     if handler is None:
@@ -36,7 +75,7 @@ def perform(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) 
     return handler(machine, gang, op, lanes, asked)
 
 
-def regroup(machine: Machine, gang: Gang, warps: Iterable[Warp]) -> list[Gang]:
+def regroup(machine: Controlled, gang: Gang, warps: Iterable[Warp]) -> list[Gang]:
     """Gangs of warps that were changed one by one, by their new pc; retires those that finished."""
     by_pc: dict[int, list[Warp]] = {}
     out: list[Gang] = []
@@ -51,7 +90,7 @@ def regroup(machine: Machine, gang: Gang, warps: Iterable[Warp]) -> list[Gang]:
     return out
 
 
-def each(machine: Machine, gang: Gang, action: Callable[[Warp, int], None], masks: Iterable[int]) -> list[Gang]:
+def each(machine: Controlled, gang: Gang, action: Callable[[Warp, int], None], masks: Iterable[int]) -> list[Gang]:
     """Do something with every warp and the lanes that execute; regroup."""
     warps = machine.members(gang)
     for k, (w, mask) in enumerate(zip(warps, masks, strict=True)):
@@ -73,7 +112,7 @@ def _moved(gang: Gang, pc: int) -> list[Gang]:
     return [gang]
 
 
-def _bra(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _bra(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     target, following = int(asked.args[0]), op.following
     machine.state.events[0, gang.numbers] += 1
     if lanes is gang.lanes:
@@ -93,7 +132,7 @@ def _bra(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> 
     return out
 
 
-def _bra_indirect(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _bra_indirect(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     """Lanes of a warp that load different addresses go one group after the other, the lowest lane's group first."""
     target = asked.args[0]
     machine.state.events[0, gang.numbers] += 1
@@ -117,7 +156,7 @@ def _bra_indirect(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Con
 def _push(push: Callable[[Stack, int], None]) -> Handler:
     """Pushes that leave pc and lanes alone."""
 
-    def handler(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+    def handler(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
         target = int(asked.args[0])
         for k, warp in enumerate(machine.members(gang)):
             try:
@@ -131,21 +170,21 @@ def _push(push: Callable[[Stack, int], None]) -> Handler:
     return handler
 
 
-def _call(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _call(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     target, limited = int(asked.args[0]), bool(asked.attrs.get("lim"))
     return each(machine, gang, lambda w, m: w.control.call(target, op.following, limited), _executing(gang, lanes))
 
 
-def _ret(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _ret(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     return each(machine, gang, lambda w, m: w.control.ret(m, op.following), _executing(gang, lanes))
 
 
-def _brk(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _brk(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     return each(machine, gang, lambda w, m: w.control.brk(m, op.following), _executing(gang, lanes))
 
 
 def _quad(change: Callable[[Stack], None]) -> Handler:
-    def handler(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+    def handler(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
         def action(w: Warp, mask: int) -> None:
             change(w.control)
             w.control.pc = op.following
@@ -155,7 +194,7 @@ def _quad(change: Callable[[Stack], None]) -> Handler:
     return handler
 
 
-def _bar(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _bar(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     number, count = (int(a) for a in asked.args)
     inc, wait = bool(asked.attrs["inc"]), bool(asked.attrs["wait"])
     if asked.attrs.get("all"):
@@ -191,7 +230,7 @@ def _bar(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> 
 
 
 def _trap(kind: str) -> Handler:
-    def handler(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+    def handler(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
         executing = np.flatnonzero(lanes.mask)
         if not len(executing) or (kind == "BREAKPOINT" and machine.launch.choices.brkpt == "ignore"):
             return _moved(gang, op.following)
@@ -201,12 +240,12 @@ def _trap(kind: str) -> Handler:
     return handler
 
 
-def _pmevent(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _pmevent(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     machine.state.events[2, gang.numbers] += 1
     return _moved(gang, op.following)
 
 
-def _unlock(machine: Machine, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _unlock(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     machine.state.unlock(lanes, asked.args[0])
     return _moved(gang, op.following)
 

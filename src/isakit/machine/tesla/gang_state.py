@@ -58,7 +58,6 @@ class State:
     instructions of each warp, for $clock. `values` has the machine values that there are, by name.
     """
 
-    values: ClassVar[Mapping[str, ValueHandler]]
     actions: ClassVar[Mapping[str, Callable[[Any, Lanes], None]]] = {}
     """Control actions that change nothing but this state, by name: compiled code leaves them to it."""
 
@@ -244,23 +243,24 @@ class State:
             if self.locks.get(key) == warp:
                 del self.locks[key]
 
+    requests: ClassVar[Mapping[MachineValue, ValueHandler]] = {
+        request.LANE: _lane,
+        request.QUAD: _quad,
+        request.VOTE: _vote,
+        request.MP_FLAG: _mp_flag,
+        request.SPECIAL_REGISTER: _sr,
+        request.TRY_LOCK: _lock,
+        request.TEX: _tex,
+        request.TEXEL: _texel,
+    }
+    """The machine values of programs of all types."""
+    values: ClassVar[Mapping[str, ValueHandler]] = covered(
+        "a compute program", request.REQUESTS.values, requests, refused=[request.VISIBLE, request.INTERP]
+    )
+
     def trap(self, kind: str, lanes_mask: Any) -> None:
         """Raise the fault of the lowest lane marked."""
         raise Trap(kind, int(self.lanes.numbers[np.flatnonzero(lanes_mask)[0]]))
-
-
-VALUES: Mapping[MachineValue, ValueHandler] = {
-    request.LANE: State._lane,
-    request.QUAD: State._quad,
-    request.VOTE: State._vote,
-    request.MP_FLAG: State._mp_flag,
-    request.SPECIAL_REGISTER: State._sr,
-    request.TRY_LOCK: State._lock,
-    request.TEX: State._tex,
-    request.TEXEL: State._texel,
-}
-"""Machine values of programs of all types."""
-State.values = covered("a compute program", request.REQUESTS.values, VALUES, refused=[request.VISIBLE, request.INTERP])
 
 
 def _signed(v: int) -> int:

@@ -72,10 +72,10 @@ class TeslaTarget(Target):
         return {n: replace(f, count=len(files[n])) for n, f in tesla.registers.items() if len(files.get(n, ()))}
 
     def _read(self, register: Register, thread: int) -> int:
-        return int(self.machine.state.files[register.file][register.index, thread])
+        return int(self.machine.state.files[register.file][register.number, thread])
 
     def _write(self, register: Register, value: int, thread: int) -> None:
-        self.machine.state.files[register.file][register.index, thread] = value
+        self.machine.state.files[register.file][register.number, thread] = value
 
     # --- memories ---------------------------------------------------------------------------------------------------
     @property

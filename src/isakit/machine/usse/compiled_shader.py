@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +40,11 @@ from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.engine.llvm.straight import LANES
 from isakit.errors import NotModelled
 from isakit.machine.usse.shader_code import Code, Increments, Step
+from isakit.machine.usse.shader_machine import Machine
 from isakit.sem.semantics import traced
 from isakit.sem.trace import Trace
 from isakit.sem.value import Value
 from isakit.spec import Form, Status
-
-if TYPE_CHECKING:
-    from isakit.machine.usse.shader_machine import Machine
 
 Array = NDArray[Any]
 LONGEST = 64

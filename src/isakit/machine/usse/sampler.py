@@ -168,8 +168,9 @@ class Volume(Texture):
 class Cube(Texture):
     """A cube map: `faces` of shape [6, size, size, channels], or a list of such arrays, the mip levels.
 
-    Faces are in the order +X -X +Y -Y +Z -Z, levels from the largest on. Row 0 of a face is at its t coordinate 0, as cube maps are stored everywhere. With `seamless` bilinear samples mix
-    across the edges of faces; whether the hardware does is not known, so it is off: they stop at the edge.
+    Faces are in the order +X -X +Y -Y +Z -Z, levels from the largest on. Row 0 of a face is at its t coordinate 0, as
+    cube maps are stored everywhere. With `seamless` bilinear samples mix across the edges of faces; whether the
+    hardware does is not known, so it is off: they stop at the edge.
     """
 
     def __init__(self, faces: Any, filter: Filter = "bilinear", mip: Literal["nearest", "linear"] = "nearest", *,

@@ -7,7 +7,7 @@ again as early as possible. Source: [usse] 2.7, 3.4.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,9 +24,6 @@ from isakit.machine.usse.shader_memory import Memory, Overwritten
 from isakit.machine.usse.texture_samples import sampled, unit_of
 from isakit.sem.requests import covered
 from isakit.spec import Status
-
-if TYPE_CHECKING:
-    from isakit.machine.usse.compiled_shader import Runner
 
 REGISTERS = {"r": 256, "o": 256, "pa": 256, "sa": 256, "i": 16, "idx": 4, "g": 64}
 MAX_INSTRUCTIONS = 1_000_000
@@ -49,6 +46,14 @@ def _restored(lanes: int, rows: Mapping[str, int], memory: Memory, textures: Map
     machine.code = code
     machine.restore(snapshot)
     return machine
+
+
+class Runner(Protocol):
+    """Something that has compiled code for parts of a program."""
+
+    def advance(self, pc: int, mask: Array | None, join: int, budget: int) -> int:
+        """Execute instructions from `pc` on, up to `join` at most; returns how many, 0 for none."""
+        ...
 
 
 Moved = dict[int, Array | None] | None

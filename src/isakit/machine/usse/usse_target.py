@@ -59,12 +59,12 @@ class UsseTarget(Target):
         return {n: replace(f, count=len(files[n])) for n, f in usse.registers.items() if len(files.get(n, ()))}
 
     def _read(self, register: Register, thread: int) -> int:
-        return int(self.machine.files[register.file][register.index, thread])
+        return int(self.machine.files[register.file][register.number, thread])
 
     def _write(self, register: Register, value: int, thread: int) -> None:
         if register.file == "sa":
             self.machine.own_shared()
-        self.machine.files[register.file][register.index, thread] = value
+        self.machine.files[register.file][register.number, thread] = value
 
     # --- memories ---------------------------------------------------------------------------------------------------
     @property

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from isakit.arch.vuc import requests as request
 from isakit.errors import MachineFault
 from isakit.machine.vuc.core_memory import D_CELLS, MVSI_CELLS, MVSO_CELLS, PWT_BYTES, VP_BYTES
+from isakit.machine.vuc.core_state import CoreState
 from isakit.sem.requests import covered
-
-if TYPE_CHECKING:
-    from isakit.machine.vuc.core import Core
 
 
 class View:
     """What the functions of instructions get as their state."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: CoreState) -> None:
         self.core = core
         self.data = core.data
         self.files: Mapping[str, Any] = {"r": core.r, "p": core.p, "acc": core.acc}
@@ -72,7 +70,7 @@ class View:
         self.core.write_later(file, index, value, attrs["latency"])
 
 
-_VALUES: Mapping[str, Callable[[Core, Sequence[int]], int]] = covered(
+_VALUES: Mapping[str, Callable[[CoreState, Sequence[int]], int]] = covered(
     "a vµc core",
     request.REQUESTS.values,
     {request.PEEK: lambda core, args: core.sr.peek(args[0]), request.SUBMBTYPE: lambda core, args: core.mb.sub_types},

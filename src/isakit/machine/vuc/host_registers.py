@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from isakit.machine.vuc.core_state import CoreState
 from isakit.machine.vuc.special_registers import H2V_BIT, UnknownRegisterError
 from isakit.machine.vuc.vpring import RING_NAMES
-
-if TYPE_CHECKING:
-    from isakit.machine.vuc.core import Core
 
 Getter = Callable[[], int]
 Setter = Callable[[int], None]
@@ -39,7 +36,7 @@ class Host:
     `on_interrupt` is called with the name of an interrupt that is enabled when it is raised.
     """
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: CoreState) -> None:
         self.core = core
         self.base, self.window = (VP2_BASE, VP2_WINDOW) if core.vp2 else (VP3_BASE, VP3_WINDOW)
         self.interrupts = VP2_INTERRUPTS if core.vp2 else VP3_INTERRUPTS

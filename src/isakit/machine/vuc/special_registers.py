@@ -5,14 +5,10 @@ Source: [vuc] 9, 10, 11.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from isakit.arch.vuc.registers import SR, special_names
 from isakit.errors import IsakitError, LaunchError, MachineFault
+from isakit.machine.vuc.core_state import CoreState
 from isakit.machine.vuc.macroblock import NEXT_FIELD, NEXT_SKIP, WRITABLE_FLAGS
-
-if TYPE_CHECKING:
-    from isakit.machine.vuc.core import Core
 
 STACK_SIZE = 8
 H2V_BIT, MB_BIT, WATCHDOG_BIT, MVS_DONE, MVS_FULL, MVS_GATHER, PULSE, LEVEL = 11, 10, 12, 5, 6, 7, 14, 15
@@ -44,7 +40,7 @@ class UnknownRegisterError(IsakitError, KeyError):
 class SpecialRegisters:
     """The 64 special registers of a core. `peek` and `poke` have no side effects and ignore access rights."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: CoreState) -> None:
         self.core = core
         names = special_names(core.features)
         self.names = {name[1:]: i for i, name in enumerate(names) if not name.startswith("$sr")}

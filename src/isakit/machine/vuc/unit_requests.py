@@ -6,18 +6,16 @@ Source: [vuc] 7, 8, 14.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from isakit.arch.vuc import requests as request
 from isakit.arch.vuc.memory_operands import CODE_SIZE
 from isakit.errors import NotModelled
 from isakit.machine.vuc.core_memory import D_CELLS, PWT_BYTES
+from isakit.machine.vuc.core_state import CoreState
 from isakit.machine.vuc.macroblock import from_h264, from_mpeg2
 from isakit.machine.vuc.queue_entries import DEAD, Entry
 from isakit.sem.requests import covered
-
-if TYPE_CHECKING:
-    from isakit.machine.vuc.core import Core
 
 MASK = CODE_SIZE - 1
 SLEEP_MASK = 0x0C00
@@ -31,7 +29,7 @@ Action = Callable[[Any, tuple[int, ...], Mapping[str, Any]], None]
 class Units:
     """What a core does for the control requests of its instructions; `ACTIONS` has them by name."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: CoreState) -> None:
         self.core = core
         self._running: dict[str, list[Entry]] = {}
         self._read_before = False

@@ -23,6 +23,7 @@ from isakit.spec.parts.base import (
 )
 from isakit.spec.parts.compose import Alternative, Choice, Seq, choice, or_sources, when
 from isakit.spec.parts.numbers import Imm, Reg
+from isakit.spec.parts.template import Template, Written, cell, template, written
 from isakit.spec.parts.words import Enum, Flag, HasFeature, Illegal, Literal, Nothing
 
 __all__ = [
@@ -45,7 +46,10 @@ __all__ = [
     "Reg",
     "Row",
     "Seq",
+    "Template",
     "TokenStream",
+    "Written",
+    "cell",
     "choice",
     "fit_tokens",
     "needed_words",
@@ -54,5 +58,7 @@ __all__ = [
     "pad_all",
     "padded",
     "pattern",
+    "template",
     "when",
+    "written",
 ]

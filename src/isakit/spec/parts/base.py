@@ -98,8 +98,6 @@ class Part:
     static = False
     #: the text depends on where the instruction stands (a relative branch that prints its target): see `text_at`
     addressed = False
-    #: the operand decides which lanes execute
-    guards = False
     #: the operand is where a branch goes
     code_address = False
 
@@ -165,6 +163,10 @@ class Part:
     def pattern(self) -> str:
         """Regular expression that every canonical text this kind of operand can read matches, see `spec.patterns`."""
         return ANYTHING
+
+    def guards(self, word: int) -> bool:
+        """Whether the operand, without being a condition of the whole instruction, keeps some lanes from writing."""
+        return False
 
     # -- the operand as a value
     def operand(self, word: int) -> Operand | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from isakit.spec.fields import Bits, Field, where
 from isakit.spec.operands import Compound, Operand
@@ -202,6 +202,10 @@ class Choice(Part):
         p = self.pick(word)
         return None if p is None else p.operand(word)
 
+    def guards(self, word: int) -> bool:
+        p = self.pick(word)
+        return p is not None and p.guards(word)
+
     def may_be(self, kind: type) -> bool:
         return any(a.part.may_be(kind) for a in self.alternatives)
 
@@ -211,7 +215,7 @@ class Choice(Part):
             if not isinstance(a.part, Illegal):
                 for b in a.part.put(value, address):
                     both = b.join(a.when)
-                    if both is not None and self._leads_to(i, both):
+                    if both is not None and both not in out and self._leads_to(i, both):
                         out.append(both)
         return out
 
@@ -318,7 +322,11 @@ class Seq(Part):
         return Compound(tuple(found), text=self.text(word)) if found else None
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
-        given = value.operands if isinstance(value, Compound) else value if isinstance(value, tuple) else (value,)
+        given: tuple[Any, ...] = (value,)
+        if isinstance(value, Compound):
+            given = value.operands
+        elif isinstance(value, tuple):
+            given = cast("tuple[Any, ...]", value)
         if len(given) != len(self.parts):
             return ()
         out = [Bits()]

@@ -45,7 +45,8 @@ class Reg(Part):
     `names[value]` is the register's name, None for values that are illegal. `access(index)` builds what the semantics
     gets from the register index (a uniform Value): an object with read/write. `aliases` are other spellings.
     `file` is the register file (default: the letters of the names), `width` the bits that the operand has, where the
-    file does not say it. `half`: the field counts halves, the low one first.
+    file does not say it; `first` is the number of the register that value 0 names. `half`: the field counts halves,
+    the low one first.
     """
 
     field: Field
@@ -57,6 +58,7 @@ class Reg(Part):
     file: str = ""
     width: int = 0
     half: bool = False
+    first: int = 0
 
     def may_be(self, kind: type) -> bool:
         return issubclass(kind, Register) or kind is str
@@ -116,7 +118,7 @@ class Reg(Part):
         v = self.field.get(word)
         if self.half:
             return Register(self.family, v >> 1, self.width or 16, "lh"[v & 1], text=self.text(word))
-        return Register(self.family, v, self.width, text=self.text(word))
+        return Register(self.family, v + self.first, self.width, text=self.text(word))
 
     @cached_property
     def family(self) -> str:
@@ -134,7 +136,7 @@ class Reg(Part):
             or (value.width != self.width and (value.width or self.width > 32))
         ):
             return ()
-        v = value.index * 2 + "lh".index(value.half) if value.half else value.index
+        v = value.index * 2 + "lh".index(value.half) if value.half else value.index - self.first
         if not 0 <= v < len(self.names) or self.names[v] is None or value.modifiers or value.index_register:
             return ()
         return (Bits(self.field.mask, self.field.put(v)),)
@@ -154,8 +156,8 @@ class Imm(Part):
 
     `signed` fields accept and print negative numbers. `wrap` also accepts the two's complement spelling of a negative
     number (-1 for 0xffffffff). `single` accepts a floating point literal as an f32 bit pattern. `static` immediates are
-    bound to a Python int, others to a uniform Value of `width` bits (default: the field's width). `code_address`: where a
-    branch goes.
+    bound to a Python int, others to a uniform Value of `width` bits (default: the field's width). `code_address`:
+    where a branch goes.
     """
 
     field: Field

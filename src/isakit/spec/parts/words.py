@@ -147,6 +147,8 @@ class Illegal(Bitless):
 class Enum(Part):
     """Named values of a field. A value without a name is a decode error; the text may be empty or several words.
 
+    `idle` are the values under which some lanes, or all, write nothing.
+
     `values` maps field values to what the semantics gets (default: the text). `aliases` are other spellings.
     """
 
@@ -156,7 +158,11 @@ class Enum(Part):
     aliases: Mapping[str, int] = member(default_factory=dict[str, int])
     illegal: str = ILLEGAL
     label: str = ""
+    idle: frozenset[int] = frozenset()
     static = True
+
+    def guards(self, word: int) -> bool:
+        return self.field.get(word) in self.idle
 
     def text(self, word: int) -> str:
         return self.names.get(self.field.get(word), "???")

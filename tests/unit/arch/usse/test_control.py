@@ -180,3 +180,11 @@ def test_registers_read_and_written(isa, text, reads, writes):
     i = isa.assemble(text)[0]
     assert set(i.reads) == reads
     assert set(i.writes) == writes
+
+
+def test_branches_take_distances_and_labels(isa):
+    text = "nop\nback:\nnop\nbr {}\nbr {}\nahead:\nnop"
+    assert isa.assemble(text.format("back", "ahead")).words == isa.assemble(text.format("-1", "+1")).words
+    program = isa.assemble(text.format("-1", "+1"))
+    assert "br L0001" in str(program)
+    assert isa.assemble(str(program)).words == program.words

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from isakit.arch.tesla.fields import Control, Imm, Long, Short
-from isakit.arch.tesla.operands.memory import ATTRIBUTE_PROGRAMS, COMPUTE_ONLY, MODES, Memory
+from isakit.arch.tesla.operands.memory import ATTRIBUTE_PROGRAMS, COMPUTE_ONLY, MODES, memory
 from isakit.arch.tesla.operands.registers import gpr
 from isakit.spec import (
     Choice,
     Field,
     Illegal,
     Part,
+    Written,
     choice,
     when,
 )
@@ -23,7 +24,7 @@ def _shared(layout: Any, width: int, signs: str, areg_field: Field) -> list[Any]
     out: list[Any] = []
     on = {layout.src1_s: 1}
     for mode, (name, (size, sext)) in enumerate(MODES.items()):
-        part: Part = Memory("s", layout.soff, size, size, width, name, sext, None, areg_field, layout.postinc)
+        part: Part = memory("s", layout.soff, size, size, width, name, sext, None, areg_field, layout.postinc)
         if width == 16 and name == "b32":
             part = Illegal("ILLEGAL_MEMORY_SIZE")
         elif signs == "8" and name != "u8":
@@ -41,20 +42,20 @@ def lsrc1(width: int = 32, signs: str = "us", strict: bool = True) -> Choice:
     instructions without c[] operands, which were seen to ignore the selectors.
     """
     both = {Long.src2_c: 1, Long.src3_c: 1}
-    primitive = Memory("p", Long.src1, 4, 4, width, address=Long.areg)
+    primitive = memory("p", Long.src1, 4, 4, width, address=Long.areg)
     return choice(
         when(both, primitive, needs="geometry"),
         *([when(both, Illegal())] if strict else []),
         *[a for a in _shared(Long, width, signs, Long.areg)],
-        when({Long.src1_s: 1}, Memory("a", Long.src1, 4, 4, width), needs=ATTRIBUTE_PROGRAMS),
+        when({Long.src1_s: 1}, memory("a", Long.src1, 4, 4, width), needs=ATTRIBUTE_PROGRAMS),
         when({Long.src1_s: 1}, Illegal()),
         when({Long.src1_s: 0}, gpr(Long.src1, width)),
     )
 
 
-def _lconst(f: Field, width: int, indirect: bool) -> Memory:
+def _lconst(f: Field, width: int, indirect: bool) -> Written:
     size = width // 8
-    return Memory(
+    return memory(
         "c",
         f,
         size,
@@ -97,15 +98,15 @@ def ssrc1(width: int = 32, signs: str = "us", layout: Any = Short) -> Choice:
         primitive = [
             when(
                 {Short.src1_s: 1, Short.src2_c: 1},
-                Memory("p", Short.src1, 4, 4, width, address=Short.areg),
+                memory("p", Short.src1, 4, 4, width, address=Short.areg),
                 needs="geometry",
             ),
             when({Short.src1_s: 1, Short.src2_c: 1}, Illegal()),
         ]
-        attribute = when({Short.src1_s: 1}, Memory("a", Short.src1, 4, 4, width), needs=ATTRIBUTE_PROGRAMS)
+        attribute = when({Short.src1_s: 1}, memory("a", Short.src1, 4, 4, width), needs=ATTRIBUTE_PROGRAMS)
     else:
         attribute = when(
-            {layout.src1_s: 1}, Memory("p", layout.src1, 4, 4, width, address=layout.areg), needs="geometry"
+            {layout.src1_s: 1}, memory("p", layout.src1, 4, 4, width, address=layout.areg), needs="geometry"
         )
     return choice(
         *primitive,
@@ -124,7 +125,7 @@ def isrc1(width: int = 32, signs: str = "us") -> Choice:
 def ssrc2(width: int = 32) -> Choice:
     """Short source 2: register, or c0[] / c1[]."""
     size = width // 8
-    const_part = Memory(
+    const_part = memory(
         "c", Short.coff, size, size, width, bank=Short.cspace, address=Short.areg, increment=Short.postinc
     )
     return choice(

@@ -28,11 +28,12 @@ def count(s: Session) -> int:
     return 1
 
 
-@handler("cudaGetDeviceProperties")
+@handler("properties")
 def device_properties(s: Session, device: int) -> bytes:
     only(device)
     version, certain = s.version
-    return properties(s.card, version, certain=certain)
+    room = len(properties(s.card, s.named_version))
+    return properties(s.card, version, certain=certain)[:room]
 
 
 @handler("cudaDeviceGetAttribute")

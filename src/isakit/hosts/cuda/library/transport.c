@@ -76,7 +76,7 @@ static void disconnect(void)
 }
 
 /* The name under which the program knows the runtime: the same file has many. */
-static const char *runtime_name(void)
+const char *runtime_name(void)
 {
     struct link_map *map = _r_debug.r_map;
     const char *own = "";

@@ -43,7 +43,7 @@ SLOTS = (
     "masks", "header", "header_bytes", "grid_x", "state", "state_bytes", "physid_all", "barrier_mask", "entry",
     "halted_warp", "reserve", "uops", "code_address", "code_bytes", "register_bytes", "run_warp", "flags",
     "physid_period", "allowed_barriers", "written", "a", "a_size", "p", "p_size", "o", "o_size", "row_bytes",
-    "varyings", "patience", "turn_length", "paused", "ended", "leaves_out", "one_round",
+    "varyings", "patience", "turn_length", "paused", "ended", "leaves_out", "one_round", "has_barriers",
     *(f"g{i}_base" for i in range(16)), *(f"g{i}_size" for i in range(16)),
     *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),
 )  # fmt: skip

@@ -60,7 +60,7 @@ def test_a_process_ends_while_a_kernel_is_compiled(cache: Path, size: str, wait:
     started = time.monotonic()
     done = python(program(size, f"time.sleep({wait})"), cache=cache)
     assert (done.returncode, done.stderr) == (0, "")
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 50
 
 
 @pytest.mark.slow
@@ -86,7 +86,7 @@ def test_an_interrupt_while_a_kernel_is_compiled(cache: Path, wait: float) -> No
         assert p.stdout.readline() == b"ready\n"
         time.sleep(wait)
         p.send_signal(signal.SIGINT)
-        _, errors = p.communicate(timeout=20)
+        _, errors = p.communicate(timeout=60)
     assert p.returncode == -signal.SIGINT
     assert b"Fatal" not in errors
 
@@ -145,7 +145,7 @@ if child == 0:
 assert good
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 """
-    done = python(program("small", then), cache=cache, timeout=30)
+    done = python(program("small", then), cache=cache, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
 
 

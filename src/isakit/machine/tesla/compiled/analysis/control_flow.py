@@ -138,7 +138,7 @@ class Flow:
         step = Step(op, i.word, trace)
         if "guard" in i.form.control and not op.never:
             step.guard = _guard(i.form, i.word)
-        requests = meaning.requests
+        requests = list(meaning.requests)
         if requests:
             if len(requests) > 1 or requests[0].name not in CONTROLS:
                 return Step(op, 0, None)
@@ -254,6 +254,11 @@ class Flow:
             if s.trace is not None
             for n in _meaning(s.trace).machine
         )
+
+    @cached_property
+    def has_barriers(self) -> bool:
+        """Whether warps may wait for each other."""
+        return any(s.control == "bar" for s in self.steps.values())
 
     @cached_property
     def reads_clock(self) -> bool:

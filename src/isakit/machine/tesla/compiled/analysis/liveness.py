@@ -6,7 +6,7 @@ hundreds of addresses at which lanes may wait.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
@@ -140,7 +140,10 @@ class Liveness:
         return [self._addresses[k] for k in _ones(bits)]
 
     def _waiting(self) -> dict[int, frozenset[int]]:
-        decode: Callable[[int], frozenset[int]] = cache(lambda bits: frozenset(self._addresses_of(bits)))
+        @cache
+        def decode(bits: int) -> frozenset[int]:
+            return frozenset(self._addresses_of(bits))
+
         return {s.pc: decode(b.waiting) for b in self.blocks for s in b.steps}
 
     # --- registers ------------------------------------------------------------------------------------------
@@ -192,7 +195,11 @@ class Liveness:
 
     def _live(self) -> dict[int, frozenset[Place]]:
         places = self._places
-        decode: Callable[[int], frozenset[Place]] = cache(lambda bits: frozenset(places[k] for k in _ones(bits)))
+
+        @cache
+        def decode(bits: int) -> frozenset[Place]:
+            return frozenset(places[k] for k in _ones(bits))
+
         reads, kept = self._transfer
         out: dict[int, frozenset[Place]] = {}
         behind: dict[int, int] = {}

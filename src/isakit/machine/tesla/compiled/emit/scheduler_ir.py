@@ -75,7 +75,8 @@ blocks:
 {slot("written")}
   %physid_slot = getelementptr i8, ptr %ctx, i64 {SLOT["physid"]}
 {_LIMITS}\
-{slot("physid_all", "ptr")}{slot("physid_period")}{slot("register_bytes")}
+{slot("physid_all", "ptr")}{slot("physid_period")}{slot("register_bytes")}{slot("has_barriers", "i32")}
+  %barriers_there = icmp ne i32 %has_barriers, 0
   %warps64 = zext i32 %warps to i64
   %threads = mul i64 %warps64, 32
   %local_bytes = mul i64 %threads, %local_limit
@@ -175,7 +176,8 @@ run:
 {_RUN}  %out = icmp uge i32 %result, {state_layout.STOPPED}
   br i1 %out, label %halt, label %ranone
 ranone:
-  %ends_now = icmp eq i32 %result, {state_layout.FINISHED}
+  %finished_now = icmp eq i32 %result, {state_layout.FINISHED}
+  %ends_now = and i1 %finished_now, %barriers_there
   br i1 %ends_now, label %endone, label %counted
 endone:
   call void @warp_ended(ptr %ctx)
@@ -262,8 +264,9 @@ def turns() -> str:
 define internal i32 @run_turns(ptr %ctx) nounwind noinline {{
 entry:
 {slot("warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}{slot("stop", "ptr")}{slot("run_warp", "ptr")}\
-{slot("paused", "i32")}{slot("one_round", "i32")}{_LIMITS}\
+{slot("paused", "i32")}{slot("one_round", "i32")}{slot("has_barriers", "i32")}{_LIMITS}\
   %more_rounds = icmp eq i32 %one_round, 0
+  %barriers_there = icmp ne i32 %has_barriers, 0
   br label %turn
 turn:
   br label %warp
@@ -282,7 +285,8 @@ run:
   %over = and i1 %ended, %budget_left
   br i1 %over, label %pause, label %stays
 stays:
-  %ends_now = icmp eq i32 %result, {state_layout.FINISHED}
+  %finished_now = icmp eq i32 %result, {state_layout.FINISHED}
+  %ends_now = and i1 %finished_now, %barriers_there
   br i1 %ends_now, label %endone, label %endwarp
 endone:
   call void @warp_ended(ptr %ctx)

@@ -224,7 +224,7 @@ def flow_of(code: Code, entry: int, results: frozenset[Place]) -> Flow:
 
 def has_loops(launch: Launch) -> bool:
     """Whether the kernel jumps back somewhere. Raises NotCompiled."""
-    return flow_of(launch.code, launch.entry, frozenset()).has_loops
+    return flow_of(launch.code, launch.entry, frozenset[Place]()).has_loops
 
 
 @lru_cache(maxsize=256)

@@ -44,9 +44,10 @@ class _Block:
         self.machine = machine
         self.states = WarpStates(len(machine.warps), kernel.state_bytes)
         self.warps = ServedWarps(bound, kernel, machine.state, self.states, len(machine.warps))
-        self._take()
+        self.take()
 
-    def _take(self) -> None:
+    def take(self) -> None:
+        """Go on from what the machine says."""
         from_machine(self.machine, self.states, self.warps.barriers)
 
     def give(self) -> None:
@@ -66,7 +67,7 @@ class _Block:
         try:
             self.machine.run(max_instructions=REFERENCE_TURN)
         except BudgetExceeded:
-            self._take()
+            self.take()
             return False
         return True
 
@@ -158,7 +159,7 @@ class ResidentBlocks:
         for b in self._blocks:
             b.digest(h)
         for address, size in self.device.allocations.items():
-            h.update(self.device.memory.bytes[address : address + size])
+            h.update(self.device.memory.bytes[address : address + size].tobytes())
         return h.digest()
 
     def _deadlock(self) -> MachineFault:
@@ -172,7 +173,7 @@ class ResidentBlocks:
                     continue
                 first = first or b.machine.fault("BLOCKS_WAIT", w.pc, warp=w)
                 polled.append(f"block {b.machine.blocks[0].index} warp {w.index} reads {_polls(b.machine, w)}")
-            b._take()
+            b.take()
         assert first is not None
         others = sum(last - start for start, last in self.not_begun)
         held = f"the {len(self._blocks)} resident blocks repeat themselves: " + "; ".join(polled)

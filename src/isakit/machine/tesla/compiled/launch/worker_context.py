@@ -94,6 +94,7 @@ class Context(Slots):
             "code_address": launch.code.address,
             "code_bytes": 4 * len(launch.code.units),
             "barrier_mask": (1 << launch.chip.barrier_bits) - 1,
+            "has_barriers": kernel.flow.has_barriers,
             "leaves_out": launch.choices.barrier_all == "unfinished",
             "entry": launch.entry,
             "remaining": UNLIMITED,

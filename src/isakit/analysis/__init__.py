@@ -1,0 +1,28 @@
+"""What can be known of a program without running it: control flow, loops, live registers.
+
+`control_flow(program)` is where everything starts. Nothing here knows an instruction set: what an instruction reads,
+writes and where it goes comes from its operands and its record.
+"""
+
+from isakit.analysis.control_flow import Block, ControlFlow, Edge, EdgeKind, Function, control_flow
+from isakit.analysis.dominators import Loop, dominators, loops, post_dominators
+from isakit.analysis.liveness import Liveness, liveness
+from isakit.analysis.picture import dot, svg, text
+
+__all__ = [
+    "Block",
+    "ControlFlow",
+    "Edge",
+    "EdgeKind",
+    "Function",
+    "Liveness",
+    "Loop",
+    "control_flow",
+    "dominators",
+    "dot",
+    "liveness",
+    "loops",
+    "post_dominators",
+    "svg",
+    "text",
+]

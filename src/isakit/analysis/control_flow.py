@@ -1,0 +1,342 @@
+"""Basic blocks, the control-flow graph and the call graph of a program.
+
+The graph is that of one lane: an edge is there if a lane that executed the last instruction of one block may execute
+the first of the other next. Lanes that wait for others (at a `join`, on the stack of a divergent branch) do not move
+meanwhile, so they need no edges. Where a lane may go is never understated: an address that is only known when the
+program runs gives an edge to every place that the program itself names as one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from isakit.asm import Program
+from isakit.codec import Instruction
+from isakit.spec import Kind
+
+
+class EdgeKind(StrEnum):
+    """Why a lane goes from one block to another."""
+
+    NEXT = "next"
+    """The code goes on behind the block."""
+    BRANCH = "branch"
+    """A branch to an address in the instruction."""
+    BREAK = "break"
+    """To an address that an earlier instruction gave for lanes that leave a region."""
+    INDIRECT = "indirect"
+    """A branch to an address in a register or in memory: one of the places it may be."""
+    CALL = "call"
+    """Into a function."""
+    RETURN = "return"
+    """Back behind a call."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """From one block to another, both by number."""
+
+    source: int
+    target: int
+    kind: EdgeKind
+
+
+@dataclass
+class Block:
+    """Instructions that are executed one after the other.
+
+    Attributes:
+        number: its place in `ControlFlow.blocks`, which are in address order.
+        instructions: at least one.
+        function: number of the function it belongs to, None for code that is not reached.
+        joins: a region of diverged lanes meets here again: some instruction names this address for that.
+    """
+
+    number: int
+    instructions: Sequence[Instruction]
+    function: int | None = None
+    joins: bool = False
+
+    @property
+    def address(self) -> int:
+        """Byte address of the first instruction."""
+        return self.instructions[0].address
+
+    @property
+    def end(self) -> int:
+        """Byte address behind the last instruction."""
+        return self.instructions[-1].address + self.instructions[-1].size
+
+
+@dataclass
+class Function:
+    """An entry point or the target of a call, and the blocks reached from it without following calls.
+
+    `calls` are the numbers of the functions it calls. A block that several functions share belongs to the first.
+    """
+
+    number: int
+    entry: int
+    blocks: list[int] = field(default_factory=list[int])
+    calls: set[int] = field(default_factory=set[int])
+
+
+@dataclass
+class ControlFlow:
+    """The control-flow graph of a program.
+
+    Attributes:
+        program: what was analysed.
+        blocks: in address order; together they hold every valid instruction once.
+        edges: from each block, in the order next, branches, others.
+        functions: the first is the program's entry point.
+        unresolved: addresses of instructions that may go anywhere: where an indirect branch finds its address in no
+            table that the program names. Their edges are missing.
+    """
+
+    program: Program
+    blocks: list[Block]
+    edges: list[Edge]
+    functions: list[Function]
+    unresolved: tuple[int, ...] = ()
+
+    @cached_property
+    def successors(self) -> list[list[Edge]]:
+        """Edges that leave each block."""
+        out: list[list[Edge]] = [[] for _ in self.blocks]
+        for e in self.edges:
+            out[e.source].append(e)
+        return out
+
+    @cached_property
+    def predecessors(self) -> list[list[Edge]]:
+        """Edges that enter each block."""
+        out: list[list[Edge]] = [[] for _ in self.blocks]
+        for e in self.edges:
+            out[e.target].append(e)
+        return out
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [b.address for b in self.blocks]
+
+    def block_at(self, address: int) -> Block:
+        """The block with the instruction at a byte address. Raises KeyError where there is none."""
+        k = bisect_right(self._starts, address) - 1
+        if k < 0 or not self.blocks[k].address <= address < self.blocks[k].end:
+            raise KeyError(f"no block holds {address:#x}")
+        return self.blocks[k]
+
+    @property
+    def reached(self) -> list[bool]:
+        """Whether each block is reached from an entry point."""
+        return [b.function is not None for b in self.blocks]
+
+    def within(self, function: Function) -> Iterator[Edge]:
+        """The edges between blocks of a function; calls are stepped over."""
+        inside = set(function.blocks)
+        for n in function.blocks:
+            for e in self.successors[n]:
+                if e.target in inside and e.kind not in (EdgeKind.CALL, EdgeKind.RETURN):
+                    yield e
+
+    def as_json(self) -> dict[str, Any]:
+        """The graph as plain data; addresses are in bytes."""
+        return {
+            "blocks": [
+                {
+                    "number": b.number, "address": b.address, "end": b.end, "function": b.function, "joins": b.joins,
+                    "instructions": [i.text for i in b.instructions],
+                }
+                for b in self.blocks
+            ],
+            "edges": [{"source": e.source, "target": e.target, "kind": e.kind.value} for e in self.edges],
+            "functions": [
+                {"entry": f.entry, "blocks": f.blocks, "calls": sorted(f.calls)} for f in self.functions
+            ],
+            "unresolved": list(self.unresolved),
+        }  # fmt: skip
+
+
+def control_flow(program: Program, entries: Sequence[int] = ()) -> ControlFlow:
+    """Analyse a program; `entries` are byte addresses of more entry points than its first instruction.
+
+    Words that are no instruction end a block and belong to none. Takes time in proportion to the code.
+    """
+    return _Reader(program, entries).graph()
+
+
+_ENDS_BLOCK = {Kind.BRANCH, Kind.CALL, Kind.RETURN, Kind.EXIT}
+
+
+class _Reader:
+    """What the instructions say, by their place in the program."""
+
+    def __init__(self, program: Program, entries: Sequence[int]) -> None:
+        self.program = program
+        self.code = [i for i in program if i.valid]
+        self.place = {i.address: k for k, i in enumerate(self.code)}
+        self.slots = program.decoder.isa.delay_slots
+        self.entries = [self.place[a] for a in dict.fromkeys((program.address, *entries)) if a in self.place]
+        self.breaks = self._named_by("break_target")
+        self.joins = self._named_by("join_target")
+        self.calls = {
+            k: t for k, i in enumerate(self.code) if i.group is Kind.CALL and (t := self._target(i)) is not None
+        }
+        self.unresolved: list[int] = []
+        self.flow = [self._moves(k) for k in range(len(self.code))]
+
+    def _named_by(self, fact: str) -> list[int]:
+        """Places that instructions with a fact of their record name."""
+        found = (self._target(i) for i in self.code if i.record is not None and fact in i.record.facts)
+        return sorted({t for t in found if t is not None})
+
+    def _target(self, i: Instruction) -> int | None:
+        return None if i.target is None else self.place.get(i.target)
+
+    def _behind(self, k: int) -> int | None:
+        """The instruction behind, if the code goes on without a gap."""
+        i = self.code[k]
+        return self.place.get(i.address + i.size)
+
+    # --- one instruction --------------------------------------------------------------------------------------
+    def _moves(self, k: int) -> list[tuple[int, EdgeKind]]:
+        """Where a lane may go behind instruction `k` of its own, without what a delay slot adds."""
+        i = self.code[k]
+        out: list[tuple[int, EdgeKind]] = []
+        behind = self._behind(k)
+        if i.falls_through and behind is not None:
+            out.append((behind, EdgeKind.NEXT))
+        if i.record is not None and "breaks" in i.record.facts:
+            out += [(t, EdgeKind.BREAK) for t in self.breaks]
+        elif i.group is Kind.BRANCH:
+            targets = [t for a in i.targets if (t := self.place.get(a)) is not None]
+            out += [(t, EdgeKind.BRANCH) for t in targets]
+            if not i.targets:
+                self.unresolved.append(i.address)
+        elif len(i.targets) and i.group not in (Kind.CALL, Kind.CONTROL):
+            # A branch that stands beside another operation.
+            out += [(t, EdgeKind.BRANCH) for a in i.targets if (t := self.place.get(a)) is not None]
+        return out
+
+    # --- delay slots ------------------------------------------------------------------------------------------
+    def _delayed(self, k: int) -> bool:
+        """Whether what instruction `k` does to the flow happens behind its delay slot."""
+        i = self.code[k]
+        return bool(self.slots) and (i.group in (Kind.BRANCH, Kind.CALL, Kind.RETURN) or bool(i.targets))
+
+    def _edges_behind(self, k: int) -> list[tuple[int, EdgeKind]]:
+        """Edges behind instruction `k`, calls stepped over."""
+        if not self.slots:
+            return self.flow[k]
+        out: list[tuple[int, EdgeKind]] = []
+        behind = self._behind(k)
+        if behind is not None and (self.code[k].falls_through or self._delayed(k)):
+            out.append((behind, EdgeKind.NEXT))
+        before = self._before(k)
+        if before is not None and self._delayed(before):
+            branched = [e for e in self.flow[before] if e[1] is not EdgeKind.NEXT]
+            gone = not self.code[before].falls_through
+            out = ([] if gone and not self._delayed(k) else out) + branched
+        return out
+
+    def _before(self, k: int) -> int | None:
+        if not k or self._behind(k - 1) != k:
+            return None
+        return k - 1
+
+    # --- the graph ----------------------------------------------------------------------------------------------
+    def graph(self) -> ControlFlow:
+        edges = [self._edges_behind(k) for k in range(len(self.code))]
+        blocks, number = self._blocks(edges)
+        functions = self._functions(blocks, number, edges)
+        found: dict[Edge, None] = {}
+        for b in blocks:
+            last = number[b.instructions[-1].address][1]
+            for target, kind in edges[last]:
+                found[Edge(b.number, number[self.code[target].address][0], kind)] = None
+        self._call_edges(blocks, number, functions, found)
+        return ControlFlow(self.program, blocks, list(found), functions, tuple(self.unresolved))
+
+    def _blocks(self, edges: list[list[tuple[int, EdgeKind]]]) -> tuple[list[Block], dict[int, tuple[int, int]]]:
+        """The blocks, and for each instruction's address (number of its block, its place)."""
+        leaders = {*self.entries, *self.breaks, *self.joins, *self.calls.values()}
+        for k, out in enumerate(edges):
+            behind = self._behind(k)
+            leaders |= {t for t, kind in out if kind is not EdgeKind.NEXT}
+            plain = out == [(behind, EdgeKind.NEXT)] if behind is not None else False
+            if behind is not None and (not plain or self._ends_block(k)):
+                leaders.add(behind)
+        blocks: list[Block] = []
+        number: dict[int, tuple[int, int]] = {}
+        current: list[Instruction] = []
+        for k, i in enumerate(self.code):
+            if current and (k in leaders or self._behind(k - 1) != k):
+                blocks.append(Block(len(blocks), current))
+                current = []
+            current.append(i)
+            number[i.address] = len(blocks), k
+        if current:
+            blocks.append(Block(len(blocks), current))
+        for t in self.joins:
+            blocks[number[self.code[t].address][0]].joins = True
+        return blocks, number
+
+    def _ends_block(self, k: int) -> bool:
+        """Instructions behind which a block ends although the code only goes on: calls, and returns under a guard."""
+        if self.slots:
+            before = self._before(k)
+            return before is not None and self._delayed(before)
+        return self.code[k].group in _ENDS_BLOCK
+
+    def _functions(
+        self,
+        blocks: list[Block],
+        number: dict[int, tuple[int, int]],
+        edges: list[list[tuple[int, EdgeKind]]],
+    ) -> list[Function]:
+        heads = [number[self.code[k].address][0] for k in dict.fromkeys((*self.entries, *self.calls.values()))]
+        functions = [Function(n, blocks[b].address) for n, b in enumerate(heads)]
+        by_head = {b: n for n, b in enumerate(heads)}
+        for f, head in zip(functions, heads, strict=True):
+            waiting = [head]
+            while waiting:
+                b = blocks[waiting.pop()]
+                if b.function is not None:
+                    continue
+                b.function = f.number
+                f.blocks.append(b.number)
+                last = number[b.instructions[-1].address][1]
+                waiting += [number[self.code[t].address][0] for t, _ in edges[last]]
+            f.blocks.sort()
+        for k, t in self.calls.items():
+            caller = blocks[number[self.code[k].address][0]].function
+            if caller is not None:
+                functions[caller].calls.add(by_head[number[self.code[t].address][0]])
+        return functions
+
+    def _call_edges(
+        self,
+        blocks: list[Block],
+        number: dict[int, tuple[int, int]],
+        functions: list[Function],
+        found: dict[Edge, None],
+    ) -> None:
+        returns: dict[int, list[int]] = {}
+        for f in functions:
+            returns[f.entry] = [n for n in f.blocks if any(i.group is Kind.RETURN for i in blocks[n].instructions)]
+        for k, t in self.calls.items():
+            end = k + self.slots
+            caller = number[self.code[k].address][0]
+            entry = self.code[t].address
+            found[Edge(caller, number[entry][0], EdgeKind.CALL)] = None
+            behind = self._behind(end) if end < len(self.code) else None
+            if behind is None:
+                continue
+            for r in returns.get(entry, ()):
+                found[Edge(r, number[self.code[behind].address][0], EdgeKind.RETURN)] = None

@@ -1,0 +1,217 @@
+"""Which registers hold a value that may still be read: live ranges and register pressure.
+
+A register is dead where every way on writes all of it, in every lane that may come there, before reading it. Writes
+under a guard and writes of a part end nothing. Calls are followed into the functions and back, without telling the
+callers apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from isakit.analysis.control_flow import Block, ControlFlow
+from isakit.codec import Instruction, Memory, SpecialRegister
+from isakit.spec import Kind
+
+Place = tuple[str, int]
+
+
+class _Numbers:
+    """Registers as bits of an int."""
+
+    def __init__(self) -> None:
+        self.places: list[Place] = []
+        self._bit: dict[Place, int] = {}
+
+    def mask(self, places: Iterable[Place]) -> int:
+        out = 0
+        for p in places:
+            bit = self._bit.get(p)
+            if bit is None:
+                bit = self._bit[p] = 1 << len(self.places)
+                self.places.append(p)
+            out |= bit
+        return out
+
+    def names(self, mask: int) -> Iterator[Place]:
+        while mask:
+            low = mask & -mask
+            yield self.places[low.bit_length() - 1]
+            mask ^= low
+
+
+@dataclass
+class Liveness:
+    """The registers that are live at every instruction of a program."""
+
+    flow: ControlFlow
+    numbers: _Numbers
+    _out: list[int]
+    _facts: dict[int, tuple[int, int]]
+
+    @cached_property
+    def _before(self) -> dict[int, int]:
+        """Byte address -> registers live before the instruction, as bits."""
+        found: dict[int, int] = {}
+        for block in self.flow.blocks:
+            live = self._out[block.number]
+            for i in reversed(block.instructions):
+                uses, kills = self._facts[i.address]
+                live = live & ~kills | uses
+                found[i.address] = live
+        return found
+
+    def before(self, address: int) -> frozenset[Place]:
+        """The registers live before the instruction at a byte address, as (file, index)."""
+        return frozenset(self.numbers.names(self._before[address]))
+
+    def after(self, address: int) -> frozenset[Place]:
+        """The registers live behind the instruction at a byte address."""
+        block = self.flow.block_at(address)
+        live = self._out[block.number]
+        for i in reversed(block.instructions):
+            if i.address == address:
+                return frozenset(self.numbers.names(live))
+            uses, kills = self._facts[i.address]
+            live = live & ~kills | uses
+        raise KeyError(f"no instruction stands at {address:#x}")
+
+    @cached_property
+    def files(self) -> tuple[str, ...]:
+        """The register files the program uses, in the order of first use."""
+        return tuple(dict.fromkeys(file for file, _ in self.numbers.places))
+
+    def pressure(self, file: str) -> dict[int, int]:
+        """Byte address -> how many registers of a file are live before the instruction."""
+        mask = self._mask_of(file)
+        return {address: (live & mask).bit_count() for address, live in self._before.items()}
+
+    def highest_pressure(self, file: str) -> tuple[int, int]:
+        """(most registers of a file live at once, byte address of the first instruction where they are)."""
+        found = self.pressure(file)
+        if not found:
+            return 0, self.flow.program.address
+        address = max(found, key=lambda a: (found[a], -a))
+        return found[address], address
+
+    def ranges(self) -> dict[Place, list[tuple[int, int]]]:
+        """Register -> stretches of code where it is live, as (address of the first instruction, address behind)."""
+        out: dict[Place, list[tuple[int, int]]] = {}
+        open_since: dict[Place, int] = {}
+        previous, end = 0, self.flow.program.address
+        for block in self.flow.blocks:
+            for i in block.instructions:
+                live = self._before[i.address]
+                if i.address != end:
+                    self._close(out, open_since, self.numbers.names(previous), end)
+                    previous = 0
+                self._close(out, open_since, self.numbers.names(previous & ~live), i.address)
+                for p in self.numbers.names(live & ~previous):
+                    open_since[p] = i.address
+                previous, end = live, i.address + i.size
+        self._close(out, open_since, self.numbers.names(previous), end)
+        return out
+
+    @staticmethod
+    def _close(
+        out: dict[Place, list[tuple[int, int]]], since: dict[Place, int], places: Iterable[Place], at: int
+    ) -> None:
+        for p in places:
+            out.setdefault(p, []).append((since.pop(p), at))
+
+    def _mask_of(self, file: str) -> int:
+        """The registers of a file up to the highest that is written; what is only read beyond is not the program's."""
+        written = (n for b in self.flow.blocks for i in b.instructions for f, n in i.defs if f == file)
+        end = max(written, default=-1)
+        return sum(1 << k for k, (f, n) in enumerate(self.numbers.places) if f == file and n <= end)
+
+    def dead_writes(self) -> list[int]:
+        """Byte addresses of instructions that write registers only, none of which is read afterwards."""
+        out: list[int] = []
+        for block in self.flow.blocks:
+            live = self._out[block.number]
+            for i in reversed(block.instructions):
+                uses, kills = self._facts[i.address]
+                written = self.numbers.mask(i.defs)
+                if written and not written & live and _only_computes(i):
+                    out.append(i.address)
+                live = live & ~kills | uses
+        return sorted(out)
+
+
+def liveness(flow: ControlFlow, live_at_end: Iterable[Place] | None = None) -> Liveness:
+    """Find the live registers of a program.
+
+    Args:
+        flow: its control-flow graph.
+        live_at_end: registers that are read after the program's end, as (file, index). None: those files that the
+            instruction set says a program of this type hands on (`InstructionSet.results`), all registers the program
+            names of them.
+    """
+    numbers = _Numbers()
+    facts = {i.address: (numbers.mask(i.uses), numbers.mask(i.kills)) for b in flow.blocks for i in b.instructions}
+    for b in flow.blocks:
+        for i in b.instructions:
+            numbers.mask(i.defs)
+    if live_at_end is None:
+        handed = flow.program.decoder.isa.results.get(flow.program.program_type, frozenset())
+        live_at_end = [p for p in numbers.places if p[0] in handed]
+    at_end = numbers.mask(live_at_end)
+    everything = (1 << len(numbers.places)) - 1
+    lost = {flow.block_at(a).number for a in flow.unresolved}
+    gen: list[int] = []
+    keep: list[int] = []
+    for b in flow.blocks:
+        used, killed = _summary(b, facts)
+        gen.append(used)
+        keep.append(~killed)
+    out = [0] * len(flow.blocks)
+    before = [0] * len(flow.blocks)
+    waiting = list(range(len(flow.blocks)))
+    queued = [True] * len(flow.blocks)
+    while waiting:
+        n = waiting.pop()
+        queued[n] = False
+        live = everything if n in lost else 0
+        for e in flow.successors[n]:
+            live |= before[e.target]
+        if _may_end(flow, n):
+            live |= at_end
+        out[n] = live
+        entered = live & keep[n] | gen[n]
+        if entered != before[n]:
+            before[n] = entered
+            for e in flow.predecessors[n]:
+                if not queued[e.source]:
+                    queued[e.source] = True
+                    waiting.append(e.source)
+    return Liveness(flow, numbers, out, facts)
+
+
+def _only_computes(i: Instruction) -> bool:
+    """Whether an instruction does nothing but write registers that nothing besides the program reads."""
+    isa = i.decoder.isa
+    handed = isa.results.get(i.decoder.view.program, frozenset[str]())
+    return (
+        i.group in (Kind.ARITHMETIC, Kind.MOVE)
+        and not any(file in handed for file, _ in i.defs)
+        and not any(isinstance(o, Memory | SpecialRegister) and o.name in isa.outputs for o in i.operands)
+    )
+
+
+def _summary(block: Block, facts: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """(registers read before they are written as a whole, registers written as a whole), as bits."""
+    used = killed = 0
+    for i in reversed(block.instructions):
+        uses, kills = facts[i.address]
+        used = used & ~kills | uses
+        killed |= kills
+    return used, killed
+
+
+def _may_end(flow: ControlFlow, n: int) -> bool:
+    """Whether a lane may finish the program in a block: it ends it, or returns to nobody the graph knows."""
+    last = flow.blocks[n].instructions[-1]
+    return not flow.successors[n] or not last.falls_through or last.guarded

@@ -1,0 +1,96 @@
+"""`isakit cfg`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from isakit.cli.common import echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
+
+
+@click.command(
+    "cfg",
+    epilog="""\b
+Example:
+  isakit cfg kernel.cubin --kernel saxpy --format svg > saxpy.svg""",
+)
+@isa_option()
+@variant_option
+@json_option
+@click.option("--kernel", metavar="NAME", help="Only this kernel.")
+@click.option(
+    "--format", "style", type=click.Choice(["text", "dot", "svg", "json"]), default="text", help="What to write."
+)
+@click.option("--live", is_flag=True, help="Text: the registers that are live before each instruction.")
+@click.argument("file", metavar="FILE|-")
+def command(
+    isa_name: str | None, variant: str | None, as_json: bool, kernel: str | None, style: str, live: bool, file: str
+) -> None:
+    """Show the control-flow graph of a program: blocks, branches, joins, loops, calls, live registers.
+
+    A picture (svg) needs Graphviz; text needs nothing. dot and svg write one graph, so name a kernel where a file has
+    several.
+    """
+    from isakit import analysis
+    from isakit.errors import IsakitError
+    from isakit.formats import load_images
+
+    modules = load_images(read_bytes(file), **named_code(isa_name, variant), path=shown(file))
+    found = [(k.name, k.program) for m in modules for k in m.kernels.values() if kernel in (None, k.name)]
+    if not found:
+        names = ", ".join(k for m in modules for k in m.kernels)
+        raise IsakitError(f"{shown(file)} has no kernel {kernel!r}; it has {names}" if kernel else "no program")
+    style = "json" if as_json else style
+    if style in ("dot", "svg") and len(found) > 1:
+        names = ", ".join(name for name, _ in found)
+        raise IsakitError(f"{shown(file)} has {len(found)} programs, name one with --kernel: {names}")
+    if style == "json":
+        echo_json({"schema": "isakit-cfg-1", "programs": [_plain(name, analysis.control_flow(p)) for name, p in found]})
+        return
+    for name, program in found:
+        flow = analysis.control_flow(program)
+        if style == "dot":
+            click.echo(analysis.dot(flow, name), nl=False)
+        elif style == "svg":
+            click.echo(analysis.svg(flow, name), nl=False)
+        else:
+            click.echo(f"{name}: {len(flow.blocks)} blocks, {len(flow.edges)} edges, {_told(flow)}")
+            click.echo(_live(flow) if live else analysis.text(flow))
+
+
+def _told(flow: Any) -> str:
+    from isakit.analysis import liveness
+
+    facts = liveness(flow)
+    most = ((file, *facts.highest_pressure(file)) for file in facts.files)
+    return ", ".join(f"at most {n} live {file} registers at {at:#x}" for file, n, at in most) or "no registers"
+
+
+def _live(flow: Any) -> str:
+    from isakit.analysis import liveness
+
+    facts = liveness(flow)
+    rows: list[str] = []
+    for b in flow.blocks:
+        rows.append(f"block {b.number} at {b.address:#x}")
+        for i in b.instructions:
+            names = " ".join(f"{file}{n}" for file, n in sorted(facts.before(i.address)))
+            rows.append(f"    {i.address:#06x}  {i.text:<48} {names}")
+    return "\n".join(rows) + "\n"
+
+
+def _plain(name: str, flow: Any) -> dict[str, Any]:
+    from isakit.analysis import dominators, liveness, loops, post_dominators
+
+    out = {"name": name, **flow.as_json()}
+    for f, plain in zip(flow.functions, out["functions"], strict=True):
+        plain["dominators"] = {str(k): v for k, v in sorted(dominators(flow, f).items())}
+        plain["post_dominators"] = {str(k): v for k, v in sorted(post_dominators(flow, f).items())}
+        plain["loops"] = [
+            {"head": x.head, "blocks": x.blocks, "parent": x.parent, "exits": x.exits} for x in loops(flow, f)
+        ]
+    facts = liveness(flow)
+    out["live_ranges"] = {f"{file}{n}": spans for (file, n), spans in sorted(facts.ranges().items())}
+    out["pressure"] = {file: facts.highest_pressure(file)[0] for file in facts.files}
+    return out

@@ -1,0 +1,136 @@
+"""`isakit compare`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from isakit.cli.common import echo_json, json_option, read_bytes, shown
+from isakit.errors import IsakitError
+
+if TYPE_CHECKING:
+    from isakit.debug.compare import Comparison
+    from isakit.description import Module
+
+DIFFERENT = 3
+"""Exit code where results differ."""
+
+
+@click.command(
+    "compare",
+    epilog="""\b
+Examples:
+  isakit compare old.gxp new.gxp
+  isakit compare old.gxp new.gxp --ulps 2 --arg tint=in:tint.npy --texture image=stone.png
+  isakit compare a.cubin b.cubin --grid 4 --block 256 --arg i32:1000 --arg in:x.npy --arg out:f32:1000""",
+)
+@click.option("--arg", "specs", multiple=True, metavar="SPEC", help="An input, as for `isakit run`.")
+@click.option("--texture", "textures", multiple=True, metavar="NAME=FILE", help="A texture of the shaders.")
+@click.option("--count", type=click.IntRange(1, 1 << 20), default=1024, help="Random invocations.  [default: 1024]")
+@click.option("--seed", type=int, default=0, help="Of the random inputs.  [default: 0]")
+@click.option("--ulps", type=click.IntRange(0), default=0, help="How far f32 results may lie apart.  [default: 0]")
+@click.option("--kernel", metavar="NAME", help="The kernel, where the files have several.")
+@click.option("--grid", default="1", metavar="X[,Y]", help="Blocks, for kernels.  [default: 1]")
+@click.option("--block", default="1", metavar="X[,Y[,Z]]", help="Threads of a block, for kernels.  [default: 1]")
+@click.option("--chip", default="gt200", metavar="CHIP", help="The simulated chip, for kernels.  [default: gt200]")
+@click.option("--engine", type=click.Choice(["reference", "llvm"]), default="reference", help="How to execute.")
+@click.option("--max", "limit", type=click.IntRange(1), metavar="N", help="Stop after N instructions.")
+@json_option
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+def command(first: str, second: str, as_json: bool, **options: Any) -> None:
+    """Run two shaders, or two Tesla kernels, over the same inputs and tell whether their results agree.
+
+    Shaders get random inputs in the ranges of their formats where none are given. Where results differ, the first
+    instruction that leaves different values is shown in both listings. Exit code 0: all agree, 3: they differ.
+    """
+    from isakit.formats import Shader, load_image
+
+    files = [load_image(read_bytes(name), path=shown(name)) for name in (first, second)]
+    a, b = files
+    if isinstance(a, Shader) and isinstance(b, Shader):
+        found = _shaders(a, b, options)
+    elif a.isa == b.isa == "tesla":
+        found = _kernels(a, b, options)
+    else:
+        raise IsakitError(f"{shown(first)} is {a.kind} and {shown(second)} {b.kind}; give two shaders or two cubins")
+    if as_json:
+        echo_json(_plain(found))
+    else:
+        _show(found)
+    if not found:
+        click.echo(f"error: the results differ: {', '.join(d.name for d in found.differences)}", err=True)
+        click.get_current_context().exit(DIFFERENT)
+
+
+def _shaders(a: Any, b: Any, options: dict[str, Any]) -> Comparison:
+    from isakit.cli.shader_inputs import shader_inputs
+    from isakit.debug.compare_shaders import compare_shaders
+
+    limit = {} if options["limit"] is None else {"max_instructions": options["limit"]}
+    given = shader_inputs([a, b], options["specs"], options["textures"])
+    return compare_shaders(a, b, inputs=given.inputs, count=options["count"], seed=options["seed"],
+                           ulps=options["ulps"], engine=options["engine"], **limit)  # fmt: skip
+
+
+def _kernels(a: Module, b: Module, options: dict[str, Any]) -> Comparison:
+    from isakit.cli.arguments import parse
+    from isakit.debug.compare_kernels import compare_kernels
+    from isakit.runtime import Device
+
+    kernels: list[Any] = []
+    for m in (a, b):
+        loaded = Device(options["chip"], engine=options["engine"]).load(m)
+        name = options["kernel"] or (next(iter(loaded)) if len(loaded) == 1 else None)
+        if name is None or name not in loaded:
+            what = f"has no kernel {name!r}" if name else f"has {len(loaded)} kernels"
+            raise IsakitError(f"{m.path} {what}; name one with --kernel: {', '.join(loaded)}")
+        kernels.append(loaded[name])
+    args = [parse(spec).value for spec in options["specs"]]
+    return compare_kernels(kernels[0], kernels[1], _dims(options["grid"], "--grid"), _dims(options["block"], "--block"),
+                           args, ulps=options["ulps"], max_instructions=options["limit"])  # fmt: skip
+
+
+def _dims(text: str, option: str) -> tuple[int, ...]:
+    try:
+        dims = tuple(int(n, 0) for n in text.split(","))
+    except ValueError:
+        dims = ()
+    if not 1 <= len(dims) <= 3 or min(dims) < 1:
+        raise click.BadParameter(f"{text!r}: give positive numbers with commas between them", param_hint=option)
+    return dims
+
+
+def _show(found: Comparison) -> None:
+    if found:
+        within = f" (at most {found.largest} units in the last place apart)" if found.largest else ""
+        click.echo(f"equal: {', '.join(found.results)}{within}")
+        return
+    for d in found.differences:
+        click.echo(str(d))
+    if found.parting is not None:
+        click.echo()
+        for line in found.parting.lines():
+            click.echo(line)
+
+
+def _plain(found: Comparison) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "equal": bool(found), "results": list(found.results), "largest_ulps": found.largest,
+        "differences": [
+            {"name": d.name, "count": d.count, "total": d.total, "index": list(d.index),
+             "values": list(map(str, d.values))}
+            for d in found.differences
+        ],
+    }  # fmt: skip
+    p = found.parting
+    if p is not None:
+        out["parting"] = {
+            "program": p.program, "instructions": [
+                None if i is None else {"number": n, "address": i.address, "text": i.text}
+                for n, i in zip(p.pcs, p.instructions, strict=True)
+            ],
+            "registers": [{"name": n, "values": [str(a), str(b)]} for n, a, b in p.registers], "why": p.why,
+        }  # fmt: skip
+    return out

@@ -1,0 +1,94 @@
+"""Inputs and results of shaders on the command line: `--arg NAME=SPEC`, `--texture NAME=FILE`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from isakit.cli.arguments import parse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isakit.formats import Shader
+
+TEXTURE_WORDS = ("nearest", "linear", "clamp", "repeat", "mirror")
+_OUTPUT = re.compile(r"([A-Za-z_]\w*)=out:(.+)")
+
+
+@dataclass
+class ShaderInputs:
+    """What `isakit.usse.run` takes, and the files that results go to, by the name of the result."""
+
+    inputs: dict[str, Any] = field(default_factory=dict[str, Any])
+    outputs: dict[str, Path] = field(default_factory=dict[str, Path])
+
+
+def shader_inputs(shaders: Sequence[Shader], specs: Sequence[str], textures: Sequence[str]) -> ShaderInputs:
+    """The inputs given on the command line; names are those of the first shader that has them.
+
+    Raises click.BadParameter for texts, FormatError for files that are wrong.
+    """
+    from isakit.formats.gxp import ATTRIBUTE, SAMPLER, UNIFORM
+
+    groups = {ATTRIBUTE: "attributes", UNIFORM: "uniforms", SAMPLER: "textures"}
+    known = {p.name: groups[p.category] for s in reversed(shaders) for p in s.parameters if p.category in groups}
+    others = "varyings" if shaders[0].stage == "fragment" else "attributes"
+    out = ShaderInputs()
+    for spec in specs:
+        m = re.match(r"([A-Za-z_][\w.\[\]]*)=", spec)
+        if m is None:
+            raise click.BadParameter(f"{spec!r}: a shader takes its arguments by name: NAME=SPEC", param_hint="--arg")
+        saved = _OUTPUT.fullmatch(spec)
+        if saved and m[1] not in known:
+            out.outputs[m[1]] = Path(saved[2])
+            continue
+        value = parse(spec[m.end() :]).value
+        if m[1] == "target":
+            out.inputs["target"] = value
+        else:
+            out.inputs.setdefault(known.get(m[1], others), {})[m[1]] = value
+    for spec in textures:
+        name, texture = shader_texture(spec)
+        out.inputs.setdefault("textures", {})[name] = texture
+    return out
+
+
+def shader_texture(spec: str) -> tuple[str, Any]:
+    """(sampler, texture) of `NAME=FILE,WORD,...`. Raises click.BadParameter, FormatError."""
+    from isakit.runtime.texture_files import read_texture
+
+    name, sep, rest = spec.partition("=")
+    path, *words = rest.split(",")
+    unknown = [w for w in words if w not in TEXTURE_WORDS]
+    if not sep or not name or not path or unknown:
+        raise click.BadParameter(f"{spec!r}: give NAME=FILE, then any of {', '.join(TEXTURE_WORDS)}",
+                                 param_hint="--texture")  # fmt: skip
+    wrap: Literal["clamp", "wrap", "mirror"] = "wrap" if "repeat" in words else "clamp"
+    wrap = "mirror" if "mirror" in words else wrap
+    return name, read_texture(path, filter="nearest" if "nearest" in words else "bilinear", wrap=wrap)
+
+
+def save_result(path: Path, name: str, value: NDArray[Any]) -> None:
+    """Save a result: a `.png` as a picture (8 bits a channel, 0 to 1), anything else as an array."""
+    import numpy as np
+
+    if path.suffix.lower() != ".png":
+        with open(path, "wb") as f:  # a name without .npy stays as it is
+            np.save(f, value, allow_pickle=False)
+        return
+    from isakit.graphics.png import png
+
+    if value.ndim != 3 or not 1 <= value.shape[2] <= 4:
+        raise click.BadParameter(f"{name} has the shape {value.shape}; a picture is [height, width, components]: "
+                                 "give images as inputs", param_hint="--arg")  # fmt: skip
+    full = np.zeros((*value.shape[:2], 4), np.float32)
+    full[..., 3] = 1
+    full[..., : value.shape[2]] = value
+    pixels = np.rint(np.clip(np.nan_to_num(full), 0, 1) * 255).astype(np.uint8)
+    path.write_bytes(png(pixels))

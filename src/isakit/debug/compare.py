@@ -1,0 +1,231 @@
+"""What two programs do with the same inputs: whether results agree, and where they part if not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isakit.asm import Program
+from isakit.codec import Instruction
+
+Array = NDArray[Any]
+CONTEXT = 3
+"""Instructions shown around the one where values part."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A result that differs: its name, how many of its values do, and the first of them."""
+
+    name: str
+    count: int
+    total: int
+    index: tuple[int, ...]
+    values: tuple[Any, Any]
+
+    def __str__(self) -> str:
+        at = ", ".join(map(str, self.index))
+        a, b = self.values
+        return f"{self.name}: {self.count} of {self.total} values differ, first at [{at}]: {a} and {b}"
+
+
+@dataclass(frozen=True)
+class Parting:
+    """Where two executions part.
+
+    `program` is the program's name, `pcs` the numbers of the instructions (None: that program has ended), `registers`
+    what differs behind them: (register, value in the first, value in the second).
+    """
+
+    program: str
+    programs: tuple[Program, Program]
+    pcs: tuple[int | None, int | None]
+    registers: tuple[tuple[str, Any, Any], ...] = ()
+    why: str = ""
+
+    @property
+    def instructions(self) -> tuple[Instruction | None, Instruction | None]:
+        """The two instructions."""
+        a, b = (None if pc is None else p[pc] for p, pc in zip(self.programs, self.pcs, strict=True))
+        return a, b
+
+    def lines(self) -> Iterator[str]:
+        """Both listings around the instruction."""
+        for n, (program, pc) in enumerate(zip(self.programs, self.pcs, strict=True)):
+            yield f"{'first' if n == 0 else 'second'}, {self.program} program:"
+            if pc is None:
+                yield "    (it has ended)"
+                continue
+            for k in range(max(0, pc - CONTEXT), min(len(program), pc + CONTEXT + 1)):
+                i = program[k]
+                yield f"{'=>' if k == pc else '  '} {i.address:#06x}  {i.text}"
+        if self.why:
+            yield self.why
+        for name, a, b in self.registers[:8]:
+            yield f"    {name}: {a} and {b}"
+
+
+@dataclass
+class Comparison:
+    """The result of a comparison. It is true where everything agrees.
+
+    `results` are the names of what was compared, `differences` those that differ, `parting` says where the first one
+    began. `largest` is the largest distance of two f32 values in units in the last place.
+    """
+
+    results: tuple[str, ...] = ()
+    differences: list[Difference] = field(default_factory=list[Difference])
+    parting: Parting | None = None
+    largest: int = 0
+
+    def __bool__(self) -> bool:
+        return not self.differences
+
+
+def distance(a: Array, b: Array) -> Array:
+    """How far values lie apart: f32 in units in the last place (NaNs are equal), others 0 or 1, as int64."""
+    if a.dtype == np.float32 and b.dtype == np.float32:
+        x, y = _ordered(a), _ordered(b)
+        out = np.abs(x - y)
+        nan = np.isnan(a) | np.isnan(b)
+        return np.where(nan, np.where(np.isnan(a) & np.isnan(b), 0, np.int64(1) << 32), out)
+    same = a == b
+    if a.dtype.kind == "f":
+        same = same | (np.isnan(a) & np.isnan(b))
+    return np.where(same, 0, 1).astype(np.int64)
+
+
+def _ordered(a: Array) -> Array:
+    """Bits of f32 as integers in the order of the numbers; both zeros are 0."""
+    bits = np.ascontiguousarray(a).view(np.int32).astype(np.int64)
+    return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+
+
+def differences(a: dict[str, Array], b: dict[str, Array], ulps: int) -> tuple[list[Difference], int]:
+    """The results that differ by more than `ulps`, and the largest distance of f32 values."""
+    out: list[Difference] = []
+    largest = 0
+    for name in dict.fromkeys([*a, *b]):
+        one = next(d[name] for d in (a, b) if name in d)
+        # A program that never discards or writes no depth has no such result.
+        x, y = (d.get(name, np.zeros_like(one)) for d in (a, b))
+        if x.shape != y.shape:
+            out.append(Difference(name, x.size, x.size, (), (f"shape {x.shape}", f"shape {y.shape}")))
+            continue
+        far = distance(x, y)
+        if x.dtype == np.float32 and far.size:
+            largest = max(largest, int(far.max()))
+        bad = far > (ulps if x.dtype == np.float32 else 0)
+        if bad.any():
+            at = tuple(int(n) for n in np.argwhere(bad)[0])
+            out.append(Difference(name, int(bad.sum()), bad.size, at, (x[at].item(), y[at].item())))
+    return out, largest
+
+
+# --- executions side by side -----------------------------------------------------------------------------------------
+State = dict[str, Array]
+Steps = Iterator[tuple[int, Any]]
+
+
+def changed(a: State, b: State) -> dict[tuple[str, int], tuple[Any, Any]]:
+    """Registers (file, number) that differ, with the values of the first lane that does."""
+    out: dict[tuple[str, int], tuple[Any, Any]] = {}
+    for name in a.keys() & b.keys():
+        n = min(len(a[name]), len(b[name]))
+        if not n:
+            continue
+        x, y = a[name][:n], b[name][:n]
+        for row in np.flatnonzero((x != y).reshape(n, -1).any(1)):
+            lane = int(np.flatnonzero(x[row] != y[row])[0])
+            out[name, int(row)] = x[row][lane].item(), y[row][lane].item()
+    return out
+
+
+def side_by_side(
+    name: str, programs: tuple[Program, Program], steps: tuple[Steps, Steps], states: Sequence[Any]
+) -> Parting | None:
+    """Where two executions part, None where they do not.
+
+    `steps` give the number of the next instruction and who executes it, before it is executed; `states` are functions
+    that give the registers now. Programs of the same length are compared instruction by instruction and register by
+    register; others by the sequence of values they compute, whatever the registers are called.
+    """
+    if len(programs[0]) != len(programs[1]):
+        return _by_values(name, programs, steps, states)
+    known = set(changed(states[0](), states[1]()))
+    before: tuple[int | None, int | None] = (None, None)
+    while True:
+        a, b = next(steps[0], None), next(steps[1], None)
+        found = changed(states[0](), states[1]())
+        new = {k: v for k, v in found.items() if k not in known}
+        if new and before != (None, None):
+            return Parting(name, programs, before, _named(new))
+        known = set(found)
+        if a is None and b is None:
+            return None
+        if a is None or b is None or a[0] != b[0] or not np.array_equal(_lanes(a[1]), _lanes(b[1])):
+            why = "from here on they execute different instructions"
+            return Parting(name, programs, before if before != (None, None) else (0, 0), (), why)
+        before = a[0], b[0]
+
+
+def _lanes(mask: Any) -> Any:
+    return np.zeros(0, bool) if mask is None else mask
+
+
+def _named(found: dict[tuple[str, int], tuple[Any, Any]]) -> tuple[tuple[str, Any, Any], ...]:
+    """Registers with their values, f32 beside the bits."""
+    out: list[tuple[str, Any, Any]] = []
+    for (file, number), (a, b) in sorted(found.items()):
+        if file in ("killed", "later", "p") or "byte" in file:
+            file = "" if file == "later" else file
+            out.append((f"{file}{number}" if file else "waits at instruction", a, b))
+            continue
+        name = f"{file}{number}"
+        if file == "i":
+            name = f"i{number // 4}.{'xyzw'[number % 4]}"
+        out.append((name, _shown(a), _shown(b)))
+    return tuple(out)
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        real = np.array(value & 0xFFFFFFFF, np.uint32).view(np.float32)
+        return f"{value & 0xFFFFFFFF:#010x} ({real:g})"
+    return value
+
+
+def _by_values(
+    name: str, programs: tuple[Program, Program], steps: tuple[Steps, Steps], states: Sequence[Any]
+) -> Parting | None:
+    """Where the sequences of computed values part."""
+    a, b = (_trace(s, state) for s, state in zip(steps, states, strict=True))
+    at = 0
+    while at < len(a) and at < len(b) and a[at][1] == b[at][1]:
+        at += 1
+    if at == len(a) == len(b):
+        return None
+    pcs = (a[at][0] if at < len(a) else None, b[at][0] if at < len(b) else None)
+    return Parting(name, programs, pcs, (), "here they compute different values")
+
+
+def _trace(steps: Steps, state: Any) -> list[tuple[int, bytes]]:
+    """(instruction, values that changed, in the order of registers) of every instruction that changed something."""
+    out: list[tuple[int, bytes]] = []
+    before, last = state(), -1
+    for pc, _ in steps:
+        now = state()
+        _add(out, last, before, now)
+        before, last = now, pc
+    _add(out, last, before, state())
+    return out
+
+
+def _add(out: list[tuple[int, bytes]], pc: int, before: State, now: State) -> None:
+    values = b"".join(v[(v != before[n]).reshape(len(v), -1).any(1)].tobytes() for n, v in now.items() if len(v))
+    if values and pc >= 0:
+        out.append((pc, values))

@@ -1,0 +1,131 @@
+"""Programs of others, as they were built between 2009 and 2013: what they must print, from the corpus' own table.
+
+They run where the shared corpus is. Those that need minutes are marked `slow`; those that need libGL and freeglut are
+skipped where these are missing.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import shared_dir
+from support.cuda_build import run
+
+SDK = "sdk42/bin/linux/release"
+
+
+@dataclass(frozen=True)
+class Program:
+    """How a program is started (`arguments`, in its own folder) and what its output must match."""
+
+    path: str
+    arguments: str
+    expected: str
+    device: str = "sm_13"
+    forbidden: str = "FAILED"
+    code: int = 0
+
+
+QUICK = (
+    Program("ispass/simpleVoteIntrinsics", "-noprompt", r"\nPASSED"),
+    Program("ispass/LPS", "", r"rms error = 0\.0{6}|Press ENTER"),
+    Program("ispass/RAY", "4 4", "Kernel Time", forbidden="rror"),
+    Program("rodinia/lud_cuda", "-s 64 -v", ">>>Verify<<<<", forbidden="dismatch|mismatch"),
+    Program(f"{SDK}/dwtHaar1D", "-noprompt", r"\nPASSED"),
+    Program(f"{SDK}/SobolQRNG", "-noprompt", r"\nPASSED"),
+    Program(f"{SDK}/simpleAtomicIntrinsics", "-noprompt", r"\nPASSED"),
+    Program(f"{SDK}/simpleTemplates", "-noprompt", r"\nPASSED"),
+    Program(f"{SDK}/simplePrintf", "-noprompt", r"\nPASSED"),
+    Program(f"{SDK}/bandwidthTest", "-noprompt", r"\nPASSED"),
+)
+SLOW = (
+    Program("rodinia/spin_reduction", "", "Result Correct"),
+    Program("ispass/STO", "", "Test PASSED|digest|CPU GPU"),
+    Program("ispass/CP", "", "Compute:"),
+    Program("ispass/LIB", "", r"(?s)v  =    224\.32325745.*Lb =     21\.348.*v  =    224\.32325745"),
+    Program("ispass/alignedTypes", "-noprompt", "PASSED"),
+    Program("ispass/transpose", "-noprompt", "PASSED"),
+    Program("rodinia/lavaMD", "-boxes1d 4", "GPU: KERNEL"),
+    Program(f"{SDK}/histogram", "-noprompt", "PASSED"),
+    Program(f"{SDK}/mergeSort", "-noprompt", "PASSED"),
+    Program(f"{SDK}/convolutionSeparable", "-noprompt", "PASSED"),
+    Program(f"{SDK}/convolutionTexture", "-noprompt", "PASSED"),
+    Program(f"{SDK}/reduction", "-noprompt", "PASSED"),
+    Program(f"{SDK}/simpleStreams", "-noprompt", "PASSED"),
+    Program(f"{SDK}/simpleTexture3D", "-qatest", "PASSED"),
+    Program(f"{SDK}/bicubicTexture", "-qatest", "PASSED"),
+    Program(f"{SDK}/imageDenoising", "-qatest", "PASSED"),
+    # Two of its four references are not in the corpus.
+    Program(f"{SDK}/recursiveGaussian", "-qatest", "(?s)OK.*OK.*Summary: 2 errors", forbidden="^$", code=1),
+)
+
+
+def corpus() -> Path:
+    shared = shared_dir()
+    if shared is None or not (shared / "corpus/cuda").is_dir():
+        pytest.skip("the shared corpus of CUDA executables is not there")
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    return shared / "corpus/cuda"
+
+
+def copied(path: str, folder: Path) -> Path:
+    """A program with its data in a folder where it may write, as it lies in the corpus."""
+    source = corpus() / path
+    home = folder / Path(path).parent
+    home.mkdir(parents=True)
+    for f in source.parent.iterdir():
+        if f.is_file() and (f == source or f.read_bytes()[:4] != b"\x7fELF"):
+            shutil.copy(f, home / f.name)
+    data = corpus() / "sdk42/src"
+    if path.startswith("sdk42"):
+        (folder / "sdk42/src").symlink_to(data)
+    return home / source.name
+
+
+def check(program: Program, folder: Path, timeout: float) -> None:
+    path = copied(program.path, folder)
+    arguments = ["--device", program.device, "--", path, *program.arguments.split()]
+    done = run(*arguments, folder=path.parent, timeout=timeout, code=program.code)
+    text = done.stdout
+    assert re.search(program.expected, text), text[-2000:]
+    assert not re.search(program.forbidden, text), text[-2000:]
+    assert "internal error" not in done.stderr
+
+
+@pytest.mark.parametrize("program", QUICK, ids=lambda p: Path(p.path).name)
+def test_a_program_of_the_corpus_does_what_its_table_says(program: Program, tmp_path: Path) -> None:
+    check(program, tmp_path, 120)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", SLOW, ids=lambda p: Path(p.path).name)
+def test_a_long_program_of_the_corpus_does_what_its_table_says(program: Program, tmp_path: Path) -> None:
+    check(program, tmp_path, 1800)
+
+
+@pytest.mark.parametrize(
+    ("size", "name"), [("64", "output-test.out"), pytest.param("512", "output-large.out", marks=pytest.mark.slow)]
+)
+def test_temperatures_of_hotspot_are_those_of_another_build(size: str, name: str, tmp_path: Path) -> None:
+    path = copied("rodinia/hotspot", tmp_path)
+    run("--", path, size, "2", "2", f"temp_{size}", f"power_{size}", "out", folder=path.parent, timeout=300)
+    rows = np.loadtxt(path.parent / "out")
+    expected = np.loadtxt(path.parent / name)
+    assert rows.shape == expected.shape
+    assert np.abs(rows - expected).max() < 5e-4
+
+
+def test_captured_programs_of_the_corpus_replay_alike(tmp_path: Path) -> None:
+    from support.command_line import run as command
+
+    path = copied("rodinia/lud_cuda", tmp_path / "programs")
+    run("--capture", tmp_path / "c", "--", path, "-s", "32", "-v", folder=path.parent)
+    for options in (["--engine", "reference"], ["--tier", "interp"], ["--tier", "jit"]):
+        assert command("replay", str(tmp_path / "c"), "--check", *options).stdout.count("same") == 4

@@ -1,0 +1,66 @@
+"""CUDA C and OpenCL C through a clang that is found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from isakit.compile import compile_ptx
+from isakit.compile.c import NoCompilerError, compile_c, find_clang
+from isakit.errors import CompileError
+from isakit.runtime import Device
+
+try:
+    FOUND = bool(find_clang())
+except NoCompilerError:
+    FOUND = False
+
+pytestmark = [pytest.mark.clang, pytest.mark.skipif(not FOUND, reason="no clang with the NVPTX target is installed")]
+
+CUDA = """
+__constant__ int table[4] = {10, 20, 30, 40};
+extern "C" __global__ void sums(const int *x, int *out, int n)
+{
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = t < n ? x[t] : 0;
+    __syncthreads();
+    for (int k = 32; k; k >>= 1) { if (t < k) s[t] += s[t + k]; __syncthreads(); }
+    if (t == 0) { out[0] = s[0]; out[1] = table[n & 3]; }
+    atomicAdd(out + 2, t % 5);
+    atomicMax(out + 3, x[t] / 3);
+}
+"""
+OPENCL = """
+kernel void reversed(global float *x, float a, local float *tmp)
+{
+    size_t i = get_global_id(0), l = get_local_id(0);
+    tmp[l] = x[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    x[i] = a * tmp[get_local_size(0) - 1 - l];
+}
+"""
+
+
+def test_cuda_c_compiles_and_runs() -> None:
+    module = compile_ptx(compile_c("sums.cu", CUDA)).module
+    x = np.random.default_rng(3).integers(-100, 100, 64).astype(np.int32)
+    out = np.zeros(4, np.int32)
+    Device("gt200").load(module)["sums"][1, 64](x, out, 50)
+    assert out.tolist() == [int(x[:50].sum()), 30, sum(t % 5 for t in range(64)), int(max(0, x.max() // 3))]
+
+
+def test_opencl_c_compiles_and_runs() -> None:
+    module = compile_ptx(compile_c("reversed.cl", OPENCL)).module
+    x = np.arange(64, dtype=np.float32)
+    want = 2 * x.reshape(2, 32)[:, ::-1].reshape(-1)
+    kernel = Device("gt200").load(module)["reversed"]
+    kernel.launch(2, 32, x, 2.0, kernel.shared_bytes, dynamic_shared=256)
+    assert (x == want).all()
+
+
+def test_messages_of_the_compiler_are_diagnostics() -> None:
+    with pytest.raises(CompileError) as e:
+        compile_c("bad.cu", "__global__ void f() { undeclared(); }\n")
+    assert "undeclared" in e.value.diagnostics[0].message
+    assert (e.value.diagnostics[0].line, e.value.diagnostics[0].path) == (1, "bad.cu")

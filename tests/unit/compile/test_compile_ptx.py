@@ -1,0 +1,208 @@
+"""What the compiler says about texts, and what it does where no other code is there to compare with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import isakit
+from isakit.compile import compile_ptx
+from isakit.errors import CompileError
+from isakit.runtime import Device
+
+HEAD = ".version 1.4\n.target sm_13\n"
+
+
+def kernel(body: str, name: str = "k", params: str = ".param .u64 out") -> str:
+    return f".entry {name} ({params})\n{{\n{body}\nexit;\n}}\n"
+
+
+OUT = "  .reg .u64 %o;\n  ld.param.u64 %o, [out];\n"
+
+
+def run(text: str, words: int = 8, chip: str = "gt200", grid: int = 1, block: int = 1) -> list[int]:
+    """What a kernel `k` writes to the array it is given."""
+    out = np.zeros(words, np.uint32)
+    Device(chip).load(compile_ptx(HEAD + text, chip).module)["k"][grid, block](out)
+    return [int(v) for v in out]
+
+
+def test_an_error_points_at_its_line_and_column() -> None:
+    with pytest.raises(CompileError) as e:
+        compile_ptx(HEAD + kernel("  .reg .u32 %r1;\n  add.u33 %r1, %r1, 1;"))
+    (d,) = e.value.diagnostics
+    assert (d.line, d.column) == (6, 3)
+    assert "`add.u33` is not supported" in d.message
+    assert d.source == "  add.u33 %r1, %r1, 1;"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("shfl.sync.idx.b32 %r1, %r1, 0, 31, -1;", "cannot move values between lanes"),
+        ("tanh.approx.f32 %f1, %f1;", "no hyperbolic tangent"),
+        ("frob.u32 %r1, %r1;", "there is no instruction `frob.u32`"),
+        ("add.f32.rm %f1, %f1, %f1;", "`add.f32.rm` is not supported"),
+        ("add.rm.f32 %f1, %f1, %f1;", "cannot round f32 sums and products with .rm"),
+        ("mov.u32 %r1, %undeclared;", "the special register `%undeclared` is not supported"),
+        ("bra NOWHERE;", "there is no label `NOWHERE`"),
+        ("add.u32 %r1, %r1;", "takes 3 operands"),
+        ("add.f32 %f1, %p1, %f1;", "`%p1` is a predicate"),
+        ("mov.u32 %w1, 1;", "`%w1` has type .u64, the result is .u32"),
+        ("vote.ballot.b32 %r1, %p1;", "cannot gather a predicate"),
+    ],
+)
+def test_what_is_not_supported_is_named(line: str, message: str) -> None:
+    registers = ".reg .u32 %r1; .reg .f32 %f1; .reg .pred %p1; .reg .u64 %w1;\n"
+    with pytest.raises(CompileError) as e:
+        compile_ptx(HEAD + kernel(registers + line))
+    assert message in e.value.diagnostics[0].message
+
+
+def test_a_kernel_with_an_error_does_not_keep_others_from_compiling() -> None:
+    good, bad = kernel(OUT + "  st.global.u32 [%o], 7;"), kernel("  tanh.approx.f32 %f1, %f2;", "bad")
+    got = compile_ptx(HEAD + bad + good)
+    assert list(got.module) == ["k"]
+    assert list(got.failures) == ["bad"]
+
+
+def test_recursion_is_refused_by_name() -> None:
+    text = ".func f () { call f, (); ret; }\n" + kernel("  call f, ();")
+    with pytest.raises(CompileError, match="`f` calls itself"):
+        compile_ptx(HEAD + text)
+
+
+def test_functions_are_inlined() -> None:
+    text = (
+        ".func (.reg .u32 %r) twice (.reg .u32 %a) { add.u32 %r, %a, %a; ret; }\n"
+        + kernel(OUT + "  .reg .u32 %x;\n  call (%x), twice, (21);\n  st.global.u32 [%o], %x;")
+    )  # fmt: skip
+    assert run(text)[0] == 42
+
+
+def test_parameters_of_functions_may_lie_in_memory() -> None:
+    text = """
+.func (.param .b32 r) add3 (.param .b32 a, .param .b64 b)
+{
+  .reg .u32 %x; .reg .u64 %y;
+  ld.param.u32 %x, [a]; ld.param.u64 %y, [b];
+  cvt.u32.u64 %x, %y; add.u32 %x, %x, 3;
+  st.param.b32 [r+0], %x; ret;
+}
+""" + kernel(
+        OUT
+        + """
+  .reg .u32 %x; .reg .u64 %y;
+  mov.u32 %x, 4; mov.u64 %y, 39;
+  { .param .b32 p0; .param .b64 p1; .param .b32 ret0;
+    st.param.b32 [p0+0], %x; st.param.b64 [p1+0], %y;
+    call.uni (ret0), add3, (p0, p1);
+    ld.param.b32 %x, [ret0+0]; }
+  st.global.u32 [%o], %x;"""
+    )
+    assert run(text)[0] == 42
+
+
+def test_predicates_share_four_registers() -> None:
+    sets = "".join(f"  setp.gt.s32 %p{k}, %x, {k};\n" for k in range(9))
+    sums = "".join(f"  selp.u32 %y, {1 << k}, 0, %p{k};\n  add.u32 %s, %s, %y;\n" for k in range(9))
+    body = (
+        OUT
+        + "  .reg .pred %p<9>; .reg .u32 %x, %y, %s;\n  ld.global.u32 %x, [%o+4];\n  add.u32 %x, %x, 5;\n  mov.u32 %s, 0;\n"
+    )
+    assert run(kernel(body + sets + sums + "  st.global.u32 [%o], %s;"))[0] == 0b11111
+
+
+def test_registers_beyond_the_limit_live_in_local_memory() -> None:
+    loads = "".join(f"  ld.global.u32 %r{k}, [%o+{4 * (k % 8)}];\n  add.u32 %r{k}, %r{k}, {k};\n" for k in range(40))
+    sums = "".join(f"  mad.lo.u32 %s, %s, 3, %r{k};\n" for k in range(40))
+    text = kernel(
+        OUT
+        + "  .reg .u32 %r<40>, %s;\n  mov.u32 %s, 0;\n"
+        + loads
+        + "  bar.sync 0;\n"
+        + sums
+        + "  st.global.u32 [%o], %s;"
+    )
+    want = 0
+    for k in range(40):
+        want = want * 3 + k & 0xFFFF_FFFF
+    assert run(text)[0] == want
+    small = compile_ptx(HEAD + text, max_registers=12).module
+    assert small["k"].registers <= 12
+    assert small["k"].local_bytes > 0
+    out = np.zeros(8, np.uint32)
+    Device("gt200").load(small)["k"][1, 1](out)
+    assert int(out[0]) == want
+
+
+def test_atomics_in_shared_memory_count_every_lane() -> None:
+    body = (
+        OUT
+        + """
+  .reg .u32 %a, %r, %t; .reg .pred %p; .shared .u32 count;
+  mov.u32 %t, %tid.x; setp.ne.u32 %p, %t, 0;
+  @!%p st.shared.u32 [count], %t;
+  bar.sync 0;
+  atom.shared.add.u32 %r, [count], 2;
+  bar.sync 0;
+  ld.shared.u32 %r, [count];
+  @!%p st.global.u32 [%o], %r;"""
+    )
+    assert run(kernel(body), block=96)[0] == 192
+
+
+def test_variables_of_the_module_have_their_content() -> None:
+    text = """
+.const .align 4 .f32 table[3] = {1.0, 0f40000000, -4};
+.global .u32 cell = 77;
+.const .s8 small[2] = {-1, 5};
+""" + kernel(
+        OUT
+        + """
+  .reg .u32 %x; .reg .f32 %f; .reg .s32 %y;
+  ld.const.f32 %f, [table+8]; st.global.f32 [%o], %f;
+  ld.global.u32 %x, [cell]; st.global.u32 [%o+4], %x;
+  ld.const.s8 %y, [small]; st.global.s32 [%o+8], %y;"""
+    )
+    assert run(text)[:3] == [0xC0800000, 77, 0xFFFF_FFFF]
+
+
+def test_generic_addresses_find_their_space() -> None:
+    body = (
+        OUT
+        + """
+  .reg .u64 %a, %b; .reg .u32 %x; .shared .align 4 .b8 s[64];
+  mov.u64 %a, s; cvta.shared.u64 %b, %a; add.u64 %b, %b, 8;
+  st.u32 [%b], 9; ld.shared.u32 %x, [%a+8]; cvta.to.global.u64 %a, %o; st.global.u32 [%a], %x;"""
+    )
+    assert run(kernel(body))[0] == 9
+
+
+def test_a_ptx_file_loads_and_runs_like_any_other(tmp_path: object) -> None:
+    text = HEAD + kernel(OUT + "  st.global.u32 [%o], 5;")
+    module = isakit.load(text.encode())
+    assert module.kind == "ptx"
+    out = np.zeros(1, np.uint32)
+    Device("gt200").load(module)["k"][1, 1](out)
+    assert out[0] == 5
+
+
+def test_elf_cubins_of_compiled_kernels_run_the_same() -> None:
+    from isakit.formats import write_elf_cubin
+
+    text = (
+        HEAD
+        + ".const .u32 c = 6;\n"
+        + kernel(OUT + "  .reg .u32 %x;\n  ld.const.u32 %x, [c];\n  st.global.u32 [%o], %x;")
+    )
+    module = isakit.load(write_elf_cubin(compile_ptx(text).module))
+    out = np.zeros(1, np.uint32)
+    Device("gt200").load(module)["k"][1, 1](out)
+    assert out[0] == 6
+
+
+def test_lines_of_ptx_are_known_for_every_instruction() -> None:
+    module = compile_ptx(HEAD + kernel(OUT + "  st.global.u32 [%o], 5;")).module
+    lines = module.extra["lines"]["k"]
+    assert {row for row, _, _ in lines.values()} >= {6, 7}
