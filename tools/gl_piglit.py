@@ -1,7 +1,7 @@
 """Run piglit tests on the simulated card and on llvmpipe, and compare.
 
 The sample: all programs of `spec/!opengl 1.0` to `3.0`, and the first N shader tests of GLSL 1.10 to 3.30 execution in
-the order of the SHA-256 of their path, so that anybody gets the same ones. See docs/howto/test-your-driver.md.
+the order of the SHA-256 of their path, so that every run has the same ones. See docs/howto/test-your-driver.md.
 """
 
 from __future__ import annotations

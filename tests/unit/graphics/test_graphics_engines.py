@@ -160,6 +160,7 @@ def test_auto_leaves_small_draws_to_the_reference_engine(monkeypatch: pytest.Mon
     monkeypatch.setattr(served.ServedWarps, "run", run)
     monkeypatch.setattr(engines, "WORTH", 2 * LANES)
     monkeypatch.setattr(engines, "MAKING", 4 * LANES)
+    monkeypatch.setattr(engines, "LEAST", 1)
     monkeypatch.setattr(kernels, "at_hand", lambda launch, results: False)
     monkeypatch.setattr(engines, "PATIENCE", 60.0)
     auto = StageEngine("auto")

@@ -183,7 +183,7 @@ class DeviceMemory:
     def over(cls, data: Array) -> DeviceMemory:
         """All of some bytes as one allocation at address 0; windows say what of it a launch may touch."""
         device = cls(data)
-        device._starts, device._sizes = [0], {0: device.memory.size}
+        device.alloc(device.memory.size // ALIGNMENT * ALIGNMENT, 0, zeroed=False)
         return device
 
     @property
