@@ -135,8 +135,8 @@ class Emitter:
         sources = [Register("r", base + k) for k in range(n)]
         dst = Compound(tuple(parts), text=":".join(parts))
         src = Compound(tuple(sources), text=":".join(sources)) if n > 1 else sources[0]
-        out: dict[str, Any] = {"live": "live", "dst": dst, "texture": Register("t", unit), "sampler": Register("s", unit),
-                               "src": src, "dx": 0, "dy": 0, "dz": 0}  # fmt: skip
+        out: dict[str, Any] = {"live": "live", "dst": dst, "src": src, "dx": 0, "dy": 0, "dz": 0}
+        out |= {"texture": Register("t", unit), "sampler": Register("s", unit)}
         return out | ({"guard": ops["guard"]} if "guard" in ops else {})
 
     # --- instructions -----------------------------------------------------------------------------------------------

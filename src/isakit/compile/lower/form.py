@@ -134,7 +134,7 @@ class MIns:
     def uses(self) -> Iterator[Reg]:
         """Registers read."""
         for n, r in self.ops.items():
-            t = type(r)
+            t: object = type(r)
             if t is Reg:
                 if n not in self.results:
                     yield r

@@ -114,9 +114,9 @@ class FloatSelection:
         a = i.attrs
         to, source = a["to"], a["from"]
         rnd = a.get("rnd") or None
-        if to[0] == "f" and source[0] == "f":
-            if to == source or (to == "f64" and source == "f32") or (to == "f32" and source == "f16"):
-                rnd = rnd if rnd and rnd.endswith("i") else None
+        exact = to[0] == "f" and (to == source or (to, source) in (("f64", "f32"), ("f32", "f16")))
+        if exact and not (rnd and rnd.endswith("i")):
+            rnd = None
         src = self.source(i, 0)
         if src is ZERO and (source in ("f16",) or i.args[0].kind != "r"):
             src = self.reg(i.args[0], zero=False)
