@@ -328,7 +328,8 @@ def clean_float(bits: int) -> bool:
 
 def _word(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     i = args[0].ins
-    return i.args[attrs["i"]] if i is not None and i.op in ("pack", "pack4") else None
+    index: int = attrs["i"]
+    return i.args[index] if i is not None and i.op in ("pack", "pack4") else None
 
 
 def _pack(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:

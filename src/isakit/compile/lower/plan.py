@@ -26,8 +26,8 @@ FIRST = frozenset({"shl", "shr", "sar", "cvt", "zext8", "sext8", "zext16", "sext
 """Operations of one operand, which may lie in shared memory."""
 CLOBBERS = frozenset({"st", "atom", "bar", "fence", "ld_lock"})
 GUARDABLE = frozenset({"add", "sub", "and", "or", "xor", "shl", "shr", "sar", "fadd", "fmul", "fmad", "zext16",
-                       "sext16", "zext8", "sext8", "mul16", "mul24", "minu", "mins", "maxu", "maxs", "fmin", "fmax", "abs",
-                       "rcp", "rsqrt", "lg2", "not"})  # fmt: skip
+                       "sext16", "zext8", "sext8", "mul16", "mul24", "minu", "mins", "maxu", "maxs", "fmin", "fmax",
+                       "abs", "rcp", "rsqrt", "lg2", "not"})  # fmt: skip
 """Operations that one instruction can do, so that a selection can do them under its condition."""
 
 
@@ -147,6 +147,10 @@ class Plan:
             return False
         return isinstance(i.args[0], Const) or (self.uses[v] == 1 and i.block is at.block)
 
+    @staticmethod
+    def _is_param(v: Value) -> bool:
+        return v.ins is not None and v.ins.op == "param"
+
     def _indexed(self, v: Value) -> bool:
         return v.ins is not None and v.ins.op in ("ld", "ldc") and not isinstance(v.ins.args[0], Const)
 
@@ -171,7 +175,7 @@ class Plan:
             for k in (1, 2):
                 if i in self.delayed and self.delayed[i][0] == k:
                     self._operands(self.delayed[i][1], i)
-                elif self.shared(i.args[k], at) and i.args[k].ins is not None and i.args[k].ins.op == "param":
+                elif self.shared(i.args[k], at) and self._is_param(i.args[k]):
                     self._take(i, k)
 
     def _reads_width(self, i: Ins, v: Value) -> bool:

@@ -129,12 +129,14 @@ class FloatSelection:
             dst.v.low = True
             dst = Reg(dst.v, half="l")
         self.emit("cvt", neg="neg" if a.get("neg") else None, abs="abs" if a.get("abs") else None,
-                  sat="sat" if a.get("sat") else None, rounding=rnd, to=to, dst=dst, source=source, src=src)  # fmt: skip
+                  sat="sat" if a.get("sat") else None, rounding=rnd, to=to, dst=dst, source=source,
+                  src=src)  # fmt: skip
 
     # --- double precision -------------------------------------------------------------------------------------------
     def on_dadd(self, i: Ins) -> None:
         self.emit("add_f64", rounding=i.attrs["rnd"], dst=self.result(i), neg1=(i.attrs.get("neg1") and "neg") or None,
-                  src1=self.reg(i.args[0]), neg2=(i.attrs.get("neg2") and "neg") or None, src2=self.reg(i.args[1]))  # fmt: skip
+                  src1=self.reg(i.args[0]), neg2=(i.attrs.get("neg2") and "neg") or None,
+                  src2=self.reg(i.args[1]))  # fmt: skip
 
     def on_dmul(self, i: Ins) -> None:
         self.emit("mul_f64", rounding=i.attrs["rnd"], dst=self.result(i), neg1=(i.attrs.get("neg") and "neg") or None,

@@ -156,7 +156,7 @@ class Translator(Integer, Floats, Memory):
     def do_call(self, m: Mods, a: Args) -> None:
         """Functions are inlined."""
         groups = list(a)
-        results: Args = ()
+        results: Args = tuple[Operand, ...]()
         if groups and isinstance(groups[0], Group):
             results = groups.pop(0).items  # type: ignore[union-attr]
         name = groups[0] if groups else None

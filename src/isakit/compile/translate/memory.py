@@ -281,7 +281,8 @@ class Memory(Base):
             raise self.refuse(f"there is no `red` with .{m['aop']}")
         self._atomic(m, a, None)
 
-    _TYPES: ClassVar[dict[str, str]] = {"and": "b32 b64", "or": "b32 b64", "xor": "b32 b64", "exch": "b32 b64", "cas": "b32 b64",
+    _TYPES: ClassVar[dict[str, str]] = {
+              "and": "b32 b64", "or": "b32 b64", "xor": "b32 b64", "exch": "b32 b64", "cas": "b32 b64",
               "add": "u32 s32 u64 f32 f64", "inc": "u32", "dec": "u32", "min": "u32 s32 u64 s64",
               "max": "u32 s32 u64 s64"}  # fmt: skip
 
