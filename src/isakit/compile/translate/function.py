@@ -156,9 +156,11 @@ class Translator(Integer, Floats, Memory):
     def do_call(self, m: Mods, a: Args) -> None:
         """Functions are inlined."""
         groups = list(a)
-        results: Args = tuple[Operand, ...]()
-        if groups and isinstance(groups[0], Group):
-            results = groups.pop(0).items  # type: ignore[union-attr]
+        results: Args = ()
+        first = groups[0] if groups else None
+        if isinstance(first, Group):
+            results = first.items
+            groups = groups[1:]
         name = groups[0] if groups else None
         given: Args = groups[1].items if len(groups) > 1 and isinstance(groups[1], Group) else ()
         if not isinstance(name, Name) or isinstance(name.what, Register):
