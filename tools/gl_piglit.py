@@ -165,9 +165,8 @@ def main() -> None:
             print(f"{got[name]:8} {name} ({times[name]:.1f} s)  {' '.join(command)}", flush=True)
     server.close()
     shaders, others = Counter(got[f] for f in passing), Counter(v for k, v in got.items() if k in commands)
-    print(
-        f"shader tests: {dict(shaders)} of {len(passing)} that pass on llvmpipe, {seconds / max(1, len(passing)):.2f} s each"
-    )
+    each = seconds / max(1, len(passing))
+    print(f"shader tests: {dict(shaders)} of {len(passing)} that pass on llvmpipe, {each:.2f} s each")
     print(f"programs: {dict(others)} of {sum(others.values())} that pass on llvmpipe")
     print(f"unsupported: {dict(report.unsupported.most_common(20))}")
     print(f"counts: {dict(report.counts)}")

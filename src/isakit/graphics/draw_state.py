@@ -65,8 +65,10 @@ class Viewport:
 
 @dataclass(frozen=True)
 class PolygonOffset(Settings):
-    """Depth that is added to polygons: `factor` times their slope, `units` of the depth format, at most `clamp` (0: no
-    limit). `fill`, `line`, `point`: the polygon modes it is for.
+    """Depth that is added to polygons.
+
+    It is `factor` times their slope and `units` of the depth format, at most `clamp` (0: no limit). `fill`, `line` and
+    `point` are the polygon modes it is for.
     """
 
     factor: float = 0.0

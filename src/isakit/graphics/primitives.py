@@ -123,7 +123,7 @@ class Rasterizer:
         if len(t) and t is not before and bool((before.position[:, :, 3] > 0).all()):
             # Screen-space planes of cut triangles are those of the whole ones. Source: [gl] "Polygon Clipping".
             whole = Planes(self._window(before.position)[0]), before.values, t.number
-        finite: Array = np.isfinite(window).all(axis=(1, 2))
+        finite: Array = np.logical_and.reduce(np.isfinite(window), axis=(1, 2))
         grid = snapped(np.where(finite[:, None, None], window, 0.0))
         area = doubled_area(grid)
         front = (area > 0) == (state.front == "ccw")
@@ -210,7 +210,7 @@ class Rasterizer:
         window, depth, over_w = self._window(t.position)
         if shift is not None:
             depth = depth + shift[t.number][:, None]
-        chosen: Array = np.isfinite(window).all(axis=(1, 2))
+        chosen: Array = np.logical_and.reduce(np.isfinite(window), axis=(1, 2))
         window = np.where(chosen[:, None, None], window, 0.0)
         stipple = None if state.line_stipple is None else (*state.line_stipple, _first_of(restarts, t.number))
         quads = self._sampled(lambda _: rasterize_lines(window, state.line_width, chosen, self.bounds, stipple))
@@ -224,7 +224,7 @@ class Rasterizer:
     ) -> Drawn:
         state = self.state
         p = self._position[columns]
-        inside: Array = np.isfinite(p).all(axis=1)
+        inside: Array = np.logical_and.reduce(np.isfinite(p), axis=1)
         if not state.window_positions:
             values = self._floats.T[columns]
             inside &= (distances(p, values, state.half_z, state.depth_clamp, self.clip_words) >= 0).all(axis=1)

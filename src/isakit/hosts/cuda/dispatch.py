@@ -44,6 +44,10 @@ def handler(*names: str) -> Callable[[Handler], Handler]:
     return register
 
 
+class Gone(Exception):
+    """The process a kernel runs for has ended: nobody waits for the result."""
+
+
 @cache
 def handlers() -> dict[str, Handler]:
     """All handlers by the name of their function. Raises DefinitionError where one is missing."""
@@ -147,7 +151,7 @@ def answer(session: Session, number: int, body: bytes) -> bytes:
         if session.lost is not None and f.name not in _AFTER_FAULT:
             raise session.lost
         back = packed(f, handle(session, *arguments))
-    except ProtocolError:
+    except (ProtocolError, Gone):
         raise
     except CudaError as e:
         code = e.code(interface)

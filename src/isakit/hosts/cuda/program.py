@@ -7,12 +7,14 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from isakit.errors import FormatError, IsakitError
 from isakit.formats.elf import ELF_MAGIC, ElfImage, read_elf
-from isakit.hosts.cuda.build import library_folder
+from isakit.hosts.cuda.build import cache_folder, library_folder
 
 _DT_NULL, _DT_NEEDED, _DT_STRTAB = 0, 1, 5
 _STT_FUNC = 2
@@ -91,23 +93,56 @@ def _found(name: str, environment: Mapping[str, str]) -> bool:
     folders = [f for f in environment.get("LD_LIBRARY_PATH", "").split(":") if f]
     if any(Path(f, name).exists() for f in folders):
         return True
+    known = _known_libraries()
+    # Without a list of them, the dynamic loader will say what is missing.
+    return not known or re.search(rf"^\s*{re.escape(name)} ", known, re.MULTILINE) is not None
+
+
+@cache
+def _known_libraries() -> str:
+    """The system's list of libraries, as text; empty where there is none."""
     try:
-        known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
+        return subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
     except OSError:
-        return True  # cannot tell: the dynamic loader will say it
-    return re.search(rf"^\s*{re.escape(name)} ", known, re.MULTILINE) is not None
+        return ""
 
 
 def environment_for(program: Program, broker: int, given: Mapping[str, str]) -> dict[str, str]:
     """The environment of the program. Raises BuildError when the library cannot be had."""
     folder = str(library_folder())
     out = dict(given)
-    out["LD_LIBRARY_PATH"] = ":".join(filter(None, (folder, given.get("LD_LIBRARY_PATH", ""))))
+    aliases = _aliases(program, given)
+    out["LD_LIBRARY_PATH"] = ":".join(filter(None, (folder, given.get("LD_LIBRARY_PATH", ""), aliases)))
     out["ISAKIT_CUDA"] = str(broker)
     if program.static:
         out["ISAKIT_CUDA_STATIC"] = "1"
         out["LD_PRELOAD"] = ":".join(filter(None, (f"{folder}/{_STATIC_RUNTIME}", given.get("LD_PRELOAD", ""))))
     return out
+
+
+_RENAMED = {"libglut.so.3": "libglut.so.3.12"}
+"""Libraries that distributions have under another name than in the programs' day, with the same functions."""
+
+
+def _aliases(program: Program, given: Mapping[str, str]) -> str:
+    """A folder with the old names of libraries the program needs and the system has; empty if there are none."""
+    folder = cache_folder() / "aliases"
+    found = ""
+    for old in program.needed:
+        name = _RENAMED.get(old)
+        path = _system_library(name) if name and not _found(old, given) else None
+        if path is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                (folder / old).symlink_to(path)
+            found = str(folder)
+    return found
+
+
+def _system_library(name: str) -> str | None:
+    """Where the system has a library."""
+    m = re.search(rf"^\s*{re.escape(name)} \(.*x86-64.*\) => (\S+)$", _known_libraries(), re.MULTILINE)
+    return m[1] if m else None
 
 
 def start(

@@ -15,7 +15,7 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from isakit.hosts.cuda.dispatch import ANSWER, HEADER, LONGEST, ProtocolError, answer
+from isakit.hosts.cuda.dispatch import ANSWER, HEADER, LONGEST, Gone, ProtocolError, answer
 from isakit.hosts.cuda.session import Options, Session
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.table import functions
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 20
 _SEND_SECONDS = 10.0
 _MOST_CONNECTIONS = 256
-
-
-class Gone(Exception):
-    """The process a kernel runs for has ended: nobody waits for the result."""
 
 
 @dataclass

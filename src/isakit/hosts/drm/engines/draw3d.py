@@ -309,10 +309,11 @@ class Drawing:
         self._texturing()
         self._size(colors, depth)
         opened = _Layers(self.pipeline, colors, depth, state)
-        opened.select(0)
+        base = 0 if state.layer_word is not None else e.get("LAYER") & 0xFFFF
+        opened.select(base)
         stats = self.pipeline.draw(
             batch.mode, vertex, fragment, arrays, geometry=geometry, indices=order, restart=restart, state=state,
-            textures=textures, layers=opened.select, edges=edges,
+            textures=textures, layers=lambda layer: opened.select(base + layer), edges=edges,
         )  # fmt: skip
         opened.close()
         self._count(batch, stats, geometry is not None)

@@ -68,7 +68,7 @@ class Engine3D(State3D):
         **dict.fromkeys(
             ("VP_REG_ALLOC_RESULT", "GP_REG_ALLOC_RESULT", "REG_MODE", "UNK1400_LANES", "TEX_LIMITS"),
             "resources of a multiprocessor that nothing here competes for"),
-        **dict.fromkeys(("CSAA_ENABLE", "COVERAGE_LUT"), "coverage samples are not modelled; the driver turns them off"),
+        **dict.fromkeys(("CSAA_ENABLE", "COVERAGE_LUT"), "coverage samples are not modelled, and turned off"),
         **dict.fromkeys(("CLIPID_ENABLE",), "the driver turns it off"),
         **dict.fromkeys(
             ("FP_CTRL_UNK196C", "UNK0FDC", "UNK19C0"), "constant set-up of the driver, effect not known"),
@@ -199,7 +199,7 @@ class Engine3D(State3D):
         if self._batch is not None:
             self._batch.mark_edge(self._edge)
 
-    # --- semaphores, queries, counters ---------------------------------------------------------------------------------
+    # --- semaphores, queries, counters -------------------------------------------------------------------------------
     @action("SEMAPHORE_TRIGGER")
     def semaphore(self, word: int, index: int) -> None:
         """Write the sequence number, or wait for it: what was asked before has been done."""
