@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from isakit.cli.common import echo_json, json_option, read_text, shown, variant_option, write_bytes
-from isakit.errors import CompileError, IsakitError
+from isakit.errors import CompileError, Diagnostic, IsakitError
 
 if TYPE_CHECKING:
     from isakit.compile import Compiled
@@ -97,9 +98,9 @@ def command(
         sys.exit(1)
 
 
-def _errors(diagnostics: object) -> list[dict[str, object]]:
+def _errors(diagnostics: Sequence[Diagnostic]) -> list[dict[str, object]]:
     return [{"path": d.path, "line": d.line, "column": d.column, "message": d.message, "notes": list(d.notes)}
-            for d in diagnostics]  # type: ignore[attr-defined]  # fmt: skip
+            for d in diagnostics]  # fmt: skip
 
 
 def _ptx(file: str, language: str) -> tuple[str, str]:

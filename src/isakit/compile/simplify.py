@@ -193,10 +193,10 @@ def _cmp(op: str, args: list[Value], values: list[int | None], attrs: dict[str, 
     unsigned = attrs["ty"][0] == "u"
     if cond in ("e", "lg") or unsigned:
         # a mask, or a mask negated, compared with 0 is the condition again
-        truth = None
+        truth: bool | None = None
+        inner = i.args[0] if i.args else args[0]
         if i.op == "mask":
             truth = {0: False, 0xFFFF_FFFF: True}.get(v)
-            inner = i.args[0]
         elif i.op == "sub" and isinstance(i.args[0], Const) and i.args[0].value == 0:
             m = i.args[1].ins
             if m is not None and m.op == "mask":
@@ -328,14 +328,15 @@ def clean_float(bits: int) -> bool:
 
 def _word(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     i = args[0].ins
-    return i.args[attrs["i"]] if i is not None and i.op in ("pack", "pack4") else None
+    index: int = attrs["i"]
+    return i.args[index] if i is not None and i.op in ("pack", "pack4") else None
 
 
 def _pack(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     a, b = args[0].ins, args[1].ins
-    if a and b and a.op == b.op == "word" and a.args[0] is b.args[0] and a.args[0].kind == "d":
-        if a.attrs["i"] == 0 and b.attrs["i"] == 1:
-            return a.args[0]
+    words = a and b and a.op == b.op == "word" and a.args[0] is b.args[0] and a.args[0].kind == "d"
+    if a and b and words and a.attrs["i"] == 0 and b.attrs["i"] == 1:
+        return a.args[0]
     return None
 
 
@@ -345,6 +346,7 @@ _RULES: dict[str, Any] = {
     "cmp": _cmp, "cmpf": _cmp, "pnot": _pnot, "pand": _logic, "por": _logic, "pxor": _logic, "sel": _sel, "cvt": _cvt,
     "word": _word, "fadd": _float_sum, "fmul": _float_product, "fmad": _float_product, "fmin": _float_function,
     "fmax": _float_function, "rcp": _float_function, "rsqrt": _float_function, "lg2": _float_function,
-    "sin": _float_function, "cos": _float_function, "ex2": _float_function, "pack": _pack, "minu": _commuted, "maxu": _commuted, "mins": _commuted, "maxs": _commuted,
+    "sin": _float_function, "cos": _float_function, "ex2": _float_function, "pack": _pack, "minu": _commuted,
+    "maxu": _commuted, "mins": _commuted, "maxs": _commuted,
     "mulhu": _commuted, "mulhs": _commuted, "mul24": _commuted, "addsat": _commuted,
 }  # fmt: skip

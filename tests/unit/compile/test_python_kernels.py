@@ -10,14 +10,14 @@ from isakit.errors import CompileError
 
 
 @isakit.kernel
-def saxpy(n: "i32", a: "f32", x: "f32p", y: "f32p"):
+def saxpy(n: i32, a: f32, x: f32p, y: f32p):
     i = block.x * block_dim.x + thread.x
     if i < n:
         y[i] = a * x[i] + y[i]
 
 
 @isakit.kernel
-def reduce(x: "f32p", out: "f32p"):
+def reduce(x: f32p, out: f32p):
     s = shared(f32, 64)
     t = thread.x
     s[t] = x[block.x * block_dim.x + t]
@@ -33,7 +33,7 @@ def reduce(x: "f32p", out: "f32p"):
 
 
 @isakit.kernel
-def arithmetic(x: "i32p", out: "i32p", n: "i32"):
+def arithmetic(x: i32p, out: i32p, n: i32):
     for i in range(thread.x, n, 32):
         v = x[i]
         w = v // 7 if v > 0 else v % 7
@@ -44,7 +44,7 @@ def arithmetic(x: "i32p", out: "i32p", n: "i32"):
 
 
 @isakit.kernel
-def wrong(x: "f32p"):
+def wrong(x: f32p):
     y = x[thread.x]
     y.append(3)
 

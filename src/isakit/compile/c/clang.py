@@ -21,7 +21,8 @@ _MESSAGE = re.compile(r"^(.*?):(\d+):(\d+): (?:fatal )?error: (.*)$")
 
 COMMON = ("-O2", "-ffp-contract=off", "-S", "-o", "-")
 CUDA = ("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_20", "-fdeclspec",
-        "-Wno-unknown-cuda-version", "-Xclang", "-target-feature", "-Xclang", "+ptx60", "-gline-directives-only")  # fmt: skip
+        "-Wno-unknown-cuda-version", "-Xclang", "-target-feature", "-Xclang", "+ptx60",
+        "-gline-directives-only")  # fmt: skip
 OPENCL = ("-x", "cl", "--target=nvptx64-nvidia-nvcl", "-Xclang", "-target-cpu", "-Xclang", "sm_20", "-cl-std=CL1.2",
           "-gline-directives-only")  # fmt: skip
 

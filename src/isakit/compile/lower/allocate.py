@@ -250,7 +250,7 @@ def _spill(m: MFunction, attempt: Allocation, failed: list[VReg]) -> None:
     chosen: set[VReg] = set()
     near, first, owner = attempt.graph.near, attempt.first, attempt.graph.live.owner
     for v in failed:
-        rivals = {v} if v.spillable else set()
+        rivals: set[VReg] = {v} if v.spillable else set()
         for k in range(v.size):
             for u in near[first[v] + k]:
                 w = attempt.find(owner[u][0])

@@ -135,8 +135,8 @@ class Emitter:
         sources = [Register("r", base + k) for k in range(n)]
         dst = Compound(tuple(parts), text=":".join(parts))
         src = Compound(tuple(sources), text=":".join(sources)) if n > 1 else sources[0]
-        out: dict[str, Any] = {"live": "live", "dst": dst, "texture": Register("t", unit), "sampler": Register("s", unit),
-                               "src": src, "dx": 0, "dy": 0, "dz": 0}  # fmt: skip
+        out: dict[str, Any] = {"live": "live", "dst": dst, "src": src, "dx": 0, "dy": 0, "dz": 0}
+        out |= {"texture": Register("t", unit), "sampler": Register("s", unit)}
         return out | ({"guard": ops["guard"]} if "guard" in ops else {})
 
     # --- instructions -----------------------------------------------------------------------------------------------
@@ -233,8 +233,8 @@ class Emitter:
             items += b.ins
             after = blocks[k + 1] if k + 1 < len(blocks) else None
             items += _ending(b, after)
-        items_end = items[-1] if items else None
-        if items_end is None or items_end.op not in ("end", "bra") or items_end.guard is not None:
+        last = items[-1] if items else None
+        if last is None or ((last.op not in ("end", "bra") or last.guard is not None) and last.tail != "exit"):
             items.append(MIns("end", {}, ()))
         return items, starts
 
@@ -257,7 +257,7 @@ def _ending(b: MBlock, after: MBlock | None) -> list[MIns]:
         return i
 
     if not b.succs:
-        return [MIns("end", {}, (), b.loc)]
+        return [] if b.ins and b.ins[-1].tail == "exit" else [MIns("end", {}, (), b.loc)]
     if b.cond is None:
         if b.succs[0] is after:
             return []

@@ -134,11 +134,10 @@ class MIns:
     def uses(self) -> Iterator[Reg]:
         """Registers read."""
         for n, r in self.ops.items():
-            t = type(r)
-            if t is Reg:
+            if type(r) is Reg:
                 if n not in self.results:
                     yield r
-            elif t is Place and r.base is not None:
+            elif type(r) is Place and r.base is not None:
                 yield r.base
         if self.tied:
             yield self.ops["dst"]

@@ -21,13 +21,13 @@ TWO = frozenset({"add", "addsat", "and", "or", "xor", "minu", "mins", "maxu", "m
 """Operations of two operands whose first may lie in shared memory and whose second may be a constant."""
 COMMUTING = TWO - {"subsat", "subx"}
 """Of those, the ones whose operands may be exchanged, if need be by another spelling."""
-FIRST = frozenset({"shl", "shr", "sar", "cvt", "zext8", "sext8", "zext16", "sext16", "not", "abs", "addr", "copy", "ex2",
-                   "sin", "cos"})  # fmt: skip
+FIRST = frozenset({"shl", "shr", "sar", "cvt", "zext8", "sext8", "zext16", "sext16", "not", "abs", "addr", "copy",
+                   "ex2", "sin", "cos"})  # fmt: skip
 """Operations of one operand, which may lie in shared memory."""
 CLOBBERS = frozenset({"st", "atom", "bar", "fence", "ld_lock"})
-GUARDABLE = frozenset({"add", "sub", "and", "or", "xor", "shl", "shr", "sar", "fadd", "fmul", "fmad", "zext16", "sext16",
-                       "zext8", "sext8", "mul16", "mul24", "minu", "mins", "maxu", "maxs", "fmin", "fmax", "abs",
-                       "rcp", "rsqrt", "lg2", "not"})  # fmt: skip
+GUARDABLE = frozenset({"add", "sub", "and", "or", "xor", "shl", "shr", "sar", "fadd", "fmul", "fmad", "zext16",
+                       "sext16", "zext8", "sext8", "mul16", "mul24", "minu", "mins", "maxu", "maxs", "fmin", "fmax",
+                       "abs", "rcp", "rsqrt", "lg2", "not"})  # fmt: skip
 """Operations that one instruction can do, so that a selection can do them under its condition."""
 
 
@@ -94,23 +94,20 @@ class Plan:
                 and i.attrs["cond"] in ("e", "lg")
             ):
                 p = i.args[0].ins
-                if p is not None and p.block is b and p.op in ("and", "or", "xor", "not") and p not in self.skipped:
-                    if i.args[0] not in self.f_tests():
-                        self.tested[p] = i
-                        self.skipped.add(i)
+                logic = p is not None and p.block is b and p.op in ("and", "or", "xor", "not")
+                if p is not None and logic and p not in self.skipped and p not in self.tested:
+                    self.tested[p] = i
+                    self.skipped.add(i)
         for i in b.ins:
             if i.op == "sel" and i not in self.skipped:
                 for k in (1, 2):
                     p = self._single(i.args[k], b)
-                    if p is not None and p.op in GUARDABLE and p not in self.fused and p not in self.tested:
-                        if not p.attrs.get("sat") and not self._reads_memory(p) and i.args[3 - k] is not i.args[k]:
-                            self.delayed[i] = k, p
-                            self.skipped.add(p)
-                            break
-
-    def f_tests(self) -> set[Value]:
-        """Values that are already tested by the instruction that makes them."""
-        return {t.args[0] for t in self.tested.values()}
+                    if p is None or p.op not in GUARDABLE or p in self.fused or p in self.tested:
+                        continue
+                    if not p.attrs.get("sat") and not self._reads_memory(p) and i.args[3 - k] is not i.args[k]:
+                        self.delayed[i] = k, p
+                        self.skipped.add(p)
+                        break
 
     def _reads_memory(self, p: Ins) -> bool:
         return any(a.ins is not None and a.ins.op == "ld" for a in p.args)
@@ -135,6 +132,7 @@ class Plan:
             return False
         if i.attrs["offset"] % {"b32": 4, "u8": 1}.get(i.attrs["ty"], 2):
             return False
+        assert i.block is not None
         first, last = self.place[i], self.place[at]
         return not any(first < k < last for k in self.barriers[i.block])
 
@@ -148,6 +146,10 @@ class Plan:
         if i.attrs["offset"] % 4:
             return False
         return isinstance(i.args[0], Const) or (self.uses[v] == 1 and i.block is at.block)
+
+    @staticmethod
+    def _is_param(v: Value) -> bool:
+        return v.ins is not None and v.ins.op == "param"
 
     def _indexed(self, v: Value) -> bool:
         return v.ins is not None and v.ins.op in ("ld", "ldc") and not isinstance(v.ins.args[0], Const)
@@ -173,7 +175,7 @@ class Plan:
             for k in (1, 2):
                 if i in self.delayed and self.delayed[i][0] == k:
                     self._operands(self.delayed[i][1], i)
-                elif self.shared(i.args[k], at) and i.args[k].ins is not None and i.args[k].ins.op == "param":
+                elif self.shared(i.args[k], at) and self._is_param(i.args[k]):
                     self._take(i, k)
 
     def _reads_width(self, i: Ins, v: Value) -> bool:

@@ -114,9 +114,9 @@ class FloatSelection:
         a = i.attrs
         to, source = a["to"], a["from"]
         rnd = a.get("rnd") or None
-        if to[0] == "f" and source[0] == "f":
-            if to == source or (to == "f64" and source == "f32") or (to == "f32" and source == "f16"):
-                rnd = rnd if rnd and rnd.endswith("i") else None
+        exact = to[0] == "f" and (to == source or (to, source) in (("f64", "f32"), ("f32", "f16")))
+        if exact and not (rnd and rnd.endswith("i")):
+            rnd = None
         src = self.source(i, 0)
         if src is ZERO and (source in ("f16",) or i.args[0].kind != "r"):
             src = self.reg(i.args[0], zero=False)
@@ -129,12 +129,14 @@ class FloatSelection:
             dst.v.low = True
             dst = Reg(dst.v, half="l")
         self.emit("cvt", neg="neg" if a.get("neg") else None, abs="abs" if a.get("abs") else None,
-                  sat="sat" if a.get("sat") else None, rounding=rnd, to=to, dst=dst, source=source, src=src)  # fmt: skip
+                  sat="sat" if a.get("sat") else None, rounding=rnd, to=to, dst=dst, source=source,
+                  src=src)  # fmt: skip
 
     # --- double precision -------------------------------------------------------------------------------------------
     def on_dadd(self, i: Ins) -> None:
         self.emit("add_f64", rounding=i.attrs["rnd"], dst=self.result(i), neg1=(i.attrs.get("neg1") and "neg") or None,
-                  src1=self.reg(i.args[0]), neg2=(i.attrs.get("neg2") and "neg") or None, src2=self.reg(i.args[1]))  # fmt: skip
+                  src1=self.reg(i.args[0]), neg2=(i.attrs.get("neg2") and "neg") or None,
+                  src2=self.reg(i.args[1]))  # fmt: skip
 
     def on_dmul(self, i: Ins) -> None:
         self.emit("mul_f64", rounding=i.attrs["rnd"], dst=self.result(i), neg1=(i.attrs.get("neg") and "neg") or None,

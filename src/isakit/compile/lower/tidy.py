@@ -34,7 +34,7 @@ def blocks_do_something(m: MFunction) -> None:
     m.blocks = [b for b in m.blocks if b in alive]
 
 
-def _append(m: MFunction, targets: set[MBlock | None]) -> None:
+def _append(m: MFunction, targets: set[MBlock]) -> None:
     """A block whose only successor has no other predecessor is continued by it, wherever that one stands."""
     gone: set[MBlock] = set()
     for b in m.blocks:

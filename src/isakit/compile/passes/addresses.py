@@ -38,18 +38,20 @@ def addresses_have_registers(f: Function) -> None:
                     if offset > LARGEST:
                         step, offset = offset, 0
                     shift = 0
-                    if value.ins is not None and value.ins.op == "shl" and isinstance(value.ins.args[1], Const):
-                        if value.ins.args[1].value <= 15:
-                            shift, value = value.ins.args[1].value, value.ins.args[0]
-                    i.args[0] = _register(f, b, new, value, shift, step, i, dom, bodies, held, made)
+                    inner = value.ins
+                    if inner is not None and inner.op == "shl" and isinstance(inner.args[1], Const):
+                        shift = inner.args[1].value
+                        shift, value = (shift, inner.args[0]) if shift <= 15 else (0, value)
+                    i.args[0] = _register(b, new, value, shift, step, i, dom, bodies, held, made)
                     i.attrs["offset"] = offset
             new.append(i)
         b.ins = new
 
 
 def _register(
-    f: Function, b: Block, new: list[Ins], value: Value, shift: int, step: int, at: Ins, dom: Dominators[Block],
-    bodies: dict[Block, set[Block]], held: dict[Block, int], made: dict[tuple[Value, int, int], list[tuple[Block, Ins]]],
+    b: Block, new: list[Ins], value: Value, shift: int, step: int, at: Ins, dom: Dominators[Block],
+    bodies: dict[Block, set[Block]], held: dict[Block, int],
+    made: dict[tuple[Value, int, int], list[tuple[Block, Ins]]],
 ) -> Value:  # fmt: skip
     key = value, shift, step
     for where, old in made.get(key, ()):

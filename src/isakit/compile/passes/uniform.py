@@ -77,7 +77,7 @@ def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
                 continue
             region.add(x)
             todo.extend(x.succs)
-        for x in region | ({stop} if isinstance(stop, Block) else set()):
+        for x in region | ({stop} if isinstance(stop, Block) else set[Block]()):
             for i in x.phis:
                 diverge(i.out)
         for body in bodies.values():

@@ -266,11 +266,12 @@ def _fill(slots: tuple[tuple[str, frozenset[str], bool], ...], words: list[str])
     k = 0
     for i, (name, allowed, optional) in enumerate(slots):
         if k < len(words) and words[k] in allowed:
-            if optional and (rest := _fill(slots[i + 1 :], words[k + 1 :])) is None:
+            if optional:
+                rest = _fill(slots[i + 1 :], words[k + 1 :])
+                if rest is not None:
+                    return mods | {name: words[k]} | rest
                 mods[name] = ""
                 continue
-            elif optional:
-                return mods | {name: words[k]} | rest
             mods[name] = words[k]
             k += 1
         elif optional:

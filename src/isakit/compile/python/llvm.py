@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from functools import cache
 from typing import Any
 
@@ -14,7 +15,7 @@ CPU = "sm_20"
 
 @cache
 def _target() -> Any:
-    import llvmlite.binding as llvm
+    llvm: Any = importlib.import_module("llvmlite.binding")
 
     try:
         llvm.initialize_all_targets()
@@ -26,7 +27,7 @@ def _target() -> Any:
 
 def ptx_of(ir: str, optimize: int = 2) -> str:
     """The PTX of a module of LLVM IR."""
-    import llvmlite.binding as llvm
+    llvm: Any = importlib.import_module("llvmlite.binding")
 
     machine = _target().create_target_machine(cpu=CPU, opt=optimize)
     module = llvm.parse_assembly(ir)

@@ -744,7 +744,8 @@ class _Translator:
             self.fail(f"`{ast.unparse(node.func)}` gives no value", node)
         return v
 
-    _MATH: ClassVar[dict[str, str]] = {"sin": "sin.approx.f", "cos": "cos.approx.f", "exp2": "ex2.approx.f", "log2": "lg2.approx.f",
+    _MATH: ClassVar[dict[str, str]] = {
+             "sin": "sin.approx.f", "cos": "cos.approx.f", "exp2": "ex2.approx.f", "log2": "lg2.approx.f",
              "rsqrt": "rsqrt.approx.f", "rcp": "rcp.approx.ftz.f"}  # fmt: skip
 
     def call(self, node: ast.Call, statement: bool) -> Value | None:

@@ -40,7 +40,8 @@ class Base:
     """Translation of one function: the state, and what every instruction needs."""
 
     def __init__(self, module: PtxModule, entry: Entry, target: Target, layout: Layout) -> None:
-        self.module, self.entry, self.target, self.layout = module, entry, target, layout
+        self.module, self.target, self.layout = module, target, layout
+        self.entry: Entry = entry
         self.function = Function(entry.name)
         self.b = Builder(self.function, self.function.block())
         self.slots: dict[tuple[Any, ...], int] = {}

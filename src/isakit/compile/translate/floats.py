@@ -5,6 +5,8 @@ These chips flush f32 denormals whatever the spelling says, and their f32 `mad` 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from isakit.compile.ir import Const, Value
 from isakit.compile.ptx.syntax import SIZES, Operand
 from isakit.compile.translate.base import Base
@@ -19,6 +21,9 @@ LARGE = 0x7E80_0000
 
 class Floats(Base):
     """Floats."""
+
+    leading: Callable[[Value], Value]
+    shift_left: Callable[[tuple[Value, Value], Value], tuple[Value, Value]]
 
     def single(self, m: Mods) -> bool:
         """Whether an instruction works on f32 registers."""
@@ -431,8 +436,8 @@ class Floats(Base):
         if source == "s64":
             sign = op("sar", high, Const(31))
             low, high = self.b.sub64((op("xor", low, sign), op("xor", high, sign)), (sign, sign))
-        zeros = self.leading(high)  # type: ignore[attr-defined]
-        top = self.shift_left((low, high), zeros)  # type: ignore[attr-defined]
+        zeros = self.leading(high)
+        top = self.shift_left((low, high), zeros)
         lost = op("mask", op("cmp", top[0], Const(0), cond="lg", ty="u32"))
         # with 32 bits kept and 24 wanted, a bit that says "something follows" makes the second rounding right
         word = op("or", top[1], op("and", lost, Const(1)))

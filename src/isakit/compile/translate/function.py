@@ -157,8 +157,10 @@ class Translator(Integer, Floats, Memory):
         """Functions are inlined."""
         groups = list(a)
         results: Args = ()
-        if groups and isinstance(groups[0], Group):
-            results = groups.pop(0).items  # type: ignore[union-attr]
+        first = groups[0] if groups else None
+        if isinstance(first, Group):
+            results = first.items
+            groups = groups[1:]
         name = groups[0] if groups else None
         given: Args = groups[1].items if len(groups) > 1 and isinstance(groups[1], Group) else ()
         if not isinstance(name, Name) or isinstance(name.what, Register):

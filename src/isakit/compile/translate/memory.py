@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 from isakit.compile.ir import Const, Value
 from isakit.compile.ptx.syntax import SIZES, Address, Name, Number, Operand, Register, Variable, Vector
@@ -280,7 +281,8 @@ class Memory(Base):
             raise self.refuse(f"there is no `red` with .{m['aop']}")
         self._atomic(m, a, None)
 
-    _TYPES: ClassVar[dict[str, str]] = {"and": "b32 b64", "or": "b32 b64", "xor": "b32 b64", "exch": "b32 b64", "cas": "b32 b64",
+    _TYPES: ClassVar[dict[str, str]] = {
+              "and": "b32 b64", "or": "b32 b64", "xor": "b32 b64", "exch": "b32 b64", "cas": "b32 b64",
               "add": "u32 s32 u64 f32 f64", "inc": "u32", "dec": "u32", "min": "u32 s32 u64 s64",
               "max": "u32 s32 u64 s64"}  # fmt: skip
 
@@ -337,7 +339,7 @@ class Memory(Base):
             op += ty[0]
         return b(op, old, v)
 
-    def _locked(self, base: Value, offset: int, change: Any) -> Value:
+    def _locked(self, base: Value, offset: int, change: Callable[[Value], Value]) -> Value:
         """A word of shared memory changed under its lock: lanes that do not get the lock try again."""
         keep, result = self.fresh(), self.fresh()
         self.put(keep, base)
@@ -345,14 +347,12 @@ class Memory(Base):
         after = self.new_block()
         b = self.b
         b.block.term = ("jump", loop)
-        held = dict(b.block.env)
         self.go(loop)
         i = b.emit("ld", [self.get(keep)], "rp", space="lock", offset=offset, ty="b32", volatile=True)
         self.put(result, i.outs[0])
         got = self.fresh("p")
         self.put(got, i.outs[1])
         b.block.term = ("branch", i.outs[1], False, own, done)
-        del held
         self.go(own)
         new = change(self.get(result))
         b.emit("st", [self.get(keep), new], "", space="unlock", offset=offset, ty="b32")
@@ -363,7 +363,7 @@ class Memory(Base):
         self.go(after)
         return self.get(result)
 
-    def _swapped(self, base: Value, offset: int, space: str, change: Any) -> Value:
+    def _swapped(self, base: Value, offset: int, space: str, change: Callable[[Value], Value]) -> Value:
         """A word of global memory changed by compare and swap."""
         keep, seen = self.fresh(), self.fresh()
         b = self.b
@@ -381,7 +381,8 @@ class Memory(Base):
         return self.get(seen)
 
     # --- textures ---------------------------------------------------------------------------------------------------
-    def do_tex(self, m: Mods, a: Args) -> None:
+    def do_tex(self, m: Mods, given_operands: Args) -> None:
+        a = list(given_operands)
         geometry = m["geom"]
         if geometry not in ("1d", "2d", "3d"):
             raise self.refuse(f"textures of kind .{geometry} are not supported")
