@@ -132,7 +132,7 @@ def rows() -> list[Row]:
     for pattern in ("consecutive", "same address", "stride 3", "reversed"):
         start = [*ADDRESSES[pattern], "and b32 $r12 $r12 0xffc", "shl $a1 $r12 0x0"]
         out.append(Row(f"s[] as source, {pattern}", loop_of("add b32 $r{d} b32 s[$a1+0x20] $r{d}"), start, shared=8192))
-        out.append(Row(f"st s[], {pattern}", ["mov b32 s[$a1+0x20] $r8"] * UNROLL, start, shared=8192))
+        out.append(Row(f"st s[], {pattern}", ["st b32 s[$a1+0x20] $r8"] * UNROLL, start, shared=8192))
     buffer = "add b32 $r12 b32 s[buffer] $r12"
     pairs, quads, words = (["shl b32 $r12 $r1 " + n, buffer] for n in ("0x3", "0x4", "0x2"))
     out += [

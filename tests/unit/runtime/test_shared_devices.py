@@ -187,6 +187,7 @@ def test_a_compiled_core_of_firmware_can_be_interrupted() -> None:
     pytest.importorskip("llvmlite")
     core = isakit.vuc.Core("vp2", engine="llvm")
     core.load("start:\n    add $r1 $r1 0x1\n    bra #start\n    add $r2 $r2 0x1\n")
+    core.run(30)  # what has to be compiled, before the clock starts
     with interrupted(0.3, within=5):
         core.run(10**12)
     passed = core.cycle
