@@ -1,6 +1,6 @@
-"""The build hook of the wheel: puts the finished library of `isakit cuda` into it where there is a C compiler.
+"""The build hook of the wheel: puts the finished C libraries of the hosts into it where there is a C compiler.
 
-A wheel made without one is for every platform, and builds the library at first use.
+A wheel made without one is for every platform, and its libraries are built at first use.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class LibraryHook(BuildHookInterface):
-    """Builds the library before the files of a wheel are collected, and removes it from the source tree again."""
+    """Builds the libraries before the files of a wheel are collected, and removes them from the source tree again."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build. An editable install takes the library from the cache, so that it follows its sources."""
+        """Build. An editable install takes the libraries from the cache, so that they follow their sources."""
         if version != "standard" or sys.platform != "linux" or platform.machine() != "x86_64":
             return
         sys.path.insert(0, str(Path(self.root, "src")))
-        from isakit.hosts.cuda.build import BUILT, compile_library, compiler
+        from isakit.hosts.c_library import compiler
+        from isakit.hosts.cuda.build import LIBRARY as CUDA
+        from isakit.hosts.drm.shim_library import LIBRARY as DRM
 
         if compiler() is None:
             return
-        compile_library(BUILT)
-        build_data["artifacts"].append(str(BUILT.relative_to(self.root)))
+        for library in (CUDA, DRM):
+            library.in_wheel.write_bytes(library.compile())
+            build_data["artifacts"].append(str(library.in_wheel.relative_to(self.root)))
         build_data["pure_python"] = False
         build_data["tag"] = "py3-none-linux_x86_64"
 

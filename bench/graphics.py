@@ -14,8 +14,8 @@ import time
 
 import numpy as np
 
-from isakit.engine.llvm.object_cache import cache_folder
 from isakit.graphics import pipeline as module
+from isakit.object_cache import cache_folder
 from isakit.tesla import FragmentShader, Pipeline, Sampler, Texture, VertexShader
 
 VERTEX = "\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(6)) + "\nexit (never) nop"

@@ -25,7 +25,8 @@ from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import chip_named
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.server import Server
-from isakit.hosts.drm.session import environment, shim_library
+from isakit.hosts.drm.session import environment
+from isakit.hosts.drm.shim_library import LIBRARY
 
 HOMES = ("/usr/lib/x86_64-linux-gnu/piglit", "/usr/lib/aarch64-linux-gnu/piglit", "/usr/lib/piglit")
 VERSIONS = ("1.10", "1.20", "1.30", "1.40", "1.50", "3.30")
@@ -145,7 +146,7 @@ def main() -> None:
         o.reference.write_text(json.dumps(known, indent=1, sort_keys=True))
     report = Report()
     server = Server(chip_named(o.chip), report, CardSettings())
-    card = Runner(root, {**environment(server, shim_library()), "PIGLIT_PLATFORM": "surfaceless_egl"}, o.limit)
+    card = Runner(root, {**environment(server, LIBRARY.path()), "PIGLIT_PLATFORM": "surfaceless_egl"}, o.limit)
     got: dict[str, str] = {}
     times: dict[str, float] = {}
     started = time.perf_counter()

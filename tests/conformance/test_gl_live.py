@@ -105,15 +105,16 @@ def test_the_library_is_clean_under_sanitizers(tmp_path: Path, flags: tuple[str,
     from isakit.hosts.drm.chips import chip_named
     from isakit.hosts.drm.report import Report
     from isakit.hosts.drm.server import Server
-    from isakit.hosts.drm.session import SHIM, SOCKET_VARIABLE
+    from isakit.hosts.drm.session import SOCKET_VARIABLE
+    from isakit.hosts.drm.shim_library import LIBRARY
 
     if shutil.which("cc") is None:
         pytest.skip("needs a C compiler")
     client = tmp_path / "client"
-    sources = [*sorted(SHIM.glob("*.c")), ROOT / "tests" / "support" / "node_client.c"]
+    sources = [*sorted(LIBRARY.folder.glob("*.c")), ROOT / "tests" / "support" / "node_client.c"]
     built = subprocess.run(
-        ["cc", "-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", *flags, "-I", SHIM, "-o", client, *sources,
-         "-ldl", "-lpthread"], capture_output=True, text=True,
+        ["cc", "-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", *flags, "-I", LIBRARY.folder, "-o", client,
+         *sources, "-ldl", "-lpthread"], capture_output=True, text=True,
     )  # fmt: skip
     if built.returncode and "sanitize" in built.stderr:
         pytest.skip("the compiler has no sanitizers")

@@ -24,7 +24,7 @@ def command(action: str, as_json: bool) -> None:
 
     `info` shows what is there, `clear` removes it, `verify` reads every object and removes those that are damaged.
     """
-    from isakit.engine.llvm import object_cache
+    from isakit import object_cache
 
     folder = object_cache.cache_folder()
     found = {"info": object_cache.contents, "clear": object_cache.clear, "verify": object_cache.verify}[action]()

@@ -4,7 +4,6 @@ from isakit.engine.llvm.f32_lowerings import CAREFUL_MAD, careful_mad
 from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.engine.llvm.ieee_lowerings import ieee_natives, rsqrt_f32
 from isakit.engine.llvm.ir_text import Body, Module, Ref, signed_text
-from isakit.engine.llvm.object_cache import read_object, write_object
 from isakit.engine.llvm.straight import Bank, Piece, Straight, Write, bound
 from isakit.engine.llvm.target import (
     OLDEST_LLVM,
@@ -19,6 +18,7 @@ from isakit.engine.llvm.target import (
     provide,
 )
 from isakit.engine.llvm.values import ValueLowering
+from isakit.object_cache import read_object, write_object
 
 __all__ = [
     "CAREFUL_MAD",

@@ -22,8 +22,8 @@ import llvmlite.binding as llvm
 
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.ir_text import Module
-from isakit.engine.llvm.object_cache import read_object, write_object
 from isakit.errors import IsakitError
+from isakit.object_cache import read_object, write_object
 
 ENGINE_VERSION = "1"
 OLDEST_LLVM = 19

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from isakit.errors import FormatError, IsakitError
 from isakit.formats.elf import ELF_MAGIC, ElfImage, read_elf
-from isakit.hosts.cuda.build import cache_folder, library_folder
+from isakit.hosts.c_library import private_folder
+from isakit.hosts.cuda.build import library_folder
 
 _DT_NULL, _DT_NEEDED, _DT_STRTAB = 0, 1, 5
 _STT_FUNC = 2
@@ -108,7 +109,7 @@ def _known_libraries() -> str:
 
 
 def environment_for(program: Program, broker: int, given: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the program. Raises BuildError when the library cannot be had."""
+    """The environment of the program. Raises HostError when the library cannot be had."""
     folder = str(library_folder())
     out = dict(given)
     aliases = _aliases(program, given)
@@ -126,7 +127,7 @@ _RENAMED = {"libglut.so.3": "libglut.so.3.12"}
 
 def _aliases(program: Program, given: Mapping[str, str]) -> str:
     """A folder with the old names of libraries the program needs and the system has; empty if there are none."""
-    folder = cache_folder() / "aliases"
+    folder = private_folder() / "aliases"
     found = ""
     for old in program.needed:
         name = _RENAMED.get(old)

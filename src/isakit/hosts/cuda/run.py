@@ -29,7 +29,7 @@ def run(
 ) -> tuple[int, Statistics]:
     """Run a CUDA program; returns its exit status (minus a signal's number) and what its kernels did.
 
-    Raises ProgramError, BuildError, and IsakitError for a device that does not exist.
+    Raises ProgramError, HostError, and IsakitError for a device that does not exist.
     """
     chosen = card(device)
     environment = programs.own_environment()

@@ -15,15 +15,9 @@ from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.dump import Dump
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.server import Server
-from isakit.hosts.native_build import library
+from isakit.hosts.drm.shim_library import LIBRARY
 
-SHIM = Path(__file__).parent / "shim"
 SOCKET_VARIABLE = "ISAKIT_DRM_SOCKET"
-
-
-def shim_library() -> Path:
-    """The preloaded library. Raises HostError where it cannot be had."""
-    return library("isakit-drm", SHIM, libraries=("dl", "pthread"))
 
 
 def environment(server: Server, shim: Path) -> dict[str, str]:
@@ -54,7 +48,7 @@ def run(
     """
     if not sys.platform.startswith("linux"):
         raise HostError("GL programs run on a simulated card on Linux only")
-    shim = shim_library()
+    shim = LIBRARY.path()
     server = Server(chip, report, settings, capture, None if dump is None else Dump(dump))
     try:
         try:

@@ -19,7 +19,6 @@ import numpy as np
 from isakit.engine.llvm import Host, Loaded, Module, object_code, provide, read_object, write_object
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
-from isakit.engine.llvm.object_cache import keys
 from isakit.engine.protocol import Array
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Step
@@ -29,6 +28,7 @@ from isakit.machine.tesla.compiled.emit.interpreter_handlers import HandlerCode,
 from isakit.machine.tesla.compiled.emit.memory_ir import add_support, kernel_module, names
 from isakit.machine.tesla.compiled.state_layout import slot
 from isakit.machine.tesla.kernel_code import Code, Op
+from isakit.object_cache import keys
 
 METADATA = "\n".join(
     [

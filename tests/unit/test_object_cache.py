@@ -15,8 +15,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from isakit.engine.llvm import object_cache as cache
-from isakit.engine.llvm.object_cache import CacheWarning, read_object, write_object
+from isakit import object_cache as cache
+from isakit.object_cache import CacheWarning, read_object, write_object
 from support.command_line import run as command
 from support.processes import python
 

@@ -1,0 +1,153 @@
+"""The C libraries that host programs are given: taken from the wheel, or compiled at first use and kept in the cache.
+
+Needs nothing but the standard library, since it also runs while a wheel is made.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from isakit.errors import HostError
+from isakit.object_cache import cache_folder, read_object, refusal, write_object
+
+FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror")
+SECONDS = 120.0
+"""How long a compiler may take."""
+_KIND = "libraries"
+
+
+def _nothing() -> dict[str, str]:
+    return {}
+
+
+@dataclass(frozen=True)
+class CLibrary:
+    """A shared library and what it is made of.
+
+    Attributes:
+        name: file name of the library.
+        command: the command of isakit that needs it, for messages.
+        folder: its sources, *.c and *.h; a wheel carries the finished library there.
+        flags: options for the compiler besides `FLAGS`.
+        generated: gives the C files that are made from tables, by name.
+    """
+
+    name: str
+    command: str
+    folder: Path
+    flags: tuple[str, ...] = ()
+    generated: Callable[[], dict[str, str]] = _nothing
+
+    @property
+    def in_wheel(self) -> Path:
+        """Where a wheel carries the finished library."""
+        return self.folder / self.name
+
+    def compile(self, extra: Sequence[str] = ()) -> bytes:
+        """Build the library. Raises HostError without a compiler, and where the compiler fails."""
+        command = compiler()
+        if command is None:
+            raise HostError(
+                f"`{self.command}` needs a C compiler once, to build its library: install gcc or clang, or set CC"
+            )
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in self.generated().items():
+                Path(folder, name).write_text(text, "utf-8")
+            made, sources = Path(folder, self.name), map(str, sorted(self.folder.glob("*.c")))
+            line = [
+                *command,
+                *FLAGS,
+                *self.flags,
+                *extra,
+                "-I",
+                folder,
+                "-I",
+                str(self.folder),
+                "-o",
+                str(made),
+                *sources,
+            ]
+            try:
+                done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=SECONDS)
+            except (OSError, subprocess.TimeoutExpired) as e:
+                raise HostError(f"{command[0]} cannot build the library of `{self.command}`: {e}") from e
+            if done.returncode:
+                raise HostError(f"the library of `{self.command}` does not build:\n{done.stderr.strip()}")
+            return made.read_bytes()
+
+    def _key(self, extra: Sequence[str]) -> str:
+        digest = hashlib.sha256(repr((FLAGS, self.flags, tuple(extra), compiler(), platform.machine())).encode())
+        for path in sorted((*self.folder.glob("*.c"), *self.folder.glob("*.h"))):
+            digest.update(path.name.encode() + path.read_bytes())
+        for name, text in sorted(self.generated().items()):
+            digest.update(f"{name}\0{text}".encode())
+        return digest.hexdigest()[:20]
+
+    def path(self, extra: Sequence[str] = ()) -> Path:
+        """The library as a file, in a folder of its own that belongs to the user alone. Raises HostError.
+
+        `extra` are more options for the compiler, such as `-fsanitize=address`; they make another build.
+        """
+        if not extra and self.in_wheel.exists():
+            key, data = (
+                "wheel-" + hashlib.sha256(self.in_wheel.read_bytes()).hexdigest()[:20],
+                self.in_wheel.read_bytes(),
+            )
+        else:
+            key = self._key(extra)
+            found = read_object(_KIND, f"{self.name}-{key}")
+            data = self.compile(extra) if found is None else found
+            if found is None:
+                write_object(_KIND, f"{self.name}-{key}", data)
+        file = private_folder() / key / self.name
+        with suppress(OSError):
+            if file.read_bytes() == data:
+                return file
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Another process may do the same: a file gets its name when it is whole, and one that is in use stays.
+        partial = file.with_name(f".{file.name}.{os.getpid()}")
+        partial.write_bytes(data)
+        partial.chmod(0o700)
+        os.replace(partial, file)
+        return file
+
+
+def compiler() -> list[str] | None:
+    """The command of the C compiler, from $CC, else cc, gcc or clang; None where there is none."""
+    given = shlex.split(os.environ.get("CC", ""))
+    for command in [given] if given else [["cc"], ["gcc"], ["clang"]]:
+        if shutil.which(command[0]):
+            return command
+    return None
+
+
+def private_folder() -> Path:
+    """Where libraries lie for programs to load: in the cache, or where that cannot be trusted in a temporary folder."""
+    kept = cache_folder()
+    if kept is not None:
+        folder = kept.with_name("libraries")
+        with suppress(OSError):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            if refusal(folder) is None and os.access(folder, os.W_OK):
+                return folder
+    return _temporary_folder()
+
+
+@cache
+def _temporary_folder() -> Path:
+    folder = tempfile.mkdtemp(prefix="isakit-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)

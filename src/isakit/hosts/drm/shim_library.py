@@ -1,0 +1,15 @@
+"""The C library that stands in the kernel's place for programs of Mesa's driver.
+
+Needs nothing but the standard library, since it also runs while a wheel is made.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from isakit.hosts.c_library import CLibrary
+
+LIBRARY = CLibrary(
+    "libisakit-drm.so", "isakit gl", Path(__file__).parent / "shim", ("-Wl,--no-as-needed", "-ldl", "-lpthread")
+)
+"""Preloaded into the program."""
