@@ -98,11 +98,15 @@ class Choice(Part):
                 return a.when.mask | a.part.claimed(word)
         return 0
 
-    def possible(self) -> int:
+    @cached_property
+    def _possible(self) -> int:
         out = 0
         for a in self.alternatives:
             out |= a.when.mask | a.part.possible()
         return out
+
+    def possible(self) -> int:
+        return self._possible
 
     def static_mask(self) -> int:
         out = 0

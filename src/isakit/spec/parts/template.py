@@ -126,8 +126,12 @@ class Template(Part):
     def claimed(self, word: int) -> int:
         return _union(p.claimed(word) for p in self.parts)
 
-    def possible(self) -> int:
+    @cached_property
+    def _possible(self) -> int:
         return _union(p.possible() for p in self.parts)
+
+    def possible(self) -> int:
+        return self._possible
 
     def static_mask(self) -> int:
         return _union(p.static_mask() for p in self.parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from isakit.arch.tesla.operands.registers import AddressRegister
@@ -21,6 +22,7 @@ MODES = {"u8": (1, False), "u16": (2, False), "s16": (2, True), "b32": (4, False
 NOT_INCREMENTABLE = (0, 5, 6)
 
 
+@cache
 def memory(
     space: str,
     offset: Field,
@@ -92,6 +94,7 @@ def memory(
     return written(*alternatives, meaning=meaning, static=[f for f in (bank, increment) if f is not None], hint=hint)
 
 
+@cache
 def _base(f: Field, excluded: Sequence[int] = (0,), error: str = ILLEGAL) -> Reg:
     """The $a register of an address."""
     names = tuple(None if n in excluded else f"$a{n}" for n in range(1 << f.width))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from isakit.sem import Value, concat, read, select, write
@@ -68,18 +69,21 @@ class Wide:
             write("r", self.index + i, value.bits(32 * i, 32), when)
 
 
+@cache
 def word(f: Field) -> Reg:
     """$rN."""
     n = 1 << f.width
     return Reg(f, tuple(f"$r{i}" for i in range(n)), Word, "a register", width=32)
 
 
+@cache
 def half(f: Field) -> Reg:
     """$rNl or $rNh."""
     n = 1 << f.width
     return Reg(f, tuple(f"$r{i >> 1}{'lh'[i & 1]}" for i in range(n)), Half, "a half register", width=16, half=True)
 
 
+@cache
 def double(f: Field) -> Reg:
     """$rNd, an even pair."""
     n = 1 << f.width
