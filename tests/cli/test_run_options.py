@@ -28,7 +28,7 @@ MICROCODE = ("-m", "vuc", "-V", "vp3")
     "option",
     [
         ("--kernel", "k"), ("--grid", "1"), ("--block", "32"), ("--chip", "g80"), ("--tier", "jit"), ("--threads", "1"),
-        ("--texture", "0=t.npy"), ("--registers", "4"), ("--shared", "16"), ("--local", "16"),
+        ("--registers", "4"), ("--shared", "16"), ("--local", "16"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize(
@@ -39,6 +39,11 @@ def test_options_of_kernels_are_refused_elsewhere(
 ) -> None:
     stderr = run("run", *isa, *option, "-", stdin=stdin, code=2).stderr
     assert stderr.startswith(f"error: {what} takes no {option[0]};")
+
+
+def test_microcode_takes_no_texture() -> None:
+    stderr = run("run", *MICROCODE, "--texture", "0=t.npy", "-", stdin=SPIN, code=2).stderr
+    assert stderr.startswith("error: microcode takes no --texture;")
 
 
 def test_a_shader_runs() -> None:

@@ -72,11 +72,10 @@ def simulated(name: str, kernel: Kernel, params: bytes, memory: bytes) -> np.nda
     assert where is not None
     device = Device("g80", engine="reference")
     loaded = device.load(isakit.load(where / f"{name}.cubin"), local=0x1000)[kernel.name]
-    loaded.shared_bytes += 0x200  # dynamic shared memory behind what the file declares
     buffer = device.alloc(SPACE)
     device.write(buffer, memory)
     device.bind(14, buffer)
-    loaded.launch(1, 1, param_bytes=params, max_instructions=100_000)
+    loaded.launch(1, 1, param_bytes=params, max_instructions=100_000, dynamic_shared=0x200)
     return device.read(buffer, np.uint32, SPACE // 4)
 
 

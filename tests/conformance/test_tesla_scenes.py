@@ -129,7 +129,8 @@ def paint(pipeline: Pipeline, draw: dict[str, Any], image: np.ndarray, depth: np
     vertices = pipeline.vertices
     assert vertices.ids is not None
     assert vertices.instances is not None
-    provoking = vertices.provoking[pipeline.numbers]
+    assert pipeline.rows is not None
+    provoking = vertices.provoking[pipeline.rows]
     test = draw["state"].get("depth")
     for k in lanes.tolist():
         p = fragments.primitive[k]

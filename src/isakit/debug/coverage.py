@@ -16,7 +16,7 @@ from typing import Literal
 from isakit.codec.decoder import decoder
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
-from isakit.spec import Bits, Choice, Enum, Form, HasFeature, Illegal, Imm, Part, Seq
+from isakit.spec import Bits, Choice, Enum, Form, HasFeature, Illegal, Imm, Part, Seq, Written
 from isakit.spec.isa import View
 from isakit.spec.parts import needs_set
 
@@ -76,8 +76,11 @@ def _submasks(mask: int) -> Iterator[int]:
 def _part_items(
     part: Part, path: str, need: Bits, avoid: tuple[Bits, ...]
 ) -> Iterator[tuple[Kind, str, str, Condition]]:
-    """(kind, path, what, condition) of a part. Alternatives that no word can select are not among them."""
-    if isinstance(part, Choice):
+    """(kind, path, what, condition) of a part. Alternatives that no word can select are not among them.
+
+    Spellings of one meaning are no alternatives: what counts is the bits its meaning depends on.
+    """
+    if isinstance(part, Choice) and not isinstance(part, Written):
         earlier: list[Bits] = []
         for a in part.alternatives:
             both = need.join(a.when)

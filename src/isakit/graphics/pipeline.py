@@ -51,8 +51,8 @@ class Pipeline:
         tier: of the llvm engine: auto, interp or jit.
 
     Attributes: `targets`, `depth_buffer`, `engine` (a `StageEngine`); of the last draw: `vertices` (outputs of the last
-    vertex stage), `coverage` (its quads), `fragments` (their inputs), `numbers` (primitive of each rasterized triangle
-    or point).
+    vertex stage), `coverage` (its quads), `fragments` (their inputs), `rows` (for each rasterized
+    triangle its row in `vertices.primitives`).
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Pipeline:
         self.vertices: Vertices | None = None
         self.coverage: Quads | None = None
         self.fragments: Fragments | None = None
-        self.numbers: Array = np.zeros(0, np.int64)
+        self.rows: Array | None = None
         self.clear()
 
     # --- targets ----------------------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ class Pipeline:
             for drawn in draw(part):
                 quads = _inside(drawn.quads, state)
                 self.coverage = quads
-                self.numbers = drawn.corners.numbers if drawn.corners.numbers is not None else self.numbers
+                self.rows = drawn.rows
                 stats.triangles += drawn.triangles
                 stats.quads += len(quads)
                 if len(quads):

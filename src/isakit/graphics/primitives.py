@@ -35,11 +35,16 @@ LARGEST_POINT = 8192.0
 
 @dataclass(frozen=True)
 class Drawn:
-    """Quads of primitives of one sort, and what their inputs are made from. `triangles`: how many were left."""
+    """Quads of primitives of one sort, and what their inputs are made from.
+
+    `triangles`: how many were left; `rows`: for each of `corners` the row of `Vertices.primitives` it comes from, None
+    where they are not triangles.
+    """
 
     corners: Corners
     quads: Quads
     triangles: int = 0
+    rows: Array | None = None
 
 
 class Rasterizer:
@@ -143,7 +148,7 @@ class Rasterizer:
             rows = np.array(state.polygon_stipple, np.uint32)
             x, y = pixels(quads)
             quads = kept_pixels(quads, (rows[y & 31] >> (31 - (x & 31)).astype(np.uint32) & 1).astype(bool))
-        out = [Drawn(corners, quads, int(chosen.sum()))]
+        out = [Drawn(corners, quads, int(chosen.sum()), t.number)]
         if modes != ("fill", "fill"):
             # The outline is drawn from the whole polygon: its first piece says which way it faces.
             for side, mode in ((True, modes[0]), (False, modes[1])):
