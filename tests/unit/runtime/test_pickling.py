@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import isakit
-from isakit.runtime import Device, LinearWindow
+from isakit.runtime import LinearWindow
+from support.elsewhere import executed_elsewhere
 
 TEXT = """
 .kernel double
@@ -110,11 +111,6 @@ def test_launches_can_be_pickled() -> None:
     assert other.read(buffer.address, np.uint32, 32).tolist() == device.read(buffer, np.uint32, 32).tolist()
 
 
-def _run(device: Device, launch, address: int) -> list[int]:
-    device.execute(launch)
-    return device.read(address, np.uint32, 32).tolist()
-
-
 def test_work_goes_to_a_fresh_process() -> None:
     device = isakit.Device("gt200", engine="reference")
     kernel = device.load(program())["double"]
@@ -122,7 +118,7 @@ def test_work_goes_to_a_fresh_process() -> None:
     device.write(buffer, np.arange(32, dtype=np.uint32))
     launch = kernel.prepare(1, 32, buffer)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        got = pool.submit(_run, device, launch, buffer.address).result(timeout=60)
+        got = pool.submit(executed_elsewhere, device, launch, buffer.address).result(timeout=60)
     assert got == [2 * n for n in range(32)]
     assert device.read(buffer, np.uint32, 32).tolist() == list(range(32))
 
