@@ -71,7 +71,7 @@ def test_the_readme(tmp_path) -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     for language, content in BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")):
         command = [sys.executable, "-c", content] if language == "python" else ["bash", "-e", "-c", content]
-        if language == "python" or content.startswith("isakit "):
+        if language == "python" or (not language and content.startswith("isakit ")):
             done = subprocess.run(
                 command, cwd=tmp_path, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
             )
