@@ -101,10 +101,8 @@ class CLibrary:
         `extra` are more options for the compiler, such as `-fsanitize=address`; they make another build.
         """
         if not extra and self.in_wheel.exists():
-            key, data = (
-                "wheel-" + hashlib.sha256(self.in_wheel.read_bytes()).hexdigest()[:20],
-                self.in_wheel.read_bytes(),
-            )
+            data = self.in_wheel.read_bytes()
+            key = f"wheel-{hashlib.sha256(data).hexdigest()[:20]}"
         else:
             key = self._key(extra)
             found = read_object(_KIND, f"{self.name}-{key}")
