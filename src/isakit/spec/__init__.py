@@ -31,6 +31,7 @@ from isakit.spec.parts import (
     written,
 )
 from isakit.spec.record import Form, Kind, Layout, Record, Ref, Refusal, Status, make_form, parse_syntax
+from isakit.spec.table import Encoding, FormTable, Maker, Shape, cases, flag, names, number
 
 __all__ = [
     "Alternative",
