@@ -2,18 +2,20 @@
 
 ```text
 short  {name:o} {sat:s} {ty=width:w} {dst:w} {src1:w} {src2:w}
-       001o .... . o...... w...... s...... ..                      | unless o=11
+       001o .... . o...... w...... s...... ..  | unless o=11
 ```
 
-The first line has the names of shapes (one form each) and the syntax; the second the bits, word by word, the highest first: fixed ones,
-letters for what this form selects, `-` for bits known to have no effect, `.` for what belongs to the operands. Words at
-the end that have only dots may be left out. An operand is `{part}`, `{part:arguments}` or `{part=kind:arguments}`: its
-kind is looked up among the parts given with the table, then in the shape's own vocabulary. Arguments are mostly letters
-of the pattern, several of them (highest first) for a concatenation.
+The first line has the names of shapes (one form each) and the syntax, which goes on in lines that begin with an
+operand; then come the bits, word by word, the highest first: fixed ones, letters for what this form selects, `-` for
+bits known to have no effect, `.` for what belongs to the operands. Words at the end that have only dots may be left
+out. An operand is `{part}`, `{part:arguments}` or `{part=kind:arguments}`: its kind is looked up among the parts
+given with the table, then in the shape's own vocabulary. Arguments are mostly letters of the pattern, several of them
+(highest first) for a concatenation.
 
-A syntax line goes on in lines that begin with an operand. Behind the bits, or on lines of their own below, stand clauses that begin with `|`: `needs FEATURES`, `unless LETTERS=BITS`, `refuse LETTERS=BITS ERROR`, `lacking ERROR`, and
-`NAME=VALUE` for constants of the semantics. Further texts are tables whose rows are put in, row by row: a capital letter
-heads a column of bits for that letter of the pattern, other columns replace `<column>`, and `{column}` in the syntax.
+Behind the bits, or on lines of their own below, stand clauses that begin with `|`: `needs FEATURES`, `unless
+LETTERS=BITS`, `refuse LETTERS=BITS ERROR`, `lacking ERROR`, and `NAME=VALUE` for constants of the semantics. Further
+texts are tables whose rows are put in, row by row: a capital letter heads a column of bits for that letter of the
+pattern, other columns replace `<column>`, and `{column}` in the syntax.
 """
 
 from __future__ import annotations
@@ -68,12 +70,12 @@ class Encoding:
         size = shape.layout.units * unit_bits
         if len(characters) % unit_bits or not 0 < len(characters) <= size:
             raise DefinitionError(f"{len(characters)} bits in a pattern of {size}")
-        words = [characters[i : i + unit_bits] for i in range(0, len(characters), unit_bits)]
+        units = [characters[i : i + unit_bits] for i in range(0, len(characters), unit_bits)]
         mask = value = self.ignored = 0
         places: dict[str, list[int]] = {}
         given = {c: list(row[c]) for c in set(characters) if c.isupper()}
         # From the highest bit of the last word down: the order in which the bits of a column are written.
-        for place, c in enumerate("".join(reversed(words))):
+        for place, c in enumerate("".join(reversed(units))):
             at = len(characters) - 1 - place
             if c in given:
                 c = given[c].pop(0) if given[c] else "?"
@@ -179,7 +181,8 @@ class FormTable:
             raise DefinitionError(f"no shape {name!r}; there are {', '.join(self.shapes)}")
         shape = self.shapes[name]
         pattern, *clauses = (c.strip() for c in below.split(" | "))
-        encoding = Encoding(shape, pattern, row, self.unit_bits, {**self.operands, **shape.operands, **self.more, **parts})
+        kinds = {**self.operands, **shape.operands, **self.more, **parts}
+        encoding = Encoding(shape, pattern, row, self.unit_bits, kinds)
         constants = {n: p for n, p in parts.items() if not isinstance(p, Part) and not callable(p)}
         options: dict[str, Any] = {"needs": [], "refusals": []}
         unless = list(shape.unless)
@@ -229,16 +232,17 @@ class FormTable:
 # --- kinds of operands that every instruction set can use -------------------------------------------------------------
 
 
-def names(*words: str | None, values: Sequence[Any] | None = None, on: str = "", cls: type[Enum] = Enum, **options: Any
-          ) -> Maker:  # fmt: skip
+def words(
+    *spellings: str | None, values: Sequence[Any] | None = None, on: str = "", cls: type[Enum] = Enum, **options: Any
+) -> Maker:
     """Words for the values of letters, from 0 up; None where there is no such encoding.
 
     `values` is what the semantics gets (default: the words); `on` are the letters, where the syntax does not say them.
     """
-    meant = {n: (values[n] if values else w) for n, w in enumerate(words) if w is not None}
+    meant = {n: (values[n] if values else w) for n, w in enumerate(spellings) if w is not None}
 
     def make(e: Encoding, letters: str = on) -> Enum:
-        return cls(e.field(letters), {n: words[n] or "" for n in meant}, meant if values else None, **options)
+        return cls(e.field(letters), {n: spellings[n] or "" for n in meant}, meant if values else None, **options)
 
     return make
 
@@ -298,4 +302,4 @@ def _fill(text: str, row: Mapping[str, str]) -> str:
     return text
 
 
-__all__ = ["Encoding", "FormTable", "Maker", "Shape", "cases", "flag", "names", "number"]
+__all__ = ["Encoding", "FormTable", "Maker", "Shape", "cases", "flag", "number", "words"]

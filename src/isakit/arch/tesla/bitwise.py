@@ -6,7 +6,7 @@ from isakit.arch.tesla.forms import forms
 from isakit.arch.tesla.operands import result_flags
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value, const
-from isakit.spec import Ref, cases, names, number
+from isakit.spec import Ref, cases, number, words
 
 
 @tesla.insn(
@@ -17,7 +17,7 @@ from isakit.spec import Ref, cases, names, number
         long  {name:o} {ty=width:w} {cdst} {dst:w} {not1=not:n} {src1:w} {not2=not:m} {src2:w}
               1101 .... . ....... ....... ....... ..  000 ..w .... . ...mnoo .. ..... .......
         """,
-        name=names("and", "or", "xor", "mov2"),
+        name=words("and", "or", "xor", "mov2"),
     ),
     ref=Ref("000", "4.1 Bit operations"),
     see=[Ref("tesla", "5.2")],

@@ -11,7 +11,7 @@ from isakit.arch.tesla.forms import forms
 from isakit.arch.tesla.operands import memory
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import const, select, u1
-from isakit.spec import Literal, Ref, Status, cases, flag, names, number
+from isakit.spec import Literal, Ref, Status, cases, flag, number, words
 
 _CF = Ref("000", "Control instructions")
 _SEE = [Ref("tesla", "9")]
@@ -287,7 +287,7 @@ def preret(lim, target):
                    0001 .... . ....... .....kk ....... ..  011 ... .... . ....... .. ..... -......
                    | needs sm12
         """,
-        kind=names(None, "any", "all"),
+        kind=words(None, "any", "all"),
     ),
     ref=Ref("000", "5: vote"),
     see=[Ref("tesla", "8")],

@@ -7,7 +7,6 @@ conversions with a 64-bit side are in `float64`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from isakit.arch.tesla.float32 import NO_SAT_NAN, SAT_NAN_RULE
 from isakit.arch.tesla.forms import forms
@@ -16,7 +15,7 @@ from isakit.arch.tesla.requests import MP_FLAG
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value, select
 from isakit.sem.fp import convert, f32
-from isakit.spec import Literal, Ref, cases, flag, names
+from isakit.spec import Literal, Ref, cases, words
 
 # The letters of all conversions: n negate, a absolute, w wide and s signed destination, b a byte destination or
 # saturation, r rounding, f a wide source, t a signed one, u a byte. The first two bits of word 1 are the class: i2i,
@@ -27,15 +26,15 @@ _CHIPS = """
     .  needs !fp64
 """
 MODES = ("rn", "rm", "rp", "rz")
-ROUNDING = names(*MODES, on="r")
-TO_INTEGRAL = names(*(f"{m}i" for m in MODES), values=MODES, on="r")
+ROUNDING = words(*MODES, on="r")
+TO_INTEGRAL = words(*(f"{m}i" for m in MODES), values=MODES, on="r")
 
 REF = Ref("000", "5. TBD: cvt")
 SEE = [Ref("tesla", "5.5")]
 
 _cvt = forms.knowing(
-    float=names("f16", "f32"),
-    integer=cases({"f=0": names("u16", "u8", "s16", "s8", on="tu"), "f=1": names("u32", "u8", "s32", "s8", on="tu")}),
+    float=words("f16", "f32"),
+    integer=cases({"f=0": words("u16", "u8", "s16", "s8", on="tu"), "f=1": words("u32", "u8", "s32", "s8", on="tu")}),
     integer_of_type=cases({"f=0 t=0 u=0": "only1:u16", "f=0 t=1 u=0": "only1:s16", "f=0 u=1": "only1:b8",
                            "f=1 u=0": "only1:b32", "f=1 u=1": "r1"}),
 )  # fmt: skip
@@ -52,8 +51,8 @@ _cvt = forms.knowing(
         """,
         to=cases(
             {
-                "w=0": names("u16", "s16", "u8", "s8", values=[(t, 16) for t in ("u16", "s16", "u8", "s8")], on="bs"),
-                "w=1": names("u32", "s32", "u8", "s8", values=[(t, 32) for t in ("u32", "s32", "u8", "s8")], on="bs"),
+                "w=0": words("u16", "s16", "u8", "s8", values=[(t, 16) for t in ("u16", "s16", "u8", "s8")], on="bs"),
+                "w=1": words("u32", "s32", "u8", "s8", values=[(t, 32) for t in ("u32", "s32", "u8", "s8")], on="bs"),
             }
         ),
         result=cases({"w=0 b=0": "dst:b16", "w=0 b=1": "half", "w=1": "dst:b32"}),
@@ -130,8 +129,8 @@ def cvt_f2i(neg, abs, rounding, to, dst, source, src, cdst=None):
 
 # --- float to float ---------------------------------------------------------------------------------------------------
 
-ROUNDED = names(*MODES, values=[(m, False) for m in MODES], on="r")
-ROUNDED_TO_INTEGRAL = names(*(f"{m}i" for m in MODES), values=[(m, True) for m in MODES], on="r")
+ROUNDED = words(*MODES, values=[(m, False) for m in MODES], on="r")
+ROUNDED_TO_INTEGRAL = words(*(f"{m}i" for m in MODES), values=[(m, True) for m in MODES], on="r")
 """Bound to (rounding, whether to an integral value). In this class the bit s asks for an integral value."""
 
 

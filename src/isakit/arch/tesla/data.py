@@ -11,7 +11,7 @@ from isakit.arch.tesla.forms import forms
 from isakit.arch.tesla.operands import in_lanes
 from isakit.arch.tesla.requests import SPECIAL_REGISTER
 from isakit.arch.tesla.tesla import tesla
-from isakit.spec import Ref, Status, cases, flag, names, number
+from isakit.spec import Ref, Status, cases, flag, number, words
 
 
 @tesla.insn(
@@ -141,8 +141,8 @@ _NUMBERS: dict[str, Any] = {"values": range(16), "aliases": {f"$sr{n}": n for n 
         """,
         special=cases(
             {
-                "| needs d3d10_1": names(*_SPECIAL[:8], "$sampleid", *_SPECIAL[9:], on="n", **_NUMBERS),
-                "": names(*_SPECIAL, on="n", **_NUMBERS),
+                "| needs d3d10_1": words(*_SPECIAL[:8], "$sampleid", *_SPECIAL[9:], on="n", **_NUMBERS),
+                "": words(*_SPECIAL, on="n", **_NUMBERS),
             }
         ),
     ),

@@ -15,7 +15,7 @@ from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value, const, select
 from isakit.sem.fp import f32
 from isakit.sem.fp.core import F32, absolute, is_flushed_zero, negated
-from isakit.spec import Binder, Enum, Nothing, Ref, cases, choice, flag, names, when
+from isakit.spec import Binder, Enum, Nothing, Ref, cases, choice, flag, when, words
 
 _TBD = "5. TBD"
 _SEE = [Ref("tesla", "5.3")]
@@ -72,7 +72,7 @@ def winning_zeros(a: Value, b: Value) -> tuple[Value, Value]:
 
 # --- add, mul, mad ----------------------------------------------------------------------------------------------------
 
-_NEAREST_OR_ZERO = names("rn", None, None, "rz")
+_NEAREST_OR_ZERO = words("rn", None, None, "rz")
 
 
 @tesla.insn(
@@ -167,7 +167,7 @@ def mad_f32(sat, dst, neg1, src1, src2, neg2, src3, rule, cdst=None):
 
 # --- comparison and selection -----------------------------------------------------------------------------------------
 
-FLOAT_CONDITIONS = names(*CONDITION_NAMES[:16], cls=UniformEnum)
+FLOAT_CONDITIONS = words(*CONDITION_NAMES[:16], cls=UniformEnum)
 """The outcomes that make a comparison true: bits less, equal, greater, unordered."""
 
 
@@ -248,11 +248,11 @@ _SUBR, _SUB, _MOV2 = 1, 2, 3
         long  quadop f32 {op0=op:d} {op1=op:e} {op2=op:f} {op3=op:g} {cdst} {dst} {lane} {src1=r1} {src2=r3} {fragment}
               1100 .... . .gg.phl ....... ....... ..  100 .dd eeff . ....... .. ..... .......
         """,
-        op=names("add", "subr", "sub", "mov2", cls=UniformEnum),
+        op=words("add", "subr", "sub", "mov2", cls=UniformEnum),
         lane=cases(
             {
-                "p=0": names("l0", "l1", "l2", "l3", values=[("lane", n) for n in range(4)], on="hl"),
-                "p=1": names("dx", "dy", values=[("xor", 1), ("xor", 2)], on="l"),
+                "p=0": words("l0", "l1", "l2", "l3", values=[("lane", n) for n in range(4)], on="hl"),
+                "p=1": words("dx", "dy", values=[("xor", 1), ("xor", 2)], on="l"),
             }
         ),
     ),

@@ -15,10 +15,10 @@ from isakit.arch.tesla.operands import flags, result_flags
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value
 from isakit.sem.fp import convert, convert64, f32, f64
-from isakit.spec import Literal, Ref, cases, names
+from isakit.spec import Literal, Ref, cases, words
 
 _SEE = [Ref("tesla", "5.7")]
-_ROUNDING = names(*single.MODES)
+_ROUNDING = words(*single.MODES)
 
 
 def modified(source: Any, negate: bool, take_absolute: bool = False) -> Value:
@@ -127,7 +127,7 @@ def set_f64(cond, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
 # The letters are those of `convert`.
 _CVT = [Ref("tesla", "5.6")]
 _large = forms.knowing(
-    float=names("f32", "f64"),
+    float=words("f32", "f64"),
     result=cases({"w=0": "dst:b32", "w=1": "pd"}),
     source_of_size=cases({"f=0": "only1:b32", "f=1": "p1"}),
 )
@@ -146,7 +146,7 @@ def _float_flags(result: Value) -> Value:
               | needs fp64 | unless w=0 f=0
         """,
         rounding=single.ROUNDING,
-        source=names("u32", "u64", "s32", "s64"),
+        source=words("u32", "u64", "s32", "s64"),
     ),
     ref=single.REF,
     see=_CVT,
@@ -172,7 +172,7 @@ def cvt_i2f64(neg, abs, rounding, to, dst, source, src, cdst=None):
               | needs fp64 | unless w=0 f=0
         """,
         rounding=single.TO_INTEGRAL,
-        to=names("u32", "u64", "s32", "s64"),
+        to=words("u32", "u64", "s32", "s64"),
     ),
     ref=single.REF,
     see=_CVT,
@@ -236,7 +236,7 @@ _MIXED_NOTES = ["no compiler uses these words; only the low half of the result i
               1010 .... . ....... ....... ....... ..  01n ..0 ...1 . abrrtu0 .. ..... .......  | needs fp64
         """,
         rounding=single.ROUNDING,
-        source=names("u32", "u8", "s32", "s8"),
+        source=words("u32", "u8", "s32", "s8"),
     ),
     ref=single.REF,
     see=_CVT,
@@ -258,7 +258,7 @@ def cvt_i2f_mixed(neg, abs, sat, rounding, dst, source, src, cdst=None):
               1010 .... . ....... ....... ....... ..  10n .s0 ...1 . a.rr..0 .. ..... .......  | needs fp64
         """,
         rounding=single.TO_INTEGRAL,
-        to=names("u16", "s16"),
+        to=words("u16", "s16"),
     ),
     ref=single.REF,
     see=_CVT,

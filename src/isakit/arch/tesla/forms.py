@@ -35,9 +35,9 @@ from isakit.spec import (
     bits,
     choice,
     flag,
-    names,
     when,
     where,
+    words,
 )
 
 _HALVES = {"b16": "", "u16": "u", "s16": "s", "b8": "8"}
@@ -87,7 +87,7 @@ def _global(e: Encoding, access: str, width: str, bank: str) -> Part:
     return global_memory(e.field(bank), Long.src1, size, int(width[1:]), signed)
 
 
-def _words(e: Encoding, space: str, offset: str) -> Part:
+def _word_space(e: Encoding, space: str, offset: str) -> Part:
     """A space of words, by its letter and the letter of the offset, which counts words."""
     return op.memory(space, e.field(offset), 4, 4, 32, address=e.shape.fields["areg"])
 
@@ -165,11 +165,11 @@ forms = FormTable(
         "neg": flag("neg"),
         "abs": flag("abs"),
         "not": flag("not"),
-        "width": names("b16", "b32"),
-        "type": names("u16", "u32", "s16", "s32"),
+        "width": words("b16", "b32"),
+        "type": words("u16", "u32", "s16", "s32"),
         "fragment": choice(when({}, Nothing(True), needs="fragment"), when({}, Nothing(False))),
         "areg": _address_register,
-        "memory": _words,
+        "memory": _word_space,
         "illegal": _illegal,
     },
 )

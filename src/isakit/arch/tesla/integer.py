@@ -11,7 +11,7 @@ from isakit.arch.tesla.forms import forms
 from isakit.arch.tesla.operands import CARRY, fixed_condition, result_flags
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value, add_with_carry, const, select, u1
-from isakit.spec import Ref, names
+from isakit.spec import Ref, words
 
 C0 = fixed_condition(0)
 
@@ -46,7 +46,7 @@ def saturate(result: Value, overflow: Value) -> Value:
         long       {name} {ty=width:w} {sat:s} {cdst} {dst:w} {src1:w} {src2=src3:w} {carry=csrc}
                    0011 .... . 1...... ....... ....... ..  000 .sw .... . ....... .. ..... .......  | name=addc
         """,
-        name=names("add", "sub", "subr"),
+        name=words("add", "sub", "subr"),
         c0=C0,
     ),
     ref=Ref("000", "3.1 Integer ADD family"),
@@ -100,7 +100,7 @@ def sad(ty, src1, src2, src3, dst, cdst=None):
         long  set {cdst} {dst:w} {cond:c} {ty=type:sw} {src1:w,s} {src2:w}
               0011 .... . ....... ....... ....... ..  011 .sw .... . ....ccc .. ..... .......
         """,
-        cond=names("never", "l", "e", "le", "g", "lg", "ge", "always"),
+        cond=words("never", "l", "e", "le", "g", "lg", "ge", "always"),
     ),
     ref=Ref("000", "3.7 Integer SET"),
     see=[Ref("tesla", "5.2")],

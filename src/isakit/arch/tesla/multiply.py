@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from isakit.arch.tesla.forms import forms
 from isakit.arch.tesla.integer import C0, add_up, saturate
 from isakit.arch.tesla.operands import result_flags
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value
-from isakit.spec import Ref, names
+from isakit.spec import Ref, words
 
 
 def _product(kind: str, high: bool, a: Value, b: Value, signed1: bool, signed2: bool) -> Value:
@@ -37,10 +39,9 @@ def _product(kind: str, high: bool, a: Value, b: Value, signed1: bool, signed2: 
         long   mul {cdst} {dst} {wide:wh} {src1} {src2}
                0100 .... . ....... ....... ....... ..  000 ... .... . ....1wh .. ..... .......  | kind=24
         """,
-        sign=names("u16", "s16"),
-        wide=names("u24", "high u24", "s24", "high s24",
-                   values=[(False, False), (False, True), (True, False), (True, True)]),
-    ),  # fmt: skip
+        sign=words("u16", "s16"),
+        wide=words("u24", "high u24", "s24", "high s24", values=list(product((False, True), repeat=2))),
+    ),
     ref=Ref("000", "3.2 Integer short MUL, 3.3 Integer 24-bit MUL"),
     see=[Ref("tesla", "5.2")],
     notes=["the 16/24 bit selector (w0.22, long w1.16) is missing in [000]; [tesla] 13 no. 4"],
@@ -58,7 +59,7 @@ def mul(kind, src1, src2, dst, sign1=None, sign2=None, wide=None, cdst=None):
         cdst.write(result_flags(result))
 
 
-_SUMS = names("add", "sub", "subr")
+_SUMS = words("add", "sub", "subr")
 _SHORT_KINDS = """
     K   sat  kind  type
     00  -    u16   u16

@@ -11,7 +11,7 @@ from isakit.arch.tesla.float32 import SAT_NAN_RULE, modified, saturated
 from isakit.arch.tesla.forms import forms
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem.fp import sfu
-from isakit.spec import Ref, names
+from isakit.spec import Ref, words
 
 _REF = Ref("000", "5. TBD: rcp, rsqrt, lg2, sin, cos, ex2")
 _SEE = [Ref("tesla", "5.4"), Ref("tesla", "6")]
@@ -88,7 +88,7 @@ def ex2(sat, dst, src, rule):
         long  {name:o} f32 {dst} {neg:n} {abs:a} {src=only1}
               1011 .... . ....... ....... ....... ..  110 ..n .... . a.....o .. ..... .......
         """,
-        name=names("presin", "preex2"),
+        name=words("presin", "preex2"),
     ),
     ref=Ref("000", "5. TBD: presin, preex2"),
     see=_SEE,

@@ -18,20 +18,19 @@ from isakit.sem import Value, const, read, write
 from isakit.spec import (
     Encoding,
     Field,
-    Imm,
     Nothing,
     Part,
-    Reg,
     Ref,
+    Reg,
     Row,
     Template,
     Written,
     choice,
     flag,
-    names,
     number,
     template,
     when,
+    words,
     written,
 )
 from isakit.spec.operands import Compound
@@ -139,7 +138,7 @@ def _flat_offset(e: Encoding, letter: str, cube: str) -> Part:
 
 
 _tex = forms.knowing(
-    live=names("all", "live", idle=frozenset({1})),
+    live=words("all", "live", idle=frozenset({1})),
     deriv=flag("deriv"),
     cube=flag("cube"),
     dst=texels,

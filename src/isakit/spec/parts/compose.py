@@ -58,7 +58,11 @@ class Alternative:
 
 
 def when(
-    conditions: dict[Field, int] | Bits, part: Part, *, needs: str | Sequence[str] = "", unless: dict[Field, int] | None = None
+    conditions: dict[Field, int] | Bits,
+    part: Part,
+    *,
+    needs: str | Sequence[str] = "",
+    unless: dict[Field, int] | None = None,
 ) -> Alternative:
     """An alternative taken when every field has its value; `needs` names features it exists with."""
     bits = conditions if isinstance(conditions, Bits) else where(conditions)
