@@ -31,6 +31,7 @@ from isakit.spec.parts import (
     written,
 )
 from isakit.spec.record import Form, Kind, Layout, Record, Ref, Refusal, Status, make_form, parse_syntax
+from isakit.spec.table import Encoding, FormTable, Maker, Shape, cases, flag, number, words
 
 __all__ = [
     "Alternative",
@@ -39,10 +40,12 @@ __all__ = [
     "Bits",
     "Choice",
     "Context",
+    "Encoding",
     "Enum",
     "Field",
     "Flag",
     "Form",
+    "FormTable",
     "HasFeature",
     "Illegal",
     "Imm",
@@ -51,6 +54,7 @@ __all__ = [
     "Kind",
     "Layout",
     "Literal",
+    "Maker",
     "Match",
     "Nothing",
     "Part",
@@ -62,6 +66,7 @@ __all__ = [
     "RegisterFile",
     "Row",
     "Seq",
+    "Shape",
     "Space",
     "SpecialRegister",
     "Status",
@@ -71,12 +76,16 @@ __all__ = [
     "View",
     "Written",
     "bits",
+    "cases",
     "cell",
     "choice",
+    "flag",
     "make_form",
+    "number",
     "parse_syntax",
     "template",
     "when",
     "where",
+    "words",
     "written",
 ]

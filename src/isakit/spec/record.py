@@ -285,9 +285,9 @@ def make_form(
     layout: Layout,
     syntax: str,
     parts: Mapping[str, Part | Any],
-    fixed: Mapping[Field, int],
+    fixed: Mapping[Field, int] | Bits,
     *,
-    unless: Sequence[Mapping[Field, int]] = (),
+    unless: Sequence[Mapping[Field, int] | Bits] = (),
     ignored: int = 0,
     default: int | None = None,
     needs: str | Sequence[str] = "",
@@ -299,7 +299,7 @@ def make_form(
     """Build a form; values in `parts` that are not parts become constants of the semantics."""
     from isakit.spec.parts import Literal
 
-    bits = layout.fixed.join(where(dict(fixed)))
+    bits = layout.fixed.join(fixed if isinstance(fixed, Bits) else where(dict(fixed)))
     if bits is None:
         raise ValueError(f"fixed bits contradict layout {layout.name}")
     real = {n: p for n, p in parts.items() if isinstance(p, Part)}
@@ -326,7 +326,7 @@ def make_form(
         real,
         tuple(shown),
         constants,
-        tuple(where(dict(u)) for u in unless),
+        tuple(u if isinstance(u, Bits) else where(dict(u)) for u in unless),
         ignored,
         layout.default if default is None else default,
         needs_set(needs),

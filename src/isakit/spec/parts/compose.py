@@ -58,10 +58,15 @@ class Alternative:
 
 
 def when(
-    conditions: dict[Field, int], part: Part, *, needs: str | Sequence[str] = "", unless: dict[Field, int] | None = None
+    conditions: dict[Field, int] | Bits,
+    part: Part,
+    *,
+    needs: str | Sequence[str] = "",
+    unless: dict[Field, int] | None = None,
 ) -> Alternative:
     """An alternative taken when every field has its value; `needs` names features it exists with."""
-    return Alternative(where(conditions), part, needs_set(needs), where(unless) if unless else None)
+    bits = conditions if isinstance(conditions, Bits) else where(conditions)
+    return Alternative(bits, part, needs_set(needs), where(unless) if unless else None)
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,7 @@ def double(f: Field) -> Reg:
     )
 
 
+@cache
 def quad(f: Field) -> Reg:
     """$rNq, an aligned group of four."""
     n = 1 << f.width
