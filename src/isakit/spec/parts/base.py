@@ -102,7 +102,10 @@ class Part:
     code_address = False
 
     def resolve(self, ctx: Context) -> Part:
-        """The part as it is in a context: alternatives that do not exist there are gone."""
+        """The part as it is in a context: alternatives that do not exist there are gone.
+
+        The part itself where nothing changes: most parts do not depend on it, and what is known about them is kept.
+        """
         return self
 
     def text(self, word: int) -> str:
