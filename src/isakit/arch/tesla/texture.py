@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from isakit.arch.tesla.fields import w1
@@ -62,12 +63,14 @@ class Texels:
             write("r", self.base + i, make(component), lanes)
 
 
+@cache
 def _block(base: Field, first: int = 0) -> Reg:
     """A register of the block that starts at the one of the field."""
     names = tuple(f"$r{n + first}" if n + first <= _LAST else None for n in range(1 << base.width))
     return replace(word(base), names=names, first=first)
 
 
+@cache
 def texels(base: Field, mask: Field | None = None) -> Written:
     """`$r4:#:$r5:#`: consecutive registers for the enabled components, `#` for the others.
 
@@ -100,6 +103,7 @@ def texels(base: Field, mask: Field | None = None) -> Written:
     )
 
 
+@cache
 def coordinates(base: Field, count: Field | None = None) -> Written:
     """`$r4:$r5`: one to four consecutive source registers; bound to their values, in order. No `count` means one."""
 

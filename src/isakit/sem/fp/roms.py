@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -124,4 +123,6 @@ def generated() -> str:
 
 
 if __name__ == "__main__":
+    from pathlib import Path
+
     Path(__file__).with_name("_rom_data.py").write_text(generated(), encoding="utf-8")

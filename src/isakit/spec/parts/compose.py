@@ -83,8 +83,17 @@ class Choice(Part):
     illegal: str = ILLEGAL
 
     def resolve(self, ctx: Context) -> Part:
-        alive = [a.resolve(ctx) for a in self.alternatives if not a.needs or ctx.has(a.needs)]
-        return self if same(alive, self.alternatives) else replace(self, alternatives=tuple(alive))
+        part = self._resolved.get(ctx)
+        if part is None:
+            alive = [a.resolve(ctx) for a in self.alternatives if not a.needs or ctx.has(a.needs)]
+            part = self if same(alive, self.alternatives) else replace(self, alternatives=tuple(alive))
+            self._resolved[ctx] = part
+        return part
+
+    @cached_property
+    def _resolved(self) -> dict[Context, Choice]:
+        """What the choice is in the contexts that asked: forms share their operands, there as here."""
+        return {}
 
     def pick(self, word: int) -> Part | None:
         """The part the word selects."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from isakit.arch.tesla.fields import Control, Long
@@ -76,6 +77,7 @@ def result_flags(result: Value, c: Value | None = None, o: Value | None = None) 
     return flags(result.is_zero, result.sign, c, o)
 
 
+@cache
 def creg(f: Field) -> Reg:
     """$c0..$c3."""
     return Reg(f, tuple(f"$c{i}" for i in range(4)), ConditionCode, "a condition register", width=4)
@@ -127,6 +129,7 @@ FCDST = creg(Long.cdst)
 COND = creg(Long.csrc)
 
 
+@cache
 def fixed_condition(number: int) -> Part:
     """A $c register that is fixed by the form: short and immediate `addc` read $c0."""
     facts = {"file": "c", "index": number}
