@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from isakit.lean import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 from isakit.arch.tesla.operands import Word, word
+from isakit.lean import dataclass
 from isakit.sem import Value, load, store
 from isakit.spec import Field, Template, template
 from isakit.spec.operands import Memory

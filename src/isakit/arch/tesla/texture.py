@@ -7,7 +7,7 @@ enabled ones are packed. Source: [000] "5. TBD", [tesla] 8.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,6 +16,7 @@ from isakit.arch.tesla.forms import Long, Short, long, short
 from isakit.arch.tesla.operands import word
 from isakit.arch.tesla.requests import TEX, TEXEL, VISIBLE
 from isakit.arch.tesla.tesla import tesla
+from isakit.lean import dataclass
 from isakit.sem import Value, const, read, write
 from isakit.spec import (
     Choice,

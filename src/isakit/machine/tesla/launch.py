@@ -8,13 +8,14 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
+from isakit.lean import dataclass
 from isakit.machine.tesla.address_spaces import LinearWindow, Window
 from isakit.machine.tesla.chips import Chip
 from isakit.machine.tesla.choices import DEFAULT, Choices

@@ -9,8 +9,10 @@ what the simulator reads; a test derives them again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
+
+from isakit.lean import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

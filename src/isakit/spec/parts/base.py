@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import CodeAddress, Compound, Condition, Flag, Memory, Operand, Register, key_of
 from isakit.spec.patterns import ANYTHING

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field, where
 from isakit.spec.operands import Compound, Operand
 from isakit.spec.parts.base import (

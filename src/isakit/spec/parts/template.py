@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from dataclasses import field as member
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import Compound, Flag, Immediate, Operand
 from isakit.spec.parts.base import Binder, Context, Keep, Match, Part, Row, TokenStream, pattern

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from isakit.arch.tesla.fields import Control, Long
 from isakit.arch.tesla.requests import LANE
+from isakit.lean import dataclass
 from isakit.sem import Value, concat, const, read, write
 from isakit.spec import Choice, Enum, Field, Nothing, Part, Reg, choice, template, when
 from isakit.spec.operands import Condition, Register

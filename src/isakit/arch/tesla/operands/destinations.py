@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 from isakit.arch.tesla.fields import Long, Short
 from isakit.arch.tesla.operands.memory import ATTRIBUTE_PROGRAMS
 from isakit.arch.tesla.operands.registers import gpr, half, word
+from isakit.lean import dataclass
 from isakit.sem import Value, concat, write
 from isakit.spec import Choice, Field, Illegal, Literal, Part, cell, choice, when
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from isakit.lean import dataclass
 from isakit.sem import Value, concat, read, select, write
 from isakit.spec import (
     Choice,
