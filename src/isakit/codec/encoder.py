@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from isakit.codec.syntax import syntax_line
 from isakit.codec.tokens import Stream, Token
 from isakit.errors import did_you_mean
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits
 from isakit.spec.isa import View
 from isakit.spec.parts import Choice, Illegal, Part, needed_words

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field, where
 from isakit.spec.parts import Context, Part, needs_set
 
@@ -190,13 +191,11 @@ class Form:
 
     def resolve(self, ctx: Context) -> Form:
         """The form in a context, with alternatives that do not exist there removed."""
-        from dataclasses import replace
-
-        return replace(
-            self,
-            parts={n: p.resolve(ctx) for n, p in self.parts.items()},
-            refusals=tuple(r for r in self.refusals if not (r.unless_feature and ctx.has(r.unless_feature))),
-        )
+        parts = {n: p.resolve(ctx) for n, p in self.parts.items()}
+        refusals = tuple(r for r in self.refusals if not (r.unless_feature and ctx.has(r.unless_feature)))
+        if refusals == self.refusals and all(parts[n] is p for n, p in self.parts.items()):
+            return self
+        return replace(self, parts=parts, refusals=refusals)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:

@@ -8,19 +8,22 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
+from isakit.lean import dataclass
 from isakit.machine.tesla.address_spaces import LinearWindow, Window
 from isakit.machine.tesla.chips import Chip
 from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.kernel_code import Code
-from isakit.texture.sampler_state import Sampler
-from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
+
+if TYPE_CHECKING:
+    from isakit.texture import Sampler, Texture
 
 HEADER_BYTES = 0x10
 PARAM_LIMIT = 64 * 4
@@ -56,8 +59,8 @@ class Launch:
     params: bytes = b""
     constants: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
     windows: Mapping[int, Window] = field(default_factory=lambda: {14: LinearWindow()})
-    textures: Mapping[int, Texture] = field(default_factory=dict[int, Texture])
-    samplers: Mapping[int, Sampler] = field(default_factory=dict[int, Sampler])
+    textures: Mapping[int, Texture] = field(default_factory=dict[int, "Texture"])
+    samplers: Mapping[int, Sampler] = field(default_factory=dict[int, "Sampler"])
     texturing: TextureChoices = DEFAULT_TEXTURING
     flags: frozenset[str] = frozenset()
     choices: Choices = DEFAULT

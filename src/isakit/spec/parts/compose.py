@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field, where
 from isakit.spec.operands import Compound, Operand
 from isakit.spec.parts.base import (
@@ -43,6 +45,11 @@ def or_sources(sources: Sequence[str]) -> str:
     )
 
 
+def same(a: Sequence[object], b: Sequence[object]) -> bool:
+    """Whether two sequences hold the very same objects."""
+    return len(a) == len(b) and all(map(operator.is_, a, b))
+
+
 @dataclass(frozen=True)
 class Alternative:
     """One branch of a choice: taken when the word has the bits `when` (and not `unless`)."""
@@ -51,6 +58,11 @@ class Alternative:
     part: Part
     needs: frozenset[str] = frozenset()
     unless: Bits | None = None
+
+    def resolve(self, ctx: Context) -> Alternative:
+        """The branch as it is in a context."""
+        part = self.part.resolve(ctx)
+        return self if part is self.part else replace(self, part=part)
 
     def applies(self, word: int) -> bool:
         """Whether the word selects this alternative."""
@@ -77,10 +89,17 @@ class Choice(Part):
     illegal: str = ILLEGAL
 
     def resolve(self, ctx: Context) -> Part:
-        alive = [
-            Alternative(a.when, a.part.resolve(ctx), a.needs, a.unless) for a in self.alternatives if ctx.has(a.needs)
-        ]
-        return Choice(tuple(alive), self.illegal)
+        part = self._resolved.get(ctx)
+        if part is None:
+            alive = [a.resolve(ctx) for a in self.alternatives if not a.needs or ctx.has(a.needs)]
+            part = self if same(alive, self.alternatives) else replace(self, alternatives=tuple(alive))
+            self._resolved[ctx] = part
+        return part
+
+    @cached_property
+    def _resolved(self) -> dict[Context, Choice]:
+        """What the choice is in the contexts that asked: forms share their operands, there as here."""
+        return {}
 
     def pick(self, word: int) -> Part | None:
         """The part the word selects."""
@@ -243,7 +262,8 @@ class Seq(Part):
     glue: str = " "
 
     def resolve(self, ctx: Context) -> Part:
-        return Seq(tuple(p.resolve(ctx) for p in self.parts), self.make, self.glue)
+        parts = [p.resolve(ctx) for p in self.parts]
+        return self if same(parts, self.parts) else replace(self, parts=tuple(parts))
 
     def text(self, word: int) -> str:
         return self.glue.join(t for t in (p.text(word) for p in self.parts) if t)

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from dataclasses import field as member
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import Compound, Flag, Immediate, Operand
 from isakit.spec.parts.base import Binder, Context, Keep, Match, Part, Row, TokenStream, pattern
-from isakit.spec.parts.compose import Alternative, Choice, or_sources
+from isakit.spec.parts.compose import Alternative, Choice, or_sources, same
 from isakit.spec.parts.numbers import Reg
 from isakit.spec.patterns import one_of
 
@@ -115,7 +116,8 @@ class Template(Part):
         return list(self.holes.values())
 
     def resolve(self, ctx: Context) -> Part:
-        return replace(self, holes={n: p.resolve(ctx) for n, p in self.holes.items()})
+        parts = [p.resolve(ctx) for p in self.holes.values()]
+        return self if same(parts, self.parts) else replace(self, holes=dict(zip(self.holes, parts, strict=True)))
 
     def text(self, word: int) -> str:
         return "".join(blank + (token if part is None else part.text(word)) for blank, token, part in self.items)
@@ -292,9 +294,6 @@ class Written(Choice):
 
     def rows(self, word: int) -> list[Row]:
         return self.describe(word) if self.describe else super().rows(word)
-
-    def resolve(self, ctx: Context) -> Part:
-        return replace(self, alternatives=super().resolve(ctx).alternatives)  # type: ignore[attr-defined]
 
     def static_mask(self) -> int:
         return self.fixed
