@@ -215,7 +215,7 @@ class Form:
             if isinstance(part, Enum):
                 return [n.split()[0] for n in [*part.names.values(), *part.aliases] if n]
             if isinstance(part, Literal):
-                return [w.split()[0] for w in (part.words, *part.aliases)]
+                return part.mnemonics
             if isinstance(part, Choice):
                 return [m for a in part.alternatives for m in of(a.part)]
             if isinstance(part, Seq):
