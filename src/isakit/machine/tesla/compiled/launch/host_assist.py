@@ -106,7 +106,7 @@ class ServedWarps:
             self.context.put(slot, start + block * step)
         self.context.put("ended", self._ended(block) if self._leaves_out else 0)
         how, started = self.kernel.choose(), time.perf_counter()
-        self.context.use(how, context.TURN if how.resumes else context.PATIENCE)
+        self.context.use(how, self.kernel.turn if how.resumes else self.kernel.patience)
         how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
         self.kernel.spent(how, time.perf_counter() - started)
 
