@@ -18,7 +18,6 @@ from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
-from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel, kernel_of
 from isakit.machine.tesla.compiled.launch.host_assist import finish, go_on, interruptible
 from isakit.machine.tesla.compiled.launch.repeated_launch import SMALL, Prepared, give, key_of, take
