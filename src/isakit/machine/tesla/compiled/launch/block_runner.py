@@ -125,7 +125,7 @@ class NativeRun:
         else:
             interruptible(lambda: self._hand_over(block, why, worker), self.stop)
         while any(first < last for first, last in todo):
-            todo = self._run_chunks(todo, 1, None)
+            todo = self._run_chunks(todo, 1, watcher())
 
     def execute(self, threads: int) -> Stats:
         """Run all blocks. Raises MachineFault, BudgetExceeded, KeyboardInterrupt."""
@@ -325,7 +325,7 @@ def execute(
     portable: bool = False,
 ) -> Stats:
     """Run a launch on compiled code. Raises NotCompiled where the reference engine is needed."""
-    key = None if max_instructions is not None or watcher() is not None else key_of(launch, tier, portable)
+    key = None if max_instructions is not None else key_of(launch, tier, portable)
     prepared = None if key is None else take(launch, device, key)
     if key is not None and prepared is not None:
         stats = prepared.again(launch)

@@ -268,5 +268,6 @@ def interruptible(work: Callable[[], T], stop: Array) -> T:
     if threading.current_thread() is not threading.main_thread():
         return work()
     future = _runner().submit(work)
-    wait_stoppable([future], stop)
+    told = watcher()
+    wait_stoppable([future], stop, None if told is None else lambda: told(0, 0))
     return future.result()
