@@ -16,6 +16,7 @@ from isakit.compile.lower.tidy import blocks_do_something, exits_ride_on_stores
 from isakit.compile.passes.addresses import addresses_have_registers
 from isakit.compile.passes.conditions import predicates_are_tests
 from isakit.compile.passes.edges import edges_have_room
+from isakit.compile.passes.offsets import global_offsets_are_sums
 from isakit.compile.passes.spaces import MixedSpacesError, accesses_name_spaces
 from isakit.compile.passes.ssa import values_defined_once
 from isakit.compile.passes.uniform import divergent_values
@@ -39,6 +40,7 @@ from isakit.registry import ARCH_TO_VARIANT, VARIANT_TO_ARCH
 PASSES: tuple[Callable[[Function], None], ...] = (
     values_defined_once,
     accesses_name_spaces,
+    global_offsets_are_sums,
     values_computed_once,
     products_contracted,
     no_value_unused,

@@ -23,6 +23,8 @@ ROUNDED = frozenset({"add_f32", "mul_f32"})
 """Operations whose long form says how it rounds, and whose short form always rounds to nearest."""
 UNLOCK = 1 << 55
 """The bit of `st s[]` that gives a lock back; its word is no operand. Source: [tesla] 7.1."""
+NO_JOIN = frozenset({"bar", "trap", "brkpt", "join", "ld_lock", "st_unlock", "vote", "mov_i"})
+"""Instructions that have no room for a join, or do more than one lane's work."""
 ZERO_REGISTER = 124
 POOL_BYTES = 0x200
 WIDTHS = {1: 0, 2: 64, 4: 128}
@@ -180,6 +182,7 @@ class Emitter:
 
     def run(self) -> Emitted:
         """Encode everything."""
+        self._joins_ride()
         items, starts = self._linear()
         short: list[Instruction | None] = []
         long: list[Instruction | None] = []
@@ -194,6 +197,8 @@ class Emitter:
                 one = self.isa.build("nop", tail="exit", guard=Condition(None, "never"))
             elif i.op == "join":
                 one = self.isa.build("nop", tail="join", guard=Condition(None, "never"))
+            elif i.tail == "join":
+                one = self.build(i, long=True, tail="join")
             elif i.op == "ret":
                 guard = Condition(self.register(Reg(i.guard[0])), i.guard[1]) if i.guard else None
                 one = self.isa.build("ret", guard=guard)
@@ -222,6 +227,22 @@ class Emitter:
         out.code = b"".join(w.to_bytes(4, "little") for w in words)
         out.pool = self.pool.data
         return out
+
+    def _joins_ride(self) -> None:
+        """A join is done in front of the instruction behind it, where that one's encoding has room for it."""
+        for b in self.m.blocks:
+            kept: list[MIns] = []
+            for i in b.ins:
+                if kept and kept[-1].op == "join" and i.op not in NO_JOIN and not i.tail and i.target is None:
+                    try:
+                        self.build(i, long=True, tail="join")
+                    except EncodeError:
+                        pass
+                    else:
+                        kept.pop()
+                        i.tail = "join"
+                kept.append(i)
+            b.ins = kept
 
     def _linear(self) -> tuple[list[MIns], dict[MBlock, int]]:
         """All instructions in order, with the branches blocks end in, and where blocks start."""
@@ -265,10 +286,11 @@ def _ending(b: MBlock, after: MBlock | None) -> list[MIns]:
     c, test, _ = b.cond
     opposite = c.false if test == c.true else c.true
     yes, no = b.succs
-    if _is_end(yes):
-        return [leave((c, test)), *([] if no is after else [branch(no)])]
-    if _is_end(no):
-        return [leave((c, opposite)), *([] if yes is after else [branch(yes)])]
+    for end, other, leaving, going in ((yes, no, test, opposite), (no, yes, opposite, test)):
+        if _is_end(end) and end is not after:
+            if other is after:
+                return [leave((c, leaving))]
+            return [branch(other, (c, going)), MIns("end", {}, (), b.loc)]  # a loop: one instruction each time round
     if yes is after:
         return [branch(no, (c, opposite))]
     return [branch(yes, (c, test)), *([] if no is after else [branch(no)])]

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from isakit.compile.graph import Dominators, loops
 from isakit.compile.ir import Block, Const, Function, Ins, Value
 
-_SOURCES = frozenset({"tid", "clock", "physid", "atom", "ld", "tex"})
+_SOURCES = frozenset({"tid", "clock", "physid", "atom"})
+_LOADS = frozenset({"ld", "tex"})
+"""What they read is the same for all lanes that read the same place at the same time."""
 
 
 class Exit:
@@ -77,6 +79,10 @@ def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
                 continue
             region.add(x)
             todo.extend(x.succs)
+        for x in region:
+            for i in x.ins:
+                if i.op in _LOADS:  # lanes may come here at different times
+                    diverge(i.outs[0])
         for x in region | ({stop} if isinstance(stop, Block) else set[Block]()):
             for i in x.phis:
                 diverge(i.out)
@@ -85,7 +91,7 @@ def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
                 _leave(body, users, diverge, branches)
 
     for i in f.instructions():
-        if i.op in _SOURCES:
+        if i.op in _SOURCES or (i.op == "ld" and (i.attrs["space"] not in ("global", "shared") or i.attrs["volatile"])):
             for o in i.outs:
                 diverge(o)
     while work:
