@@ -51,7 +51,7 @@ class Interference:
             defs = list(i.defs())
             copied = -1
             if i.moves and defs:
-                src = i.ops["src1"]
+                src = i.copied()[1]
                 if src.v.file == defs[0].v.file:
                     copied = first[src.v] + src.unit
             for r in defs:
@@ -100,7 +100,7 @@ class Allocation:
             for i in b.ins:
                 if not i.moves:
                     continue
-                dst, src = i.ops["dst"], i.ops["src1"]
+                dst, src = i.copied()
                 if dst.v.file != src.v.file:
                     continue
                 a, c = self.find(dst.v), self.find(src.v)
@@ -203,7 +203,7 @@ class Allocation:
             kept: list[MIns] = []
             for i in b.ins:
                 if i.moves:
-                    dst, src = i.ops["dst"], i.ops["src1"]
+                    dst, src = i.copied()
                     assert dst.v.color is not None
                     if dst.v.file == src.v.file and dst.v.color + dst.unit == src.v.color + src.unit:
                         continue
@@ -349,5 +349,5 @@ def _rename(i: MIns, group: set[VReg], t: VReg) -> None:
     i.ops = {k: new(o) for k, o in i.ops.items()}
     if i.guard is not None and i.guard[0] in group:
         i.guard = t, i.guard[1]
-    if i.moves and (type(i.ops["src1"]) is not Reg or i.ops["dst"] == SINK):
+    if i.moves and i.op != "add_a" and (type(i.ops["src1"]) is not Reg or i.ops["dst"] == SINK):
         i.moves = False

@@ -124,6 +124,10 @@ class MIns:
         self.tail = ""
         self.tied = False
 
+    def copied(self) -> tuple[Reg, Reg]:
+        """Where to and where from, of an instruction that `moves`."""
+        return (self.ops["adst"], self.ops["src"]) if self.op == "add_a" else (self.ops["dst"], self.ops["src1"])
+
     def defs(self) -> Iterator[Reg]:
         """Registers written."""
         for n in self.results:

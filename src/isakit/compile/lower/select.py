@@ -144,7 +144,7 @@ class Selector(FloatSelection, MemorySelection):
         temporaries: dict[Ins, VReg] = {}
         for b in self.f.blocks:
             for phi in b.phis:
-                temporaries[phi] = self.m.vreg("r", SIZES[phi.out.kind])
+                temporaries[phi] = self.m.vreg("a" if phi.out.kind == "a" else "r", SIZES.get(phi.out.kind, 1))
         for b in self.f.blocks:
             self.out = blocks[b]
             self.out.loc = b.loc
@@ -161,6 +161,9 @@ class Selector(FloatSelection, MemorySelection):
         return self.m
 
     def _copy_all(self, dst: VReg, src: VReg) -> None:
+        if dst.file == "a":
+            self.emit("add_a", ("adst",), adst=Reg(dst), src=Reg(src), offset=Number(0)).moves = True
+            return
         for k in range(dst.size):
             m = self.emit("mov", ty="b32", dst=Reg(dst, k), src1=Reg(src, k))
             m.moves = True

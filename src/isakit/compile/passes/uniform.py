@@ -49,6 +49,7 @@ def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
     dom: Dominators[Block] = Dominators(f.blocks[0], lambda b: b.succs)
     post, end = postdominators(f.blocks)
     bodies = loops(dom, lambda b: b.succs, lambda b: b.preds)
+    rank = {b: k for k, b in enumerate(dom.order)}
     users: dict[Value, list[Ins]] = {}
     branches: dict[Value, list[Block]] = {}
     for b in f.blocks:
@@ -83,7 +84,7 @@ def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
             for i in x.ins:
                 if i.op in _LOADS:  # lanes may come here at different times
                     diverge(i.outs[0])
-        for x in region | ({stop} if isinstance(stop, Block) else set[Block]()):
+        for x in _meetings(b, stop, rank):
             for i in x.phis:
                 diverge(i.out)
         for body in bodies.values():
@@ -104,6 +105,40 @@ def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
         for b in branches.get(v, ()):
             branch(b)
     return out, split
+
+
+def _meetings(b: Block, stop: Block | Exit, rank: dict[Block, int]) -> set[Block]:
+    """Blocks to which lanes that part at a branch may come on ways that have no block in common.
+
+    Every block is labelled with the last block that all ways to it from the branch pass; where two labels meet, ways
+    from both sides do. Source: LLVM's analysis of divergence, which goes by the same rule.
+    """
+    label: dict[Block, Block] = {}
+    out: set[Block] = set()
+    work = {rank[s] for s in b.succs}
+    by_rank = {rank[s]: s for s in b.succs}
+    for s in b.succs:
+        label[s] = s
+    while work:
+        k = min(work)
+        work.discard(k)
+        x = by_rank[k]
+        if x is stop:
+            continue
+        for s in x.succs:
+            old = label.get(s)
+            new = label[x]
+            if old is new or old is s and s in out:
+                continue
+            if old is not None:
+                out.add(s)
+                if old is s:
+                    continue
+                new = s
+            label[s] = new
+            by_rank[rank[s]] = s
+            work.add(rank[s])
+    return out
 
 
 def _leave(
