@@ -10,7 +10,7 @@ from isakit.compile.graph import Dominators, loops
 from isakit.compile.lower.form import MBlock, MFunction, MIns, VReg
 
 UNGUARDED = frozenset({"bar", "trap", "joinat", "join", "vote", "ld_lock", "brkpt"})
-SHORT_DIVERGENT = 7
+SHORT_DIVERGENT = 5
 SHORT_UNIFORM = 3
 
 

@@ -94,8 +94,9 @@ class Emitter:
         if p.mode == "global":
             return Memory(p.space, None, 4 * p.offset)
         if p.mode:
-            return Memory(p.space, base, p.offset, size=BYTES[p.mode], signed=p.mode[0] == "s")
-        return Memory(p.space, base, p.offset)
+            size, signed = BYTES[p.mode], p.mode[0] == "s"
+            return Memory(p.space, base, p.offset, None, p.after, size=size, signed=signed)
+        return Memory(p.space, base, p.offset, None, p.after)
 
     def operand(self, o: Any, literal: bool) -> Any:
         """An operand as the records take it."""
@@ -182,6 +183,7 @@ class Emitter:
 
     def run(self) -> Emitted:
         """Encode everything."""
+        self._steps_ride()
         self._joins_ride()
         items, starts = self._linear()
         short: list[Instruction | None] = []
@@ -227,6 +229,38 @@ class Emitter:
         out.code = b"".join(w.to_bytes(4, "little") for w in words)
         out.pool = self.pool.data
         return out
+
+    def _steps_ride(self) -> None:
+        """What is added to an address register is added by the access before, where its encoding has room for it."""
+        for b in self.m.blocks:
+            last: dict[int, MIns | None] = {}
+            gone: set[MIns] = set()
+            for i in b.ins:
+                if i.op == "add_a" and i.guard is None and i.ops.get("src") is not None:
+                    a = i.ops["src"].v.color
+                    before = last.get(a)
+                    if before is not None and i.ops["adst"].v.color == a and self._steps(before, i.ops["offset"].value):
+                        gone.add(i)
+                        last[a] = None
+                        continue
+                places = [o for o in i.ops.values() if type(o) is Place and o.base is not None]
+                for r in (*i.uses(), *i.defs()):
+                    if r.v.file == "a":
+                        alone = len(places) == 1 and places[0].base is not None and places[0].base.v is r.v
+                        free = (
+                            i.guard is None and alone and not places[0].offset and i.op not in ("ld_lock", "st_unlock")
+                        )
+                        last[r.v.color or 0] = i if free else None
+            b.ins = [i for i in b.ins if i not in gone]
+
+    def _steps(self, i: MIns, step: int) -> bool:
+        place = next(o for o in i.ops.values() if type(o) is Place)
+        place.offset, place.after = step - 0x10000 if step >> 15 else step, True
+        try:
+            self.build(i)
+        except EncodeError:
+            place.offset, place.after = 0, False
+        return place.after
 
     def _joins_ride(self) -> None:
         """A join is done in front of the instruction behind it, where that one's encoding has room for it."""

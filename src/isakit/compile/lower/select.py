@@ -530,11 +530,19 @@ class Selector(FloatSelection, MemorySelection):
         self.emit(ops.pop("op"), ("dst", "cdst"), dst=dst, cdst=cdst, **ops)
 
     def on_cmp(self, i: Ins) -> None:
+        if i in self.plan.narrow:
+            halves = [Literal(a.value, half=True) if isinstance(a, Const) else self._extended_half(a) for a in i.args]
+            self._set(i, op="set", cond=i.attrs["cond"], ty=i.attrs["ty"][0] + "16", src1=halves[0], src2=halves[1])
+            return
         a, b, swapped = self._pair(i)
         cond = SWAPPED.get(i.attrs["cond"], i.attrs["cond"]) if swapped else i.attrs["cond"]
         if isinstance(a, Literal):
             a = self.reg(Const(a.value))
         self._set(i, op="set", cond=cond, ty=i.attrs["ty"], src1=a, src2=b)
+
+    def _extended_half(self, v: Value) -> Any:
+        assert v.ins is not None
+        return self.half(v.ins.args[0])
 
     def on_mask(self, i: Ins) -> None:
         p = i.args[0]

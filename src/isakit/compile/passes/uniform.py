@@ -91,8 +91,14 @@ def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
             if b in body and not all(s in body for s in b.succs):
                 _leave(body, users, diverge, branches)
 
+    # where a loop has two entries lanes meet again later than at the post-dominator
+    odd = any(rank[t] <= rank[b] and not dom.dominates(t, b) for b in dom.order for t in b.succs)
     for i in f.instructions():
-        if i.op in _SOURCES or (i.op == "ld" and (i.attrs["space"] not in ("global", "shared") or i.attrs["volatile"])):
+        if (
+            i.op in _SOURCES
+            or (odd and i.op in _LOADS)
+            or (i.op == "ld" and (i.attrs["space"] not in ("global", "shared") or i.attrs["volatile"]))
+        ):
             for o in i.outs:
                 diverge(o)
     while work:
