@@ -486,6 +486,9 @@ class Thread:
             if to == "f32":  # and denormals come out
                 self.put(a[0], int(np.float32(x).view(np.uint32)), to)
                 return
+        if to in ("u64", "s64") and source == "f32":
+            # "flushes subnormal inputs if neither source nor destination has 64 bits" (PTX manual, cvt, before 1.5)
+            x = np.uint32(raw).view(np.float32)
         if to[0] != "f":
             if source[0] == "f":
                 v = self.rounded(x, rnd, to)

@@ -56,6 +56,7 @@ class Plan:
         self.delayed: dict[Ins, tuple[int, Ins]] = {}
         self.tested: dict[Ins, Ins] = {}
         self.narrow: set[Ins] = set()
+        self.masked = {i.args[0] for i in f.instructions() if i.op == "mask"}
         self.place: dict[Ins, int] = {}
         self.barriers: dict[Block, list[int]] = {}
         self.taken: dict[Value, int] = {}
@@ -199,7 +200,12 @@ class Plan:
         return True
 
     def _compares_halves(self, i: Ins) -> bool:
-        """Whether a comparison is one of two values that were extended from 16 bits for it alone."""
+        """Whether a comparison is one of two values that were extended from 16 bits for it alone.
+
+        It makes no mask of 32 bits.
+        """
+        if i.out in self.masked:
+            return False
         extension, low, high = ("zext16", 0, 0xFFFF) if i.attrs["ty"] == "u32" else ("sext16", -0x8000, 0x7FFF)
         a, b = i.args
         if a.ins is None or a.ins.op != extension or self.uses[a] != 1 or a.ins in self.skipped:

@@ -45,11 +45,10 @@ def addresses_have_registers(f: Function) -> None:
                         shift = inner.args[1].value
                         shift, value = (shift, inner.args[0]) if shift <= 15 else (0, value)
                     counter = counters.get(value)
-                    if counter is not None and counter.shift in (None, shift) and not step:
-                        if counter.made is not None or held.get(counter.head, 0) < HOISTED:
-                            i.args[0], i.attrs["offset"] = counter.register(shift, held), offset
-                            new.append(i)
-                            continue
+                    if counter is not None and not step and counter.serves(shift, held):
+                        i.args[0], i.attrs["offset"] = counter.register(shift, held), offset
+                        new.append(i)
+                        continue
                     i.args[0] = _register(b, new, value, shift, step, i, dom, bodies, held, made)
                     i.attrs["offset"] = offset
             new.append(i)
@@ -106,6 +105,10 @@ class _Counter:
         self.phi, self.head, self.entry, self.latch, self.step = phi, head, entry, latch, step
         self.shift: int | None = None
         self.made: Ins | None = None
+
+    def serves(self, shift: int, held: dict[Block, int]) -> bool:
+        """Whether it counts in these steps, or can begin to."""
+        return self.shift == shift if self.made is not None else held.get(self.head, 0) < HOISTED
 
     def register(self, shift: int, held: dict[Block, int]) -> Value:
         """The address register that counts instead."""

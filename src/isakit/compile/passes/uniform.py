@@ -119,12 +119,10 @@ def _meetings(b: Block, stop: Block | Exit, rank: dict[Block, int]) -> set[Block
     Every block is labelled with the last block that all ways to it from the branch pass; where two labels meet, ways
     from both sides do. Source: LLVM's analysis of divergence, which goes by the same rule.
     """
-    label: dict[Block, Block] = {}
+    label: dict[Block, Block] = {s: s for s in b.succs}
     out: set[Block] = set()
     work = {rank[s] for s in b.succs}
     by_rank = {rank[s]: s for s in b.succs}
-    for s in b.succs:
-        label[s] = s
     while work:
         k = min(work)
         work.discard(k)
@@ -134,7 +132,7 @@ def _meetings(b: Block, stop: Block | Exit, rank: dict[Block, int]) -> set[Block
         for s in x.succs:
             old = label.get(s)
             new = label[x]
-            if old is new or old is s and s in out:
+            if old is new or (old is s and s in out):
                 continue
             if old is not None:
                 out.add(s)
