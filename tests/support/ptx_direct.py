@@ -465,7 +465,8 @@ class Thread:
             return
         exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
         if exact == 0:
-            self.put(a[0], bits32(np.float32(x * y if x == 0 or y == 0 else 0) + z), "f32")
+            # zeros keep their signs; numbers that cancel leave +0
+            self.put(a[0], bits32(x * y + z if x == 0 or y == 0 else np.float32(0)), "f32")
             return
         self.put(a[0], bits32(_nearest(exact)), "f32")
 
