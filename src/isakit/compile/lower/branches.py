@@ -244,7 +244,7 @@ def _insert(m: MFunction, wanted: dict[tuple[MBlock, MBlock], set[MBlock]]) -> N
     for (head, stop), region in sorted(wanted.items(), key=lambda e: len(e[1])):
         sources = [p for p in stop.preds if p in region or p is head]
         others = [p for p in stop.preds if p not in sources]
-        join = MIns("join", {}, (), stop.loc)
+        join = MIns("join", {}, (), stop.ins[0].loc if stop.ins else stop.loc)
         if others or any(i.op == "join" for i in stop.ins[:1]) or _loops_back(stop):
             new = m.block(m.blocks.index(stop))
             new.loc = stop.loc
