@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from isakit.codec import Builder, Decoder, Explanation, Instruction
     from isakit.spec import InstructionSet, Record, Variant
 
-_FILE_DIRECTIVES = {"usse": ("isakit.formats.gxp_directives", "GXP_DIRECTIVES")}
+_FILE_DIRECTIVES = {
+    "tesla": ("isakit.asm.module_directives", "MODULE_DIRECTIVES"),
+    "usse": ("isakit.formats.gxp_directives", "GXP_DIRECTIVES"),
+}
 """Where the directives of file formats are, by instruction set; formats stand above this module."""
 
 _HEX_WORDS = re.compile(r"\s*(?:(?:0[xX])?[0-9a-fA-F]{6,16}[\s,]*)+")

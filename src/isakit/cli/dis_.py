@@ -92,12 +92,42 @@ def command(
             programs = [p for p in programs if len(p[1])]
             for line in shader.directives():
                 click.echo(_paint(line) if coloured() else line)
+    heads = _Heads(files)
     for number, (name, program) in enumerate(programs):
         if number:
             click.echo()
+        module = program.kernel.module if program.kernel is not None else None
+        described = module is not None and heads.show(module)
         if program.kernel is None and len(programs) > 1:
             click.echo(f"// {name}")
-        _write(program, words, labels)
+        _write(program, words, labels, header=not described)
+    if kernel is None:
+        for module in files:
+            if not module.kernels:
+                heads.show(module)
+
+
+class _Heads:
+    """What stands in front of the kernels of each file, once."""
+
+    def __init__(self, files: list[Module]) -> None:
+        self.files = files
+        self.shown: set[int] = set()
+
+    def show(self, module: Module) -> bool:
+        """Print it, where the listing says more of a file than its kernels: of Tesla code."""
+        from isakit.asm.printer import module_header
+
+        if module.isa != "tesla":
+            return False
+        if id(module) not in self.shown:
+            self.shown.add(id(module))
+            if len(self.files) > 1:
+                place = next(n for n, m in enumerate(self.files) if m is module)
+                click.echo(f".file {place} {module.kind} at {module.offset:#x}")
+            for line in (f".isa {module.isa} {module.instruction_set.variant}", *module_header(module)):
+                click.echo(_paint(line) if coloured() else line)
+        return True
 
 
 def _programs(
@@ -165,10 +195,10 @@ def _plain_instruction(i: Instruction) -> dict[str, Any]:
     return out
 
 
-def _write(program: Program, words: bool, labels: bool) -> None:
+def _write(program: Program, words: bool, labels: bool, header: bool) -> None:
     from isakit.asm.printer import lines
 
-    rows: Iterable[str] = lines(program, words=words, labels=labels)
+    rows: Iterable[str] = lines(program, words=words, labels=labels, header=header)
     if coloured():
         rows = map(_paint, rows)
     count = len(program)

@@ -3,8 +3,19 @@
 What a file contains is a `Module` of `isakit.description`, its kernels are `Kernel` objects.
 """
 
+from isakit.programs.like import Written, put_back, split_text, write_like
 from isakit.programs.load import load, load_all
 from isakit.programs.needs import completed, module_of
-from isakit.programs.write import write, write_like
+from isakit.programs.write import write
 
-__all__ = ["completed", "load", "load_all", "module_of", "write", "write_like"]
+__all__ = [
+    "Written",
+    "completed",
+    "load",
+    "load_all",
+    "module_of",
+    "put_back",
+    "split_text",
+    "write",
+    "write_like",
+]
