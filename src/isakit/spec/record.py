@@ -79,7 +79,7 @@ class Refusal:
 _SYNTAX = re.compile(r"\{(\w+)\}|([()])|([^\s{}()]+)")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Form:
     """One encoding of an instruction.
 
@@ -103,6 +103,11 @@ class Form:
     control: frozenset[str] = frozenset()
     record: Record | None = None
     sharing: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __repr__(self) -> str:
+        """Short: a form knows its record, and this one all forms."""
+        name = self.record.name if self.record is not None else "?"
+        return f"<form of {name}: {' '.join(self.syntax)}>"
 
     @property
     def units(self) -> int:
@@ -247,7 +252,7 @@ def parse_syntax(text: str) -> tuple[str, ...]:
     return tuple(m.group(0) for m in _SYNTAX.finditer(text))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Record:
     """An instruction family.
 
