@@ -17,7 +17,7 @@ from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Place
 from isakit.machine.tesla.compiled.launch.worker_context import aligned
 from isakit.machine.tesla.machine import Machine
-from isakit.machine.tesla.stack import Entry, Kind, Stack
+from isakit.machine.tesla.stack import Kind, Stack
 
 _LANES = np.arange(32, dtype=np.uint32)
 
@@ -91,7 +91,7 @@ class WarpStates:
         stack.exited = int(words[state_layout.EXITED // 4])
         base = state_layout.STACK // 4
         pairs = words[base : base + 2 * int(words[state_layout.DEPTH // 4])].reshape(-1, 2).tolist()
-        stack.entries[:] = [Entry(Kind(both >> 24), both & 0xFFFFFF, mask) for both, mask in pairs]
+        stack.entries = [(both >> 24, both & 0xFFFFFF, mask) for both, mask in pairs]
 
     def from_stack(self, k: int, stack: Stack) -> None:
         """The other way."""
@@ -161,7 +161,7 @@ def _control_to_machine(states: WarpStates, w: Warp) -> None:
     states.to_stack(w.number, control)
     if status in (state_layout.SERVED, state_layout.JOINED) and w.block.launch.code.at(control.pc).join:
         # The token is off already: put it back for the machine, which takes it off again.
-        control.entries.append(Entry(Kind.JOINAT, control.pc, control.active))
+        control.put(Kind.JOINAT, control.pc, control.active)
     if status == state_layout.FINISHED:
         control.active = 0
         if w.status != FINISHED:
