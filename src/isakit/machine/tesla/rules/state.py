@@ -98,3 +98,18 @@ class Barrier(Record):
 Entries = Annotated[list[StackEntry], Many()]
 Warps = Annotated[list[WarpState], Many(behind=True, stride="state_bytes")]
 Barriers = Annotated[list[Barrier], Many(behind=True)]
+
+
+class BlockState(Record):
+    """A block, as its warps share it; in compiled code the beginning of a worker's context.
+
+    Attributes: `barriers`; `state` (its warps, `state_bytes` apart); `block_warps` (how many there are); `ended` (how
+    many have finished); `barrier_mask` (what a barrier's counter can hold).
+    """
+
+    barriers: Barriers
+    state: Warps
+    state_bytes: u64
+    block_warps: u64
+    ended: u64
+    barrier_mask: u64

@@ -1,4 +1,4 @@
-"""Functions that code of every kernel calls: those of `control`, the checks of memory accesses, accesses of any shape.
+"""Functions that code of every kernel calls: the checks of memory accesses, accesses of any shape.
 
 They are compiled once per target, with the interpreter's loop, and found by name when a kernel is loaded. Lanes are an
 i32 mask; addresses and offsets are one i32 per lane.
@@ -7,17 +7,11 @@ i32 mask; addresses and offsets are one i32 per lane.
 from __future__ import annotations
 
 from isakit.engine.llvm import CAREFUL_MAD, Body, Host, Module, Ref, ValueLowering, careful_mad
-from isakit.machine.tesla.compiled.emit import control_ir as control
 from isakit.machine.tesla.compiled.state_layout import V1, V32, slot
 from isakit.sem.value import Value
 
 SIGNATURES = {
     "find_range": f"i1 @(ptr, ptr, {V32}, i32, i32)",
-    "has_entry": "i1 @(ptr, i32, i32)",
-    "bar": "i1 @(ptr, i32, i32, i32)",
-    "fan_out": f"i1 @(ptr, {V32}, i32)",
-    "lock": f"i32 @(ptr, ptr, {V32}, i32)",
-    "unlock": f"void @(ptr, {V32}, i32)",
     "check_global": f"i1 @(ptr, ptr, {V32}, i32, i32)",
     "check_own": f"i1 @(i32, {V32}, i32, i32)",
     "load_own": f"{{{V32}, i1}} @(ptr, i32, {V32}, i32, i32)",
@@ -55,7 +49,6 @@ def add_support(module: Module, target: Host) -> None:
     module.declare("llvm.cttz.i32", "i32 @(i32, i1)")
     module.declare("llvm.ctlz.i32", "i32 @(i32, i1)")
     text = _ranges() + _checks() + _loads(gather, load) + _own_loads() + _stores(scatter, store)
-    text += control.functions()
     for name in SIGNATURES:
         text = text.replace(f"@{name}(", f"@{symbol(name, target)}(")
     module.add(text)

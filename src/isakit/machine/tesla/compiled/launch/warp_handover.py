@@ -53,6 +53,11 @@ class WarpStates:
         """A 64-bit number of every warp."""
         return self._longs[:, offset // 8]
 
+    def entries(self, k: int) -> Array:
+        """The divergence stack of warp `k`: u32 [entries, 3], the fields of `StackEntry`."""
+        base, size = state_layout.STACK // 4, state_layout.ENTRY.size // 4
+        return self.words[k, base : base + state_layout.STACK_ENTRIES * size].reshape(-1, size)
+
     # --- registers ------------------------------------------------------------------------------------------
     def to_files(self, files: Any, places: Iterable[Place], warps: Array | slice) -> None:
         """Copy registers of some warps into register files whose lane axis begins with the first warp here."""
@@ -89,9 +94,9 @@ class WarpStates:
         stack.active, stack.pc = int(words[state_layout.ACTIVE // 4]), int(words[state_layout.PC // 4])
         stack.broke, stack.returned = int(words[state_layout.BROKE // 4]), int(words[state_layout.RETURNED // 4])
         stack.exited = int(words[state_layout.EXITED // 4])
-        base = state_layout.STACK // 4
-        pairs = words[base : base + 2 * int(words[state_layout.DEPTH // 4])].reshape(-1, 2).tolist()
-        stack.entries = [(both >> 24, both & 0xFFFFFF, mask) for both, mask in pairs]
+        stack.entries = [
+            (kind, pc, mask) for pc, mask, kind in self.entries(k)[: int(words[state_layout.DEPTH // 4])].tolist()
+        ]
 
     def from_stack(self, k: int, stack: Stack) -> None:
         """The other way."""
@@ -105,9 +110,9 @@ class WarpStates:
             (state_layout.DEPTH, len(stack.entries)),
         ):
             words[offset // 4] = value
-        base = state_layout.STACK // 4
+        entries = self.entries(k)
         for n, e in enumerate(stack.entries):
-            words[base + 2 * n : base + 2 * n + 2] = e.pc | e.kind << 24, e.mask
+            entries[n] = e.pc, e.mask, e.kind
 
 
 def every_place(registers: int) -> list[Place]:
