@@ -335,6 +335,16 @@ def emit(
     return low.run()
 
 
+def expression(low: ValueLowering, routine: Routine[Any, Any], given: Mapping[str, Ref], **statics: Any) -> Ref:
+    """A routine that only computes something, on numbers or on one number per lane."""
+    statements = routine.code(**statics).statements
+    result = statements[0]
+    if len(statements) != 1 or not isinstance(result, Return) or result.value is None:
+        raise DefinitionError(f"{routine.name} does more than compute a value")
+    inner = ValueLowering(low.body, lambda n: given[n.attr], {})
+    return inner.value(result.value)
+
+
 # --- functions of their own -------------------------------------------------------------------------------------------
 def result_type(code: RoutineCode) -> str:
     """What the function of a routine returns: its result, and whether it has raised if it may raise."""
@@ -411,5 +421,5 @@ def function(
     return f"define {ty} {name}({', '.join(listed)}) {attributes} {{\nentry:\n{lines}\n{b.text()}\n}}"
 
 
-__all__ = ["InMemory", "Lowering", "Special", "Surroundings", "Where", "call", "emit", "function", "signature"]
+__all__ = ["InMemory", "Lowering", "Special", "Surroundings", "Where", "call", "emit", "expression", "function", "signature"]
 _ = FIELD, ITEM, LANE, LOCAL, MATCHING

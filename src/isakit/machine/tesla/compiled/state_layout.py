@@ -32,7 +32,7 @@ READY, WAITING, FINISHED, STOPPED, INTERRUPTED, SERVED, JOINED = (int(s) for s i
 # --- the context of a worker: slots of 8 bytes --------------------------------------------------------------
 SLOTS = (
     *layout_of(BlockState).fields,
-    "memory", "thread_count", "warp_count", "ranges", "range_count", "shared", "shared_limit", "local",
+    "memory", "thread_count", "warp_count", "shared", "shared_limit", "local",
     "local_limit", "stop", "physid", "sites", "remaining", "first_registers",
     "masks", "header", "header_bytes", "grid_x", "physid_all", "entry",
     "halted_warp", "reserve", "uops", "code_address", "code_bytes", "register_bytes", "run_warp", "flags",

@@ -95,16 +95,25 @@ class Barrier(Record):
     target: u32
 
 
+class Buffer(Record):
+    """Bytes of the device's memory that belong together."""
+
+    start: u32
+    length: u32
+
+
 Entries = Annotated[list[StackEntry], Many()]
 Warps = Annotated[list[WarpState], Many(behind=True, stride="state_bytes")]
 Barriers = Annotated[list[Barrier], Many(behind=True)]
+Buffers = Annotated[list[Buffer], Many(behind=True)]
 
 
 class BlockState(Record):
     """A block, as its warps share it; in compiled code the beginning of a worker's context.
 
     Attributes: `barriers`; `state` (its warps, `state_bytes` apart); `block_warps` (how many there are); `ended` (how
-    many have finished); `barrier_mask` (what a barrier's counter can hold).
+    many have finished); `barrier_mask` (what a barrier's counter can hold); `ranges` (the `range_count` buffers of the
+    device).
     """
 
     barriers: Barriers
@@ -113,3 +122,5 @@ class BlockState(Record):
     block_warps: u64
     ended: u64
     barrier_mask: u64
+    ranges: Buffers
+    range_count: u64

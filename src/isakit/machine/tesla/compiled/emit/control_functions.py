@@ -7,13 +7,14 @@ name when a kernel is loaded.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
 from isakit.engine.llvm import Host, Module
 from isakit.engine.llvm.routine_ir import Special, Surroundings, function, signature
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.rules import barriers, locks, stack
+from isakit.machine.tesla.rules import accesses, barriers, locks, stack
 from isakit.sem.routine import Routine, on_change
 from isakit.sem.routine_code import RoutineCode
 
@@ -21,6 +22,8 @@ SHARED: tuple[Routine[Any, Any], ...] = (
     stack.entries_of, stack.nearest_of, barriers.arrive, barriers.open_if_reached, barriers.warp_ended,
     locks.try_lock, locks.unlock,
 )  # fmt: skip
+ALWAYS: tuple[Routine[Any, Any], ...] = (accesses.in_buffers,)
+"""Routines that are the same for all choices: they are with the functions of memory."""
 
 
 def code_of(routine: Routine[Any, Any], choices: Choices) -> RoutineCode:
@@ -41,7 +44,10 @@ on_change(control_key.cache_clear)
 
 def symbol(name: str, target: Host, choices: Choices) -> str:
     """The name a function has for kernels of a target (kinds of targets pass vectors in different ways)."""
-    return f"isakit_{name}_{'embedded' if target.embedded else 'portable'}_{control_key(choices)}"
+    kind = "embedded" if target.embedded else "portable"
+    if any(r.name == name for r in ALWAYS):
+        return f"isakit_{name}_{kind}"
+    return f"isakit_{name}_{kind}_{control_key(choices)}"
 
 
 def names(target: Host, choices: Choices) -> list[str]:
@@ -63,8 +69,10 @@ def surroundings(target: Host, choices: Choices, specials: dict[Any, Special] | 
     return Surroundings(nothing, nothing, lambda c: "@" + symbol(c.routine.name, target, choices), specials or {})
 
 
-def add_functions(module: Module, target: Host, choices: Choices) -> None:
-    """Add all of them to a module."""
+def add_functions(
+    module: Module, target: Host, choices: Choices, routines: Iterable[Routine[Any, Any]] = SHARED
+) -> None:
+    """Add them to a module."""
     around = surroundings(target, choices)
-    for r in SHARED:
+    for r in routines:
         module.add(function(module, code_of(r, choices), "@" + symbol(r.name, target, choices), around))

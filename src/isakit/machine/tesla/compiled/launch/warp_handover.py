@@ -137,6 +137,8 @@ def from_machine(machine: Machine, states: WarpStates, barriers: Array) -> None:
     for (_, word), warp in machine.state.locks.items():
         states.column(state_layout.LOCK)[warp] = word + 1
     states.count(state_layout.ISSUED)[:] = machine.state.issued
+    for offset, counts in zip(state_layout.EVENTS, machine.state.events, strict=True):
+        states.column(offset)[:] = counts
     states.from_files(machine.state.files, every_place(machine.launch.code.registers), slice(None))
     for block, rows in zip(machine.blocks, barriers, strict=True):
         rows[: len(block.counters), 0], rows[: len(block.targets), 1] = block.counters, block.targets
@@ -150,6 +152,8 @@ def to_machine(states: WarpStates, barriers: Array, machine: Machine) -> None:
     machine.stats.instructions += int(states.count(state_layout.THREADS).sum())
     machine.stats.warp_instructions += int((executed - machine.state.issued).sum())
     machine.state.issued[:] = executed
+    for offset, counts in zip(state_layout.EVENTS, machine.state.events, strict=True):
+        counts[:] = states.column(offset)
     for w in machine.warps:
         _control_to_machine(states, w)
     held = states.column(state_layout.LOCK)
