@@ -48,7 +48,7 @@ def c_files() -> dict[str, str]:
     exported = [f for f in functions().values() if f.interface in EXPORTED]
     table = [_MADE, f"#define TABLE {fingerprint():#x}u"]
     table += [f"#define OP_{f.name} {f.number}" for f in functions().values() if f.kind in ("call", "copy", "wire")]
-    table += [f"EXPORT {f.prototype};" for f in exported if f.kind == "local"]
+    table += [f"EXPORT {_prototype(f)};" for f in exported]
     made = [_MADE, *(_function(f) for f in exported if f.kind != "local"), "const struct export exports[] = {"]
     made += [f'    {{"{f.name}", (void (*)(void)){f.name}}},' for f in exported]
     made += ["    {0, 0},", "};"]
@@ -71,9 +71,13 @@ def _c_parameter(p: Parameter) -> str:
     return f"{made}{star}{'*' if p.result else ''}{p.name}" if p.result else f"{made}{star}{p.name}"
 
 
-def _function(f: Function) -> str:
+def _prototype(f: Function) -> str:
     parameters = ", ".join(_c_parameter(p) for p in f.parameters) or "void"
-    head = f"EXPORT int {f.name}({parameters});\nint {f.name}({parameters})\n{{"
+    return f.prototype or f"int {f.name}({parameters})"
+
+
+def _function(f: Function) -> str:
+    head = f"{_prototype(f)}\n{{"
     lines = {"call": _call, "copy": _copy, "hint": _hint, "refuse": _refuse}[f.kind](f)
     return "\n".join([head, *(f"    {line}" for line in lines), "}"])
 
