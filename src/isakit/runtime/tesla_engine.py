@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 from weakref import WeakKeyDictionary
 
 from isakit.errors import LaunchError
+from isakit.lean import dataclass
 from isakit.machine.interrupts import allowed
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
