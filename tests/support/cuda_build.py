@@ -175,13 +175,18 @@ def build(
     runtime: str = "libcudart.so.4",
     generation: str = "new",
     flags: Sequence[str] = (),
+    library: bool = False,
+    images: Sequence[Entry] = (),
 ) -> Path:
-    """Compile `cuda_programs/NAME.c` into a folder; the program asks for `runtime` as real ones do."""
+    """Compile `cuda_programs/NAME.c` into a folder; the program asks for `runtime` as real ones do.
+
+    `images` is what its fat binary holds instead of a cubin for sm_10.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    images = c_array("container", container([Entry(1, 10, b".version 1.4\n\0"), Entry(2, 10, elf_cubin())]))
-    images += c_array("cubin", elf_cubin())
-    images += c_array("text_cubin", text_cubin().encode() + b"\0")
-    (folder / "images.h").write_text(images)
+    entries = images or [Entry(1, 10, b".version 1.4\n\0"), Entry(2, 10, elf_cubin())]
+    arrays = c_array("container", container(entries)) + c_array("cubin", elf_cubin())
+    arrays += c_array("text_cubin", text_cubin().encode() + b"\0")
+    (folder / "images.h").write_text(arrays)
     libraries: list[str] = []
     for needed in filter(None, (runtime, "libcuda.so.1")):
         stub = folder / needed
@@ -190,9 +195,10 @@ def build(
         names = [f.name for f in functions().values() if f.interface == interface]
         subprocess.run(line, input="".join(f"void {n}(void) {{}}\n" for n in names), text=True, check=True)
         libraries.append(str(stub))
-    target = folder / name
+    target = folder / (f"{name}.so" if library else name)
+    shape = ["-shared", "-fPIC"] if library else ["-no-pie"]
     old = ["-DOLD_GENERATION"] if generation == "old" else []
-    line = ["cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Werror", "-no-pie", *old, *flags, "-I", str(folder)]
+    line = ["cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Werror", *shape, *old, *flags, "-I", str(folder)]
     line += ["-I", str(PROGRAMS), "-o", str(target), str(PROGRAMS / f"{name}.c"), "-Wl,--no-as-needed", *libraries]
     subprocess.run([*line, "-lm", "-pthread"], check=True)
     return target

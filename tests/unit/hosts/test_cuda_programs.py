@@ -54,10 +54,34 @@ def test_the_runtime_interface_of_cuda_2(old: Path, check: str) -> None:
     assert run("--", old, check).stdout == f"{check} ok\n"
 
 
+DRIVER = ("modules", "memory", "textures", "devices", "boxes", "references")
+
+
 def test_the_driver_interface(driver: Path, tmp_path: Path) -> None:
-    names = ("modules", "memory", "textures", "devices")
-    out = run("--", driver, *names, folder=tmp_path).stdout
+    out = run("--", driver, *DRIVER, folder=tmp_path).stdout
+    assert out == "".join(f"{name} ok\n" for name in DRIVER)
+
+
+def test_contexts_belong_to_threads(driver: Path) -> None:
+    assert run("--", driver, "migration").stdout == "migration ok\n"
+
+
+@pytest.fixture(scope="session")
+def sdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What samples of the time do besides the plain calls, and a library they open late."""
+    folder = tmp_path_factory.mktemp("sdk")
+    cuda_build.build("late", folder, library=True)
+    return cuda_build.build("sdk", folder)
+
+
+def test_what_samples_do_besides_the_plain_calls(sdk: Path) -> None:
+    names = ("names", "streams", "texture_memory", "queries", "plugins")
+    out = run("--", sdk, *names, folder=sdk.parent).stdout
     assert out == "".join(f"{name} ok\n" for name in names)
+
+
+def test_the_driver_interface_finds_the_context_of_the_runtime(sdk: Path) -> None:
+    assert run("--", sdk, "both").stdout == "both ok\n"
 
 
 @pytest.mark.parametrize(
@@ -259,5 +283,6 @@ def test_the_library_passes_with_address_and_undefined_behaviour_checks(tmp_path
     out = run("--", program, *RUNTIME, environment=environment, timeout=200)
     assert "ERROR" not in out.stderr
     assert out.stdout.count(" ok\n") == len(RUNTIME)
-    out = run("--", driver, "modules", "memory", "textures", "devices", environment=environment, folder=tmp_path)
-    assert out.stdout.count(" ok\n") == 4
+    out = run("--", driver, *DRIVER, environment=environment, folder=tmp_path, timeout=200)
+    assert out.stdout.count(" ok\n") == len(DRIVER)
+    assert run("--", driver, "migration", environment=environment).stdout == "migration ok\n"

@@ -47,7 +47,7 @@ def c_files() -> dict[str, str]:
     """The generated headers of the C library: what its sources include, by name."""
     exported = [f for f in functions().values() if f.interface in EXPORTED]
     table = [_MADE, f"#define TABLE {fingerprint():#x}u"]
-    table += [f"#define OP_{f.name} {f.number}" for f in functions().values() if f.kind in ("call", "copy", "wire")]
+    table += [f"#define OP_{f.name} {f.number}" for f in functions().values() if f.kind not in ("hint", "refuse")]
     table += [f"EXPORT {_prototype(f)};" for f in exported]
     made = [_MADE, *(_function(f) for f in exported if f.kind != "local"), "const struct export exports[] = {"]
     made += [f'    {{"{f.name}", (void (*)(void)){f.name}}},' for f in exported]
@@ -98,8 +98,9 @@ def _refuse(f: Function) -> list[str]:
 
 
 def _copy(f: Function) -> list[str]:
-    done = f"return {_FINISH[f.interface]}(move_bytes(OP_{f.name}, {f.more}));"
-    return [*_unused(f, f.more), done]
+    move = "move_in_stream(handle_number(stream), " if f.parameters[-1].name == "stream" else "move_bytes("
+    done = f"return {_FINISH[f.interface]}({move}OP_{f.name}, {f.more}));"
+    return [*_unused(f, done), done]
 
 
 def _call(f: Function) -> list[str]:
