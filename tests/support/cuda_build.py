@@ -107,6 +107,48 @@ again:
     exit nop
 """
 
+PTX = """\
+.version 1.4
+.target sm_10
+.const .align 4 .f32 table[4] = {0f3fc00000, 0f40200000, 0f40600000, 0f40900000};
+.const .align 4 .f32 scale = 0f40000000;
+.entry affine (.param .u64 y, .param .u64 x, .param .u32 n)
+{
+    .reg .u32 %r<8>;
+    .reg .u64 %rd<12>;
+    .reg .f32 %f<5>;
+    .reg .pred %p<2>;
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mul.lo.u32 %r3, %r1, %r2;
+    mov.u32 %r4, %tid.x;
+    add.u32 %r3, %r3, %r4;
+    ld.param.u32 %r5, [n];
+    setp.ge.u32 %p1, %r3, %r5;
+    @%p1 bra done;
+    cvt.u64.u32 %rd1, %r3;
+    mul.lo.u64 %rd2, %rd1, 4;
+    ld.param.u64 %rd3, [x];
+    add.u64 %rd4, %rd3, %rd2;
+    ld.global.f32 %f1, [%rd4];
+    and.b32 %r6, %r3, 3;
+    mov.u64 %rd5, table;
+    cvt.u64.u32 %rd6, %r6;
+    mul.lo.u64 %rd7, %rd6, 4;
+    add.u64 %rd8, %rd5, %rd7;
+    ld.const.f32 %f2, [%rd8];
+    ld.const.f32 %f3, [scale];
+    mul.rn.f32 %f1, %f1, %f3;
+    add.rn.f32 %f4, %f1, %f2;
+    ld.param.u64 %rd9, [y];
+    add.u64 %rd10, %rd9, %rd2;
+    st.global.f32 [%rd10], %f4;
+done:
+    exit;
+}
+"""
+"""The first of the kernels as PTX."""
+
 
 @cache
 def module() -> Module:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from support import cuda_build
-from support.cuda_build import run
+from support.cuda_build import Entry, run
 
 pytestmark = pytest.mark.skipif(not cuda_build.has_compiler(), reason="needs `cc` on 64-bit x86 Linux")
 
@@ -134,6 +134,28 @@ def test_a_statically_linked_runtime_is_diverted(tmp_path: Path) -> None:
     assert subprocess.run([tmp_path / "static", "launches"], check=False, capture_output=True).returncode == 1
     out = run("--", tmp_path / "static", "launches", "copies", "textures").stdout
     assert out == "launches ok\ncopies ok\ntextures ok\n"
+
+
+@pytest.mark.parametrize(
+    "beside", [(), (Entry(2, 20, b"\x7fELF of a later chip"),)], ids=["alone", "beside a later cubin"]
+)
+def test_ptx_is_compiled_where_there_is_no_machine_code(beside: tuple[Entry, ...], tmp_path: Path) -> None:
+    images = (Entry(1, 10, cuda_build.PTX.encode() + b"\0"), *beside)
+    program = cuda_build.build("checks", tmp_path, images=images)
+    assert run("--", program, "launches").stdout == "launches ok\n"
+
+
+def test_code_for_later_chips_alone_is_no_code(tmp_path: Path) -> None:
+    program = cuda_build.build("checks", tmp_path, images=[Entry(2, 20, b"\x7fELF of a later chip")])
+    done = run("--", program, "launches", code=1)
+    assert "is 48, expected 0" in done.stdout
+
+
+def test_a_runtime_that_comes_with_the_program_does_not_get_in_the_way(tmp_path: Path) -> None:
+    """The loader finds the other one first; ours is asked all the same."""
+    program = cuda_build.build("checks", tmp_path, flags=["-Wl,--disable-new-dtags,-rpath,$ORIGIN"])
+    assert (tmp_path / "libcudart.so.4").exists()
+    assert run("--", program, "launches").stdout == "launches ok\n"
 
 
 def test_a_trace_shows_the_calls(new: Path) -> None:
