@@ -38,6 +38,7 @@ _MANY = 200_000
 Examples:
   isakit dis kernel.cubin
   isakit dis --kernel saxpy kernel.cubin
+  isakit dis --expr shader.gxp
   isakit dis --source kernel.ptx
   echo 10000001 0423c780 | isakit dis -m tesla -V g80 --hex -""",
 )
@@ -49,6 +50,8 @@ Examples:
 @click.option("--kernel", metavar="NAME", help="Only this kernel.")
 @click.option("--address", metavar="ADDRESS", default="0", help="Byte address of the first word of raw or hex input.")
 @click.option("--words/--no-words", default=True, help="Show addresses and words as comments.  [default: words]")
+@click.option("--expr", "sketch", is_flag=True, help="Show shaders as one expression per result.")
+@click.option("--glsl", "as_glsl", is_flag=True, help="Show a shader as GLSL.")
 @click.option("--source", is_flag=True, help="Show the lines of source and PTX the instructions come from.")
 @click.option("--ptx", is_flag=True, help="Show the PTX texts in the file instead of its code.")
 @click.option("--labels/--no-labels", default=True, help="Show branch targets as labels.  [default: labels]")
@@ -65,6 +68,8 @@ def command(
     source: bool,
     ptx: bool,
     labels: bool,
+    sketch: bool,
+    as_glsl: bool,
     file: str,
 ) -> None:
     """Disassemble a file: cubin, GXP, host program with kernels in it, microcode, raw words.
@@ -89,6 +94,9 @@ def command(
         programs = [p for p in programs if p[0] == kernel]
         if not programs:
             raise IsakitError(f"{shown(file)} has no kernel {kernel!r}; it has {', '.join(names)}")
+    if sketch or as_glsl:
+        _decompile(files, shown(file), as_glsl)
+        return
     if as_json:
         echo_json([_plain(name, p) for name, p in programs])
         return
@@ -100,12 +108,19 @@ def command(
             programs = [p for p in programs if len(p[1])]
             for line in shader.directives():
                 click.echo(_paint(line) if coloured() else line)
+    heads = _Heads(files)
     for number, (name, program) in enumerate(programs):
         if number:
             click.echo()
+        module = program.kernel.module if program.kernel is not None else None
+        described = module is not None and heads.show(module)
         if program.kernel is None and len(programs) > 1:
             click.echo(f"// {name}")
-        _write(program, words, labels, source)
+        _write(program, words, labels, source, header=not described)
+    if kernel is None:
+        for module in files:
+            if not module.kernels:
+                heads.show(module)
 
 
 def _ptx(data: bytes, path: str) -> None:
@@ -116,6 +131,41 @@ def _ptx(data: bytes, path: str) -> None:
     if not texts:
         raise IsakitError(f"{path} has no PTX in it")
     click.echo("\n\n".join(texts))
+
+
+def _decompile(files: list[Module], path: str, as_glsl: bool) -> None:
+    """Print the shaders of a file as expressions or as GLSL."""
+    from isakit.decompile import expressions, glsl
+    from isakit.formats import Shader
+
+    shaders = [f for f in files if isinstance(f, Shader)]
+    if not shaders:
+        raise IsakitError(f"{path} holds no shader file (GXP); expressions are made of shaders only")
+    for shader in shaders:
+        click.echo(glsl(shader) if as_glsl else expressions(shader), nl=False)
+
+
+class _Heads:
+    """What stands in front of the kernels of each file, once."""
+
+    def __init__(self, files: list[Module]) -> None:
+        self.files = files
+        self.shown: set[int] = set()
+
+    def show(self, module: Module) -> bool:
+        """Print it, where the listing says more of a file than its kernels: of Tesla code."""
+        from isakit.asm.printer import module_header
+
+        if module.isa != "tesla":
+            return False
+        if id(module) not in self.shown:
+            self.shown.add(id(module))
+            if len(self.files) > 1:
+                place = next(n for n, m in enumerate(self.files) if m is module)
+                click.echo(f".file {place} {module.kind} at {module.offset:#x}")
+            for line in (f".isa {module.isa} {module.instruction_set.variant}", *module_header(module)):
+                click.echo(_paint(line) if coloured() else line)
+        return True
 
 
 def _programs(
@@ -138,7 +188,7 @@ def _programs(
         found = parse_hex(data.decode("utf-8-sig", "replace"), path, word_size=unit)
         yield "main", chosen.disassemble(found, address, program_type)
         return
-    from isakit.programs.load import load_all
+    from isakit.programs.reading import load_all
 
     for image in load_all(data, **named_code(isa_name, variant), path=path):
         files.append(image)
@@ -183,13 +233,15 @@ def _plain_instruction(i: Instruction) -> dict[str, Any]:
     return out
 
 
-def _write(program: Program, words: bool, labels: bool, source: bool) -> None:
+def _write(program: Program, words: bool, labels: bool, source: bool, header: bool) -> None:
     from isakit.asm.printer import lines
     from isakit.asm.source_listing import source_listing
 
     if source and program.lines is None:
         click.echo("// this program does not know its source lines", err=True)
-    rows: Iterable[str] = source_listing(program, labels=labels) if source else lines(program, words=words, labels=labels)
+    rows: Iterable[str] = lines(program, words=words, labels=labels, header=header)
+    if source:
+        rows = source_listing(program, labels=labels)
     if coloured():
         rows = map(_paint, rows)
     count = len(program)
