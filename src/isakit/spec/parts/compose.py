@@ -22,6 +22,7 @@ from isakit.spec.parts.base import (
     needed_words,
     needs_set,
     pattern,
+    starts,
 )
 from isakit.spec.parts.words import Illegal
 from isakit.spec.patterns import ANYTHING, joined
@@ -125,10 +126,30 @@ class Choice(Part):
             selectors |= a.when.mask | (a.unless.mask if a.unless else 0)
         return word & selectors | (p.static_word(word) if p else 0)
 
+    @cached_property
+    def _starts(self) -> list[frozenset[str] | None]:
+        return [starts(a.part) for a in self.alternatives]
+
+    def starts(self) -> frozenset[str] | None:
+        legal = [s for a, s in zip(self.alternatives, self._starts, strict=True) if not isinstance(a.part, Illegal)]
+        return None if None in legal else frozenset[str]().union(*(s for s in legal if s is not None))
+
+    @cached_property
+    def _candidates(self) -> dict[str, list[tuple[int, Alternative]]]:
+        """The alternatives that a text may be, by its first token; for all other tokens under the empty text."""
+        legal = [(i, a) for i, a in enumerate(self.alternatives) if not isinstance(a.part, Illegal)]
+        tokens = frozenset[str]().union(*(s for s in self._starts if s is not None))
+        return {
+            t: [(i, a) for i, a in legal if (s := self._starts[i]) is None or t in s] for t in sorted({*tokens, ""})
+        }
+
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        for i, a in enumerate(self.alternatives):
-            if isinstance(a.part, Illegal):
-                continue
+        if s.quick:
+            known = self._candidates
+            alternatives = known.get(s.text(k)) or known[""]
+        else:
+            alternatives = [(i, a) for i, a in enumerate(self.alternatives) if not isinstance(a.part, Illegal)]
+        for i, a in alternatives:
             for n, b in a.part.parse(s, k):
                 both = b.join(a.when)
                 if both is None or not self._leads_to(i, both):

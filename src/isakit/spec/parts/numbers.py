@@ -107,6 +107,8 @@ class Reg(Part):
     def needed_words(self) -> frozenset[str] | None:
         return frozenset(self._values)
 
+    starts = needed_words
+
     def pattern(self) -> str:
         return one_of(self._values)
 

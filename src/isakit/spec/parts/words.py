@@ -112,6 +112,8 @@ class Literal(Bitless):
         spellings = [w.split() for w in (self.words, *self.aliases)]
         return frozenset(words[0] for words in spellings) if all(spellings) else None
 
+    starts = needed_words
+
     def pattern(self) -> str:
         return one_of((self.words, *self.aliases))
 
@@ -244,6 +246,8 @@ class Enum(Part):
     def needed_words(self) -> frozenset[str] | None:
         spellings = [words for words, _ in self._spellings]
         return frozenset(words[0] for words in spellings) if all(spellings) else None
+
+    starts = needed_words
 
     def pattern(self) -> str:
         return one_of(" ".join(words) for words, _ in self._spellings)
