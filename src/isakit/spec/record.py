@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field, where
 from isakit.spec.parts import Context, Part, needs_set
 
@@ -78,7 +79,7 @@ class Refusal:
 _SYNTAX = re.compile(r"\{(\w+)\}|([()])|([^\s{}()]+)")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Form:
     """One encoding of an instruction.
 
@@ -102,6 +103,11 @@ class Form:
     control: frozenset[str] = frozenset()
     record: Record | None = None
     sharing: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __repr__(self) -> str:
+        """Short: a form knows its record, and this one all forms."""
+        name = self.record.name if self.record is not None else "?"
+        return f"<form of {name}: {' '.join(self.syntax)}>"
 
     @property
     def units(self) -> int:
@@ -202,13 +208,11 @@ class Form:
 
     def resolve(self, ctx: Context) -> Form:
         """The form in a context, with alternatives that do not exist there removed."""
-        from dataclasses import replace
-
-        return replace(
-            self,
-            parts={n: p.resolve(ctx) for n, p in self.parts.items()},
-            refusals=tuple(r for r in self.refusals if not (r.unless_feature and ctx.has(r.unless_feature))),
-        )
+        parts = {n: p.resolve(ctx) for n, p in self.parts.items()}
+        refusals = tuple(r for r in self.refusals if not (r.unless_feature and ctx.has(r.unless_feature)))
+        if refusals == self.refusals and all(parts[n] is p for n, p in self.parts.items()):
+            return self
+        return replace(self, parts=parts, refusals=refusals)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -228,7 +232,7 @@ class Form:
             if isinstance(part, Enum):
                 return [n.split()[0] for n in [*part.names.values(), *part.aliases] if n]
             if isinstance(part, Literal):
-                return [w.split()[0] for w in (part.words, *part.aliases)]
+                return part.mnemonics
             if isinstance(part, Choice):
                 return [m for a in part.alternatives for m in of(a.part)]
             if isinstance(part, Seq):
@@ -260,7 +264,7 @@ def parse_syntax(text: str) -> tuple[str, ...]:
     return tuple(m.group(0) for m in _SYNTAX.finditer(text))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Record:
     """An instruction family.
 

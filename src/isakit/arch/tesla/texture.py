@@ -7,13 +7,15 @@ enabled ones are packed. Source: [000] "5. TBD", [tesla] 8.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from isakit.arch.tesla.forms import forms
 from isakit.arch.tesla.operands import word
 from isakit.arch.tesla.requests import TEX, TEXEL, VISIBLE
 from isakit.arch.tesla.tesla import tesla
+from isakit.lean import dataclass
 from isakit.sem import Value, const, read, write
 from isakit.spec import (
     Encoding,
@@ -60,6 +62,7 @@ class Texels:
             write("r", self.base + i, make(component), lanes)
 
 
+@cache
 def _block(base: Field, first: int = 0) -> Reg:
     """A register of the block that starts at the one of the field."""
     names = tuple(f"$r{n + first}" if n + first <= _LAST else None for n in range(1 << base.width))
@@ -71,8 +74,11 @@ def texels(e: Encoding, block: str, components: str = "") -> Written:
 
     Without letters for the components all four are written.
     """
-    base, mask = e.field(block), e.field(components) if components else None
+    return _texels(e.field(block), e.field(components) if components else None)
 
+
+@cache
+def _texels(base: Field, mask: Field | None) -> Written:
     def spelled(enabled: int) -> Template:
         holes: dict[str, Any] = {}
         texts = ["#"] * 4
@@ -104,8 +110,11 @@ def coordinates(e: Encoding, block: str, letters: str = "") -> Written:
 
     Without letters for the number, less one, there is one.
     """
-    base, count = e.field(block), e.field(letters) if letters else None
+    return _coordinates(e.field(block), e.field(letters) if letters else None)
 
+
+@cache
+def _coordinates(base: Field, count: Field | None) -> Written:
     def spelled(n: int) -> Part:
         holes: dict[str, Any] = {f"r{k}": _block(base, k) for k in range(n)}
         return template(":".join(f"{{{name}}}" for name in holes), Compound, **holes) if n > 1 else _block(base)

@@ -23,7 +23,7 @@ from isakit.spec.parts.base import (
     starts,
 )
 from isakit.spec.parts.compose import Alternative, Choice, Seq, choice, or_sources, when
-from isakit.spec.parts.numbers import Imm, Reg
+from isakit.spec.parts.numbers import Constant, Imm, Reg, Relative
 from isakit.spec.parts.template import Template, Written, cell, template, written
 from isakit.spec.parts.words import Enum, Flag, HasFeature, Illegal, Literal, Nothing
 
@@ -33,6 +33,7 @@ __all__ = [
     "Binder",
     "Bitless",
     "Choice",
+    "Constant",
     "Context",
     "Enum",
     "Flag",
@@ -45,6 +46,7 @@ __all__ = [
     "Nothing",
     "Part",
     "Reg",
+    "Relative",
     "Row",
     "Seq",
     "Template",

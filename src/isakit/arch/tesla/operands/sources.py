@@ -20,6 +20,7 @@ from isakit.spec import (
 from isakit.spec import Imm as Number
 
 
+@cache
 def _shared(layout: Any, width: int, signs: str, areg_field: Field) -> list[Any]:
     """The s[] alternatives of source 1. `signs`: which 16-bit modes a half operand takes ("us", "u", "s", or "8")."""
     out: list[Any] = []
@@ -87,6 +88,7 @@ def lsrc3(width: int = 32) -> Choice:
     return _lsrc23(Long.src3, Long.src3_c, Long.src2_c, width)
 
 
+@cache
 def _lsrc23(f: Field, mine: Field, other: Field, width: int) -> Choice:
     register = gpr(f, width)
     return choice(
@@ -148,6 +150,7 @@ def ssrc2(width: int = 32) -> Choice:
     )
 
 
+@cache
 def immediate(width: int = 32) -> Number:
     """The 32-bit immediate; 16-bit operations use its low half. Accepts negative numbers and f32 literals."""
     return Number(Imm.imm, width, wrap=True, single=width == 32, label="an immediate")
