@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 from typing import Any
 
 from isakit.errors import DefinitionError, did_you_mean
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.parts import Alternative, Choice, Enum, Flag, Imm, Part, choice, when
 from isakit.spec.record import Form, Layout, Refusal, make_form
