@@ -126,6 +126,7 @@ class InstructionSet:
     _forms: dict[Any, Form] = field(default_factory=dict[Any, Form], repr=False)
     #: what the forms of another record must not contradict
     known_forms: KnownForms = field(default_factory=KnownForms, init=False, repr=False)
+    _alike: dict[Form, list[Form]] = field(default_factory=dict[Form, "list[Form]"], init=False, repr=False)
     _unchecked: list[Record] = field(default_factory=list[Record], init=False, repr=False)
     _checked_parts: dict[int, object] = field(default_factory=dict[int, object], init=False, repr=False)
     _checked_code: set[CodeType] = field(default_factory=set[CodeType], init=False, repr=False)
@@ -240,7 +241,13 @@ class InstructionSet:
     def _resolved(self, form: Form, ctx: Context) -> Form:
         found = self._forms.get((form, ctx))
         if found is None:
-            found = self._forms[form, ctx] = form.resolve(ctx)
+            found = form.resolve(ctx)
+            # In contexts that do not differ for it, a form is one object: what is derived from it is made once.
+            alike = self._alike.setdefault(form, [])
+            found = next((f for f in alike if f.is_like(found)), found)
+            if found not in alike:
+                alike.append(found)
+            self._forms[form, ctx] = found
         return found
 
 

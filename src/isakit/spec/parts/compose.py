@@ -62,7 +62,17 @@ class Alternative:
     def resolve(self, ctx: Context) -> Alternative:
         """The branch as it is in a context."""
         part = self.part.resolve(ctx)
-        return self if part is self.part else replace(self, part=part)
+        if part is self.part:
+            return self
+        found = self._resolved.get(id(part))
+        if found is None:
+            found = self._resolved[id(part)] = replace(self, part=part)
+        return found
+
+    @cached_property
+    def _resolved(self) -> dict[int, Alternative]:
+        """The branch with what its part was in a context, by the part's id (the value keeps the part)."""
+        return {}
 
     def applies(self, word: int) -> bool:
         """Whether the word selects this alternative."""
@@ -84,16 +94,17 @@ class Choice(Part):
     illegal: str = ILLEGAL
 
     def resolve(self, ctx: Context) -> Part:
-        part = self._resolved.get(ctx)
-        if part is None:
+        found = self._resolved.get(ctx)
+        if found is None:
             alive = [a.resolve(ctx) for a in self.alternatives if not a.needs or ctx.has(a.needs)]
-            part = self if same(alive, self.alternatives) else replace(self, alternatives=tuple(alive))
-            self._resolved[ctx] = part
-        return part
+            alike = (c for c in (self, *self._resolved.values()) if same(alive, c.alternatives))
+            found = next(alike, None) or replace(self, alternatives=tuple(alive))
+            self._resolved[ctx] = found
+        return found
 
     @cached_property
     def _resolved(self) -> dict[Context, Choice]:
-        """What the choice is in the contexts that asked: forms share their operands, there as here."""
+        """What the choice is in the contexts that asked; where it is the same, one object, as it is for all forms."""
         return {}
 
     def pick(self, word: int) -> Part | None:
