@@ -465,7 +465,8 @@ class Thread:
             return
         exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
         if exact == 0:
-            self.put(a[0], bits32(np.float32(x * y if x == 0 or y == 0 else 0) + z), "f32")
+            # zeros keep their signs; numbers that cancel leave +0
+            self.put(a[0], bits32(x * y + z if x == 0 or y == 0 else np.float32(0)), "f32")
             return
         self.put(a[0], bits32(_nearest(exact)), "f32")
 
@@ -486,6 +487,9 @@ class Thread:
             if to == "f32":  # and denormals come out
                 self.put(a[0], int(np.float32(x).view(np.uint32)), to)
                 return
+        if to in ("u64", "s64") and source == "f32":
+            # "flushes subnormal inputs if neither source nor destination has 64 bits" (PTX manual, cvt, before 1.5)
+            x = np.uint32(raw).view(np.float32)
         if to[0] != "f":
             if source[0] == "f":
                 v = self.rounded(x, rnd, to)

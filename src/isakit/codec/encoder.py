@@ -272,8 +272,8 @@ def _words(s: Stream, k: int, n: int) -> str:
 
 def still_possible(part: Part, so_far: Bits) -> str:
     """What a part accepts once some bits are decided."""
-    if not isinstance(part, Choice):
-        return ""
+    if not isinstance(part, Choice) or any(a.quiet for a in part.alternatives):
+        return ""  # what may be left out is not asked for
     texts = [
         still_possible(a.part, so_far) or a.part.accepts()
         for a in part.alternatives

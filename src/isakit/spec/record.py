@@ -219,7 +219,7 @@ class Form:
             if isinstance(part, Enum):
                 return [n.split()[0] for n in [*part.names.values(), *part.aliases] if n]
             if isinstance(part, Literal):
-                return [w.split()[0] for w in (part.words, *part.aliases)]
+                return part.mnemonics
             if isinstance(part, Choice):
                 return [m for a in part.alternatives for m in of(a.part)]
             if isinstance(part, Seq):
@@ -288,9 +288,9 @@ def make_form(
     layout: Layout,
     syntax: str,
     parts: Mapping[str, Part | Any],
-    fixed: Mapping[Field, int],
+    fixed: Mapping[Field, int] | Bits,
     *,
-    unless: Sequence[Mapping[Field, int]] = (),
+    unless: Sequence[Mapping[Field, int] | Bits] = (),
     ignored: int = 0,
     default: int | None = None,
     needs: str | Sequence[str] = "",
@@ -302,7 +302,7 @@ def make_form(
     """Build a form; values in `parts` that are not parts become constants of the semantics."""
     from isakit.spec.parts import Literal
 
-    bits = layout.fixed.join(where(dict(fixed)))
+    bits = layout.fixed.join(fixed if isinstance(fixed, Bits) else where(dict(fixed)))
     if bits is None:
         raise ValueError(f"fixed bits contradict layout {layout.name}")
     real = {n: p for n, p in parts.items() if isinstance(p, Part)}
@@ -329,7 +329,7 @@ def make_form(
         real,
         tuple(shown),
         constants,
-        tuple(where(dict(u)) for u in unless),
+        tuple(u if isinstance(u, Bits) else where(dict(u)) for u in unless),
         ignored,
         layout.default if default is None else default,
         needs_set(needs),

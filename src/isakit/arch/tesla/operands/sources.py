@@ -56,6 +56,12 @@ def lsrc1(width: int = 32, signs: str = "us", strict: bool = True) -> Choice:
     )
 
 
+@cache
+def lonly1(width: int = 32, signs: str = "us") -> Choice:
+    """Source 1 of instructions that never have c[] operands."""
+    return lsrc1(width, signs, strict=False)
+
+
 def _lconst(f: Field, width: int, indirect: bool) -> Written:
     size = width // 8
     return memory(
@@ -70,11 +76,13 @@ def _lconst(f: Field, width: int, indirect: bool) -> Written:
     )
 
 
+@cache
 def lsrc2(width: int = 32) -> Choice:
     """Long source 2: register or c[]. Source: [tesla] 2.4."""
     return _lsrc23(Long.src2, Long.src2_c, Long.src3_c, width)
 
 
+@cache
 def lsrc3(width: int = 32) -> Choice:
     """Long source 3: register or c[]."""
     return _lsrc23(Long.src3, Long.src3_c, Long.src2_c, width)
@@ -122,6 +130,7 @@ def ssrc1(width: int = 32, signs: str = "us", layout: Any = Short) -> Choice:
     )
 
 
+@cache
 def isrc1(width: int = 32, signs: str = "us") -> Choice:
     """Source 1 of the immediate form."""
     return ssrc1(width, signs, Imm)
