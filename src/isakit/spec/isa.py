@@ -156,12 +156,13 @@ class InstructionSet:
         """Decorator that records an instruction: its encodings here, its meaning and manual text in the function."""
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            doc = function.__doc__ or ""
             self.add(
                 Record(
                     name or function.__name__,
                     tuple(forms),
                     function,
-                    inspect.getdoc(function) or "",
+                    inspect.cleandoc(doc) if "\n" in doc else doc.strip(),
                     ref,
                     status,
                     tuple(notes),
