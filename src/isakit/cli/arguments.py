@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from isakit.description import MAX_SPACE
 from isakit.lean import dataclass
 
 if TYPE_CHECKING:
@@ -91,7 +93,20 @@ def _zeros(spec: str, dtype: str, shape: str) -> NDArray[Any]:
         sizes = []
     if not sizes or min(sizes) < 0 or math.prod(sizes) > _MAX_ELEMENTS:
         raise _bad(spec, f"{shape!r} is no size such as 1024 or 32x32")
+    needed = math.prod(sizes) * np.dtype(TYPES[dtype]).itemsize
+    if needed >= MAX_SPACE:
+        raise _bad(spec, f"{needed} bytes do not fit the 32-bit addresses of a device")
+    if 2 * needed > _memory():
+        raise _bad(spec, f"{needed} bytes, once here and once on the simulated device, are more than this machine has")
     return np.zeros(sizes, TYPES[dtype])
+
+
+def _memory() -> int:
+    """Bytes of memory of this machine; more than anything needs where it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 62
 
 
 def _load(path: str) -> NDArray[Any]:

@@ -108,12 +108,19 @@ def command(
             programs = [p for p in programs if len(p[1])]
             for line in shader.directives():
                 click.echo(_paint(line) if coloured() else line)
+    heads = _Heads(files)
     for number, (name, program) in enumerate(programs):
         if number:
             click.echo()
+        module = program.kernel.module if program.kernel is not None else None
+        described = module is not None and heads.show(module)
         if program.kernel is None and len(programs) > 1:
             click.echo(f"// {name}")
-        _write(program, words, labels, source)
+        _write(program, words, labels, source, header=not described)
+    if kernel is None:
+        for module in files:
+            if not module.kernels:
+                heads.show(module)
 
 
 def _ptx(data: bytes, path: str) -> None:
@@ -138,6 +145,29 @@ def _decompile(files: list[Module], path: str, as_glsl: bool) -> None:
         click.echo(glsl(shader) if as_glsl else expressions(shader), nl=False)
 
 
+class _Heads:
+    """What stands in front of the kernels of each file, once."""
+
+    def __init__(self, files: list[Module]) -> None:
+        self.files = files
+        self.shown: set[int] = set()
+
+    def show(self, module: Module) -> bool:
+        """Print it, where the listing says more of a file than its kernels: of Tesla code."""
+        from isakit.asm.printer import module_header
+
+        if module.isa != "tesla":
+            return False
+        if id(module) not in self.shown:
+            self.shown.add(id(module))
+            if len(self.files) > 1:
+                place = next(n for n, m in enumerate(self.files) if m is module)
+                click.echo(f".file {place} {module.kind} at {module.offset:#x}")
+            for line in (f".isa {module.isa} {module.instruction_set.variant}", *module_header(module)):
+                click.echo(_paint(line) if coloured() else line)
+        return True
+
+
 def _programs(
     data: bytes,
     path: str,
@@ -158,7 +188,7 @@ def _programs(
         found = parse_hex(data.decode("utf-8-sig", "replace"), path, word_size=unit)
         yield "main", chosen.disassemble(found, address, program_type)
         return
-    from isakit.programs.load import load_all
+    from isakit.programs.reading import load_all
 
     for image in load_all(data, **named_code(isa_name, variant), path=path):
         files.append(image)
@@ -203,13 +233,15 @@ def _plain_instruction(i: Instruction) -> dict[str, Any]:
     return out
 
 
-def _write(program: Program, words: bool, labels: bool, source: bool) -> None:
+def _write(program: Program, words: bool, labels: bool, source: bool, header: bool) -> None:
     from isakit.asm.printer import lines
     from isakit.asm.source_listing import source_listing
 
     if source and program.lines is None:
         click.echo("// this program does not know its source lines", err=True)
-    rows: Iterable[str] = source_listing(program, labels=labels) if source else lines(program, words=words, labels=labels)
+    rows: Iterable[str] = lines(program, words=words, labels=labels, header=header)
+    if source:
+        rows = source_listing(program, labels=labels)
     if coloured():
         rows = map(_paint, rows)
     count = len(program)

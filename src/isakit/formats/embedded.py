@@ -46,8 +46,9 @@ _MIN_ARRAY = 16
 class Found:
     """One thing found in a larger file: the module, the text, or why it could not be read.
 
-    `what` is "elf-cubin", "text-cubin", "gxp", "ptx" (which has a `text`) or "fat binary entry"; `offset` and `size` are bytes in the host (in the
-    text for a C array). `name` is what the host calls it, where it does: usually the name of a source file.
+    `what` is "elf-cubin", "text-cubin", "gxp", "ptx" (which has a `text`) or "fat binary entry"; `offset` and `size`
+    are bytes in the host (in the text for a C array). `name` is what the host calls it, where it does: usually the name
+    of a source file.
     """
 
     what: str

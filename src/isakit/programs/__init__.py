@@ -10,17 +10,29 @@ from typing import TYPE_CHECKING
 from isakit.lazy import lazy
 
 if TYPE_CHECKING:
+    from isakit.programs.like import Written, put_back, split_text, write_like
     from isakit.programs.needs import completed, module_of
     from isakit.programs.reading import load, load_all
-    from isakit.programs.writing import write, write_like
+    from isakit.programs.writing import write
 
-__all__ = ["completed", "load", "load_all", "module_of", "write", "write_like"]
+__all__ = [
+    "Written",
+    "completed",
+    "load",
+    "load_all",
+    "module_of",
+    "put_back",
+    "split_text",
+    "write",
+    "write_like",
+]
 
 __getattr__, __dir__ = lazy(
     __name__,
     {
         "isakit.programs.reading": "load load_all",
         "isakit.programs.needs": "completed module_of",
-        "isakit.programs.writing": "write write_like",
+        "isakit.programs.like": "Written put_back split_text write_like",
+        "isakit.programs.writing": "write",
     },
 )

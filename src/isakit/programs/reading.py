@@ -13,8 +13,8 @@ from isakit.errors import CompileError, Diagnostic, FormatError
 from isakit.instruction_sets import isa as instruction_set
 
 
-def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "") -> Module:
-    """Read a file of any supported format, detected by its content; of several programs in it the first.
+def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "", kernel: str = "") -> Module:
+    """Read a file of any supported format, detected by its content; of several programs in it the first that fits.
 
     A PTX text is compiled, for the chip it is written for or for `variant`; so are the PTX texts in a host program or
     fat binary that has no machine code for these chips.
@@ -23,11 +23,17 @@ def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "
         source: a path, or the content as bytes.
         isa: the instruction set, for files that do not say it (raw words, hexadecimal words, microcode).
         variant: its variant, for the same files.
+        kernel: the name of a kernel that the program has to have.
 
-    Raises FormatError for what cannot be read, UnknownIsaError for names that do not exist, CompileError for a PTX text
-    of which nothing compiles.
+    Raises FormatError for what cannot be read or does not have the kernel, UnknownIsaError for names that do not exist,
+    CompileError for a PTX text of which nothing compiles.
     """
-    return load_all(source, isa=isa, variant=variant)[0]
+    modules = load_all(source, isa=isa, variant=variant)
+    found = next((m for m in modules if not kernel or kernel in m.kernels), None)
+    if found is None:
+        names = ", ".join(dict.fromkeys(name for m in modules for name in m.kernels))
+        raise FormatError(modules[0].path, 0, f"there is no kernel {kernel!r}; there are {names or 'none'}")
+    return found
 
 
 def load_all(

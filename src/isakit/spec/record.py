@@ -79,7 +79,7 @@ class Refusal:
 _SYNTAX = re.compile(r"\{(\w+)\}|([()])|([^\s{}()]+)")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Form:
     """One encoding of an instruction.
 
@@ -103,6 +103,11 @@ class Form:
     control: frozenset[str] = frozenset()
     record: Record | None = None
     sharing: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __repr__(self) -> str:
+        """Short: a form knows its record, and this one all forms."""
+        name = self.record.name if self.record is not None else "?"
+        return f"<form of {name}: {' '.join(self.syntax)}>"
 
     @property
     def units(self) -> int:
@@ -133,6 +138,18 @@ class Form:
             if name not in self.control:
                 out |= p.static_word(word)
         return out
+
+    @cached_property
+    def starts(self) -> list[frozenset[str] | None]:
+        """For each item of the syntax the tokens it may begin with, None where that is not known."""
+        from isakit.spec.parts import starts
+
+        return [starts(self.parts[i[1:-1]]) if i[0] == "{" else frozenset({i}) for i in self.syntax]
+
+    @cached_property
+    def addressed(self) -> bool:
+        """Whether the text depends on where the instruction stands."""
+        return any(p.addressed for p in self.parts.values())
 
     @cached_property
     def code_address(self) -> str | None:
@@ -251,7 +268,7 @@ def parse_syntax(text: str) -> tuple[str, ...]:
     return tuple(m.group(0) for m in _SYNTAX.finditer(text))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Record:
     """An instruction family.
 

@@ -119,16 +119,14 @@ class Launch:
         if not self.limits:
             return
         if self.threads > c.threads_per_block:
-            raise LaunchError(
-                f"{self.threads} threads per block; {c.variant} allows {c.threads_per_block} (limits=False lifts this)"
-            )
+            raise LaunchError(f"{self.threads} threads per block; {c.variant} allows {c.threads_per_block}")
         for name, got, allowed in (("block", self.block, c.block), ("grid", self.grid, c.grid)):
             if any(n > m for n, m in zip(got, allowed, strict=True)):
                 raise LaunchError(f"{name} {got} exceeds {allowed} of {c.variant}")
         if self.code.registers * self.threads > c.registers:
             raise LaunchError(
                 f"{self.code.registers} registers x {self.threads} threads exceed the {c.registers} registers of "
-                f"{c.variant} (limits=False lifts this)"
+                f"{c.variant}"
             )
         if self.local_limit > c.local_bytes:
             raise LaunchError(f"{self.local_limit} bytes of local memory per thread; {c.variant} has {c.local_bytes}")

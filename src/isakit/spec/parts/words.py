@@ -137,6 +137,8 @@ class Literal(Bitless):
         spellings = [words for words, _ in self._readings]
         return frozenset(words[0] for words in spellings) if all(spellings) else None
 
+    starts = needed_words
+
     def pattern(self) -> str:
         return one_of((self.words, *self.aliases, *self.setting))
 
@@ -283,6 +285,8 @@ class Enum(Part):
     def needed_words(self) -> frozenset[str] | None:
         spellings = [words for words, _ in self._spellings]
         return frozenset(words[0] for words in spellings) if all(spellings) else None
+
+    starts = needed_words
 
     def pattern(self) -> str:
         return one_of(" ".join(words) for words, _ in self._spellings)
