@@ -174,7 +174,7 @@ class Choice(Part):
     alternatives: tuple[Alternative, ...]
     illegal: str = ILLEGAL
 
-    @property
+    @cached_property
     def addressed(self) -> bool:  # type: ignore[override]
         return any(a.part.addressed for a in self.alternatives)
 

@@ -118,7 +118,7 @@ class Template(Part):
         """The parts of the holes."""
         return list(self.holes.values())
 
-    @property
+    @cached_property
     def addressed(self) -> bool:  # type: ignore[override]
         return any(p.addressed for p in self.parts)
 
@@ -161,6 +161,10 @@ class Template(Part):
         return frozenset({token}) if part is None else starts(part)
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        _, token, part = self.items[0]
+        if part is None and s.text(k) != token:  # most operands that are tried begin with another word
+            s.fail(k, self.accepts())
+            return iter(())
         return self._parse(s, k, 0, Bits())
 
     def _parse(self, s: TokenStream, k: int, i: int, so_far: Bits) -> Iterator[Match]:
@@ -254,8 +258,10 @@ class Template(Part):
         return out
 
     def accepts(self) -> str:
-        if self.hint:
-            return self.hint
+        return self.hint or self._accepts
+
+    @cached_property
+    def _accepts(self) -> str:
         return "".join(b + (t if p is None else p.accepts()) for b, t, p in self.items)
 
     def pattern(self) -> str:
