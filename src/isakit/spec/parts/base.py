@@ -11,6 +11,8 @@ from isakit.spec.operands import CodeAddress, Compound, Condition, Flag, Memory,
 from isakit.spec.patterns import ANYTHING
 
 ILLEGAL = "ILLEGAL_OPCODE"
+NUMBER_START = "0"
+"""Stands for whatever a number may begin with, which is anything but `$`."""
 
 
 class Binder(Protocol):
@@ -157,6 +159,13 @@ class Part:
         """Words one of which must stand in the text of every operand of this kind; None where there are none.
 
         Only used to tell quickly that a text cannot be read.
+        """
+        return None
+
+    def starts(self) -> frozenset[str] | None:
+        """Words one of which every text of this kind begins with; None where that is not known.
+
+        The empty word: it may be left out. `NUMBER_START`: it may begin with a number.
         """
         return None
 
@@ -347,6 +356,11 @@ def _describes_itself(part: Part, method: str) -> bool:
 def needed_words(part: Part) -> frozenset[str] | None:
     """`part.needed_words()`, unless a subclass reads texts in a way of its own and does not say what it needs."""
     return part.needed_words() if _describes_itself(part, "needed_words") else None
+
+
+def starts(part: Part) -> frozenset[str] | None:
+    """`part.starts()`, unless a subclass reads texts in a way of its own."""
+    return part.starts() if _describes_itself(part, "starts") else None
 
 
 def pattern(part: Part) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as member
 from functools import cached_property
@@ -12,6 +12,7 @@ from isakit.spec.fields import Bits, Field, where
 from isakit.spec.operands import Compound, Operand
 from isakit.spec.parts.base import (
     ILLEGAL,
+    NUMBER_START,
     Binder,
     Context,
     Keep,
@@ -23,6 +24,7 @@ from isakit.spec.parts.base import (
     needed_words,
     needs_set,
     pattern,
+    starts,
 )
 from isakit.spec.parts.words import Illegal, Nothing
 from isakit.spec.patterns import ANYTHING, joined
@@ -149,7 +151,7 @@ class Choice(Part):
     alternatives: tuple[Alternative, ...]
     illegal: str = ILLEGAL
 
-    @property
+    @cached_property
     def addressed(self) -> bool:  # type: ignore[override]
         return any(a.part.addressed for a in self.alternatives)
 
@@ -187,8 +189,15 @@ class Choice(Part):
         return "???" if p is None else p.text_at(word, address)
 
     def error(self, word: int) -> str | None:
+        if self._safe:
+            return None
         p = self.pick(word)
         return self.illegal if p is None else p.error(word)
+
+    @cached_property
+    def _safe(self) -> bool:
+        """Whether no word is an error."""
+        return self.error_source(lambda _: "?") == "None"
 
     def claimed(self, word: int) -> int:
         a = self.branch(word)
@@ -223,21 +232,41 @@ class Choice(Part):
         return word & selectors | (p.static_word(word) if p else 0)
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        part, found, begun = None, list[Match](), False
-        for i, a in enumerate(self.alternatives):
-            reading = a.reading
-            if reading is None or (begun and type(a.part) is Nothing):
+        first, begun = s.text(k), False
+        register = first[:1] == "$"
+        for i, a, reading, starts, numeric in self._readings:
+            part, quiet = a.part, a.quiet
+            if starts is not None and first not in starts and (register or not numeric):
+                if not quiet:
+                    s.fail(k, part.accepts())
                 continue
-            if a.quiet:
-                quiet = _Quiet(s, k + a.quiet)
-                found = list(a.part.parse(quiet, k))
-                begun = begun or quiet.failed or any(n > k + a.quiet for n, _ in found)
-            elif a.part is not part:
-                part, found = a.part, list(a.part.parse(s, k))
-            for n, b in found:
-                both = b.join(reading)
-                if both is not None and self._leads_to(i, both):
-                    yield n, both
+            if quiet:
+                stream = _Quiet(s, k + quiet)
+                for n, b in part.parse(stream, k):
+                    begun = begun or n > stream.start
+                    both = b.join(reading)
+                    if both is not None and self._leads_to(i, both):
+                        yield n, both
+                begun = begun or stream.failed
+            elif not (begun and type(part) is Nothing):
+                for n, b in part.parse(s, k):
+                    both = b.join(reading)
+                    if both is not None and self._leads_to(i, both):
+                        yield n, both
+
+    @cached_property
+    def _readings(self) -> list[tuple[int, Alternative, Bits, frozenset[str] | None, bool]]:
+        """The alternatives that texts are read as: number, bits they stand for, what they may begin with."""
+        out: list[tuple[int, Alternative, Bits, frozenset[str] | None, bool]] = []
+        for i, a in enumerate(self.alternatives):
+            if a.reading is not None:
+                words = starts(a.part)
+                known = None if words is None or "" in words else words
+                out.append((i, a, a.reading, known, words is not None and NUMBER_START in words))
+        return out
+
+    def starts(self) -> frozenset[str] | None:
+        return _union(starts(a.part) for a in self.alternatives if a.reading is not None)
 
     def _leads_to(self, i: int, b: Bits) -> bool:
         """Whether these bits may be alternative `i`: no condition excludes it, no earlier one claims them."""
@@ -295,13 +324,8 @@ class Choice(Part):
         return self._conditional(sources, sources[-1] if self.complete and sources else "0")
 
     def needed_words(self) -> frozenset[str] | None:
-        out: frozenset[str] = frozenset()
-        for a in self.alternatives:
-            words = frozenset[str]() if type(a.part) is Illegal else needed_words(a.part)
-            if words is None:
-                return None
-            out |= words
-        return out
+        parts = (a.part for a in self.alternatives)
+        return _union(frozenset[str]() if type(p) is Illegal else needed_words(p) for p in parts)
 
     def pattern(self) -> str:
         patterns = [pattern(a.part) for a in self.alternatives if type(a.part) is not Illegal]
@@ -335,6 +359,16 @@ class Choice(Part):
                     if both is not None and both not in out and self._leads_to(i, both):
                         out.append(both)
         return out
+
+
+def _union(sets: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
+    """All words of the sets, None where one is not known."""
+    out: frozenset[str] = frozenset()
+    for words in sets:
+        if words is None:
+            return None
+        out |= words
+    return out
 
 
 def choice(*alternatives: Alternative, illegal: str = ILLEGAL) -> Choice:

@@ -15,6 +15,7 @@ from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import CodeAddress, Immediate, Operand, Register, SpecialRegister
 from isakit.spec.parts.base import (
     ILLEGAL,
+    NUMBER_START,
     Binder,
     Bitless,
     Keep,
@@ -100,7 +101,7 @@ class Reg(Part):
         if b is not None:
             yield k + 1, b
             return
-        got = s.number(k) if self.numbers else None
+        got = s.number(k) if self.numbers and s.text(k)[:1] != "$" else None
         b = self._by_number.get(got[1]) if got else None
         if got is None or b is None:
             s.fail(k, self.accepts())
@@ -132,6 +133,9 @@ class Reg(Part):
 
     def needed_words(self) -> frozenset[str] | None:
         return None if self.numbers else frozenset(self._values)
+
+    def starts(self) -> frozenset[str] | None:
+        return frozenset({*self._values, NUMBER_START} if self.numbers else self._values)
 
     def pattern(self) -> str:
         return one_of((*self._values, *(n for n in self.texts if n))) if self.numbers else one_of(self._values)
@@ -322,6 +326,9 @@ class Imm(Part):
 
     def claimed_source(self, keep: Keep) -> str:
         return str(self.field.mask)
+
+    def starts(self) -> frozenset[str] | None:
+        return None if self.prefix else frozenset({NUMBER_START})
 
     def pattern(self) -> str:
         return joined([re.escape(self.prefix), NUMBER]) if self.prefix else NUMBER

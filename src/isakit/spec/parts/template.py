@@ -17,7 +17,7 @@ from typing import Any
 
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import CodeAddress, Compound, Flag, Immediate, Operand, Register
-from isakit.spec.parts.base import Binder, Context, Keep, Match, Part, Row, TokenStream, pattern
+from isakit.spec.parts.base import Binder, Context, Keep, Match, Part, Row, TokenStream, pattern, starts
 from isakit.spec.parts.compose import Alternative, Choice, or_sources
 from isakit.spec.parts.numbers import Reg
 from isakit.spec.patterns import one_of
@@ -114,7 +114,7 @@ class Template(Part):
         """The parts of the holes."""
         return list(self.holes.values())
 
-    @property
+    @cached_property
     def addressed(self) -> bool:  # type: ignore[override]
         return any(p.addressed for p in self.parts)
 
@@ -156,24 +156,41 @@ class Template(Part):
         return self._parse(s, k, 0, Bits())
 
     def _parse(self, s: TokenStream, k: int, i: int, so_far: Bits) -> Iterator[Match]:
-        if i == len(self.items):
+        items = self.items
+        while i < len(items):
+            _, token, part = items[i]
+            i += 1
+            if part is not None:
+                break
+            if s.text(k) != token:
+                s.fail(k, f"`{token}`" if i > 1 else self.accepts())
+                return
+            k += 1
+        else:
             yield k, so_far
-            return
-        _, token, part = self.items[i]
-        if part is None:
-            if s.text(k) == token:
-                yield from self._parse(s, k + 1, i + 1, so_far)
-            else:
-                s.fail(k, f"`{token}`" if i else self.accepts())
             return
         read = False
         for n, b in part.parse(s, k):
             read = True
             both = so_far.join(b)
             if both is not None:
-                yield from self._parse(s, n, i + 1, both)
+                if i == len(items):
+                    yield n, both
+                else:
+                    yield from self._parse(s, n, i, both)
         if not read:
-            s.fail(k, part.accepts() if i else self.accepts())
+            s.fail(k, part.accepts() if i > 1 else self.accepts())
+
+    def starts(self) -> frozenset[str] | None:
+        out = frozenset({""})
+        for _, token, part in self.items:
+            words = frozenset({token}) if part is None else starts(part)
+            if words is None:
+                return None
+            out = out - {""} | words
+            if "" not in words:
+                break
+        return out
 
     def bind(self, word: int, b: Binder) -> Any:
         bound = {n: p.bind(word, b) for n, p in self.holes.items()}

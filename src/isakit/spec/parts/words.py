@@ -46,6 +46,9 @@ class Nothing(Bitless):
     def bind(self, word: int, b: Binder) -> Any:
         return self.value
 
+    def starts(self) -> frozenset[str] | None:
+        return frozenset({""})
+
     def pattern(self) -> str:
         return ""
 
@@ -133,6 +136,9 @@ class Literal(Bitless):
     def needed_words(self) -> frozenset[str] | None:
         spellings = [words for words, _ in self._readings]
         return frozenset(words[0] for words in spellings) if all(spellings) else None
+
+    def starts(self) -> frozenset[str] | None:
+        return self.needed_words()
 
     def pattern(self) -> str:
         return one_of((self.words, *self.aliases, *self.setting))
@@ -280,6 +286,9 @@ class Enum(Part):
     def needed_words(self) -> frozenset[str] | None:
         spellings = [words for words, _ in self._spellings]
         return frozenset(words[0] for words in spellings) if all(spellings) else None
+
+    def starts(self) -> frozenset[str] | None:
+        return frozenset(words[0] if words else "" for words, _ in self._spellings)
 
     def pattern(self) -> str:
         return one_of(" ".join(words) for words, _ in self._spellings)
