@@ -21,10 +21,10 @@ from isakit.spec.parts.base import (
     padded,
     pattern,
 )
-from isakit.spec.parts.compose import Alternative, Choice, Seq, choice, or_sources, when
+from isakit.spec.parts.compose import Alternative, Choice, Dependent, Seq, choice, or_sources, when
 from isakit.spec.parts.numbers import Constant, Imm, Reg, Relative
 from isakit.spec.parts.template import Template, Written, cell, template, written
-from isakit.spec.parts.words import Enum, Flag, HasFeature, Illegal, Literal, Nothing
+from isakit.spec.parts.words import Enum, Flag, HasFeature, Illegal, Literal, Nothing, Silent
 
 __all__ = [
     "ILLEGAL",
@@ -34,6 +34,7 @@ __all__ = [
     "Choice",
     "Constant",
     "Context",
+    "Dependent",
     "Enum",
     "Flag",
     "HasFeature",
@@ -48,6 +49,7 @@ __all__ = [
     "Relative",
     "Row",
     "Seq",
+    "Silent",
     "Template",
     "TokenStream",
     "Written",

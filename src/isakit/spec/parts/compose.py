@@ -234,9 +234,9 @@ class Choice(Part):
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         first, begun = s.text(k), False
         register = first[:1] == "$"
-        for i, a, reading, starts, numeric in self._readings:
+        for i, a, reading, words, numeric in self._readings:
             part, quiet = a.part, a.quiet
-            if starts is not None and first not in starts and (register or not numeric):
+            if words is not None and first not in words and (register or not numeric):
                 if not quiet:
                     s.fail(k, part.accepts())
                 continue
@@ -374,6 +374,63 @@ def _union(sets: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
 def choice(*alternatives: Alternative, illegal: str = ILLEGAL) -> Choice:
     """A choice between alternatives made with `when`."""
     return Choice(alternatives, illegal)
+
+
+@dataclass(frozen=True)
+class Dependent(Part):
+    """A part that other bits decide, which stand in front of it in a template: `choose(word)`, None where illegal.
+
+    `bits` are all that it looks at or may claim. `same`: contexts make no difference to the parts.
+    """
+
+    choose: Callable[[int], Part | None]
+    bits: int
+    same: bool = False
+    illegal: str = ILLEGAL
+
+    def given(self, word: int) -> Part:
+        """The part that the bits decide."""
+        return self.choose(word) or Illegal(self.illegal)
+
+    def resolve(self, ctx: Context) -> Part:
+        known: dict[int, tuple[Part, Part]] = {}
+
+        def chosen(word: int) -> Part | None:
+            part = self.choose(word)
+            if part is None:
+                return None
+            if id(part) not in known:
+                known[id(part)] = part, part.resolve(ctx)
+            return known[id(part)][1]
+
+        return self if self.same else replace(self, choose=chosen)
+
+    def text(self, word: int) -> str:
+        return self.given(word).text(word)
+
+    def error(self, word: int) -> str | None:
+        return self.given(word).error(word)
+
+    def claimed(self, word: int) -> int:
+        return self.given(word).claimed(word)
+
+    def possible(self) -> int:
+        return self.bits
+
+    def static_mask(self) -> int:
+        return self.bits
+
+    def static_word(self, word: int) -> int:
+        return self.given(word).static_word(word)
+
+    def bind(self, word: int, b: Binder) -> Any:
+        return self.given(word).bind(word, b)
+
+    def rows(self, word: int) -> list[Row]:
+        return self.given(word).rows(word)
+
+    def operand(self, word: int) -> Operand | None:
+        return self.given(word).operand(word)
 
 
 @dataclass(frozen=True)

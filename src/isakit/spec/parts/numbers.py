@@ -40,7 +40,27 @@ def _register_table(f: Field, names: tuple[str | None, ...], aliases: tuple[tupl
     return table
 
 
-@dataclass(frozen=True)
+def number_behind(s: TokenStream, k: int, mark: str) -> tuple[int, int] | None:
+    """(next token, value) of a number behind a mark: in one token with it, or a constant expression."""
+    t = s.text(k)
+    if t == mark:
+        return s.number(k + 1)
+    try:
+        return (k + 1, int(t.removeprefix(mark), 0)) if t.startswith(mark) else None
+    except ValueError:
+        return None
+
+
+def _bracketed(s: TokenStream, k: int) -> tuple[int, str]:
+    """(next token, text) of a word with what stands in brackets behind it."""
+    text = s.text(k)
+    while s.text(k) not in ("]", ""):
+        k += 1
+        text += s.text(k)
+    return k + 1, text
+
+
+@dataclass(frozen=True, eq=False)
 class Reg(Part):
     """A register selected by a field.
 
@@ -50,7 +70,7 @@ class Reg(Part):
     file does not say it; `first` is the number of the register that value 0 names. `half`: the field counts halves,
     the low one first. `numbers` are registers that always read the same, by field value, and are written as that
     number. `special`: the registers have functions of their own. `told(value)` is what else is known of the operand.
-    `hint` says what can be written here.
+    `hint` says what can be written here. `mark`: names that begin with it are numbers, which may be written otherwise.
     """
 
     field: Field
@@ -67,6 +87,7 @@ class Reg(Part):
     special: bool = False
     told: Callable[[int], Mapping[str, Any]] | None = None
     hint: str | None = None
+    mark: str = ""
     #: modifiers of the operand that belong to the register itself
     own: ClassVar[frozenset[str]] = frozenset()
 
@@ -97,9 +118,17 @@ class Reg(Part):
         return _register_table(self.field, self.names, tuple(self.aliases.items()))
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        b = self._values.get(s.text(k))
+        t, n = s.text(k), k + 1
+        b = self._values.get(t)
+        if b is None and s.text(n) == "[":
+            n, t = _bracketed(s, k)
+            b = self._values.get(t)
+        elif b is None and self.mark and t.startswith(self.mark):
+            marked = number_behind(s, k, self.mark)
+            if marked is not None:
+                n, b = marked[0], self._values.get(f"{self.mark}{marked[1]:#x}")
         if b is not None:
-            yield k + 1, b
+            yield n, b
             return
         got = s.number(k) if self.numbers and s.text(k)[:1] != "$" else None
         b = self._by_number.get(got[1]) if got else None
@@ -193,14 +222,6 @@ def _single(value: float) -> int | None:
         return None
 
 
-def _glued(k: int, text: str) -> tuple[int, int] | None:
-    """(next token, value) of a number that is the rest of token `k`."""
-    try:
-        return k + 1, int(text, 0)
-    except ValueError:
-        return None
-
-
 @dataclass(frozen=True)
 class Imm(Part):
     """An immediate number of the field's width times `scale`, printed in hexadecimal.
@@ -268,11 +289,9 @@ class Imm(Part):
         start, got = k, None
         if not self.prefix:
             got = s.number(k + 1 if self.mark and s.text(k) == self.mark else k)
-        elif s.text(k) == self.prefix:
-            k += 1
-            got = s.number(k)
         elif s.text(k).startswith(self.prefix):
-            got = _glued(k, s.text(k).removeprefix(self.prefix))
+            got = number_behind(s, k, self.prefix)
+            k += s.text(k) == self.prefix
         if got is None and self.single:
             real = s.float_number(k)
             pattern = _single(real[1]) if real is not None else None

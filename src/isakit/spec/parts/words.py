@@ -172,6 +172,48 @@ class Illegal(Bitless):
 
 
 @dataclass(frozen=True)
+class Silent(Part):
+    """A field that no text of its own tells: what is read behind it decides. `meanings` explain its values."""
+
+    field: Field
+    meanings: Mapping[int, str] = member(default_factory=dict[int, str])
+    static = True
+
+    def text(self, word: int) -> str:
+        return ""
+
+    def claimed(self, word: int) -> int:
+        return self.field.mask
+
+    def possible(self) -> int:
+        return self.field.mask
+
+    def static_mask(self) -> int:
+        return self.field.mask
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        for b in self.put(None):
+            yield k, b
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        every = range(1 << self.field.width) if value is None else ()
+        return [Bits(self.field.mask, self.field.put(v)) for v in every]
+
+    def bind(self, word: int, b: Binder) -> int:
+        return self.field.get(word)
+
+    def rows(self, word: int) -> list[Row]:
+        v = self.field.get(word)
+        return [Row(self.field, v, self.meanings[v])] if v in self.meanings else []
+
+    def starts(self) -> frozenset[str] | None:
+        return frozenset({""})
+
+    def accepts(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True, eq=False)
 class Enum(Part):
     """Named values of a field. A value without a name is a decode error; the text may be empty or several words.
 
@@ -179,6 +221,7 @@ class Enum(Part):
 
     `values` maps field values to what the semantics gets (default: the text). `aliases` are other spellings.
     `meanings` explain values better than their text does. `hint` says what can be written here (default: the names).
+    `shown` is the field that explanations show, where only some bits of it matter.
     """
 
     field: Field
@@ -190,6 +233,7 @@ class Enum(Part):
     idle: frozenset[int] = frozenset()
     meanings: Mapping[int, str] = member(default_factory=dict[int, str])
     hint: str | None = None
+    shown: Field | None = None
     static = True
 
     def guards(self, word: int) -> bool:
@@ -270,7 +314,8 @@ class Enum(Part):
     def rows(self, word: int) -> list[Row]:
         v = self.field.get(word)
         meaning = self.meanings.get(v) or self.names.get(v, self.illegal) or self.label or "default"
-        return [Row(self.field, v, meaning)] if self.field.width else []
+        f = self.shown or self.field
+        return [Row(f, f.get(word), meaning)] if f.width else []
 
     def text_source(self, keep: Keep) -> str:
         table = pad_all([self.names.get(v) for v in range(1 << self.field.width)])
