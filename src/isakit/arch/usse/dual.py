@@ -103,7 +103,8 @@ def _half(name: str, kinds: tuple[str, ...], unified: bool, several: bool, vec4:
         return Half(name, dst, tuple(sources.values()))
 
     spelling = " ".join(f"{{{n}}}" for n in ("dst", *sources))
-    return template(spelling, Compound, make, dst=_destination(name, unified, vec4, ty), **sources)
+    dst = _destination(name, unified, vec4, ty)
+    return template(spelling, Compound, make, hint=dst.accepts(), dst=dst, **sources)
 
 
 def _destination(name: str, unified: bool, vec4: bool, ty: str) -> Part:
@@ -172,7 +173,6 @@ def _operations(vec4: bool, ty: str) -> Template:
             VDUAL.srccfg,
             configurations,
             meanings=dict.fromkeys(range(4), "which fields the sources come from"),
-            hint="",
         ),
     )
 

@@ -132,8 +132,9 @@ class Place(Reg):
         """Whether the operand is an internal register."""
         return self.meant(word).kind == "internal"
 
-    def starts(self) -> frozenset[str] | None:
-        return None  # names may go on behind the first word, or be followed by a dot
+    # Names may go on behind the first word, be followed by a dot, or be numbers that can be written otherwise.
+    starts = needed_words = Part.starts
+    pattern = Part.pattern
 
     def described(self, word: int, text: str, *, words: tuple[int, ...] = (0,), **more: Any) -> Operand:
         """The register as an operand with this text, of which the 32-bit registers `words` are meant."""

@@ -26,6 +26,7 @@ from isakit.spec.parts.base import (
     pattern,
     starts,
 )
+from isakit.spec.parts.numbers import Reg
 from isakit.spec.parts.words import Illegal, Nothing
 from isakit.spec.patterns import ANYTHING, joined
 
@@ -144,6 +145,11 @@ class _Quiet:
             self.s.fail(k, expected)
 
 
+_Step = tuple[int, Alternative | None, Match | None, str]
+"""One step of reading a choice: an alternative to try (with its number), a reading that is certain (tokens, bits), or
+what to note as expected."""
+
+
 @dataclass(frozen=True)
 class Choice(Part):
     """Alternatives selected by other bits; the first that applies is taken, none is a decode error."""
@@ -233,37 +239,53 @@ class Choice(Part):
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         first, begun = s.text(k), False
-        register = first[:1] == "$"
-        for i, a, reading, words, numeric in self._readings:
-            part, quiet = a.part, a.quiet
-            if words is not None and first not in words and (register or not numeric):
-                if not quiet:
-                    s.fail(k, part.accepts())
-                continue
-            if quiet:
-                stream = _Quiet(s, k + quiet)
-                for n, b in part.parse(stream, k):
-                    begun = begun or n > stream.start
-                    both = b.join(reading)
+        known = first if first in self._words else first[:1] if first[:1] == "$" else NUMBER_START
+        plan = self._plans.get(known)
+        if plan is None:
+            plan = self._plans[known] = list(self._plan(known))
+        for i, a, ready, expected in plan:
+            if ready is not None:
+                if not (begun and ready[0] == 0):
+                    yield k + ready[0], ready[1]
+            elif a is None:
+                s.fail(k, expected)
+            else:
+                stream = _Quiet(s, k + a.quiet) if a.quiet else None
+                for n, b in a.part.parse(stream or s, k):
+                    begun = begun or (stream is not None and n > stream.start)
+                    both = b.join(a.reading) if a.reading else None
                     if both is not None and self._leads_to(i, both):
                         yield n, both
-                begun = begun or stream.failed
-            elif not (begun and type(part) is Nothing):
-                for n, b in part.parse(s, k):
-                    both = b.join(reading)
-                    if both is not None and self._leads_to(i, both):
-                        yield n, both
+                begun = begun or (stream is not None and stream.failed)
 
     @cached_property
-    def _readings(self) -> list[tuple[int, Alternative, Bits, frozenset[str] | None, bool]]:
-        """The alternatives that texts are read as: number, bits they stand for, what they may begin with."""
-        out: list[tuple[int, Alternative, Bits, frozenset[str] | None, bool]] = []
+    def _plans(self) -> dict[str, list[_Step]]:
+        return {}
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        """All words that some alternative is known to begin with."""
+        return frozenset().union(*(starts(a.part) or () for a in self.alternatives)) - {"", NUMBER_START}
+
+    def _plan(self, first: str) -> Iterator[_Step]:
+        """What to do about a text that begins with a word, or with `$` or `NUMBER_START` for all others."""
         for i, a in enumerate(self.alternatives):
-            if a.reading is not None:
-                words = starts(a.part)
-                known = None if words is None or "" in words else words
-                out.append((i, a, a.reading, known, words is not None and NUMBER_START in words))
-        return out
+            if a.reading is None:
+                continue
+            words = starts(a.part)
+            numeric = words is not None and NUMBER_START in words and first[:1] != "$"
+            if words is not None and first not in words and "" not in words and not numeric:
+                if not a.quiet:
+                    yield i, None, None, a.part.accepts()
+            elif type(a.part) is Nothing:
+                if self._leads_to(i, a.reading):
+                    yield i, a, (0, a.reading), ""
+            elif type(a.part) is Reg and (known := a.part.named(first)) is not None:
+                both = known.join(a.reading)
+                if both is not None and self._leads_to(i, both):
+                    yield i, a, (1, both), ""
+            else:
+                yield i, a, None, ""
 
     def starts(self) -> frozenset[str] | None:
         return _union(starts(a.part) for a in self.alternatives if a.reading is not None)

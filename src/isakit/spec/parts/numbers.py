@@ -113,6 +113,10 @@ class Reg(Part):
     def possible(self) -> int:
         return self.field.mask
 
+    def named(self, text: str) -> Bits | None:
+        """The bits of a register's name."""
+        return self._values.get(text)
+
     @cached_property
     def _values(self) -> dict[str, Bits]:
         return _register_table(self.field, self.names, tuple(self.aliases.items()))

@@ -22,7 +22,7 @@ from isakit.spec.operands import CodeAddress, Compound, Flag, Immediate, Operand
 from isakit.spec.parts.base import Binder, Context, Keep, Match, Part, Row, TokenStream, pattern, starts
 from isakit.spec.parts.compose import Alternative, Choice, Dependent, or_sources
 from isakit.spec.parts.numbers import Reg
-from isakit.spec.patterns import one_of
+from isakit.spec.patterns import ANYTHING, one_of
 
 _TOKEN = re.compile(r"(\s*)(\+\+|[\[\]():+|*]|\{\w*\}|[^\s\[\]():+|*{}]+)")
 _HOLE = re.compile(r"\{(\w*)\}")
@@ -315,7 +315,9 @@ class Template(Part):
         return "".join(b + (t if p is None else p.accepts()) for b, t, p in self.items)
 
     def pattern(self) -> str:
-        return "".join(("" if not b else " ") + (re.escape(t) if p is None else pattern(p)) for b, t, p in self.items)
+        if any(t == "." for _, t, _ in self.items):
+            return ANYTHING
+        return "".join(("" if not b else " ?") + (re.escape(t) if p is None else pattern(p)) for b, t, p in self.items)
 
 
 _FEW = 12

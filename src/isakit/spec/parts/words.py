@@ -28,6 +28,9 @@ from isakit.spec.parts.base import (
 from isakit.spec.patterns import one_of
 
 
+_NO_BITS = Bits()
+
+
 @dataclass(frozen=True)
 class Nothing(Bitless):
     """An absent operand: no bits, no text; bound to `value`."""
@@ -41,7 +44,7 @@ class Nothing(Bitless):
         return (Bits(),) if value is None or value is False or value == "" else ()
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        yield k, Bits()
+        yield k, _NO_BITS
 
     def bind(self, word: int, b: Binder) -> Any:
         return self.value
@@ -115,7 +118,7 @@ class Literal(Bitless):
             n = fit_tokens(s, k, words)
             if n is not None:
                 found = True
-                if any(s.text(j) in self.barred[0] for j in range(k)):
+                if self.barred[0] and any(s.text(j) in self.barred[0] for j in range(k)):
                     s.fail(k, self.barred[1])
                 else:
                     yield n, b
