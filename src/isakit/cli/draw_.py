@@ -43,6 +43,9 @@ def command(
     """
     from isakit.tesla import Scene, png
 
+    if output != "-" and Path(output).suffix.lower() not in (".png", ".bin", ""):
+        raise click.BadParameter(f"{output!r}: a picture is a .png, or a .bin of raw pixels", param_hint="--output")
+
     found = Scene(scene)
     pipeline = found.pipeline(threads=threads, engine=engine, tier=tier)
     if target >= len(pipeline.targets):

@@ -35,6 +35,7 @@ from isakit.spec.parts import (
     written,
 )
 from isakit.spec.record import Form, Kind, Layout, Record, Ref, Refusal, Status, make_form, parse_syntax
+from isakit.spec.table import Encoding, FormTable, Maker, Shape, cases, flag, number, words
 
 __all__ = [
     "Alternative",
@@ -45,10 +46,12 @@ __all__ = [
     "Constant",
     "Context",
     "Dependent",
+    "Encoding",
     "Enum",
     "Field",
     "Flag",
     "Form",
+    "FormTable",
     "HasFeature",
     "Illegal",
     "Imm",
@@ -57,6 +60,7 @@ __all__ = [
     "Kind",
     "Layout",
     "Literal",
+    "Maker",
     "Match",
     "Nothing",
     "Part",
@@ -69,6 +73,7 @@ __all__ = [
     "Relative",
     "Row",
     "Seq",
+    "Shape",
     "Silent",
     "Space",
     "SpecialRegister",
@@ -79,12 +84,16 @@ __all__ = [
     "View",
     "Written",
     "bits",
+    "cases",
     "cell",
     "choice",
+    "flag",
     "make_form",
+    "number",
     "parse_syntax",
     "template",
     "when",
     "where",
+    "words",
     "written",
 ]

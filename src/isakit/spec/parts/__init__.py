@@ -6,6 +6,7 @@ subclasses for operands with behaviour of their own (banks with swizzles, memory
 
 from isakit.spec.parts.base import (
     ILLEGAL,
+    NUMBER_START,
     Binder,
     Bitless,
     Context,
@@ -20,6 +21,7 @@ from isakit.spec.parts.base import (
     pad_all,
     padded,
     pattern,
+    starts,
 )
 from isakit.spec.parts.compose import Alternative, Choice, Dependent, Seq, choice, or_sources, when
 from isakit.spec.parts.numbers import Constant, Imm, Reg, Relative
@@ -28,6 +30,7 @@ from isakit.spec.parts.words import Enum, Flag, HasFeature, Illegal, Literal, No
 
 __all__ = [
     "ILLEGAL",
+    "NUMBER_START",
     "Alternative",
     "Binder",
     "Bitless",
@@ -62,6 +65,7 @@ __all__ = [
     "pad_all",
     "padded",
     "pattern",
+    "starts",
     "template",
     "when",
     "written",

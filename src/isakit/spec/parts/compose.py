@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from dataclasses import field as member
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field, where
 from isakit.spec.operands import Compound, Operand
 from isakit.spec.parts.base import (
@@ -47,6 +49,11 @@ def or_sources(sources: Sequence[str]) -> str:
     )
 
 
+def same(a: Sequence[object], b: Sequence[object]) -> bool:
+    """Whether two sequences hold the very same objects."""
+    return len(a) == len(b) and all(map(operator.is_, a, b))
+
+
 @dataclass(frozen=True)
 class Alternative:
     """One branch of a choice: taken when the word has the bits `when` (and not `unless`).
@@ -64,6 +71,21 @@ class Alternative:
     tells: Bits | None = None
     says: Mapping[Field, str] = member(default_factory=dict[Field, str])
     quiet: int = 0
+
+    def resolve(self, ctx: Context) -> Alternative:
+        """The branch as it is in a context."""
+        part = self.part.resolve(ctx)
+        if part is self.part:
+            return self
+        found = self._resolved.get(id(part))
+        if found is None:
+            found = self._resolved[id(part)] = replace(self, part=part)
+        return found
+
+    @cached_property
+    def _resolved(self) -> dict[int, Alternative]:
+        """The branch with what its part was in a context, by the part's id (the value keeps the part)."""
+        return {}
 
     def applies(self, word: int) -> bool:
         """Whether the word selects this alternative."""
@@ -107,7 +129,7 @@ class Alternative:
 
 
 def when(
-    conditions: dict[Field, int],
+    conditions: dict[Field, int] | Bits,
     part: Part,
     *,
     needs: str | Sequence[str] = "",
@@ -121,7 +143,7 @@ def when(
     `needs` names features it exists with; for the others see `Alternative`.
     """
     return Alternative(
-        where(conditions),
+        conditions if isinstance(conditions, Bits) else where(conditions),
         part,
         needs_set(needs),
         where(unless) if unless else None,
@@ -133,6 +155,8 @@ def when(
 
 class _Quiet:
     """A token stream that forgets what was expected in front of some token."""
+
+    quick = False
 
     def __init__(self, s: TokenStream, start: int) -> None:
         self.s, self.start, self.failed = s, start, False
@@ -162,18 +186,22 @@ class Choice(Part):
         return any(a.part.addressed for a in self.alternatives)
 
     def resolve(self, ctx: Context) -> Part:
-        known = self.__dict__.setdefault("_resolved", {})
-        found = known.get(ctx.features)
+        found = self._resolved.get(ctx)
         if found is None:
-            alive = [(a, a.part.resolve(ctx)) for a in self.alternatives if ctx.has(a.needs)]
-            if type(self) is Choice and len(alive) == 1 and alive[0][0].always:
-                found = alive[0][1]
-            elif len(alive) == len(self.alternatives) and all(p is a.part for a, p in alive):
-                found = self  # one object for all contexts, so that its tables are made once
+            alive = [a.resolve(ctx) for a in self.alternatives if not a.needs or ctx.has(a.needs)]
+            if type(self) is Choice and len(alive) == 1 and alive[0].always:
+                found = alive[0].part
             else:
-                found = replace(self, alternatives=tuple(a if p is a.part else replace(a, part=p) for a, p in alive))
-            known[ctx.features] = found
+                known = (c for c in (self, *self._resolved.values()) if isinstance(c, Choice))
+                alike = next((c for c in known if same(alive, c.alternatives)), None)
+                found = alike or replace(self, alternatives=tuple(alive))
+            self._resolved[ctx] = found
         return found
+
+    @cached_property
+    def _resolved(self) -> dict[Context, Part]:
+        """What the choice is in the contexts that asked; where it is the same, one object, as it is for all forms."""
+        return {}
 
     def branch(self, word: int) -> Alternative | None:
         """The alternative the word selects."""
@@ -464,7 +492,8 @@ class Seq(Part):
     glue: str = " "
 
     def resolve(self, ctx: Context) -> Part:
-        return Seq(tuple(p.resolve(ctx) for p in self.parts), self.make, self.glue)
+        parts = [p.resolve(ctx) for p in self.parts]
+        return self if same(parts, self.parts) else replace(self, parts=tuple(parts))
 
     def text(self, word: int) -> str:
         return self.glue.join(t for t in (p.text(word) for p in self.parts) if t)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from dataclasses import field as member
 from functools import cache, cached_property
 from itertools import takewhile
 from typing import Any, ClassVar
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import CodeAddress, Immediate, Operand, Register, SpecialRegister
 from isakit.spec.parts.base import (

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from dataclasses import field as member
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import CodeAddress, Compound, Flag, Immediate, Operand, Register
 from isakit.spec.parts.base import Binder, Context, Keep, Match, Part, Row, TokenStream, pattern, starts
-from isakit.spec.parts.compose import Alternative, Choice, Dependent, or_sources
+from isakit.spec.parts.compose import Alternative, Choice, Dependent, or_sources, same
 from isakit.spec.parts.numbers import Reg
 from isakit.spec.patterns import ANYTHING, one_of
 
@@ -60,6 +61,9 @@ class Numbered(Part):
 
     def claimed_source(self, keep: Keep) -> str:
         return str(self.field.mask)
+
+    def starts(self) -> frozenset[str]:
+        return frozenset(n for n in self.names if n)
 
     def accepts(self) -> str:
         legal = [n for n in self.names if n]
@@ -121,8 +125,8 @@ class Template(Part):
         return any(p.addressed for p in self.parts)
 
     def resolve(self, ctx: Context) -> Part:
-        holes = {n: p.resolve(ctx) for n, p in self.holes.items()}
-        return self if all(p is self.holes[n] for n, p in holes.items()) else replace(self, holes=holes)
+        parts = [p.resolve(ctx) for p in self.holes.values()]
+        return self if same(parts, self.parts) else replace(self, holes=dict(zip(self.holes, parts, strict=True)))
 
     def text(self, word: int) -> str:
         return self.text_at(word, 0)
@@ -347,6 +351,8 @@ def _plain(value: Operand | None) -> Any:
 
 class _Stem:
     """A token stream where one word ends at its dot."""
+
+    quick = False
 
     def __init__(self, s: TokenStream, k: int) -> None:
         self.s, self.k = s, k

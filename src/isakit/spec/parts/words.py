@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from dataclasses import field as member
 from functools import cached_property
 from typing import Any
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import Flag as Word
 from isakit.spec.operands import Operand, key_of
@@ -26,7 +26,6 @@ from isakit.spec.parts.base import (
     pad_all,
 )
 from isakit.spec.patterns import one_of
-
 
 _NO_BITS = Bits()
 
@@ -59,6 +58,9 @@ class Nothing(Bitless):
         return "nothing"
 
 
+_BOUND_TO = {present: Nothing(present) for present in (False, True)}
+
+
 @dataclass(frozen=True)
 class HasFeature(Bitless):
     """No bits and no text: tells the semantics whether the context has a feature, where chips differ in meaning."""
@@ -70,7 +72,7 @@ class HasFeature(Bitless):
         needs_set(self.name)
 
     def resolve(self, ctx: Context) -> Part:
-        return Nothing(ctx.has(needs_set(self.name)))
+        return _BOUND_TO[ctx.has(needs_set(self.name))]
 
     def text(self, word: int) -> str:
         return ""
