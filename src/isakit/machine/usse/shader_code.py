@@ -148,8 +148,8 @@ class Step:
 def _doubled(part: Any, word: int) -> bool:
     while isinstance(part, (Hidden, Choice)):
         part = part.part if isinstance(part, Hidden) else part.pick(word)
-    place = getattr(part, "place", None)
-    return bool(place and place.double)
+    register = getattr(part, "register", None)
+    return bool(register and register.double)
 
 
 class Code:
