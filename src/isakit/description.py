@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from isakit.errors import IsakitError
+from isakit.lean import dataclass
 
 if TYPE_CHECKING:
     from isakit.asm import Program

@@ -6,7 +6,8 @@ Bad input, an unknown fact or a faulting program always surfaces as one of these
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from isakit.lean import dataclass
 
 _LONGEST_NAME = 40
 

@@ -28,7 +28,7 @@ EDGES = (0, 1, 2, 3, 7, 255, 4096, 65535, 65536, 1 << 20, 1 << 31, (1 << 32) - 1
 class Brief(Session):
     """Kernels of the fuzzer end soon, whatever their grid is."""
 
-    def _run(self, kernel: LoadedKernel, launch: Launch) -> Any:
+    def _run(self, kernel: LoadedKernel, launch: Launch, prepared: Any) -> Any:
         return kernel.launch(
             launch.grid[:2], launch.block, param_bytes=launch.params, dynamic_shared=launch.shared, max_instructions=200
         )

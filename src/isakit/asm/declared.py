@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from isakit.asm.source import Place
 from isakit.errors import UnknownIsaError
+from isakit.lean import dataclass
 from isakit.registry import VARIANTS
 from isakit.spec.isa import View
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from html import escape
 from typing import Any, overload
 
 from isakit.asm.units import check_units, pack_units, split_units
@@ -131,6 +130,8 @@ class Program(Sequence[Instruction]):
         return f"<{self.isa} {self.variant}{kind} program, {len(self.units)} words>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         shown = 2000
         rows = "".join(
             f"<tr><td><code>{i.address:04x}</code></td><td><code>{hex_words(i)}</code></td>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from isakit.asm.names import Names
 from isakit.asm.sections import Bank, Code, Data, Item, Scope, Section
@@ -11,6 +11,7 @@ from isakit.asm.source import Place, Source, Statement, stray
 from isakit.codec import Decoder, Stream, Token, decoder
 from isakit.description import GlobalVariable, Kernel
 from isakit.errors import AsmError, did_you_mean
+from isakit.lean import dataclass
 from isakit.spec import Variant
 
 _PTX_DIRECTIVES = (".version", ".target", ".address_size", ".entry", ".visible", ".reg", ".global", ".func", ".extern")

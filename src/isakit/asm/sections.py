@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from isakit.asm.source import Place, Statement
 from isakit.codec import Decoder, Encoded, Token
 from isakit.description import Kernel
+from isakit.lean import dataclass
 
 
 @dataclass(slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from isakit.codec import Decoder, Encoded, Miss, Token, tokenize
+from isakit.lean import dataclass
 from isakit.spec import Form
 
 _FLIP = re.compile(r"\{\s*(0[xX][0-9a-fA-F]+)\s*\}$")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from isakit.description import MAX_SPACE
+from isakit.lean import dataclass
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
 FORMS = "i32:5 f32:2.5 in:x.npy out:f32:1024[:y.npy] inout:x.npy[:y.npy] zeros:f32:1024"
@@ -46,13 +47,19 @@ def parse(spec: str) -> Argument:
         shape, _, path = tail.partition(":")
         if kind == "zeros" and path:
             raise _bad(spec)
-        return Argument(spec, kind, _zeros(spec, dtype, shape), kind == "out", Path(path) if path else None)
+        return Argument(spec, kind, _zeros(spec, dtype, shape), kind == "out", _path(path))
     if kind == "in" and rest:
         return Argument(spec, kind, _load(rest))
     if kind == "inout" and rest:
         source, _, path = rest.partition(":")
-        return Argument(spec, kind, _load(source), True, Path(path) if path else None)
+        return Argument(spec, kind, _load(source), True, _path(path))
     raise _bad(spec)
+
+
+def _path(text: str) -> Path | None:
+    from pathlib import Path
+
+    return Path(text) if text else None
 
 
 def _bad(spec: str, why: str = "") -> click.BadParameter:

@@ -38,6 +38,7 @@ _MANY = 200_000
 Examples:
   isakit dis kernel.cubin
   isakit dis --kernel saxpy kernel.cubin
+  isakit dis --expr shader.gxp
   echo 10000001 0423c780 | isakit dis -m tesla -V g80 --hex -""",
 )
 @isa_option()
@@ -48,6 +49,8 @@ Examples:
 @click.option("--kernel", metavar="NAME", help="Only this kernel.")
 @click.option("--address", metavar="ADDRESS", default="0", help="Byte address of the first word of raw or hex input.")
 @click.option("--words/--no-words", default=True, help="Show addresses and words as comments.  [default: words]")
+@click.option("--expr", "sketch", is_flag=True, help="Show shaders as one expression per result.")
+@click.option("--glsl", "as_glsl", is_flag=True, help="Show a shader as GLSL.")
 @click.option("--labels/--no-labels", default=True, help="Show branch targets as labels.  [default: labels]")
 @click.argument("file", metavar="FILE|-")
 def command(
@@ -60,6 +63,8 @@ def command(
     address: str,
     words: bool,
     labels: bool,
+    sketch: bool,
+    as_glsl: bool,
     file: str,
 ) -> None:
     """Disassemble a file: cubin, GXP, host program with kernels in it, microcode, raw words.
@@ -81,6 +86,9 @@ def command(
         programs = [p for p in programs if p[0] == kernel]
         if not programs:
             raise IsakitError(f"{shown(file)} has no kernel {kernel!r}; it has {', '.join(names)}")
+    if sketch or as_glsl:
+        _decompile(files, shown(file), as_glsl)
+        return
     if as_json:
         echo_json([_plain(name, p) for name, p in programs])
         return
@@ -128,6 +136,18 @@ class _Heads:
             for line in (f".isa {module.isa} {module.instruction_set.variant}", *module_header(module)):
                 click.echo(_paint(line) if coloured() else line)
         return True
+
+
+def _decompile(files: list[Module], path: str, as_glsl: bool) -> None:
+    """Print the shaders of a file as expressions or as GLSL."""
+    from isakit.decompile import expressions, glsl
+    from isakit.formats import Shader
+
+    shaders = [f for f in files if isinstance(f, Shader)]
+    if not shaders:
+        raise IsakitError(f"{path} holds no shader file (GXP); expressions are made of shaders only")
+    for shader in shaders:
+        click.echo(glsl(shader) if as_glsl else expressions(shader), nl=False)
 
 
 def _programs(

@@ -129,7 +129,6 @@ def _load(
     data: bytes, path: str, isa_name: str | None, variant: str | None, chip: str, kernel: str | None
 ) -> Module | Program:
     from isakit.asm import declared
-    from isakit.formats import load_images
     from isakit.instruction_sets import isa, isa_of_text
 
     if data[:2] in UTF16_MARKS:
@@ -140,6 +139,8 @@ def _load(
         # A text that does not say its chip is for the simulated one.
         chosen = isa_of_text(text, isa_name, variant) if declared(text) else None
         return (chosen or isa(name, variant or (chip if name == "tesla" else None))).assemble(text, path=path)
+    from isakit.formats import load_images
+
     return _choose(load_images(data, **named_code(isa_name, variant), path=path), kernel, chip)
 
 

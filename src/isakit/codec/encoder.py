@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from isakit.codec.syntax import syntax_line
 from isakit.codec.tokens import Stream, Token
 from isakit.errors import did_you_mean
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits
 from isakit.spec.isa import View
 from isakit.spec.parts import Choice, Illegal, Part, needed_words
@@ -272,8 +272,8 @@ def _words(s: Stream, k: int, n: int) -> str:
 
 def still_possible(part: Part, so_far: Bits) -> str:
     """What a part accepts once some bits are decided."""
-    if not isinstance(part, Choice):
-        return ""
+    if not isinstance(part, Choice) or any(a.quiet for a in part.alternatives):
+        return ""  # what may be left out is not asked for
     texts = [
         still_possible(a.part, so_far) or a.part.accepts()
         for a in part.alternatives

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from isakit.errors import AsmError, Diagnostic
+from isakit.lean import dataclass
 
 _TOKEN = re.compile(
     r"\s*(?:"

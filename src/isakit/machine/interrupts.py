@@ -10,12 +10,14 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isakit.engine.protocol import Array
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 WATCHED = tuple(
     getattr(signal, name)
@@ -122,6 +124,8 @@ def wait_stoppable(
 
     Raises what the first of them raised.
     """
+    from concurrent.futures import wait  # here: it takes longer to import than a short run takes
+
     with deferred() as d:
         d.stops.append(stop)
         try:

@@ -3,10 +3,17 @@
 What a file contains is a `Module` of `isakit.description`, its kernels are `Kernel` objects.
 """
 
-from isakit.programs.like import Written, put_back, split_text, write_like
-from isakit.programs.load import load, load_all
-from isakit.programs.needs import completed, module_of
-from isakit.programs.write import write
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isakit.lazy import lazy
+
+if TYPE_CHECKING:
+    from isakit.programs.like import Written, put_back, split_text, write_like
+    from isakit.programs.needs import completed, module_of
+    from isakit.programs.reading import load, load_all
+    from isakit.programs.writing import write
 
 __all__ = [
     "Written",
@@ -19,3 +26,13 @@ __all__ = [
     "write",
     "write_like",
 ]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "isakit.programs.reading": "load load_all",
+        "isakit.programs.needs": "completed module_of",
+        "isakit.programs.writing": "write",
+        "isakit.programs.like": "Written put_back split_text write_like",
+    },
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from isakit.description import Param
 from isakit.errors import LaunchError
+from isakit.lean import dataclass
 from isakit.machine.tesla import DeviceMemory
 from isakit.runtime.buffer import Buffer
 

@@ -6,9 +6,10 @@ one Python int over all its units (a Tesla long instruction: word 0 in bits 0-31
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from isakit.lean import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field, where
 from isakit.spec.parts import Context, Part, needs_set
 
@@ -195,13 +196,11 @@ class Form:
 
     def resolve(self, ctx: Context) -> Form:
         """The form in a context, with alternatives that do not exist there removed."""
-        from dataclasses import replace
-
-        return replace(
-            self,
-            parts={n: p.resolve(ctx) for n, p in self.parts.items()},
-            refusals=tuple(r for r in self.refusals if not (r.unless_feature and ctx.has(r.unless_feature))),
-        )
+        parts = {n: p.resolve(ctx) for n, p in self.parts.items()}
+        refusals = tuple(r for r in self.refusals if not (r.unless_feature and ctx.has(r.unless_feature)))
+        if refusals == self.refusals and all(parts[n] is p for n, p in self.parts.items()):
+            return self
+        return replace(self, parts=parts, refusals=refusals)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -221,7 +220,7 @@ class Form:
             if isinstance(part, Enum):
                 return [n.split()[0] for n in [*part.names.values(), *part.aliases] if n]
             if isinstance(part, Literal):
-                return [w.split()[0] for w in (part.words, *part.aliases)]
+                return part.mnemonics
             if isinstance(part, Choice):
                 return [m for a in part.alternatives for m in of(a.part)]
             if isinstance(part, Seq):
@@ -290,9 +289,9 @@ def make_form(
     layout: Layout,
     syntax: str,
     parts: Mapping[str, Part | Any],
-    fixed: Mapping[Field, int],
+    fixed: Mapping[Field, int] | Bits,
     *,
-    unless: Sequence[Mapping[Field, int]] = (),
+    unless: Sequence[Mapping[Field, int] | Bits] = (),
     ignored: int = 0,
     default: int | None = None,
     needs: str | Sequence[str] = "",
@@ -304,7 +303,7 @@ def make_form(
     """Build a form; values in `parts` that are not parts become constants of the semantics."""
     from isakit.spec.parts import Literal
 
-    bits = layout.fixed.join(where(dict(fixed)))
+    bits = layout.fixed.join(fixed if isinstance(fixed, Bits) else where(dict(fixed)))
     if bits is None:
         raise ValueError(f"fixed bits contradict layout {layout.name}")
     real = {n: p for n, p in parts.items() if isinstance(p, Part)}
@@ -331,7 +330,7 @@ def make_form(
         real,
         tuple(shown),
         constants,
-        tuple(where(dict(u)) for u in unless),
+        tuple(u if isinstance(u, Bits) else where(dict(u)) for u in unless),
         ignored,
         layout.default if default is None else default,
         needs_set(needs),

@@ -357,6 +357,22 @@ static void endless(void)
     launch(&wait_, (dim3){1, 1, 1}, (dim3){1, 1, 1}, &a, 8);
 }
 
+/* Many small launches, as benchmarks of launch overhead make them. */
+static void many(void)
+{
+    enum { N = 64 };
+    float x[N], y[N];
+    for (int i = 0; i < N; i++) x[i] = (float)i;
+    void *dx, *dy;
+    OK(cudaMalloc(&dx, sizeof x)); OK(cudaMalloc(&dy, sizeof y));
+    OK(cudaMemcpy(dx, x, sizeof x, TO_DEVICE));
+    for (int k = 0; k < 10000; k++) OK(run_affine(k & 1 ? dx : dy, k & 1 ? dy : dx, 1 + k % N));
+    OK(cudaMemcpy(dx, x, sizeof x, TO_DEVICE));
+    OK(run_affine(dy, dx, N));
+    OK(cudaMemcpy(y, dy, sizeof y, TO_HOST));
+    check_affine(y, x, N, 2.0f, first_table);
+}
+
 static void crash(void)
 {
     void *d;
@@ -385,7 +401,7 @@ static void unwritten(void)
 static const struct { const char *name; void (*run)(void); } all[] = {
     {"launches", launches}, {"symbols", symbols}, {"copies", copies}, {"errors", errors}, {"textures", textures},
     {"host_memory", host_memory}, {"events", events}, {"device", device}, {"threads", threads}, {"forks", forks},
-    {"endless", endless}, {"crash", crash}, {"strays", strays}, {"unwritten", unwritten},
+    {"endless", endless}, {"many", many}, {"crash", crash}, {"strays", strays}, {"unwritten", unwritten},
 };
 
 int main(int count_, char **words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -118,6 +119,11 @@ def test_a_trace_shows_the_calls(new: Path) -> None:
     assert "cudaMemcpy: 4000 x 1 x 1" in trace
 
 
+def test_launches_of_the_same_shape_are_repeated_with_new_parameters(new: Path) -> None:
+    done = json.loads(run("--stats", "--json", "--", new, "many").stderr)
+    assert done["launches"] == 10_001
+
+
 def test_statistics_count_launches(new: Path) -> None:
     text = run("--stats", "--", new, "launches").stderr
     assert "affine" in text
@@ -208,8 +214,6 @@ def test_captured_launches_replay_alike_on_every_engine(new: Path, tmp_path: Pat
 
 
 def test_a_replay_says_what_differs(new: Path, tmp_path: Path) -> None:
-    import json
-
     from support.command_line import run as command
 
     folder = tmp_path / "launches"

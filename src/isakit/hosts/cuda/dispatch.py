@@ -100,6 +100,11 @@ def parsed(number: int, body: bytes) -> tuple[Function, Handler, list[Any]]:
     return f, handle, arguments
 
 
+@cache
+def _results(number: int) -> list[Parameter]:
+    return [p for p in by_number()[number].parameters if p.result]
+
+
 def packed(f: Function, result: Any) -> bytes:
     """What a handler returned, as the body of an answer: numbers in the order of the table, then blocks."""
     values: tuple[Any, ...] = ()
@@ -107,9 +112,11 @@ def packed(f: Function, result: Any) -> bytes:
         values = cast(tuple[Any, ...], result)
     elif result is not None:
         values = (result,)
+    outs = _results(f.number)
+    if not outs and not values:
+        return b""
     numbers: list[bytes] = []
     blocks: list[bytes] = []
-    outs = [p for p in f.parameters if p.result]
     for p, value in zip(outs, values, strict=True):
         if p.variable:
             blocks.append(bytes(value))

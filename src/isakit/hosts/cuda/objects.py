@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from isakit.hosts.cuda.codes import CudaError
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.modules import ProgramModule
+    from isakit.machine.tesla import Launch as MachineLaunch
     from isakit.runtime import LoadedKernel
 
 T = TypeVar("T")
@@ -123,15 +124,23 @@ class Array:
         return self.pitch * max(1, self.height) * max(1, self.depth)
 
 
+Shape = tuple[tuple[int, int, int], tuple[int, int, int], int, int]
+"""Grid, block, dynamic shared memory, bytes of parameters."""
+
+
 @dataclass
 class Function:
-    """A kernel by the name a program uses, and what the driver interface sets before a launch."""
+    """A kernel by the name a program uses, and what the driver interface sets before a launch.
+
+    `prepared`: its last launches, by shape: those of the same shape differ in their parameters alone.
+    """
 
     module: ProgramModule
     name: str
     block: tuple[int, int, int] = (1, 1, 1)
     shared: int = 0
     params: bytearray = field(default_factory=bytearray)
+    prepared: dict[Shape, tuple[LoadedKernel, MachineLaunch]] = field(default_factory=dict[Any, Any])
 
     def kernel(self) -> LoadedKernel:
         """The kernel on the device. Raises CudaError where the module has no code for it."""

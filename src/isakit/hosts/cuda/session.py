@@ -20,6 +20,7 @@ from isakit.hosts.cuda.modules import ProgramModule
 from isakit.hosts.cuda.objects import Array, Context, Function, Handles, TextureReference, Variable
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.textures import sampler_of, texture_over
+from isakit.machine.tesla import Launch as MachineLaunch
 from isakit.machine.tesla import Stats
 from isakit.runtime import Buffer, Device, LoadedKernel, LoadedModule
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _HEAP, _PINNED, _END = 0x1_0000, 0xE000_0000, 0xFFF0_0000
 
+_SHAPES = 64
+"""Shapes of launches that are kept for a function."""
 _RUNTIMES: Mapping[str, Version] = {
     "libcudart.so.2": (2, 3), "libcudart.so.3": (3, 2), "libcudart.so.4": (4, 2), "libcudart.so.5.0": (5, 0),
     "libcudart.so.5.5": (5, 5), "libcudart.so.6.0": (6, 0), "libcudart.so.6.5": (6, 5),
@@ -243,11 +246,19 @@ class Session:
     def launch(self, launch: Launch) -> None:
         """Run a kernel. Raises CudaError for what the chip does not start; a fault shows at the next call."""
         kernel = launch.function.kernel()
-        self._check(kernel, launch)
-        self._bind_textures(kernel, launch.function.module)
+        shape = launch.grid, launch.block, launch.shared, len(launch.params)
+        prepared = launch.function.prepared
+        if shape not in prepared or prepared[shape][0] is not kernel:
+            self._check(kernel, launch)
+            if len(prepared) >= _SHAPES:
+                prepared.clear()
+            grid, block, shared, _ = shape
+            prepared[shape] = kernel, kernel.prepare(grid[:2], block, param_bytes=launch.params, dynamic_shared=shared)
+        if kernel.samplers:
+            self._bind_textures(kernel, launch.function.module)
         started = time.perf_counter()
         try:
-            stats = self._run(kernel, launch)
+            stats = self._run(kernel, launch, prepared[shape][1])
         except LaunchError as e:
             raise CudaError("cudaErrorInvalidConfiguration", str(e)) from None
         except (MachineFault, BudgetExceeded) as e:
@@ -257,9 +268,13 @@ class Session:
         else:
             self.statistics.add(launch.function.name, stats, time.perf_counter() - started)
 
-    def _run(self, kernel: LoadedKernel, launch: Launch) -> Stats:
+    def _run(self, kernel: LoadedKernel, launch: Launch, prepared: MachineLaunch) -> Stats:
         def run() -> Stats:
-            return kernel.launch(launch.grid[:2], launch.block, param_bytes=launch.params, dynamic_shared=launch.shared)
+            if kernel.samplers:
+                grid, shared = launch.grid[:2], launch.shared
+                return kernel.launch(grid, launch.block, param_bytes=launch.params, dynamic_shared=shared)
+            constants = {bank: bytes(content) for bank, content in kernel.constants.items()}
+            return self.device.execute(prepared.repeated(launch.params, constants))
 
         return run() if self.recorder is None else self.recorder.record(self, kernel, launch, run)
 

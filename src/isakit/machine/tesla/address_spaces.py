@@ -12,7 +12,6 @@ Source: [001] "Memory", [tesla] 7, 10.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
+from isakit.lean import dataclass
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.device_memory import DeviceMemory, Memory
 

@@ -5,9 +5,9 @@ Every field names a question the sources do not settle ([tesla] 14); the default
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from isakit.lean import dataclass
 from isakit.settings import Settings
 
 PerformanceCounter = Literal["none", "instructions", "branches", "divergent_branches", "pm_events"]

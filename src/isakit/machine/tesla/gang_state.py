@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -21,7 +22,9 @@ from isakit.machine.tesla.address_spaces import NO_SPACE, READ_ONLY, AccessFault
 from isakit.machine.tesla.device_memory import Memory
 from isakit.machine.tesla.launch import Launch
 from isakit.sem.requests import MachineValue, covered
-from isakit.texture.texture_unit import TextureUnit, UnboundTexture
+
+if TYPE_CHECKING:
+    from isakit.texture import TextureUnit
 
 Pair = tuple[Array, Array]
 
@@ -78,10 +81,16 @@ class State:
         self.block_of_warp = np.zeros(warps, np.int64)
         self.locks: dict[tuple[int, int], int] = {}  # (block, word address) -> warp
         self.lanes = Lanes.span(0, 0)
-        inf = "nonfp_deriv_inf" in launch.flags
-        self.textures = TextureUnit(launch.textures, launch.samplers, launch.texturing, derivative_inf=inf)
         self._asked = 0
         self._answers: deque[tuple[int, list[Array]]] = deque(maxlen=_ANSWERS)  # (number, components)
+
+    @cached_property
+    def textures(self) -> TextureUnit:
+        """The texture unit, made where a texture instruction asks: few kernels have one."""
+        from isakit.texture import TextureUnit
+
+        inf = "nonfp_deriv_inf" in self.launch.flags
+        return TextureUnit(self.launch.textures, self.launch.samplers, self.launch.texturing, derivative_inf=inf)
 
     # --- memory -----------------------------------------------------------------------------------------------------
     def _space(self, name: str, address: Any, lanes: Lanes) -> Space | None:
@@ -184,6 +193,8 @@ class State:
     def _tex(self, lanes: Lanes, texture: int, sampler: int, dx: int, dy: int, dz: int, *sources: Array,
              op: str, cube: bool, quads: bool, mask: int) -> int:  # fmt: skip
         """Ask the texture unit. The value is the number of its answer, by which `_texel` finds the components."""
+        from isakit.texture.texture_unit import UnboundTexture
+
         try:
             answer = self.textures.ask(
                 op, texture, sampler, sources, offsets=[_signed(d) for d in (dx, dy, dz)], quads=quads, wanted=mask

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from isakit.codec.decoder import Decoder
 from isakit.codec.instruction import Instruction
 from isakit.engine import Compiled, compile_trace
 from isakit.errors import NotModelled
+from isakit.lean import dataclass
 from isakit.sem.semantics import bind_control, fields_of, trace_of
 from isakit.sem.trace import Effect, Trace, control, tracing
 from isakit.sem.value import INTEGER_MEANING, Value

@@ -8,19 +8,22 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
+from isakit.lean import dataclass
 from isakit.machine.tesla.address_spaces import LinearWindow, Window
 from isakit.machine.tesla.chips import Chip
 from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.kernel_code import Code
-from isakit.texture.sampler_state import Sampler
-from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
+
+if TYPE_CHECKING:
+    from isakit.texture import Sampler, Texture
 
 HEADER_BYTES = 0x10
 PARAM_LIMIT = 64 * 4
@@ -56,8 +59,8 @@ class Launch:
     params: bytes = b""
     constants: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
     windows: Mapping[int, Window] = field(default_factory=lambda: {14: LinearWindow()})
-    textures: Mapping[int, Texture] = field(default_factory=dict[int, Texture])
-    samplers: Mapping[int, Sampler] = field(default_factory=dict[int, Sampler])
+    textures: Mapping[int, Texture] = field(default_factory=dict[int, "Texture"])
+    samplers: Mapping[int, Sampler] = field(default_factory=dict[int, "Sampler"])
     texturing: TextureChoices = DEFAULT_TEXTURING
     flags: frozenset[str] = frozenset()
     choices: Choices = DEFAULT
@@ -127,6 +130,12 @@ class Launch:
             )
         if self.local_limit > c.local_bytes:
             raise LaunchError(f"{self.local_limit} bytes of local memory per thread; {c.variant} has {c.local_bytes}")
+
+    def repeated(self, params: bytes, constants: Mapping[int, bytes]) -> Launch:
+        """The same launch with other parameters, of the same length, and constants; made in a microsecond."""
+        again = object.__new__(Launch)
+        again.__dict__.update(self.__dict__, params=params, constants=constants)
+        return again
 
     def first_registers(self) -> Array:
         """$r0 of the threads of a block, shape [32 * warps]: tid.x | tid.y << 16 | tid.z << 26."""

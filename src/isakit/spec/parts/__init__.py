@@ -22,7 +22,7 @@ from isakit.spec.parts.base import (
     pattern,
 )
 from isakit.spec.parts.compose import Alternative, Choice, Seq, choice, or_sources, when
-from isakit.spec.parts.numbers import Imm, Reg
+from isakit.spec.parts.numbers import Constant, Imm, Reg, Relative
 from isakit.spec.parts.template import Template, Written, cell, template, written
 from isakit.spec.parts.words import Enum, Flag, HasFeature, Illegal, Literal, Nothing
 
@@ -32,6 +32,7 @@ __all__ = [
     "Binder",
     "Bitless",
     "Choice",
+    "Constant",
     "Context",
     "Enum",
     "Flag",
@@ -44,6 +45,7 @@ __all__ = [
     "Nothing",
     "Part",
     "Reg",
+    "Relative",
     "Row",
     "Seq",
     "Template",

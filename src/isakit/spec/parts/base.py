@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import CodeAddress, Compound, Condition, Flag, Memory, Operand, Register, key_of
 from isakit.spec.patterns import ANYTHING
@@ -102,7 +102,10 @@ class Part:
     code_address = False
 
     def resolve(self, ctx: Context) -> Part:
-        """The part as it is in a context: alternatives that do not exist there are gone."""
+        """The part as it is in a context: alternatives that do not exist there are gone.
+
+        The part itself where nothing changes: most parts do not depend on it, and what is known about them is kept.
+        """
         return self
 
     def text(self, word: int) -> str:

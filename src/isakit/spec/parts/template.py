@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from dataclasses import field as member
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
-from isakit.spec.operands import Compound, Flag, Immediate, Operand
+from isakit.spec.operands import CodeAddress, Compound, Flag, Immediate, Operand, Register
 from isakit.spec.parts.base import Binder, Context, Keep, Match, Part, Row, TokenStream, pattern
-from isakit.spec.parts.compose import Alternative, Choice, or_sources
+from isakit.spec.parts.compose import Alternative, Choice, or_sources, same
 from isakit.spec.parts.numbers import Reg
 from isakit.spec.patterns import one_of
 
-_TOKEN = re.compile(r"(\s*)(\+\+|[\[\]():+|*]|(?:\{\w*\}|[^\s\[\]():+|*{}])+)")
+_TOKEN = re.compile(r"(\s*)(\+\+|[\[\]():+|*]|\{\w*\}|[^\s\[\]():+|*{}]+)")
 _HOLE = re.compile(r"\{(\w*)\}")
 
 
@@ -94,7 +95,7 @@ class Template(Part):
     kind: type[Operand]
     holes: Mapping[str, Part]
     facts: Mapping[str, Any] = member(default_factory=dict[str, Any])
-    hints: Mapping[str, Any] = member(default_factory=dict[str, Any])
+    hints: Mapping[str, Any] | Callable[[int], Mapping[str, Any]] = member(default_factory=dict[str, Any])
     make: Callable[..., Any] | None = None
     hint: str = ""
     meanings: Mapping[str, str] = member(default_factory=dict[str, str])
@@ -109,16 +110,29 @@ class Template(Part):
             out.append((blank, hole[1], self.holes[hole[1]]) if hole else (blank, token, None))
         return out
 
-    @property
+    @cached_property
     def parts(self) -> list[Part]:
         """The parts of the holes."""
         return list(self.holes.values())
 
+    @property
+    def addressed(self) -> bool:  # type: ignore[override]
+        return any(p.addressed for p in self.parts)
+
     def resolve(self, ctx: Context) -> Part:
-        return replace(self, holes={n: p.resolve(ctx) for n, p in self.holes.items()})
+        parts = [p.resolve(ctx) for p in self.holes.values()]
+        return self if same(parts, self.parts) else replace(self, holes=dict(zip(self.holes, parts, strict=True)))
 
     def text(self, word: int) -> str:
-        return "".join(blank + (token if part is None else part.text(word)) for blank, token, part in self.items)
+        return self.text_at(word, 0)
+
+    def text_at(self, word: int, address: int) -> str:
+        out = ""
+        for blank, token, part in self.items:
+            text = token if part is None else part.text_at(word, address)
+            if text:
+                out += blank + text if out else text
+        return out
 
     def error(self, word: int) -> str | None:
         return next((e for p in self.parts if (e := p.error(word)) is not None), None)
@@ -170,14 +184,30 @@ class Template(Part):
         return any(p.guards(word) for p in self.parts)
 
     def operand(self, word: int) -> Operand:
-        text = self.text(word)
+        return self.operand_at(word, 0)
+
+    def operand_at(self, word: int, address: int) -> Operand:
+        text = self.text_at(word, address)
         if self.kind is Compound:
             parts = (Flag(t) if p is None else p.operand(word) for _, t, p in self.items if t != ":")
             return Compound(tuple(o for o in parts if o is not None), text=text)
-        told = {n: _plain(p.operand(word)) for n, p in self.holes.items()}
-        return self.kind(**{**self.kind.absent, **self.facts, **self.hints, **told}, text=text)
+        hints = self.hints(word) if callable(self.hints) else self.hints
+        if self.register is not None:
+            modifiers = {n: p.operand(word) for n, p in self.holes.items() if p is not self.register}
+            told = {n: o.value for n, o in modifiers.items() if isinstance(o, Flag)}
+            return self.register.described(word, text, **self.facts, **hints, **told)
+        told = {n: _plain(p.operand_at(word, address)) for n, p in self.holes.items()}
+        return self.kind(**{**self.kind.absent, **self.facts, **hints, **told}, text=text)
+
+    @cached_property
+    def register(self) -> Reg | None:
+        """The register that the other holes modify, in the spelling of one with modifiers."""
+        found = self.holes.get("register") if self.kind is Register else None
+        return found if isinstance(found, Reg) else None
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        if self.register is not None and isinstance(value, (Register, Immediate)):
+            return self._put_modified(self.register, value)
         if not isinstance(value, self.kind) or self.kind is Compound:
             return super().put(value) if self.few and (type(value) is str or isinstance(value, self.kind)) else ()
         given = {n: getattr(value, n) for n in self.holes}
@@ -186,7 +216,15 @@ class Template(Part):
             return ()
         if self.fits is not None and not self.fits(value):
             return ()
-        return product(self.holes[n].put(v) for n, v in given.items())
+        return product(self.holes[n].put(v, address) for n, v in given.items())
+
+    def _put_modified(self, register: Reg, value: Register | Immediate) -> Sequence[Bits]:
+        """The bits of a register (or a number in its place) with modifiers."""
+        given = {n: v for n, v in value.modifiers if n not in register.own}
+        if any(given.pop(n, None) != v for n, v in self.facts.items()) or not given.keys() <= self.holes.keys():
+            return ()
+        alone = value.alone if isinstance(value, Register) else value
+        return product(p.put(alone if p is register else given.get(n)) for n, p in self.holes.items())
 
     def error_source(self, keep: Keep) -> str:
         sources = [s for s in (p.error_source(keep) for p in self.parts) if s != "None"]
@@ -237,6 +275,8 @@ def _union(masks: Iterable[int]) -> int:
 
 def _plain(value: Operand | None) -> Any:
     """A hole's value as an attribute of the operand: words as text, numbers as int."""
+    if isinstance(value, CodeAddress):
+        return value.address
     return value.value if isinstance(value, Immediate) else str(value) if type(value) is Flag else value
 
 
@@ -247,7 +287,7 @@ def template(
     *,
     hint: str = "",
     facts: Mapping[str, Any] | None = None,
-    hints: Mapping[str, Any] | None = None,
+    hints: Mapping[str, Any] | Callable[[int], Mapping[str, Any]] | None = None,
     meanings: Mapping[str, str] | None = None,
     fits: Callable[[Any], bool] | None = None,
     **holes: Part | Field,
@@ -256,11 +296,13 @@ def template(
 
     Args:
         spelling: the text, with holes: `g{space}[{base}]`.
-        kind: the class of operand; holes have the names of its attributes.
+        kind: the class of operand; holes have the names of its attributes. Where it is `Register` and a hole is named
+            `register`, the other holes are that register's modifiers.
         make: what the semantics gets, from the bound holes (default: a dict of them).
         hint: what can be written here, for diagnostics (default: the spelling with what the holes accept).
         facts: attributes of the operand that the spelling says without a hole.
-        hints: attributes that it has besides, but that do not decide whether an operand made by hand can be written so.
+        hints: attributes that it has besides, but that do not decide whether an operand made by hand can be written so;
+            may be a function of the word.
         meanings: explanations of the holes, with `{}` for what the hole itself says.
         fits: a further condition for operands made by hand.
         holes: the parts of the holes; a field where the hole is part of a word with a number.
@@ -292,9 +334,6 @@ class Written(Choice):
 
     def rows(self, word: int) -> list[Row]:
         return self.describe(word) if self.describe else super().rows(word)
-
-    def resolve(self, ctx: Context) -> Part:
-        return replace(self, alternatives=super().resolve(ctx).alternatives)  # type: ignore[attr-defined]
 
     def static_mask(self) -> int:
         return self.fixed

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -22,9 +22,11 @@ from isakit.machine.tesla.address_spaces import LinearWindow
 from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Place
+from isakit.machine.tesla.compiled.analysis.spin_loops import spin_loops
 from isakit.machine.tesla.compiled.emit.interpreter import METADATA, Program, keys_of, library
 from isakit.machine.tesla.compiled.emit.lane_code import Facts
 from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
+from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
 
@@ -85,7 +87,8 @@ class Kernel:
         self.compiled: Executable | None = None
         self._interpreted: Executable | None = None
         self._seconds = 0.0
-        self.blocks_wait = False  # blocks of an earlier launch waited for each other
+        # Blocks of an earlier launch waited for each other; or they may, and the host's help stops no single one.
+        self.blocks_wait = self.flow.has_served and bool(self.spins)
         self.idle: deque[Worker] = deque(maxlen=8)
         self._key = self._cache_key(code, entry)
         self._claims: dict[str, object] = {}
@@ -105,6 +108,21 @@ class Kernel:
     def sites(self) -> int:
         """Places in which a thread remembers address ranges; enough for every tier."""
         return max(2 * self.flow.accesses, *(x.sites for x in (self.compiled, self._interpreted) if x is not None))
+
+    @cached_property
+    def spins(self) -> list[tuple[int, int]]:
+        """Loops in which warps do nothing but wait for others."""
+        return spin_loops(self.flow)
+
+    @property
+    def patience(self) -> int:
+        """Instructions a warp may execute without waiting until it is taken for one that waits for another block."""
+        return min(context.SPINNING, context.PATIENCE) if self.spins else context.PATIENCE
+
+    @property
+    def turn(self) -> int:
+        """Instructions after which a warp lets others run where they may wait for each other."""
+        return min(context.SPINNING_TURN, context.TURN) if self.spins else context.TURN
 
     @property
     def reserve(self) -> int:

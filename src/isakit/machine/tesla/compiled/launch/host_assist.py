@@ -24,7 +24,6 @@ from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
-from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel, kernel_of
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, from_machine, lanes_of, to_machine
 from isakit.machine.tesla.compiled.launch.worker_context import Bound, Context
@@ -106,7 +105,7 @@ class ServedWarps:
             self.context.put(slot, start + block * step)
         self.context.put("ended", self._ended(block) if self._leaves_out else 0)
         how, started = self.kernel.choose(), time.perf_counter()
-        self.context.use(how, context.TURN if how.resumes else context.PATIENCE)
+        self.context.use(how, self.kernel.turn if how.resumes else self.kernel.patience)
         how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
         self.kernel.spent(how, time.perf_counter() - started)
 
@@ -269,5 +268,6 @@ def interruptible(work: Callable[[], T], stop: Array) -> T:
     if threading.current_thread() is not threading.main_thread():
         return work()
     future = _runner().submit(work)
-    wait_stoppable([future], stop)
+    told = watcher()
+    wait_stoppable([future], stop, None if told is None else lambda: told(0, 0))
     return future.result()

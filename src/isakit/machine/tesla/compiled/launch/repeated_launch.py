@@ -62,7 +62,7 @@ class Prepared:
         if self.version != self.device.version:
             self._look_at_allocations()
         how = run.kernel.choose()
-        self.worker.prepare(how)
+        self.worker.prepare(how, run.kernel.patience)
         context.put("remaining", BOUND)
         context.put("thread_count", 0)
         context.put("warp_count", 0)
