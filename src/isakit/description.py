@@ -20,6 +20,7 @@ from isakit.lean import dataclass
 if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.instruction_sets import Isa
+    from isakit.line_table import LineTable
 
 PARAM_BASE = 0x10
 """Where user parameters start in the shared memory of a Tesla block. Source: [tesla] 10."""
@@ -137,6 +138,7 @@ class Kernel:
         binding: "global", "local" or "weak"; device functions that are not entry points have `entry` False.
         info: raw `.nv.info` records, in file order, when the kernel comes from an ELF cubin.
         extra: facts of one format only, by format-specific key.
+        lines: which lines of PTX and source the code comes from, where that is known.
         module: the module it belongs to, which says what instruction set the code is of.
     """
 
@@ -158,6 +160,7 @@ class Kernel:
     binding: str = "global"
     info: list[InfoRecord] = field(default_factory=list[InfoRecord])
     extra: dict[str, object] = field(default_factory=dict[str, object])
+    lines: LineTable | None = field(default=None, compare=False, repr=False)
     module: Module | None = field(default=None, compare=False, repr=False)
 
     @property

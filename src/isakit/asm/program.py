@@ -10,6 +10,7 @@ from typing import Any, overload
 from isakit.asm.units import check_units, pack_units, split_units
 from isakit.codec import Decoder, Instruction
 from isakit.description import ConstantSegment, Kernel
+from isakit.line_table import LineTable
 
 
 class Program(Sequence[Instruction]):
@@ -63,6 +64,11 @@ class Program(Sequence[Instruction]):
     def program_type(self) -> str:
         """The program type the code was decoded as, e.g. `compute`."""
         return self.decoder.view.program
+
+    @property
+    def lines(self) -> LineTable | None:
+        """Which lines of PTX and source the instructions come from; None where nothing says so."""
+        return self.kernel.lines if self.kernel is not None else None
 
     @property
     def kernels(self) -> dict[str, Program]:

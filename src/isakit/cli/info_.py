@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,14 +35,36 @@ Example:
 @click.argument("file", metavar="FILE|-")
 def command(isa_name: str | None, variant: str | None, as_json: bool, file: str) -> None:
     """Show kernels, registers, memory and parameters of a program file."""
-    from isakit.formats import load_images
+    from isakit.programs.reading import load_all
 
-    modules = load_images(read_bytes(file), **named_code(isa_name, variant), path=shown(file))
+    data = read_bytes(file)
+    modules = load_all(data, **named_code(isa_name, variant), path=shown(file))
+    texts = _ptx_texts(data)
     if as_json:
-        echo_json([_plain(m) for m in modules])
+        echo_json([*(_plain(m) for m in modules), *texts])
         return
     for m in modules:
         _show(m)
+    for t in texts:
+        kernels = ", ".join(t["kernels"]) or "none"
+        click.echo(f"PTX at {t['offset']:#x}: {t['size']} bytes, {t['version']}, for {t['target']}; kernels: {kernels}")
+
+
+_PTX = re.compile(r"\.version\s+([\d.]+).*?\.target\s+(\w+)", re.DOTALL)
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)")
+
+
+def _ptx_texts(data: bytes) -> list[dict[str, Any]]:
+    """The PTX texts beside the machine code of a file."""
+    from isakit.formats import find_embedded
+
+    out: list[dict[str, Any]] = []
+    for f in find_embedded(data) if b".version" in data else ():
+        m = _PTX.match(f.text)
+        if m is not None:
+            out.append({"kind": "ptx", "offset": f.offset, "size": f.size, "version": m[1], "target": m[2],
+                        "kernels": _ENTRY.findall(f.text)})  # fmt: skip
+    return out
 
 
 def _plain(m: Module) -> dict[str, Any]:

@@ -67,6 +67,7 @@ class Block:
     Attributes:
         term: ("jump", target), ("branch", condition, inverted, target if true, target if false), or ("exit",).
         phis: results that depend on the predecessor: `phi` instructions with one argument per entry of `preds`.
+        loc: where its last instruction comes from, which is the branch it ends in if it has one.
         live_in: values read before they are written here, by variable; only until values are defined once.
         env: the value each variable has at the end, likewise.
     """

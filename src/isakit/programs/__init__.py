@@ -32,7 +32,7 @@ __getattr__, __dir__ = lazy(
     {
         "isakit.programs.reading": "load load_all",
         "isakit.programs.needs": "completed module_of",
-        "isakit.programs.writing": "write",
         "isakit.programs.like": "Written put_back split_text write_like",
+        "isakit.programs.writing": "write",
     },
 )

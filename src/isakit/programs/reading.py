@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 from os import PathLike
 from pathlib import Path
 
 from isakit import formats
 from isakit.description import Module
-from isakit.errors import FormatError
+from isakit.errors import CompileError, Diagnostic, FormatError
 from isakit.instruction_sets import isa as instruction_set
 
 
 def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "", kernel: str = "") -> Module:
     """Read a file of any supported format, detected by its content; of several programs in it the first that fits.
 
-    A PTX text is compiled, for the chip it is written for or for `variant`.
+    A PTX text is compiled, for the chip it is written for or for `variant`; so are the PTX texts in a host program or
+    fat binary that has no machine code for these chips.
 
     Args:
         source: a path, or the content as bytes.
@@ -34,10 +36,13 @@ def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "
     return found
 
 
-def load_all(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "") -> list[Module]:
+def load_all(
+    source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "", path: str | None = None
+) -> list[Module]:
     """All programs of a file, at least one: an executable or a fat binary may embed many, most files hold one.
 
-    Programs that cannot be read are left out as long as one can. Arguments and errors as of `load`.
+    Programs that cannot be read are left out as long as one can. Arguments and errors as of `load`; `path` is the name
+    for messages where `source` is bytes.
     """
     if isa:
         chosen = instruction_set(isa, variant or None)
@@ -46,9 +51,54 @@ def load_all(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str
     if ptx is not None:
         from isakit.compile import compile_ptx  # here: no other file needs the compiler
 
-        path = "<text>" if isinstance(source, bytes) else os.fspath(source)
-        return [compile_ptx(ptx, variant or None, path=path).module]
-    return formats.load_images(source, isa=isa, variant=variant)
+        name = path or ("<text>" if isinstance(source, bytes) else os.fspath(source))
+        return [compile_ptx(ptx, variant or None, path=name).module]
+    try:
+        return formats.load_images(source, isa=isa, variant=variant, path=path)
+    except FormatError:
+        modules = _compiled(source, variant, path) if isa in ("", "tesla") else []
+        if not modules:
+            raise
+        return modules
+
+
+def _compiled(source: str | PathLike[str] | bytes, variant: str, path: str | None) -> list[Module]:
+    """The PTX texts in a file, compiled: those for the oldest chip, since newer ones say the same once more.
+
+    Raises CompileError if there are some and none compiles.
+    """
+    try:
+        data = source if isinstance(source, bytes) else Path(source).read_bytes()
+    except (OSError, ValueError):
+        return []
+    name = path or (None if isinstance(source, bytes) else os.fspath(source))
+    found = [f for f in formats.find_embedded(data, name) if f.what == "ptx"]
+    if not found:
+        return []
+    from isakit.compile import compile_ptx
+
+    oldest = min(_target(f.text) for f in found)
+    out: list[Module] = []
+    errors: list[Diagnostic] = []
+    for f in found:
+        if _target(f.text) != oldest:
+            continue
+        try:
+            module = compile_ptx(f.text, variant or None, path=f"{name or '<data>'} at {f.offset:#x}").module
+        except CompileError as e:
+            errors += e.diagnostics
+            continue
+        module.path, module.offset, module.size = name, f.offset, f.size
+        out.append(module)
+    if not out:
+        raise CompileError(errors)
+    return out
+
+
+def _target(text: str) -> int:
+    """The number of the architecture a PTX text is for."""
+    m = re.search(r"\.target\s+(?:sm|compute)_(\d{1,4})", text)
+    return int(m[1]) if m else 0
 
 
 _LARGEST_PTX = 1 << 28

@@ -140,6 +140,18 @@ class Form:
         return out
 
     @cached_property
+    def starts(self) -> list[frozenset[str] | None]:
+        """For each item of the syntax the tokens it may begin with, None where that is not known."""
+        from isakit.spec.parts import starts
+
+        return [starts(self.parts[i[1:-1]]) if i[0] == "{" else frozenset({i}) for i in self.syntax]
+
+    @cached_property
+    def addressed(self) -> bool:
+        """Whether the text depends on where the instruction stands."""
+        return any(p.addressed for p in self.parts.values())
+
+    @cached_property
     def code_address(self) -> str | None:
         """The part that says where the instruction branches."""
         return next((n for n, p in self.parts.items() if p.code_address), None)
@@ -201,6 +213,10 @@ class Form:
         if refusals == self.refusals and all(parts[n] is p for n, p in self.parts.items()):
             return self
         return replace(self, parts=parts, refusals=refusals)
+
+    def is_like(self, other: Form) -> bool:
+        """Whether two forms that one form became in contexts are made of the same objects."""
+        return self.refusals == other.refusals and all(other.parts[n] is p for n, p in self.parts.items())
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:

@@ -145,6 +145,10 @@ class Loaded:
         """The address of a function."""
         return int(self._engine.get_function_address(name))
 
+    def variable(self, name: str) -> int:
+        """The address of a global variable."""
+        return int(self._engine.get_global_value_address(name))
+
     def function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
         """A ctypes function; calls release the GIL."""
         return ctypes.CFUNCTYPE(result, *arguments)(self.address(name))

@@ -147,6 +147,11 @@ class Machine:
         """All blocks of the grid have ended."""
         return not self.ready and not self._waiting() and self._next_block >= self._end_block
 
+    @property
+    def waits(self) -> bool:
+        """Some warp waits at a barrier."""
+        return any(w.status == WAITING for w in self.warps)
+
     def _waiting(self) -> list[Warp]:
         return [w for w in self.warps if w.status == WAITING]
 

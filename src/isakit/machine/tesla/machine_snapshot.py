@@ -15,7 +15,6 @@ from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.gang import Gang, Ready
 from isakit.machine.tesla.gang_state import State
 from isakit.machine.tesla.launch import Launch, Stats
-from isakit.machine.tesla.stack import Entry, Kind
 
 
 class Resident(Protocol):
@@ -112,7 +111,7 @@ def _set_warp(w: Warp, status: str, barrier: int | None, active: int, pc: int, b
               entries: list[tuple[int, int, int]]) -> None:  # fmt: skip
     w.status, w.barrier, c = status, barrier, w.control
     c.active, c.pc, c.broke, c.returned, c.exited = active, pc, broke, returned, exited
-    c.entries[:] = [Entry(Kind(kind), at, mask) for kind, at, mask in entries]
+    c.entries = entries
 
 
 def _set_block(b: Block, counters: list[int], targets: list[int], unfinished: int) -> None:

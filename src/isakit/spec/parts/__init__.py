@@ -20,6 +20,7 @@ from isakit.spec.parts.base import (
     pad_all,
     padded,
     pattern,
+    starts,
 )
 from isakit.spec.parts.compose import Alternative, Choice, Seq, choice, or_sources, when
 from isakit.spec.parts.numbers import Constant, Imm, Reg, Relative
@@ -60,6 +61,7 @@ __all__ = [
     "pad_all",
     "padded",
     "pattern",
+    "starts",
     "template",
     "when",
     "written",

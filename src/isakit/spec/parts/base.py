@@ -28,6 +28,9 @@ class Binder(Protocol):
 class TokenStream(Protocol):
     """What a part needs from the assembler to parse itself."""
 
+    quick: bool
+    """Nobody asks `fail` why something cannot be read: what cannot begin with the token at hand need not be tried."""
+
     @property
     def address(self) -> int:
         """Address of the instruction being assembled, in units of code."""
@@ -161,6 +164,10 @@ class Part:
 
         Only used to tell quickly that a text cannot be read.
         """
+        return None
+
+    def starts(self) -> frozenset[str] | None:
+        """The tokens one of which every text of this operand begins with; None where that is not known, or is none."""
         return None
 
     def pattern(self) -> str:
@@ -350,6 +357,11 @@ def _describes_itself(part: Part, method: str) -> bool:
 def needed_words(part: Part) -> frozenset[str] | None:
     """`part.needed_words()`, unless a subclass reads texts in a way of its own and does not say what it needs."""
     return part.needed_words() if _describes_itself(part, "needed_words") else None
+
+
+def starts(part: Part) -> frozenset[str] | None:
+    """`part.starts()`, unless a subclass reads texts in a way of its own and does not say how they begin."""
+    return part.starts() if _describes_itself(part, "starts") else None
 
 
 def pattern(part: Part) -> str:

@@ -25,6 +25,7 @@ from isakit.spec.parts.base import (
     needed_words,
     needs_set,
     pattern,
+    starts,
 )
 from isakit.spec.parts.words import Illegal, Nothing
 from isakit.spec.patterns import ANYTHING, joined
@@ -72,7 +73,17 @@ class Alternative:
     def resolve(self, ctx: Context) -> Alternative:
         """The branch as it is in a context."""
         part = self.part.resolve(ctx)
-        return self if part is self.part else replace(self, part=part)
+        if part is self.part:
+            return self
+        found = self._resolved.get(id(part))
+        if found is None:
+            found = self._resolved[id(part)] = replace(self, part=part)
+        return found
+
+    @cached_property
+    def _resolved(self) -> dict[int, Alternative]:
+        """The branch with what its part was in a context, by the part's id (the value keeps the part)."""
+        return {}
 
     def applies(self, word: int) -> bool:
         """Whether the word selects this alternative."""
@@ -143,6 +154,8 @@ def when(
 class _Quiet:
     """A token stream that forgets what was expected in front of some token."""
 
+    quick = False
+
     def __init__(self, s: TokenStream, start: int) -> None:
         self.s, self.start, self.failed = s, start, False
         self.text, self.number, self.float_number, self.address = s.text, s.number, s.float_number, s.address
@@ -171,14 +184,16 @@ class Choice(Part):
             alive = [a.resolve(ctx) for a in self.alternatives if not a.needs or ctx.has(a.needs)]
             if type(self) is Choice and len(alive) == 1 and alive[0].always:
                 found = alive[0].part
-            else:  # one object for all contexts where nothing changes, so that its tables are made once
-                found = self if same(alive, self.alternatives) else replace(self, alternatives=tuple(alive))
+            else:
+                known = (c for c in (self, *self._resolved.values()) if isinstance(c, Choice))
+                alike = next((c for c in known if same(alive, c.alternatives)), None)
+                found = alike or replace(self, alternatives=tuple(alive))
             self._resolved[ctx] = found
         return found
 
     @cached_property
     def _resolved(self) -> dict[Context, Part]:
-        """What the choice is in the contexts that asked: forms share their operands, there as here."""
+        """What the choice is in the contexts that asked; where it is the same, one object, as it is for all forms."""
         return {}
 
     def branch(self, word: int) -> Alternative | None:
@@ -236,11 +251,28 @@ class Choice(Part):
             selectors |= a.when.mask | (a.unless.mask if a.unless else 0)
         return word & selectors | (p.static_word(word) if p else 0)
 
+    @cached_property
+    def _readable(self) -> list[tuple[int, Alternative, Bits, frozenset[str] | None]]:
+        """(index, alternative, its bits, the tokens it begins with) of those that texts are read as."""
+        return [(i, a, r, starts(a.part)) for i, a in enumerate(self.alternatives) if (r := a.reading) is not None]
+
+    def starts(self) -> frozenset[str] | None:
+        sets = [s for *_, s in self._readable]
+        return None if None in sets else frozenset[str]().union(*(s for s in sets if s is not None))
+
+    @cached_property
+    def _by_start(self) -> dict[str, list[tuple[int, Alternative, Bits, frozenset[str] | None]]]:
+        """The alternatives that a text may be, by its first token; for tokens that are not here see the empty one."""
+        tokens = frozenset[str]().union(*(s for *_, s in self._readable if s is not None))
+        return {t: [r for r in self._readable if r[3] is None or t in r[3]] for t in sorted({*tokens, ""})}
+
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         part, found, begun = None, list[Match](), False
-        for i, a in enumerate(self.alternatives):
-            reading = a.reading
-            if reading is None or (begun and type(a.part) is Nothing):
+        readable = self._readable
+        if s.quick:
+            readable = self._by_start.get(s.text(k)) or self._by_start[""]
+        for i, a, reading, _ in readable:
+            if begun and type(a.part) is Nothing:
                 continue
             if a.quiet:
                 quiet = _Quiet(s, k + a.quiet)

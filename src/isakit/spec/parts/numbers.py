@@ -133,6 +133,8 @@ class Reg(Part):
     def needed_words(self) -> frozenset[str] | None:
         return None if self.numbers else frozenset(self._values)
 
+    starts = needed_words
+
     def pattern(self) -> str:
         return one_of((*self._values, *(n for n in self.texts if n))) if self.numbers else one_of(self._values)
 

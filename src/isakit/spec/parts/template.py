@@ -18,7 +18,7 @@ from typing import Any
 from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import CodeAddress, Compound, Flag, Immediate, Operand, Register
-from isakit.spec.parts.base import Binder, Context, Keep, Match, Part, Row, TokenStream, pattern
+from isakit.spec.parts.base import Binder, Context, Keep, Match, Part, Row, TokenStream, pattern, starts
 from isakit.spec.parts.compose import Alternative, Choice, or_sources, same
 from isakit.spec.parts.numbers import Reg
 from isakit.spec.patterns import one_of
@@ -59,6 +59,9 @@ class Numbered(Part):
 
     def claimed_source(self, keep: Keep) -> str:
         return str(self.field.mask)
+
+    def starts(self) -> frozenset[str]:
+        return frozenset(n for n in self.names if n)
 
     def accepts(self) -> str:
         legal = [n for n in self.names if n]
@@ -152,6 +155,10 @@ class Template(Part):
 
     def static_word(self, word: int) -> int:
         return _union(p.static_word(word) for p in self.parts)
+
+    def starts(self) -> frozenset[str] | None:
+        _, token, part = self.items[0]
+        return frozenset({token}) if part is None else starts(part)
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         return self._parse(s, k, 0, Bits())

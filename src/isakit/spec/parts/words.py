@@ -53,6 +53,9 @@ class Nothing(Bitless):
         return "nothing"
 
 
+_BOUND_TO = {present: Nothing(present) for present in (False, True)}
+
+
 @dataclass(frozen=True)
 class HasFeature(Bitless):
     """No bits and no text: tells the semantics whether the context has a feature, where chips differ in meaning."""
@@ -64,7 +67,7 @@ class HasFeature(Bitless):
         needs_set(self.name)
 
     def resolve(self, ctx: Context) -> Part:
-        return Nothing(ctx.has(needs_set(self.name)))
+        return _BOUND_TO[ctx.has(needs_set(self.name))]
 
     def text(self, word: int) -> str:
         return ""
@@ -133,6 +136,8 @@ class Literal(Bitless):
     def needed_words(self) -> frozenset[str] | None:
         spellings = [words for words, _ in self._readings]
         return frozenset(words[0] for words in spellings) if all(spellings) else None
+
+    starts = needed_words
 
     def pattern(self) -> str:
         return one_of((self.words, *self.aliases, *self.setting))
@@ -280,6 +285,8 @@ class Enum(Part):
     def needed_words(self) -> frozenset[str] | None:
         spellings = [words for words, _ in self._spellings]
         return frozenset(words[0] for words in spellings) if all(spellings) else None
+
+    starts = needed_words
 
     def pattern(self) -> str:
         return one_of(" ".join(words) for words, _ in self._spellings)

@@ -11,6 +11,7 @@ pytest.importorskip("llvmlite")
 
 import isakit
 from isakit.errors import BudgetExceeded, MachineFault
+from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.compiled.analysis.spin_loops import spin_loops
 from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.compiled.launch.compiled_kernels import flow_of
@@ -222,7 +223,7 @@ def test_blocks_wait_in_kernels_with_textures(way: str) -> None:
 )
 def test_loops_that_only_wait_are_known(change: tuple[str, str], found: int) -> None:
     code = load(WAYS["interp"], BARRIER.replace(*change))[1].code
-    assert len(spin_loops(flow_of(code, code.address, frozenset()))) == found
+    assert len(spin_loops(flow_of(code, code.address, frozenset(), DEFAULT))) == found
 
 
 def test_kernels_that_wait_execute_little_in_vain() -> None:

@@ -47,7 +47,7 @@ class ServedWarps:
         self.blocks = len(states.words) // per_block
         self.barriers = np.zeros((self.blocks, 16, 2), np.uint32)
         self.context = Context(bound, kernel)
-        self.context.put("warps", per_block)
+        self.context.put("block_warps", per_block)
         self._leaves_out = self.launch.choices.barrier_all == "unfinished"
         self.context.put("sites", np.zeros(max(1, kernel.sites), np.uint64))
         threads = 32 * per_block
@@ -103,7 +103,7 @@ class ServedWarps:
     def _enter(self, block: int) -> None:
         for slot, (start, step) in self._of_block.items():
             self.context.put(slot, start + block * step)
-        self.context.put("ended", self._ended(block) if self._leaves_out else 0)
+        self.context.put("ended", self._ended(block))
         how, started = self.kernel.choose(), time.perf_counter()
         self.context.use(how, self.kernel.turn if how.resumes else self.kernel.patience)
         how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
@@ -148,8 +148,7 @@ class ServedWarps:
         """Whether some warp has an entry of a `quadon` on its stack, which an end of its lanes may meet."""
         for k in warps[self.states.column(state_layout.DEPTH)[warps] != 0].tolist():
             depth = int(self.states.column(state_layout.DEPTH)[k])
-            kinds = self.states.words[k, state_layout.STACK // 4 :][: 2 * depth : 2] >> 24
-            if (kinds == Kind.QUADON).any():
+            if (self.states.entries(k)[:depth, 2] == Kind.QUADON).any():
                 return True
         return False
 
@@ -166,7 +165,7 @@ class ServedWarps:
         ):
             states.column(offset)[done] = value
         for k in warps[depth != 0].tolist():
-            stack = Stack(0)
+            stack = Stack(0, choices=self.launch.choices, size_at=self.launch.code.size_at)
             states.to_stack(k, stack)
             stack.exit()
             states.from_stack(k, stack)

@@ -1,0 +1,262 @@
+"""Breakpoints from what users say: places to addresses, what is watched to the instructions that may touch it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from isakit.codec import Instruction
+from isakit.debug.execution import Point, Touch
+from isakit.debug.expressions import TYPES, Binary, Constant, Load, Node, Variable, evaluate
+from isakit.debug.expressions import Register as Named
+from isakit.debug.stops import Breakpoint, Cell, Range, Watched
+from isakit.debug.views import ThreadView, holds, parsed, place
+from isakit.errors import LaunchError, NotModelled, did_you_mean
+from isakit.spec import Kind
+from isakit.spec.operands import Compound, Memory, Operand, Register
+
+if TYPE_CHECKING:
+    from isakit.debug.session import Session
+
+
+def joins(i: Instruction) -> bool:
+    """Whether lanes meet at an instruction: it has the `join` tail."""
+    return any(str(o) == "join" for o in i.operands)
+
+
+# --- places -----------------------------------------------------------------------------------------------------------
+def addresses(session: Session, where: str | int) -> list[int]:
+    """The addresses of a place; see `Session.break_at`. Raises LaunchError."""
+    code = [i for i in session.program if i.valid]
+    if isinstance(where, int):
+        if all(i.address != where for i in code):
+            raise LaunchError(f"no instruction begins at {where:#x}")
+        return [where]
+    name = where.strip().removeprefix("*").removeprefix("#")
+    if name in session.labels:
+        return [session.labels[name]]
+    if name == "kernel":
+        return [session.labels["entry"]]
+    try:
+        return addresses(session, int(name, 0))
+    except ValueError:
+        pass
+    if name in tuple(Kind):
+        found = [i.address for i in code if i.group == name]
+    elif name == "join":
+        found = [i.address for i in code if joins(i)]
+    else:
+        found = [i.address for i in code if i.mnemonic == name]
+    if not found:
+        known = [*session.labels, *Kind, *{i.mnemonic for i in code}]
+        (hint,) = did_you_mean(name, known) or ("give an address, a label, an instruction or a group of them",)
+        raise LaunchError(f"no place {where!r} in this program; {hint}")
+    return found
+
+
+def breakpoint_at(session: Session, number: int, where: str | int, condition: str, *, ignore: int = 0,
+                  once: bool = False) -> Breakpoint:  # fmt: skip
+    """A breakpoint; see `Session.break_at`."""
+    found = addresses(session, where)
+    node = parsed(session.execution, condition) if condition else None
+    execution = session.execution
+
+    def check(thread: int) -> bool:
+        return node is None or any(holds(execution, node, t) for t in execution.lanes(thread))
+
+    point = Point(dict.fromkeys(found, node), check, skip=ignore)
+    said = f"{where:#x}" if isinstance(where, int) else where
+    return Breakpoint(number, "breakpoint", said, point, condition, once=once, node=node)
+
+
+def tracepoint(session: Session, number: int, where: str | int, collect: Sequence[str], condition: str) -> Breakpoint:
+    """A tracepoint; see `Session.trace`."""
+    b = breakpoint_at(session, number, where, condition)
+    b.kind = "tracepoint"
+    b.collect = [(text, parsed(session.execution, text)) for text in collect]
+    return b
+
+
+# --- what is watched --------------------------------------------------------------------------------------------------
+def watchpoint(session: Session, number: int, what: str, access: Watched, condition: str = "",
+               size: int | None = None, ignore: int = 0) -> Breakpoint:  # fmt: skip
+    """A watchpoint; see `Session.watch`. Raises NotModelled for what the machine cannot tell."""
+    execution, focus = session.execution, session.focus
+    to = place(execution, what)
+    node = parsed(execution, condition) if condition else None
+    if isinstance(to, Load):
+        space = execution.target.memories[to.space]
+        address = int(evaluate(to.address, ThreadView(execution, focus)))
+        own = not space.shared and to.space != "s"  # s[] is a block's; blocks are told apart by the point
+        watched: Range | Cell = Range(to.space, address, size or TYPES[to.type][0], focus if own else None)
+        execution.target.read_memory(to.space, address, watched.size, focus)
+        point = execution_point(session, watched, access)
+    else:
+        if access in ("read", "access"):
+            raise NotModelled(f"watching reads of {what}", "registers are watched for writes and changes")
+        watched = Cell(to.file, to.number, focus, what)
+        point = _register_point(session, watched)
+    point.skip = ignore
+    inner = point.check
+    if node is not None:
+        point.check = lambda t: inner(t) and any(holds(execution, node, x) for x in execution.lanes(t))
+    return Breakpoint(number, "watchpoint", what, point, condition, watched=watched, access=access, node=node)
+
+
+def _register_point(session: Session, cell: Cell) -> Point:
+    execution = session.execution
+    if execution.target.isa != "tesla":
+        return Point({}, lambda thread: True, every=True, sure=False)
+    place_ = cell.file, cell.number
+    facts = execution.facts(cell.thread)
+    same = _all(Binary("==", Variable(n), Constant(facts[n])) for n in ("block", "warp"))
+    found = [i.address for i in session.program if i.valid and place_ in i.defs]
+
+    def check(thread: int) -> bool:
+        mine = execution.facts(thread)
+        return all(mine[n] == facts[n] for n in ("block", "warp")) and cell.thread in execution.lanes(thread)
+
+    return Point(dict.fromkeys(found, same), check, sure=False, lanes=1 << facts["lane"])
+
+
+def execution_point(session: Session, watched: Range, access: Watched) -> Point:
+    """The instructions that may touch a range, with what compiled code can tell of their addresses."""
+    if session.target.isa != "tesla":
+        if session.target.isa == "vuc" and access in ("read", "access"):
+            raise NotModelled("watching reads of a vµc core", "its memories are watched for writes and changes")
+        return Point({}, lambda thread: True, every=True, sure=False)
+    found: dict[int, Node | None] = {}
+    for i in session.program:
+        if i.valid and _touches(i, watched.space, reads=access in ("read", "access"), writes=access != "read"):
+            found[i.address] = _in_range(i, watched)
+    facts = session.execution.facts(session.focus)
+    if watched.space.startswith("g"):
+        return Point(found, lambda thread: True, sure=False)
+    # Shared memory is that of the focused block, local memory that of the focused thread.
+    names = ("block", "warp") if watched.space == "l" else ("block",)
+    own: Node = _all(Binary("==", Variable(n), Constant(facts[n])) for n in names)
+
+    def check(thread: int) -> bool:
+        mine = session.execution.facts(thread)
+        return all(mine[n] == facts[n] for n in names)
+
+    lanes = 1 << facts["lane"] if watched.space == "l" else None
+    nodes = {a: own if node is None else _all((own, node)) for a, node in found.items()}
+    return Point(nodes, check, sure=False, lanes=lanes)
+
+
+def _all(nodes: Iterable[Node]) -> Node:
+    """All of some conditions."""
+    return reduce(lambda a, b: Binary("&&", a, b), nodes)
+
+
+def _touches(i: Instruction, space: str, *, reads: bool, writes: bool) -> bool:
+    """Whether an instruction may access a space in one of the ways."""
+    from isakit.sem.semantics import trace_of
+
+    form = i.form
+    if form is None:
+        return False
+    try:
+        trace = trace_of(form, i.word)
+    except NotModelled:
+        return False
+    kinds = [*(("load",) if reads else ()), *(("store", "atomic") if writes else ()), *(("atomic",) if reads else ())]
+    return any(e.name == space for e in trace.of_kind(*kinds))
+
+
+def memory_operands(i: Instruction) -> Iterator[Memory]:
+    """The places in memory that stand in an instruction's text."""
+
+    def inside(o: Operand) -> Iterator[Memory]:
+        if isinstance(o, Memory):
+            yield o
+        elif isinstance(o, Compound):
+            for part in o.operands:
+                yield from inside(part)
+
+    for o in i.operands:
+        yield from inside(o)
+
+
+def _in_range(i: Instruction, watched: Range) -> Node | None:
+    """Whether a lane's address may lie in the range; None where that is not so simple."""
+    found = [m for m in memory_operands(i) if m.space == watched.space]
+    if len(found) != 1 or found[0].index is not None:
+        return None
+    m = found[0]
+    node: Node = Constant(0)
+    if isinstance(m.base, Register):
+        node = Named(f"${m.base.file}{m.base.index}")
+    if not m.post_increment:
+        node = Binary("+", node, Constant(m.offset))
+    mask = 0xFFFF if m.base is None or m.base.file == "a" else 0xFFFF_FFFF
+    address = Binary("&", node, Constant(mask))
+    low = Binary(">", address, Constant(watched.address - (m.size or 16)))  # no access is wider
+    return Binary("&&", low, Binary("<", address, Constant(watched.address + watched.size)))
+
+
+def watched_through(session: Session, watched: Sequence[Breakpoint]) -> list[tuple[Breakpoint, str]]:
+    """Execute the next instruction; the watchpoints it triggers, each with what happened."""
+    execution = session.execution
+    before = [_content(session, b) for b in watched]
+    needs_touches = any(isinstance(b.watched, Range) and b.access != "change" for b in watched)
+    step: Callable[[], object] = session.timeline.step
+    who = execution.following or 0
+    defs = _writes_here(session, who)
+    block = execution.facts(who).get("block")
+    lanes = execution.lanes(who)
+    touches = execution.touched(step) if needs_touches and execution.target.isa != "vuc" else step() and [] or []
+    out: list[tuple[Breakpoint, str]] = []
+    for b, old in zip(watched, before, strict=True):
+        text = _happened(session, b, old, touches, defs, lanes, block)
+        if text:
+            out.append((b, text))
+    return out
+
+
+def _writes_here(session: Session, thread: int) -> Sequence[tuple[str, int]]:
+    address = session.target.thread(thread).address
+    i = None if address is None else session.program.at(address)
+    return i.defs if i is not None else ()
+
+
+def _content(session: Session, b: Breakpoint) -> bytes:
+    """What a watchpoint's place holds; empty where it is not there any more."""
+    try:
+        match b.watched:
+            case Range(space, address, size, thread):
+                at = session.focus if thread is None else thread
+                return session.target.read_memory(space, address, size, at)
+            case Cell(file, number, thread):
+                return session.target.read_register((file, number), thread).to_bytes(8, "little")
+            case _:
+                return b""
+    except LaunchError:
+        return b""
+
+
+def _happened(session: Session, b: Breakpoint, old: bytes, touches: Sequence[Touch],
+              defs: Sequence[tuple[str, int]], lanes: Sequence[int], block: int | None) -> str:  # fmt: skip
+    """What an instruction did to what is watched; empty if nothing that counts."""
+    new = _content(session, b)
+    change = f"{_shown(old)} to {_shown(new)}" if old != new else f"{_shown(new)} again"
+    if b.access == "change":
+        return f"{b.where} changed from {change}" if new != old and new and old else ""
+    if isinstance(b.watched, Cell):
+        wrote = (b.watched.file, b.watched.number) in defs and b.watched.thread in lanes
+        return f"{b.where} was written, {change}" if wrote or old != new else ""
+    if session.target.isa == "vuc":
+        return f"{b.where} was written, {change}" if old != new else ""
+    assert isinstance(b.watched, Range)
+    for t in touches:
+        if b.watched.hit_by(t) and (b.access == "access" or t.access == b.access):
+            name = session.target.thread(t.thread).name if t.thread < session.target.thread_count else "a thread"
+            verb = "read" if t.access == "read" else "wrote"
+            return f"{name} {verb} {t.space}[{t.address:#x}], {t.size} bytes" + (f", {change}" if verb == "wrote" else "")
+    return ""
+
+
+def _shown(data: bytes) -> str:
+    return hex(int.from_bytes(data[:8], "little")) if len(data) <= 8 else data[:32].hex(" ")

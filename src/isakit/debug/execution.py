@@ -1,0 +1,235 @@
+"""Machines as a debugger drives them: in one fixed order, countable, and stopped at points.
+
+The order is part of an execution: the position, which counts the instructions of groups (Tesla: warps; USSE: groups of
+invocations) or the cycles (vµc) since the start, says what the state is, and the same position is the same state each
+time. That is what going backwards rests on.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from isakit.asm import Program
+from isakit.debug.expressions import Node
+from isakit.errors import LaunchError
+from isakit.machine.snapshot import Snapshot
+from isakit.machine.target import Target
+
+Access = Literal["read", "write"]
+
+
+class Touch(NamedTuple):
+    """One access of a thread to memory: read or write, the space, the byte address and the size in bytes."""
+
+    access: Access
+    space: str
+    address: int
+    size: int
+    thread: int
+
+
+class Frame(NamedTuple):
+    """An entry of a thread's stack, innermost first: its kind, where its lanes go on, which lanes, and in words."""
+
+    kind: str
+    address: int
+    lanes: int | None
+    meaning: str
+
+
+@dataclass(eq=False)
+class Point:
+    """Something a run stops at, in front of an instruction.
+
+    Attributes: `addresses`: byte addresses, each with the condition that compiled code may look at first (None: look
+    each time); `check`: asked where such a condition holds, of the thread whose group executes next; `skip`: hits that
+    are let pass; `hits`: how often it was met; `every`: it is checked in front of every instruction, wherever; `lanes`:
+    the lanes of a warp that conditions are asked of; `sure`: a condition that holds is a hit, `check` need not be asked.
+    """
+
+    addresses: Mapping[int, Node | None]
+    check: Callable[[int], bool]
+    skip: int = 0
+    hits: int = 0
+    every: bool = False
+    lanes: int | None = None
+    sure: bool = True
+    last: int = field(default=-1)
+    """Position of the last hit, in runs that only record."""
+
+
+class Hit(NamedTuple):
+    """Points that were met in front of the next instruction."""
+
+    points: list[Point]
+
+
+Ended = Literal["until", "finished", "asleep"]
+
+
+class Execution(ABC):
+    """A program on its machine, in the order in which it executes."""
+
+    target: Target
+    program: Program
+    unit: str = "instruction"
+
+    # --- where it is ---
+    @property
+    @abstractmethod
+    def position(self) -> int:
+        """Instructions of groups, or cycles, since the start."""
+
+    @property
+    @abstractmethod
+    def following(self) -> int | None:
+        """A thread of the group that executes next; None when all have ended."""
+
+    @property
+    def address(self) -> int | None:
+        """Byte address of the instruction that executes next."""
+        thread = self.following
+        return None if thread is None else self.target.thread(thread).address
+
+    def lanes(self, thread: int) -> list[int]:
+        """The active threads of a thread's group, the thread itself first if it is one."""
+        return [thread]
+
+    def same_group(self, one: int, other: int) -> bool:
+        """Whether two threads execute together, whether they are active or not."""
+        return self.target.thread(one).group == self.target.thread(other).group
+
+    def frames(self, thread: int) -> list[Frame]:
+        """The thread's stack, innermost entry first."""
+        return []
+
+    def facts(self, thread: int) -> Mapping[str, int]:
+        """What expressions can name of a thread: `lane`, `warp`, `block.x` ..."""
+        return {"thread": thread}
+
+    def find(self, **where: Any) -> int:
+        """The thread a place names (`lane=3`). Raises LaunchError."""
+        if set(where) - {"thread"}:
+            raise LaunchError(f"this machine has no {', '.join(sorted(set(where) - {'thread'}))}")
+        number = int(where.get("thread", 0))
+        self.target.thread(number)
+        return number
+
+    @property
+    def instructions(self) -> int:
+        """Instructions that threads have executed."""
+        return self.position
+
+    # --- moving ---
+    @abstractmethod
+    def step(self) -> int | None:
+        """Execute one instruction of the next group; returns one of its threads. Raises MachineFault, NotModelled."""
+
+    def prefer(self, thread: int) -> None:
+        """Let the group of a thread execute next. Raises LaunchError for one that cannot."""
+        if self.target.thread(thread).state != "ready":
+            raise LaunchError(f"{self.target.thread(thread).name} cannot execute an instruction")
+
+    @abstractmethod
+    def save(self) -> tuple[Snapshot, Any]:
+        """The state, and what else decides about the order."""
+
+    @abstractmethod
+    def load(self, saved: tuple[Snapshot, Any], position: int) -> None:
+        """Go back to a saved state, which was taken at a position."""
+
+    def touched(self, step: Callable[[], object]) -> list[Touch]:
+        """What `step` accesses in memory, in order. Raises NotModelled where the machine cannot tell."""
+        step()
+        return []
+
+    def publish(self) -> None:
+        """Bring what is outside of the machine up to date: arrays that were passed to a kernel."""
+
+    def mark(self) -> None:
+        """Remember which group executes now, for `overdue`."""
+
+    def overdue(self) -> int | None:
+        """A thread whose turn it is, where since `mark` one group alone has executed that may wait for it."""
+        return None
+
+    # --- running ---
+    def run(self, until: int, points: Sequence[Point], record: bool = False) -> Hit | Ended:
+        """Run to a position at most, or until a point is met in front of an instruction.
+
+        `record`: points are not stopped at; their `last` says where they were met last, `until` excluded, or where
+        compiled code could not tell that they were not. Raises
+        MachineFault and NotModelled, with the state before the instruction.
+        """
+        while self.position < until:
+            thread = self.following
+            if thread is None:
+                return "finished"
+            if points:
+                met = self.met(points, thread, record)
+                if met and not record:
+                    return Hit(met)
+            self.step()
+        return "until"
+
+    def met(self, points: Sequence[Point], thread: int, record: bool = False) -> list[Point]:
+        """The points that are met here, counted."""
+        address = self.target.thread(thread).address
+        out: list[Point] = []
+        for p in points:
+            if not (p.every or address in p.addresses) or not p.check(thread):
+                continue
+            p.hits += 1
+            p.last = self.position
+            if record or p.hits > p.skip:
+                out.append(p)
+        return out
+
+
+class SteppedExecution(Execution):
+    """An execution in the order of `Target.step`."""
+
+    def __init__(self, target: Target, program: Program) -> None:
+        self.target, self.program = target, program
+        self._position = 0
+        self._next: int | None = None
+
+    @property
+    def position(self) -> int:
+        return self._position
+
+    @property
+    def following(self) -> int | None:
+        position = self.target.position
+        if self._next is not None and position is not None and self.target.thread(self._next).state == "ready":
+            return self._next
+        return position
+
+    def step(self) -> int | None:
+        thread = self.following
+        if thread is None:
+            return None
+        done = self.target.step(thread)
+        self._next = None
+        self._position += 1
+        return done
+
+    def prefer(self, thread: int) -> None:
+        super().prefer(thread)
+        self._next = thread
+
+    def save(self) -> tuple[Snapshot, Any]:
+        return self.target.snapshot(), self._next
+
+    def load(self, saved: tuple[Snapshot, Any], position: int) -> None:
+        snapshot, self._next = saved
+        self.target.restore(snapshot)
+        self._position = position
+
+
+def addresses_of(program: Program, chosen: Callable[[Any], bool]) -> Collection[int]:
+    """Addresses of the instructions of a program that fulfil a condition."""
+    return [i.address for i in program if i.valid and chosen(i)]

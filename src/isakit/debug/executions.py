@@ -1,0 +1,146 @@
+"""Executions of the machines of all instruction sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from isakit.asm import Program
+from isakit.debug.execution import Access, Ended, Execution, Frame, Hit, Point, SteppedExecution, Touch
+from isakit.errors import LaunchError
+from isakit.machine.snapshot import Snapshot
+from isakit.machine.target import Target
+from isakit.machine.targets import target_of
+
+
+def execution_of(machine: object, program: Program | None = None, *, compiled: bool = True) -> Execution:
+    """The execution of a machine's program; see `Session`. Raises LaunchError for what is no machine."""
+    target = target_of(machine)
+    if target.isa == "tesla":
+        from isakit.debug.tesla_execution import TeslaExecution
+
+        m: Any = machine
+        code = m.launch.code
+        if program is None:
+            program = Program(code.decoder, code.units, code.address)
+        return TeslaExecution(m, program, compiled=compiled)
+    if target.isa == "vuc":
+        return VucExecution(target, program or _code(target))
+    return UsseExecution(target, program or cast(Any, machine).code.program)
+
+
+def _code(target: Target) -> Program:
+    """What code memory holds, up to the last word that was written."""
+    from isakit.instruction_sets import isa
+
+    core = cast(Any, target).core
+    words = [w or 0 for w in core.code]
+    used = max((k + 1 for k, w in enumerate(core.code) if w is not None), default=1)
+    return isa("vuc", target.variant).disassemble(words[:used])
+
+
+class VucExecution(SteppedExecution):
+    """A vµc core; positions are cycles."""
+
+    unit = "cycle"
+
+    @property
+    def _core(self) -> Any:
+        return cast(Any, self.target).core
+
+    @property
+    def position(self) -> int:
+        return self._core.cycle
+
+    def step(self) -> int | None:
+        return self.target.step()
+
+    def frames(self, thread: int) -> list[Frame]:
+        unit = self.program.decoder.view.variant.unit_bytes
+        return [Frame("call", unit * a, None, "where the call returns to") for a in reversed(self._core.sr.stack)]
+
+    def facts(self, thread: int) -> Mapping[str, int]:
+        core = self._core
+        return {"thread": 0, "cycle": core.cycle, "pc": core.pc * self.program.decoder.view.variant.unit_bytes}
+
+    @property
+    def instructions(self) -> int:
+        return self._core.issued
+
+    def load(self, saved: tuple[Snapshot, Any], position: int) -> None:
+        self.target.restore(saved[0])
+
+    def run(self, until: int, points: Sequence[Point], record: bool = False) -> Hit | Ended:
+        if any(p.every for p in points):
+            return super().run(until, points, record)
+        stops = frozenset(a for p in points for a in p.addresses)
+        while self.position < until:
+            if self.following is None:
+                return "finished"
+            # A cycle in which the core waits is in front of no instruction.
+            if not self._core.waiting and self.address in stops:
+                met = self.met(points, 0, record)
+                if met and not record:
+                    return Hit(met)
+                self.target.step()
+                continue
+            stop = self.target.run(stops, until - self.position) if not self._core.waiting or not stops else None
+            if stop is None:
+                self.target.step()
+            elif stop.reason == "asleep":
+                return "asleep"
+        return "until"
+
+
+class UsseExecution(SteppedExecution):
+    """A USSE program; positions count instructions of groups of invocations."""
+
+    @property
+    def _machine(self) -> Any:
+        return cast(Any, self.target).machine
+
+    def lanes(self, thread: int) -> list[int]:
+        at = self._machine.at(thread)
+        if at is None:
+            return [thread]
+        mask = self._machine.waiting[at]
+        every = range(self._machine.lanes) if mask is None else np.flatnonzero(mask).tolist()
+        return sorted(every, key=lambda t: t != thread)
+
+    def facts(self, thread: int) -> Mapping[str, int]:
+        return {"thread": thread, "invocation": thread, "pc": 8 * (self._machine.at(thread) or 0)}
+
+    def find(self, **where: Any) -> int:
+        """`thread` or `invocation`."""
+        if "invocation" in where:
+            where = {"thread": where["invocation"], **{k: v for k, v in where.items() if k != "invocation"}}
+        return super().find(**where)
+
+    def touched(self, step: Callable[[], object]) -> list[Touch]:
+        machine = self._machine
+        out: list[Touch] = []
+
+        def noting(name: str, access: Access, size_at: int) -> None:
+            inner = getattr(machine, name)
+
+            def call(space: str, *args: Any) -> Any:
+                value = inner(space, *args)
+                every = np.broadcast_to(np.asarray(args[0]), (machine.lanes,))
+                for k in np.flatnonzero(args[-1].mask).tolist():
+                    out.append(Touch(access, "memory", int(every[k]), int(args[size_at]), k))
+                return value
+
+            setattr(machine, name, call)
+
+        noting("load", "read", 1)
+        noting("store", "write", 2)
+        try:
+            step()
+        finally:
+            del machine.load, machine.store
+        return out
+
+
+__all__ = ["LaunchError", "execution_of"]

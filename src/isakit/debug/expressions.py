@@ -1,0 +1,374 @@
+"""The expressions of conditions, displays and tracepoints: parsed here, never by Python.
+
+    $r5 == 0x10 && lane < 8        s[$r2 + 4]:f32 > 1.5        block.x == 3 && s32($r7) < 0
+
+Whole numbers are 64 bits wide and wrap; a register or a memory cell is a number without sign. `s32($r1)` and its like
+read the low bits of a number as another type, `f32` among them; with a number of floating point on one side an
+operation is one of doubles. A division by zero gives 0, a shift by 64 or more loses every bit. `&&` and `||` look at
+their right side only where it matters.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from isakit.errors import IsakitError
+
+Number = int | float
+LONGEST, DEEPEST = 2000, 64
+"""Characters of an expression, and parentheses inside of each other."""
+
+TYPES: dict[str, tuple[int, str]] = {
+    "u8": (1, "B"), "s8": (1, "b"), "u16": (2, "H"), "s16": (2, "h"), "u32": (4, "I"), "s32": (4, "i"),
+    "u64": (8, "Q"), "s64": (8, "q"), "f32": (4, "f"), "f64": (8, "d"), "f16": (2, "e"),
+}  # fmt: skip
+"""Types: bytes, and the letter `struct` knows them by."""
+
+
+class ExpressionError(IsakitError):
+    """A text that is no expression, or one that names something there is not; says where."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number."""
+
+    value: Number
+
+
+@dataclass(frozen=True)
+class Register:
+    """The content of a register, by its name in listings."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A fact about where a thread is, such as `lane`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Load:
+    """What memory holds at a byte address."""
+
+    space: str
+    address: Node
+    type: str = "u32"
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The low bits of a number as another type."""
+
+    type: str
+    operand: Node
+
+
+@dataclass(frozen=True)
+class Unary:
+    """`-`, `~` or `!`."""
+
+    operator: str
+    operand: Node
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Two operands and what stands between them."""
+
+    operator: str
+    left: Node
+    right: Node
+
+
+Node = Constant | Register | Variable | Load | Cast | Unary | Binary
+
+
+class View(Protocol):
+    """What expressions see of a thread. Raises LaunchError or MachineFault for what is not there."""
+
+    def register(self, name: str) -> int:
+        """A register's content."""
+        ...
+
+    def variable(self, name: str) -> int:
+        """A fact; raises KeyError where there is none of the name."""
+        ...
+
+    def memory(self, space: str, address: int, size: int) -> bytes:
+        """Bytes of a memory space."""
+        ...
+
+
+# --- from text --------------------------------------------------------------------------------------------------------
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<number>0[xX][0-9a-fA-F]+|0[bB][01]+|\d+\.\d*(?:[eE][-+]?\d+)?|\d+(?:[eE][-+]?\d+)?)
+    |(?P<name>\$?[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_]+)?)
+    |(?P<sign>&&|\|\||<<|>>|[<>=!]=|[-+*/%&|^~!<>()\[\]:]))""",
+    re.VERBOSE,
+)
+_LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"), ("+", "-"),
+           ("*", "/", "%"))  # fmt: skip
+"""Binary operators, those that bind loosest first, as in C."""
+
+
+def parse(text: str, spaces: Callable[[str], bool] | None = None) -> Node:
+    """The expression a text is. `spaces` tells whether a name is one of a memory. Raises ExpressionError."""
+    if len(text) > LONGEST:
+        raise ExpressionError(f"an expression of {len(text)} characters; at most {LONGEST}")
+    parser = _Parser(text, spaces)
+    node = parser.level(0)
+    parser.done()
+    return node
+
+
+class _Parser:
+    def __init__(self, text: str, spaces: Callable[[str], bool] | None) -> None:
+        self.text, self.spaces = text, spaces
+        self.tokens: list[tuple[str, str, int]] = []
+        self.k = self.depth = 0
+        at = 0
+        end = len(text.rstrip())
+        while at < end:
+            m = _TOKEN.match(text, at)
+            if m is None:
+                raise self._error(f"`{text[at:].strip()[:1]}` means nothing here", at)
+            kind = m.lastgroup or ""
+            self.tokens.append((kind, m[kind], m.start(kind)))
+            at = m.end()
+
+    def _error(self, what: str, at: int | None = None) -> ExpressionError:
+        if at is None:
+            at = self.tokens[self.k][2] if self.k < len(self.tokens) else len(self.text)
+        return ExpressionError(f"{what}, at character {at + 1} of `{self.text.strip()}`")
+
+    def _next(self) -> str:
+        return self.tokens[self.k][1] if self.k < len(self.tokens) else ""
+
+    def _take(self, wanted: str) -> None:
+        if self._next() != wanted:
+            raise self._error(f"`{wanted}` is missing")
+        self.k += 1
+
+    def done(self) -> None:
+        if self.k < len(self.tokens):
+            raise self._error(f"`{self._next()}` is left over")
+
+    def level(self, n: int) -> Node:
+        if n == len(_LEVELS):
+            return self._unary()
+        left = self.level(n + 1)
+        while self._next() in _LEVELS[n] and self.tokens[self.k][0] == "sign":
+            operator = self._next()
+            self.k += 1
+            left = Binary(operator, left, self.level(n + 1))
+        return left
+
+    def _unary(self) -> Node:
+        if self._next() in ("-", "~", "!", "+"):
+            operator = self._next()
+            self.k += 1
+            with _deeper(self):
+                operand = self._unary()
+            if operator == "-" and isinstance(operand, Constant):
+                return Constant(-operand.value)
+            return operand if operator == "+" else Unary(operator, operand)
+        return self._primary()
+
+    def _primary(self) -> Node:
+        if self.k >= len(self.tokens):
+            raise self._error("the expression ends too early")
+        kind, text, at = self.tokens[self.k]
+        self.k += 1
+        with _deeper(self):
+            if kind == "number":
+                return Constant(float(text) if re.search(r"[.eE]", text) and text[:2].lower() != "0x" else int(text, 0))
+            if text == "(":
+                node = self.level(0)
+                self._take(")")
+                return node
+            if kind != "name":
+                raise self._error(f"`{text}` stands where a value should", at)
+            if self._next() == "[":
+                return self._load(text, at)
+            if self._next() == "(":
+                return self._cast(text, at)
+        return Register(text) if text.startswith("$") else Variable(text)
+
+    def _load(self, space: str, at: int) -> Node:
+        if self.spaces is not None and not self.spaces(space):
+            raise self._error(f"no memory {space!r}", at)
+        self._take("[")
+        address = self.level(0)
+        self._take("]")
+        if self._next() != ":":
+            return Load(space, address)
+        self.k += 1
+        return Load(space, address, self._type())
+
+    def _cast(self, name: str, at: int) -> Node:
+        if name not in TYPES:
+            raise self._error(f"no type {name!r}; there are {', '.join(TYPES)}", at)
+        self._take("(")
+        operand = self.level(0)
+        self._take(")")
+        return Cast(name, operand)
+
+    def _type(self) -> str:
+        name = self._next()
+        if name not in TYPES:
+            raise self._error(f"no type {name!r}; there are {', '.join(TYPES)}")
+        self.k += 1
+        return name
+
+
+class _deeper:  # noqa: N801 - used like a function
+    def __init__(self, parser: _Parser) -> None:
+        self.parser = parser
+
+    def __enter__(self) -> None:
+        self.parser.depth += 1
+        if self.parser.depth > DEEPEST:
+            raise ExpressionError(f"more than {DEEPEST} parentheses and signs inside of each other")
+
+    def __exit__(self, *_: object) -> Literal[False]:
+        self.parser.depth -= 1
+        return False
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it."""
+    yield node
+    match node:
+        case Load(address=inner) | Cast(operand=inner) | Unary(operand=inner):
+            yield from walk(inner)
+        case Binary(left=left, right=right):
+            yield from walk(left)
+            yield from walk(right)
+        case _:
+            pass
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+def wrapped(value: int) -> int:
+    """A whole number as 64 bits with a sign."""
+    value &= (1 << 64) - 1
+    return value - (value >> 63 << 64)
+
+
+def evaluate(node: Node, view: View) -> Number:
+    """The value for a thread. Raises ExpressionError for a name there is not, and what the view raises."""
+    match node:
+        case Constant(value):
+            return wrapped(value) if isinstance(value, int) else value
+        case Register(name):
+            return view.register(name)
+        case Variable(name):
+            try:
+                return view.variable(name)
+            except KeyError as e:
+                raise ExpressionError(f"no {name!r} here; {e.args[0]}") from None
+        case Load(space, address, kind):
+            where = evaluate(address, view)
+            size = TYPES[kind][0]
+            return _as(kind, view.memory(space, int(_whole(where)) & 0xFF_FFFF_FFFF, size))
+        case Cast(kind, operand):
+            return _cast(kind, evaluate(operand, view))
+        case Unary(operator, operand):
+            value = evaluate(operand, view)
+            if operator == "!":
+                return int(not value)
+            if operator == "~":
+                return wrapped(~_whole(value))
+            return -value if isinstance(value, float) else wrapped(-value)
+        case Binary("&&", left, right):
+            return int(bool(evaluate(left, view)) and bool(evaluate(right, view)))
+        case Binary("||", left, right):
+            return int(bool(evaluate(left, view)) or bool(evaluate(right, view)))
+        case Binary(operator, left, right):
+            return _binary(operator, evaluate(left, view), evaluate(right, view))
+
+
+def _whole(value: Number) -> int:
+    """A number without what stands behind the point, as 64 bits; one that is too large or no number is 0."""
+    if isinstance(value, int):
+        return value
+    return int(value) if math.isfinite(value) and abs(value) < 2**63 else 0
+
+
+def _as(kind: str, data: bytes) -> Number:
+    value = struct.unpack("<" + TYPES[kind][1], data)[0]
+    return wrapped(value) if isinstance(value, int) else value
+
+
+def _cast(kind: str, value: Number) -> Number:
+    size, letter = TYPES[kind]
+    if isinstance(value, float):
+        if letter in "efd":
+            return value
+        value = _whole(value)
+    return _as(kind, (value & (1 << 8 * size) - 1).to_bytes(size, "little"))
+
+
+def _binary(operator: str, a: Number, b: Number) -> Number:
+    if operator in _COMPARED:
+        return int(_COMPARED[operator](a, b))
+    if operator in _BITS:
+        return wrapped(_BITS[operator](_whole(a), _whole(b)))
+    if isinstance(a, float) or isinstance(b, float):
+        return _doubles(operator, float(a), float(b))
+    match operator:
+        case "+":
+            return wrapped(a + b)
+        case "-":
+            return wrapped(a - b)
+        case "*":
+            return wrapped(a * b)
+        case "/":
+            return wrapped(_quotient(a, b))
+        case _:
+            return wrapped(a - b * _quotient(a, b)) if b else 0
+
+
+def _doubles(operator: str, a: float, b: float) -> float:
+    try:
+        match operator:
+            case "+":
+                return a + b
+            case "-":
+                return a - b
+            case "*":
+                return a * b
+            case "/":
+                return a / b if b else 0.0
+            case _:
+                return math.fmod(a, b) if b else 0.0
+    except (OverflowError, ValueError):
+        return math.nan
+
+
+def _quotient(a: int, b: int) -> int:
+    """Towards zero; 0 for a division by zero."""
+    if not b:
+        return 0
+    q = abs(a) // abs(b)
+    return q if (a < 0) == (b < 0) else -q
+
+
+_COMPARED: dict[str, Callable[[Number, Number], bool]] = {
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+}  # fmt: skip
+_BITS: dict[str, Callable[[int, int], int]] = {
+    "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
+    "<<": lambda a, b: a << b if 0 <= b < 64 else 0,
+    ">>": lambda a, b: (a & (1 << 64) - 1) >> b if 0 < b < 64 else a if b == 0 else 0,
+}  # fmt: skip

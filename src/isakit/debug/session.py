@@ -1,0 +1,499 @@
+"""A debugging session: one program on one machine, moved forwards and backwards, looked at and changed.
+
+Everything else here is a way to reach a session: the terminal, gdb's protocol, the Debug Adapter Protocol, replays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from html import escape
+from typing import Any, cast
+
+from isakit.asm import Program
+from isakit.codec import Instruction
+from isakit.debug import breakpoints
+from isakit.debug.execution import Execution, Frame, Hit, Point
+from isakit.debug.executions import execution_of
+from isakit.debug.expressions import Binary, Constant, Load, Node, Number, Variable, evaluate
+from isakit.debug.stops import Breakpoint, Cell, Range, Reason, Record, Stop, Watched
+from isakit.debug.timeline import MEMORY, Timeline
+from isakit.debug.views import ThreadView, packed, parsed, place
+from isakit.errors import LaunchError, MachineFault, NotModelled
+from isakit.machine.target import Target
+from isakit.spec import Kind
+
+RECORDS = 100_000
+"""Notes of tracepoints that are kept."""
+
+
+class Session:
+    """A program that can be stepped, run, stopped and taken back.
+
+    Args:
+        machine: a Tesla `Machine` that has not begun, a vµc `Core`, or a USSE `Machine` whose program was started.
+        program: its code, for listings; left out, it is what the machine's code memory holds.
+        labels: addresses by name, besides `entry`.
+        memory: bytes that checkpoints of the past may take.
+        compiled: run on compiled code between stops, where the machine can.
+
+    Attributes:
+        focus: the thread that `step` and registers are about.
+        breakpoints: by number, watchpoints and tracepoints included.
+        records: what tracepoints noted.
+        stop: why it stands where it stands.
+        timeline, execution, target: what it is made of.
+
+    The methods that move return a `Stop`; a program that faults stops in front of the instruction. They raise
+    LaunchError for what cannot be done; KeyboardInterrupt ends a run as a stop with the reason `interrupt`.
+    """
+
+    def __init__(
+        self,
+        machine: Any,
+        program: Program | None = None,
+        *,
+        labels: Mapping[str, int] | None = None,
+        memory: int = MEMORY,
+        compiled: bool = True,
+    ) -> None:
+        self.execution: Execution = execution_of(machine, program, compiled=compiled)
+        self.program = self.execution.program
+        self.labels = {"entry": self.execution.address or self.program.address, **(labels or {})}
+        self.timeline = Timeline(self.execution, memory)
+        self.breakpoints: dict[int, Breakpoint] = {}
+        self.records: list[Record] = []
+        self.focus = self.execution.following or 0
+        self.asked: Callable[[], bool] | None = None
+        self._numbers = 0
+        self.stop = self._stopped("start", "the program has not begun")
+
+    # --- where it is --------------------------------------------------------------------------------------------------
+    @property
+    def target(self) -> Target:
+        """The machine."""
+        return self.execution.target
+
+    @property
+    def position(self) -> int:
+        """Instructions of groups, or cycles, executed so far."""
+        return self.execution.position
+
+    @property
+    def finished(self) -> bool:
+        """Nothing will execute again."""
+        return self.execution.following is None
+
+    @property
+    def address(self) -> int | None:
+        """Byte address of the focused thread's next instruction."""
+        if self.focus >= self.target.thread_count:
+            return None
+        return self.target.thread(self.focus).address
+
+    @property
+    def instruction(self) -> Instruction | None:
+        """The focused thread's next instruction."""
+        return None if self.address is None else self.program.at(self.address)
+
+    def focus_on(self, **where: Any) -> None:
+        """Look at another thread: `thread=`, or on Tesla `block=`, `warp=`, `lane=`. Raises LaunchError."""
+        self.focus = self.execution.find(**where)
+
+    def frames(self) -> list[Frame]:
+        """The focused thread's stack, innermost entry first."""
+        return self.execution.frames(self.focus)
+
+    def evaluate(self, expression: str, thread: int | None = None) -> Number:
+        """The value of an expression for a thread (the focused one). Raises ExpressionError, MachineFault."""
+        node = parsed(self.execution, expression)
+        return evaluate(node, ThreadView(self.execution, self.focus if thread is None else thread))
+
+    def registers(self, thread: int | None = None) -> dict[str, int]:
+        """All registers of a thread by name."""
+        t = self.focus if thread is None else thread
+        out: dict[str, int] = {}
+        for file in self.target.register_files.values():
+            for n in range(file.count):
+                out[(file.text or f"{file.name}{{n}}").format(n=n)] = self.target.read_register((file.name, n), t)
+        return out
+
+    def label_at(self, address: int) -> str:
+        """The label at or in front of an address, with the distance; empty where there is none."""
+        found = [(a, name) for name, a in self.labels.items() if a <= address]
+        if not found:
+            return ""
+        start, name = max(found, key=lambda x: x[0])
+        return name if start == address else f"{name}+{address - start:#x}"
+
+    # --- moving forwards ----------------------------------------------------------------------------------------------
+    def step(self, count: int = 1) -> Stop:
+        """Execute instructions of the focused thread's group."""
+        for n in range(count):
+            self._prefer_focus()
+            stop = self._move(self._one, "step", f"after {n + 1} step{'s' * (n > 0)}")
+            if stop.reason != "step" or self.finished:
+                break
+        return self.stop
+
+    def next(self, count: int = 1) -> Stop:
+        """As `step`, but a call is executed as a whole."""
+        for _ in range(count):
+            i = self.instruction
+            if i is None or i.group is not Kind.CALL:
+                stop = self.step()
+            else:
+                self._prefer_focus()
+                depth, after = len(self._calls(self.focus)), i.address + i.size * (1 + self._delay)
+                stop = self._until([after], lambda t: len(self._calls(t)) <= depth, "step", "behind the call")
+            if stop.reason != "step" or self.finished:
+                break
+        return self.stop
+
+    def finish(self) -> Stop:
+        """Run until the function the focused thread is in has returned. Raises LaunchError outside of a call."""
+        calls = self._calls(self.focus)
+        if not calls:
+            raise LaunchError("no call is on the stack")
+        return self._until([calls[0].address], lambda t: len(self._calls(t)) < len(calls), "step", "behind the call")
+
+    def to_join(self) -> Stop:
+        """Run until the focused group is about to execute an instruction at which lanes meet, or a barrier."""
+        found = [i.address for i in self.program if i.valid and (i.group is Kind.BARRIER or breakpoints.joins(i))]
+        if not found:
+            raise LaunchError("the program has no join and no barrier")
+        return self._until(found, None, "step", "at a join or barrier")
+
+    def until(self, where: str | int) -> Stop:
+        """Run until the focused group comes to a place: see `break_at`."""
+        return self._until(breakpoints.addresses(self, where), None, "until", f"at {where}")
+
+    def cont(self, max_instructions: int | None = None) -> Stop:
+        """Run on to a breakpoint, or the end; `max_instructions` bounds the positions passed."""
+        limit = None if max_instructions is None else self.position + max_instructions
+        return self._move(lambda: self._forward([], limit), "budget", f"after {max_instructions} {self._units}")
+
+    # --- moving in time -----------------------------------------------------------------------------------------------
+    def goto(self, position: int) -> Stop:
+        """Be at a position of the past or the future; breakpoints do not count."""
+
+        def move() -> None:
+            self.timeline.seek(position, self.asked)
+            self._refocus()
+
+        return self._move(move, "moved", f"at position {position}")
+
+    def reverse_step(self, count: int = 1) -> Stop:
+        """Take back the last instructions, whoever executed them, and focus on the group that did."""
+        if not self.position:
+            return self._stay("history", "this is where the program began")
+        return self._move(lambda: self._back_to(max(0, self.position - count)), "step", f"{count} back")
+
+    def reverse_cont(self) -> Stop:
+        """Go back to the last place where a breakpoint would have stopped, or to the start.
+
+        A watchpoint stops in front of the instruction that touched what it watches.
+        """
+        return self._move(self._backward, "history", "this is where the program began")
+
+    def last_write(self, what: str) -> Stop:
+        """Go back to the instruction that last wrote a register of the focused thread, or a byte: `$r5`, `s[0x40]`."""
+        b = breakpoints.watchpoint(self, 0, what, "write")
+        here = self.position
+
+        def move() -> None:
+            found = self._last_match([b], here)
+            if found is None:
+                self.timeline.seek(here)
+                raise LaunchError(f"nothing has written {what} so far")
+            self._back_to(found[0])
+
+        return self._move(move, "moved", f"{what} is written here")
+
+    # --- changing -----------------------------------------------------------------------------------------------------
+    def set(self, what: str, value: str | Number, thread: int | None = None) -> None:
+        """Set a register or a cell of memory (`$r5`, `s[0x40]:f32`). What was future is forgotten."""
+        t = self.focus if thread is None else thread
+        to = place(self.execution, what)
+        number = self.evaluate(value, t) if isinstance(value, str) else value
+        if isinstance(to, Load):
+            address = int(evaluate(to.address, ThreadView(self.execution, t)))
+            self.write(to.space, address, packed(to.type, number), t)
+            return
+        width = self.target.register_files[to.file].width
+        kind = "f32" if isinstance(number, float) and width == 32 else "u64"
+        bits = int.from_bytes(packed(kind, number), "little")
+        self.timeline.happen(f"{what} = {value}", lambda: self.target.write_register(to, bits, t))
+
+    def write(self, space: str, address: int, data: bytes, thread: int | None = None) -> None:
+        """Put bytes into a memory. Raises as `Target.write_memory`."""
+        t = self.focus if thread is None else thread
+        self.timeline.happen(f"{space}[{address:#x}]", lambda: self.target.write_memory(space, address, data, t))
+
+    # --- stops --------------------------------------------------------------------------------------------------------
+    def break_at(self, where: str | int, condition: str = "", *, ignore: int = 0, once: bool = False) -> Breakpoint:
+        """A breakpoint.
+
+        Args:
+            where: a byte address (0x...), a label, `kernel` (its first instruction), an instruction's name (`bar`), or
+                a group of instructions: arithmetic, move, memory, texture, branch, call, return, exit, barrier, control.
+            condition: an expression; it must hold for one of the active threads of the group.
+            ignore: how many hits are let pass.
+            once: it goes when it has stopped the program.
+
+        Raises LaunchError for a place there is not, ExpressionError for a condition.
+        """
+        return self._add(breakpoints.breakpoint_at(self, self._number(), where, condition, ignore=ignore, once=once))
+
+    def watch(self, what: str, access: Watched = "change", condition: str = "", *, size: int | None = None,
+              ignore: int = 0) -> Breakpoint:  # fmt: skip
+        """A watchpoint on a register of the focused thread or on memory (`s[0x40]`, `g14[$r2]`, `s[0x40]:u8`).
+
+        It stops behind the instruction. `size`: bytes, for ranges.
+        """
+        return self._add(breakpoints.watchpoint(self, self._number(), what, access, condition, size, ignore))
+
+    def trace(self, where: str | int, *collect: str, condition: str = "") -> Breakpoint:
+        """A tracepoint: notes the values of expressions in `records` and goes on."""
+        return self._add(breakpoints.tracepoint(self, self._number(), where, collect, condition))
+
+    def delete(self, number: int) -> None:
+        """Remove a breakpoint. Raises LaunchError for a number there is not."""
+        self.breakpoint(number)
+        del self.breakpoints[number]
+
+    def breakpoint(self, number: int) -> Breakpoint:
+        """A breakpoint by its number. Raises LaunchError."""
+        if number not in self.breakpoints:
+            raise LaunchError(f"no breakpoint {number}; there are {', '.join(map(str, self.breakpoints)) or 'none'}")
+        return self.breakpoints[number]
+
+    def _number(self) -> int:
+        self._numbers += 1
+        return self._numbers
+
+    def _add(self, b: Breakpoint) -> Breakpoint:
+        self.breakpoints[b.number] = b
+        return b
+
+    # --- how it moves -------------------------------------------------------------------------------------------------
+    @property
+    def _units(self) -> str:
+        return f"{self.execution.unit}s"
+
+    @property
+    def _delay(self) -> int:
+        return self.program.decoder.isa.delay_slots
+
+    def _calls(self, thread: int) -> list[Frame]:
+        return [f for f in self.execution.frames(thread) if "call" in f.kind]
+
+    def _stopped(self, reason: Reason, text: str, numbers: tuple[int, ...] = (), fault: Exception | None = None) -> Stop:
+        return Stop(reason, self.position, self.focus, self.address, text, numbers, fault)
+
+    def _stay(self, reason: Reason, text: str) -> Stop:
+        self.stop = self._stopped(reason, text)
+        return self.stop
+
+    def _move(self, move: Callable[[], Stop | None], reason: Reason, text: str) -> Stop:
+        """Move, and say why it stands: what `move` says, a fault, an interrupt, the end, or the reason given."""
+        try:
+            stop = move()
+        except (MachineFault, NotModelled) as e:
+            self._refocus()
+            stop = self._stopped("fault", str(e), fault=e)
+        except KeyboardInterrupt:
+            self.timeline.seek(self.position)
+            self._refocus()
+            stop = self._stopped("interrupt", "interrupted")
+        if stop is None:
+            done = self.finished and reason not in ("moved", "history")
+            stop = self._stopped("finished", "the program has ended") if done else self._stopped(reason, text)
+        self.stop = stop
+        self.execution.publish()
+        return stop
+
+    def _prefer_focus(self) -> None:
+        """Let the focused group be the next one."""
+        following = self.execution.following
+        if following is None:
+            raise LaunchError("the program has ended")
+        if self.focus >= self.target.thread_count or self.focus not in self.execution.lanes(following):
+            thread = self.target.thread(self.focus)
+            if thread.state == "finished":
+                self.focus = following
+            elif not self.execution.same_group(self.focus, following):
+                if thread.state != "ready":
+                    raise LaunchError(f"{thread.name} waits; `c` runs the others, or focus on one that is ready")
+                self.timeline.happen(f"{thread.name} goes first", lambda: self.execution.prefer(self.focus))
+
+    def _refocus(self, thread: int | None = None) -> None:
+        """Look at a thread of the group that executes next, at the focused one if it is among them."""
+        following = self.execution.following if thread is None else thread
+        if following is None:
+            self.focus = min(self.focus, max(0, self.target.thread_count - 1))
+        elif self.focus >= self.target.thread_count or not self.execution.same_group(self.focus, following):
+            self.focus = following
+        elif not self.target.thread(self.focus).active:
+            self.focus = self.execution.lanes(following)[0]
+
+    def _one(self) -> Stop | None:
+        """One instruction, with the watchpoints looked at."""
+        here = self.execution.following
+        looked_at = [p for p, b in self._points() if b.kind != "breakpoint"]
+        met = self.execution.met(looked_at, here) if looked_at and here is not None else []
+        stop = self._through(met)
+        if self.focus >= self.target.thread_count or self.target.thread(self.focus).state != "ready":
+            self._refocus()
+        return stop
+
+    def _points(self) -> list[tuple[Point, Breakpoint]]:
+        return [(b.point, b) for b in self.breakpoints.values() if b.enabled]
+
+    def _through(self, met: list[Point]) -> Stop | None:
+        """Execute the next instruction, looking at what points were met in front of it; a stop if one counts."""
+        chosen = [b for b in self.breakpoints.values() if b.point in met]
+        watched = [b for b in chosen if b.kind == "watchpoint"]
+        for b in chosen:
+            if b.kind == "tracepoint":
+                self._note(b)
+        if not watched:
+            self.timeline.step()
+            return None
+        thread = self.execution.following or 0
+        address = self.target.thread(thread).address or 0
+        found = breakpoints.watched_through(self, watched)
+        stops = [(b, text) for b, text in found if self._counts(b)]
+        if not stops:
+            return None
+        self._refocus(thread if self.target.thread(thread).state != "finished" else None)
+        text = "; ".join(f"watchpoint {b.number}: {text}" for b, text in stops)
+        where = f"{text}, by {address:#x} {self.text_at(address)}"
+        return self._stopped("watchpoint", where, tuple(b.number for b, _ in stops))
+
+    def text_at(self, address: int) -> str:
+        """The instruction at an address, as text."""
+        i = self.program.at(address)
+        return i.text if i is not None else "???"
+
+    @staticmethod
+    def _counts(b: Breakpoint) -> bool:
+        b.point.hits += 1
+        return b.point.hits > b.point.skip
+
+    def _note(self, b: Breakpoint) -> None:
+        if len(self.records) >= RECORDS:
+            return
+        thread = b.thread_met(self)
+        values: dict[str, int | float | str] = {}
+        for text, node in b.collect:
+            try:
+                values[text] = evaluate(node, ThreadView(self.execution, thread))
+            except (LaunchError, MachineFault) as e:
+                values[text] = f"<{e}>"
+        self.records.append(Record(b.number, self.position, thread, values))
+
+    def _forward(self, extra: list[Point], limit: int | None) -> Stop | None:
+        """Run to a stop; None at the limit or the end. What stands here already moves on first."""
+        if self.finished:
+            raise LaunchError("the program has ended")
+        stop = self._one()
+        if stop is not None:
+            return stop
+        pairs = self._points()
+        points = [*extra, *(p for p, _ in pairs)]
+        while limit is None or self.position < limit:
+            result = self.timeline.run(points, limit, asked=self.asked)
+            if not isinstance(result, Hit):
+                self._refocus()
+                if result == "asleep":
+                    return self._stopped("asleep", "the core waits for the host")
+                if result == "until" and (limit is None or self.position < limit):
+                    return self._stopped("interrupt", "interrupted")
+                return None
+            if any(p in extra for p in result.points):
+                self._refocus()
+                return None
+            hit = [b for p, b in pairs if p in result.points and b.kind == "breakpoint"]
+            if hit:
+                return self._broke(hit)
+            stop = self._through(result.points)
+            if stop is not None:
+                return stop
+        self._refocus()
+        return None
+
+    def _broke(self, hit: list[Breakpoint]) -> Stop:
+        self.focus = hit[0].thread_met(self)
+        for b in hit:
+            if b.once:
+                self.breakpoints.pop(b.number, None)
+        numbers = tuple(b.number for b in hit)
+        text = f"breakpoint {', '.join(map(str, numbers))}: {self.target.thread(self.focus).name} at {self.address:#x}"
+        return self._stopped("breakpoint", text, numbers)
+
+    def _until(self, where: list[int], check: Callable[[int], bool] | None, reason: Reason, text: str) -> Stop:
+        """Run until the focused group comes to one of some addresses."""
+        self._prefer_focus()
+        focus, execution = self.focus, self.execution
+        facts = execution.facts(focus)
+        node: Node | None = None
+        if "warp" in facts:
+            same = [Binary("==", Variable(n), Constant(facts[n])) for n in ("block", "warp")]
+            node = Binary("&&", *same)
+
+        def met(thread: int) -> bool:
+            mine = execution.facts(thread)
+            together = all(mine[n] == facts[n] for n in ("block", "warp")) if node else execution.same_group(focus, thread)
+            return together and (check is None or check(thread))
+
+        point = Point(dict.fromkeys(where, node), met, sure=check is None)
+        return self._move(lambda: self._forward([point], None), reason, text)
+
+    # --- how it goes back ---------------------------------------------------------------------------------------------
+    def _back_to(self, position: int) -> None:
+        self.timeline.seek(position, self.asked)
+        thread = self.execution.following
+        if thread is not None and (self.focus >= self.target.thread_count or not self.execution.same_group(self.focus, thread)):
+            self.focus = thread
+
+    def _backward(self) -> Stop | None:
+        stops = [b for b in self.breakpoints.values() if b.enabled and b.kind != "tracepoint"]
+        found = self._last_match(stops, self.position) if stops else None
+        if found is None:
+            self._back_to(0)
+            return None
+        position, b, text = found
+        self._back_to(position)
+        if b.kind == "breakpoint":
+            self.focus = b.thread_met(self)
+            text = f"{self.target.thread(self.focus).name} at {self.address:#x}"
+        return self._stopped(cast(Reason, b.kind), f"{b.kind} {b.number}: {text}", (b.number,))
+
+    def _last_match(self, stops: list[Breakpoint], before: int) -> tuple[int, Breakpoint, str] | None:
+        """The last position in front of `before` where one of the stops would have stopped."""
+        end: int | None = before
+        while True:
+            end = self.timeline.last([b.point for b in stops], end, self.asked)
+            if end is None:
+                return None
+            self.timeline.seek(end)
+            thread = self.execution.following or 0
+            here = [b for b in stops if b.point.last == end and b.point.check(thread)]
+            for b in here:
+                if b.kind == "breakpoint":
+                    return end, b, ""
+            found = breakpoints.watched_through(self, here) if here else []
+            if found:
+                return end, found[0][0], found[0][1]
+
+    # --- for people ---------------------------------------------------------------------------------------------------
+    def __repr__(self) -> str:
+        return f"<session on {self.target.isa} {self.target.variant}, position {self.position}: {self.stop.text}>"
+
+    def _repr_html_(self) -> str:
+        from isakit.debug.panes import html
+
+        return f"<p>{escape(self.stop.text)}</p>{html(self)}"
+
+
+__all__ = ["Cell", "Range", "Session"]

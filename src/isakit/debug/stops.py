@@ -1,0 +1,151 @@
+"""What a session stops at: breakpoints, watchpoints and tracepoints as a user sets them, and why a session stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from isakit.debug.execution import Point, Touch
+from isakit.debug.expressions import Node
+
+if TYPE_CHECKING:
+    from isakit.debug.session import Session
+
+Kind = Literal["breakpoint", "watchpoint", "tracepoint"]
+Watched = Literal["write", "read", "access", "change"]
+Reason = Literal["start", "step", "breakpoint", "watchpoint", "until", "fault", "finished", "asleep", "budget",
+                 "interrupt", "history", "moved"]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Range:
+    """Bytes of a memory space; `thread`: the one whose own memory is meant, where threads have their own."""
+
+    space: str
+    address: int
+    size: int
+    thread: int | None = None
+
+    def hit_by(self, touch: Touch) -> bool:
+        """Whether an access touches some of the bytes."""
+        if touch.space != self.space or (self.thread is not None and self.thread != touch.thread):
+            return False
+        return touch.address < self.address + self.size and self.address < touch.address + touch.size
+
+    def __str__(self) -> str:
+        return f"{self.space}[{self.address:#x}..{self.address + self.size - 1:#x}]"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A register of a thread."""
+
+    file: str
+    number: int
+    thread: int
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(eq=False)
+class Breakpoint:
+    """A breakpoint, watchpoint or tracepoint.
+
+    Attributes: `number`; `where`: as the user said it; `condition`: its text; `ignore`: hits to let pass; `once`: it goes
+    when it was hit; `watched` and `access`: what a watchpoint looks at; `collect`: the texts and expressions whose
+    values a tracepoint records; `point`: what the execution is told.
+    """
+
+    number: int
+    kind: Kind
+    where: str
+    point: Point
+    condition: str = ""
+    enabled: bool = True
+    once: bool = False
+    watched: Range | Cell | None = None
+    access: Watched = "change"
+    node: Node | None = None
+    collect: list[tuple[str, Node]] = field(default_factory=list[tuple[str, Node]])
+
+    @property
+    def hits(self) -> int:
+        """How often it was hit."""
+        return self.point.hits
+
+    @property
+    def ignore(self) -> int:
+        """Hits it still lets pass."""
+        return max(0, self.point.skip - self.point.hits)
+
+    def thread_met(self, session: Session) -> int:
+        """The thread of the next group for which the condition holds."""
+        from isakit.debug.views import holds
+
+        execution = session.execution
+        following = execution.following or 0
+        lanes = execution.lanes(following)
+        if session.focus in lanes:
+            lanes = [session.focus, *lanes]
+        return next((t for t in lanes if self.node is None or holds(execution, self.node, t)), following)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "number": self.number, "kind": self.kind, "where": self.where, "condition": self.condition,
+            "enabled": self.enabled, "hits": self.hits, "ignore": self.ignore,
+            "addresses": sorted(self.point.addresses),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        parts = [f"{self.number} {self.kind} {self.where}"]
+        parts += [f"if {self.condition}"] if self.condition else []
+        parts += ["disabled"] if not self.enabled else []
+        parts += [f"hit {self.hits} time{'s' * (self.hits != 1)}"] if self.hits else []
+        parts += [f"ignores {self.ignore} more"] if self.ignore else []
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why and where a session stands.
+
+    `numbers`: of the breakpoints that stopped it; `text`: one line about it; `fault`: what the program did wrong.
+    """
+
+    reason: Reason
+    position: int
+    thread: int | None
+    address: int | None
+    text: str
+    numbers: tuple[int, ...] = ()
+    fault: Exception | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "reason": self.reason, "position": self.position, "thread": self.thread, "address": self.address,
+            "breakpoints": list(self.numbers), "text": self.text,
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a tracepoint noted: its number, the position, the thread, and the values by their expressions' text."""
+
+    number: int
+    position: int
+    thread: int
+    values: dict[str, int | float | str]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"number": self.number, "position": self.position, "thread": self.thread, "values": self.values}
+
+
+__all__ = ["Breakpoint", "Cell", "Kind", "Range", "Reason", "Record", "Stop", "Watched"]

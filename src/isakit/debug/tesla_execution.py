@@ -1,0 +1,306 @@
+"""Launches on Tesla: one block after the other, each warp until it waits or ends, on compiled code between stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from isakit.asm import Program
+from isakit.debug.execution import Access, Ended, Execution, Frame, Hit, Point, Touch
+from isakit.debug.expressions import Node
+from isakit.debug.native_conditions import DECLARATIONS, condition
+from isakit.errors import LaunchError
+from isakit.machine.snapshot import Snapshot
+from isakit.machine.tesla.block import READY, Warp
+from isakit.machine.tesla.machine import Machine
+from isakit.machine.tesla.stack import Kind
+from isakit.machine.tesla.tesla_target import TeslaTarget
+
+KEPT = 16
+"""Sets of points whose code is kept."""
+_MEANINGS = {
+    Kind.BRANCH: "the other side of a branch, which runs when this side is through",
+    Kind.JOINAT: "where the lanes of a divergent branch meet again",
+    Kind.CALL: "where the call returns to",
+    Kind.LIMITED_CALL: "where the call returns to",
+    Kind.BREAK: "where lanes go that leave the loop",
+    Kind.QUADON: "the lanes that were active before whole quads were switched on",
+}
+
+
+class TeslaExecution(Execution):
+    """A launch, from a machine that has not begun. The machine is one of its own; it shares the device's memory.
+
+    `compiled` tells whether compiled code runs what lies between stops.
+    """
+
+    def __init__(self, machine: Machine, program: Program, *, compiled: bool = True) -> None:
+        if machine.stats.warp_instructions:
+            raise LaunchError("a session begins with a launch that has not executed anything")
+        self.given = machine
+        self.machine = Machine(machine.launch, machine.device, resident_lanes=1)
+        self.target, self.program = TeslaTarget(self.machine), program
+        self._current = 0
+        self._mark = (-1, -1, 0, 0)  # block, warp, what it had issued, position
+        self._fast: Any = None
+        self._made: dict[Any, tuple[Any, list[bool]]] = {}
+        self.why_slow = "" if compiled else "it was not asked for"
+        self.compiled = compiled and self._make_fast()
+
+    def _make_fast(self) -> bool:
+        from isakit.runtime.engine_choice import unusable
+
+        reason = unusable()
+        if reason is None:
+            from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled
+            from isakit.machine.tesla.compiled.launch.probed_run import ProbedRun
+
+            try:
+                self._fast = ProbedRun(self.machine)
+                self._made.clear()
+                return True
+            except NotCompiled as e:
+                reason = str(e)
+        self.why_slow = reason
+        return False
+
+    # --- where it is --------------------------------------------------------------------------------------------------
+    @property
+    def position(self) -> int:
+        return self.machine.stats.warp_instructions
+
+    @property
+    def instructions(self) -> int:
+        return self.machine.stats.instructions
+
+    @property
+    def following(self) -> int | None:
+        if self.machine.finished:
+            return None
+        w = self._warp()
+        return 0 if w is None else self._first(w)
+
+    def _warp(self) -> Warp | None:
+        """The warp that goes on: the current one or, if it cannot, the next one in order; None for a deadlock."""
+        warps = self.machine.warps
+        for w in (*warps[self._current :], *warps[: self._current]):
+            if w.status == READY and w.active:
+                return w
+        return None
+
+    @staticmethod
+    def _first(w: Warp) -> int:
+        return 32 * w.number + (w.active & -w.active).bit_length() - 1
+
+    def lanes(self, thread: int) -> list[int]:
+        w = self.machine.warps[thread >> 5]
+        base = 32 * w.number
+        found = [base + k for k in range(32) if w.active >> k & 1]
+        return sorted(found, key=lambda t: t != thread)
+
+    def frames(self, thread: int) -> list[Frame]:
+        w = self.machine.warps[thread >> 5]
+        return [Frame(e.kind.name.lower(), e.pc, e.mask, _MEANINGS[e.kind]) for e in reversed(w.stack)]
+
+    def facts(self, thread: int) -> Mapping[str, int]:
+        w = self.machine.warps[thread >> 5]
+        x, y, _ = self.machine.launch.block
+        tid = 32 * w.index + (thread & 31)
+        return {
+            "thread": thread, "lane": thread & 31, "warp": w.index, "tid": tid, "tid.x": tid % x,
+            "tid.y": tid // x % y, "tid.z": tid // (x * y), "block": w.block.number, "block.x": w.block.index[0],
+            "block.y": w.block.index[1], "active": w.active, "pc": w.pc,
+        }  # fmt: skip
+
+    def find(self, **where: Any) -> int:
+        """`block` (a number, or x and y), `warp`, `lane`, or `thread`; what is left out stays as it is."""
+        unknown = set(where) - {"block", "warp", "lane", "thread"}
+        if unknown:
+            raise LaunchError(f"no {', '.join(sorted(unknown))} here; there are block, warp, lane and thread")
+        if "thread" in where:
+            return super().find(thread=where["thread"])
+        resident = self.machine.blocks[0]
+        if "block" in where:
+            block = where["block"]
+            number = block if isinstance(block, int) else block[0] + self.machine.launch.grid[0] * block[1]
+            if number != resident.number:
+                state = "has ended" if number < resident.number else "has not begun"
+                if not 0 <= number < self.machine.launch.blocks:
+                    state = "does not exist"
+                raise LaunchError(f"block {number} {state}; block {resident.number} is resident")
+        here = self.following or 0
+        warp = where.get("warp", here >> 5)
+        lane = where.get("lane", here & 31 if warp == here >> 5 else 0)
+        if not 0 <= warp < len(resident.warps) or not 0 <= lane < 32:
+            raise LaunchError(f"no warp {warp} lane {lane}; a block has {len(resident.warps)} warps of 32 lanes")
+        return 32 * warp + lane
+
+    # --- moving -------------------------------------------------------------------------------------------------------
+    def step(self) -> int | None:
+        machine = self.machine
+        if machine.finished:
+            return None
+        w = self._warp()
+        if w is None:
+            machine.idle()  # says what they wait for
+            raise LaunchError("no warp can execute an instruction")
+        self._current = w.index
+        thread = self._first(w)
+        machine.step(w)
+        self._settle()
+        return thread
+
+    def _settle(self) -> None:
+        """Make the next block resident when one has ended."""
+        machine = self.machine
+        if not machine.ready and not machine.waits and not machine.finished:
+            machine.idle()
+            self._current = 0
+
+    def prefer(self, thread: int) -> None:
+        super().prefer(thread)
+        self._current = thread >> 5
+
+    def save(self) -> tuple[Snapshot, Any]:
+        return self.machine.snapshot(), self._current
+
+    def load(self, saved: tuple[Snapshot, Any], position: int) -> None:
+        snapshot, self._current = saved
+        self.machine.restore(snapshot)
+
+    def touched(self, step: Callable[[], object]) -> list[Touch]:
+        state = cast(Any, self.machine.state)
+        out: list[Touch] = []
+
+        def noting(name: str, access: Access, size_at: int) -> None:
+            inner = getattr(state, name)
+
+            def call(space: str, *args: Any) -> Any:
+                address = args[0] if name != "atomic" else args[1]
+                lanes, size = args[-1], int(args[size_at])
+                # Refused accesses are none: the step raises.
+                value = inner(space, *args)
+                every = np.broadcast_to(np.asarray(address), (lanes.count,))
+                for k in np.flatnonzero(lanes.mask).tolist():
+                    out.append(Touch(access, space, int(every[k]), size, int(lanes.numbers[k])))
+                return value
+
+            setattr(state, name, call)
+
+        noting("load", "read", 1)
+        noting("store", "write", 2)
+        noting("atomic", "write", 3)
+        try:
+            step()
+        finally:
+            for name in ("load", "store", "atomic"):
+                delattr(state, name)
+        return out
+
+    # --- running ------------------------------------------------------------------------------------------------------
+    def run(self, until: int, points: Sequence[Point], record: bool = False) -> Hit | Ended:
+        if self._fast is None or any(p.every for p in points):
+            return super().run(until, points, record)
+        fast = self._fast
+        if fast.stale and not self._make_fast():
+            return super().run(until, points, record)
+        fast = self._fast
+        probes, exact = self._look_at(points)
+        if record:
+            exact = [True] * len(points)  # whoever asked looks again at the last one
+        while self.position < until:
+            if self.machine.finished:
+                return "finished"
+            for k, p in enumerate(points if probes is not None else ()):
+                probes.set_cell(k, skip=max(0, p.skip - p.hits) if exact[k] else 0, records=record)
+            w = self._warp()
+            fast.current = 0 if w is None else w.index
+            try:
+                why = fast.run(until)
+            finally:
+                self._current = fast.current
+                self._settle()
+                for k, p in enumerate(points if probes is not None else ()):
+                    if exact[k]:
+                        count, _, last, _ = probes.cell(k)
+                        p.hits += count
+                        p.last = last if last >= 0 else p.last
+            if why == "interrupted":
+                raise KeyboardInterrupt
+            if why in ("until", "finished"):
+                continue
+            thread = self.following
+            if thread is not None and why == "probe":
+                met = self._met(points, exact, thread, record)
+                if met:
+                    return Hit(met)
+            self.step()
+        return "until"
+
+    def mark(self) -> None:
+        w = self._warp()
+        self._mark = (-1, -1, 0, 0) if w is None else (w.block.number, w.index, w.issued, self.position)
+
+    def overdue(self) -> int | None:
+        block, index, issued, position = self._mark
+        w = self._warp()
+        if w is None or (w.block.number, w.index) != (block, index) or w.issued - issued < self.position - position:
+            return None
+        warps = self.machine.warps
+        others = (*warps[self._current + 1 :], *warps[: self._current])
+        return next((self._first(o) for o in others if o.status == READY and o.active), None)
+
+    def _met(self, points: Sequence[Point], exact: list[bool], thread: int, record: bool) -> list[Point]:
+        """The points that stop here: hits of exact ones are counted already."""
+        address = self.target.thread(thread).address
+        here = [(p, e) for p, e in zip(points, exact, strict=True) if address in p.addresses and p.check(thread)]
+        out: list[Point] = []
+        for p, counted in here:
+            if not counted:
+                p.hits += 1
+                p.last = self.position
+            if not record and p.hits > p.skip:
+                out.append(p)
+        return out
+
+    def _look_at(self, points: Sequence[Point]) -> tuple[Any, list[bool]]:
+        """Set the probes; for each point, whether compiled code counts its hits."""
+        from isakit.machine.tesla.compiled.launch.probed_run import Probe
+
+        if not points:
+            self._fast.look_at(None)
+            return None, []
+        key = tuple((p, p.lanes, p.sure, tuple(p.addresses.items())) for p in points)
+        made = self._made.get(key)
+        if made is None:
+            functions: dict[Any, tuple[str | None, bool]] = {}
+            text: list[str] = [DECLARATIONS]
+            table: dict[int, list[Probe]] = {}
+            exact: list[bool] = []
+            for k, p in enumerate(points):
+                sure = p.sure
+                for address, node in p.addresses.items():
+                    name, said = self._condition(node, p.lanes, functions, text)
+                    sure = sure and said
+                    table.setdefault(address, []).append(Probe(k, name))
+                exact.append(sure)
+            if len(self._made) >= KEPT:
+                self._made.clear()
+            made = self._made[key] = self._fast.probes(table, "".join(text), len(points)), exact
+        self._fast.look_at(made[0])
+        return made
+
+    def _condition(self, node: Node | None, lanes: int | None, functions: dict[Any, tuple[str | None, bool]],
+                   text: list[str]) -> tuple[str | None, bool]:  # fmt: skip
+        """The name of a condition's function, made once, and whether it says exactly what holds."""
+        if node is None:
+            return None, lanes is None
+        known = functions.get((node, lanes))
+        if known is None:
+            name = f"condition{len(functions)}"
+            made = condition(name, node, self.machine.launch, lanes)
+            known = functions[node, lanes] = (None, False) if made is None else (name, made.exact)
+            text += [] if made is None else [made.ir]
+        return known

@@ -1,0 +1,123 @@
+"""What expressions see of a thread, and the places one can set."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping
+
+from isakit.debug.execution import Execution
+from isakit.debug.expressions import (
+    TYPES,
+    ExpressionError,
+    Load,
+    Node,
+    Number,
+    Register,
+    Variable,
+    evaluate,
+    parse,
+)
+from isakit.errors import IsakitError, LaunchError
+from isakit.machine.target import Register as Reference
+
+_FLAG = re.compile(r"(\$c\d+)\.([zsco])")
+
+
+class ThreadView:
+    """A thread of an execution, as expressions see it. Facts: `Execution.facts`, `position`, `instructions`."""
+
+    def __init__(self, execution: Execution, thread: int) -> None:
+        self.execution, self.thread = execution, thread
+        self._facts: Mapping[str, int] | None = None
+
+    def register(self, name: str) -> int:
+        """A register's content; `.z`, `.s`, `.c`, `.o` pick a flag of a $c register."""
+        target = self.execution.target
+        m = _FLAG.fullmatch(name)
+        if m is not None and target.isa == "tesla":
+            return target.read_register(target.register(m[1]), self.thread) >> "zsco".index(m[2]) & 1
+        return target.read_register(target.register(name), self.thread)
+
+    def variable(self, name: str) -> int:
+        """A fact or, on machines whose registers are written without a mark, a register."""
+        if self._facts is None:
+            self._facts = self.execution.facts(self.thread)
+        if name in self._facts:
+            return self._facts[name]
+        if name == "position":
+            return self.execution.position
+        if name == "instructions":
+            return self.execution.instructions
+        if name == "pc":
+            return self.execution.target.thread(self.thread).address or 0
+        try:
+            return self.register(name)
+        except LaunchError:
+            names = ", ".join(sorted({*self._facts, "position", "instructions", "pc"}))
+            raise KeyError(f"there are registers, {names}") from None
+
+    def memory(self, space: str, address: int, size: int) -> bytes:
+        """Bytes as the thread sees them."""
+        return self.execution.target.read_memory(space, address, size, self.thread)
+
+
+def parsed(execution: Execution, text: str) -> Node:
+    """An expression that names memories and registers of this machine. Raises ExpressionError."""
+    node = parse(text, lambda name: name in execution.target.memories)
+    evaluate_names(execution, node)
+    return node
+
+
+def evaluate_names(execution: Execution, node: Node) -> None:
+    """Raise ExpressionError for names the machine does not have."""
+    from isakit.debug.expressions import walk
+
+    thread = execution.following or 0
+    view = ThreadView(execution, thread)
+    for n in walk(node):
+        try:
+            if isinstance(n, Register):
+                view.register(n.name)
+            elif isinstance(n, Variable):
+                view.variable(n.name)
+        except KeyError as e:
+            raise ExpressionError(f"no {n.name!r} here; {e.args[0]}") from None  # type: ignore[union-attr]
+        except LaunchError as e:
+            raise ExpressionError(str(e)) from None
+
+
+def holds(execution: Execution, node: Node, thread: int) -> bool:
+    """Whether a condition holds for a thread; one that reads what is not there does not."""
+    try:
+        return bool(evaluate(node, ThreadView(execution, thread)))
+    except IsakitError:
+        return False
+
+
+def place(execution: Execution, text: str) -> Load | Reference:
+    """What the left side of an assignment names: a cell of memory or a register. Raises ExpressionError."""
+    node = parsed(execution, text)
+    if isinstance(node, Load):
+        return node
+    if isinstance(node, Register | Variable):
+        try:
+            return execution.target.register(node.name)
+        except LaunchError:
+            pass
+    raise ExpressionError(f"`{text}` is no register and no cell of memory")
+
+
+def packed(kind: str, value: Number) -> bytes:
+    """A number as the bytes of a type; whole numbers lose their high bits. Raises ExpressionError."""
+    size, letter = TYPES[kind]
+    if letter in "efd":
+        try:
+            return struct.pack("<" + letter, value)
+        except OverflowError:
+            raise ExpressionError(f"{value} does not fit {kind}") from None
+    if isinstance(value, float):
+        if value != int(value):
+            raise ExpressionError(f"{value} is no whole number")
+        value = int(value)
+    return (value & (1 << 8 * size) - 1).to_bytes(size, "little")

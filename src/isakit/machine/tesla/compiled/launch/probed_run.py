@@ -1,0 +1,373 @@
+"""Compiled code that stops at an exact instruction, or where a probe says so: what debuggers run programs with.
+
+The interpreter goes from record to record, and a record holds the addresses of the functions that execute its
+instruction. A probed run gives it a copy of the records whose functions look at the budget and at probes first; then
+they call those of the real record, which lies a fixed distance behind the copy.
+
+Blocks run one after the other, and of the resident block one warp after the other, each until it waits or ends. So the
+number of instructions executed by warps says where a launch is, and the same number is the same state every time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from isakit.engine.llvm import Host, Loaded, object_code
+from isakit.engine.protocol import Array
+from isakit.machine.tesla.address_spaces import OwnSpace
+from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.emit import interpreter_handlers as handlers
+from isakit.machine.tesla.compiled.emit import scheduler_ir
+from isakit.machine.tesla.compiled.launch.block_runner import NativeRun, Worker
+from isakit.machine.tesla.compiled.launch.compiled_kernels import kernel_of
+from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps, interruptible
+from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, from_machine, to_machine
+from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED, Slots, address_of
+from isakit.machine.tesla.compiled.state_layout import SLOT
+from isakit.machine.tesla.machine import Machine
+
+RECORD, FIRST, BODY = handlers.RECORD, handlers.FIRST, handlers.BODY
+_PAIRS = (("full", FIRST), ("some", FIRST + 8), ("body_full", BODY), ("body_some", BODY + 8))
+"""The functions of a record: for all lanes and for some, with the join tail and behind it."""
+COUNT, SKIP, LAST, RECORDS = range(4)
+"""What a probe's cell holds: hits, hits to let pass, position of the last hit, and whether it never stops."""
+Why = Literal["until", "probe", "stuck", "finished", "interrupted"]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Something looked at before an instruction executes: `condition` names a function of the probes' IR.
+
+    Such a function is `i1 @NAME(ptr %ctx, ptr %ws)`; None always holds. Hits are counted in cell `cell`.
+    """
+
+    cell: int
+    condition: str | None = None
+
+
+# --- the functions around the real ones -------------------------------------------------------------------------------
+_PROGRESS = f"""\
+  %issued_p = getelementptr i8, ptr %ws, i64 {state_layout.ISSUED}
+  %issued = load i64, ptr %issued_p
+  %limit_p = getelementptr i8, ptr %ctx, i64 {SLOT["remaining"]}
+  %limit = load i64, ptr %limit_p
+  %end = sub i64 %limit, 1
+  %used = icmp sge i64 %issued, %end
+  %stop_pp = getelementptr i8, ptr %ctx, i64 {SLOT["stop"]}
+  %stop = load ptr, ptr %stop_pp
+  %asked = load volatile i32, ptr %stop
+  %told = icmp ne i32 %asked, 0
+  %out = or i1 %used, %told
+"""
+"""Whether the warp must stop here: `%out`."""
+
+
+def _guards() -> str:
+    """Functions that stop at the end of the budget and when asked, and remember the warp that stopped."""
+    out = ["@stride = global i64 0\n@who = global i64 0\n"]
+    halt = "  %w{n} = ptrtoint ptr %ws to i64\n  store i64 %w{n}, ptr @who\n  store volatile i32 1, ptr %stop\n"
+    for name, pair in _PAIRS:
+        looks = "  br i1 %out, label %halt, label %on\n" if pair < BODY else "  br label %on\n"
+        out.append(
+            f"define i32 @guard_{name}(ptr %ctx, ptr %ws, ptr %uop) nounwind {{\n{_PROGRESS}{looks}"
+            f"halt:\n{halt.format(n=0)}  ret i32 {handlers.STOP}\n"
+            "on:\n  %stride = load i64, ptr @stride\n  %u2 = getelementptr i8, ptr %uop, i64 %stride\n"
+            f"  %fp = getelementptr i8, ptr %u2, i64 {pair}\n  %f = load ptr, ptr %fp\n"
+            "  %r = call i32 %f(ptr %ctx, ptr %ws, ptr %u2)\n"
+            f"  %stopped = icmp eq i32 %r, {handlers.STOP}\n  %serve = icmp eq i32 %r, {handlers.SERVE}\n"
+            "  %either = or i1 %stopped, %serve\n  br i1 %either, label %odd, label %fine\nfine:\n  ret i32 %r\n"
+            f"odd:\n{halt.format(n=1)}  ret i32 %r\n}}\n"
+        )
+    return "".join(out)
+
+
+def _probe_code(table: Mapping[int, Sequence[Probe]], conditions: str, cells: int) -> str:
+    """A function for every address that is looked at: it looks, and leaves the rest to the guard."""
+    out = [
+        "@guard_full = global i64 0\n@guard_some = global i64 0\n@end = global i64 0\n@hit = global i64 0\n"
+        "@memory_bytes = global i64 0\n@instructions_before = global i64 0\n"
+        f"@cells = global [{4 * max(1, cells)} x i64] zeroinitializer\n",
+        conditions,
+    ]
+    for address, probes in table.items():
+        for name, _ in _PAIRS[:2]:
+            looks = "".join(_look(k, probe) for k, probe in enumerate(probes))
+            out.append(
+                f"define i32 @probe_{address:x}_{name}(ptr %ctx, ptr %ws, ptr %uop) nounwind {{\n{_PROGRESS}"
+                f"  br i1 %out, label %on, label %look0\n{looks}look{len(probes)}:\n  br label %on\n"
+                f"on:\n  %f = load ptr, ptr @guard_{name}\n"
+                "  %r = tail call i32 %f(ptr %ctx, ptr %ws, ptr %uop)\n  ret i32 %r\n}\n"
+            )
+    return "".join(out)
+
+
+def _look(k: int, probe: Probe) -> str:
+    """One probe: count a hit, and ask for a stop if it is one of those that count."""
+    holds = "true"
+    if probe.condition is not None:
+        holds = f"%c{k}"
+    asks = "" if probe.condition is None else f"  %c{k} = call i1 @{probe.condition}(ptr %ctx, ptr %ws)\n"
+    places = "".join(
+        f"  %p{k}{n} = getelementptr i8, ptr @cells, i64 {32 * probe.cell + 8 * n}\n"
+        for n in (COUNT, SKIP, LAST, RECORDS)
+    )
+    return (
+        f"look{k}:\n{asks}  br i1 {holds}, label %hit{k}, label %look{k + 1}\nhit{k}:\n{places}"
+        f"  %n{k} = load i64, ptr %p{k}{COUNT}\n  %m{k} = add i64 %n{k}, 1\n  store i64 %m{k}, ptr %p{k}{COUNT}\n"
+        f"  %last{k} = load i64, ptr @end\n  %left{k} = sub i64 %end, %issued\n"
+        f"  %at{k} = sub i64 %last{k}, %left{k}\n  store i64 %at{k}, ptr %p{k}{LAST}\n"
+        f"  %skip{k} = load i64, ptr %p{k}{SKIP}\n  %counts{k} = icmp sgt i64 %m{k}, %skip{k}\n"
+        f"  %rec{k} = load i64, ptr %p{k}{RECORDS}\n  %stops{k} = icmp eq i64 %rec{k}, 0\n"
+        f"  %takes{k} = and i1 %counts{k}, %stops{k}\n  br i1 %takes{k}, label %take{k}, label %look{k + 1}\n"
+        f"take{k}:\n  store i64 1, ptr @hit\n  store volatile i32 1, ptr %stop\n  br label %look{k + 1}\n"
+    )
+
+
+class _Globals:
+    """Numbers in the memory of loaded code, by name; `sizes` says how many each has."""
+
+    def __init__(self, loaded: Loaded, sizes: Mapping[str, int]) -> None:
+        self._loaded = loaded  # its memory is read and written
+        self._arrays = {n: (ctypes.c_int64 * k).from_address(loaded.variable(n)) for n, k in sizes.items()}
+
+    def get(self, name: str, k: int = 0) -> int:
+        return int(self._arrays[name][k])
+
+    def set(self, name: str, value: int, k: int = 0) -> None:
+        self._arrays[name][k] = value
+
+
+class Probes(_Globals):
+    """Compiled probes, with their cells. `functions`: per address the ones for all lanes and for some."""
+
+    def __init__(self, loaded: Loaded, addresses: Sequence[int], cells: int, guards: Loaded) -> None:
+        single = ("guard_full", "guard_some", "end", "hit", "memory_bytes", "instructions_before")
+        super().__init__(loaded, {**dict.fromkeys(single, 1), "cells": 4 * max(1, cells)})
+        names = [name for name, _ in _PAIRS[:2]]
+        for name in names:
+            self.set(f"guard_{name}", guards.address(f"guard_{name}"))
+        self.functions = {a: [loaded.address(f"probe_{a:x}_{name}") for name in names] for a in addresses}
+
+    def cell(self, k: int) -> list[int]:
+        """Hits, hits to let pass, position of the last hit, and whether the probe never stops."""
+        return [self.get("cells", 4 * k + n) for n in range(4)]
+
+    def set_cell(self, k: int, *, skip: int = 0, records: bool = False) -> None:
+        """Begin to count anew; let `skip` hits pass, or, with `records`, all of them."""
+        for n, value in enumerate((0, skip, -1, int(records))):
+            self.set("cells", value, 4 * k + n)
+
+
+@cache
+def _guard_code(target: Host) -> bytes:
+    return object_code(_guards(), target)
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+class ProbedRun:
+    """A machine of one resident block, run on compiled code to exact instructions. Raises NotCompiled.
+
+    Attributes: `current`: the warp (of the resident block) that goes on next; `stop`: set it to stop the run from
+    outside.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        launch = machine.launch
+        self.machine, self.kernel = machine, kernel_of(launch, "interp")
+        self.current = 0
+        self._native = NativeRun(launch, machine.device, self.kernel, None)
+        self.stop = self._native.stop
+        self._version = machine.device.version
+        program = self.kernel.program
+        assert program is not None
+        self._real = program.records
+        self._guards = Loaded(_guard_code(self.kernel.target), self.kernel.target)
+        self._memory = _Globals(self._guards, {"stride": 1, "who": 1})
+        self._memory.set("stride", self._real.nbytes)
+        self._layers: Array = np.zeros((2, *self._real.shape), np.uint8)
+        self._layers[1] = self._real
+        self._probes: Probes | None = None
+        self.look_at(None)
+
+    @property
+    def stale(self) -> bool:
+        """Whether allocations have changed since, so that another run must be made."""
+        return self._version != self.machine.device.version
+
+    def probes(self, table: Mapping[int, Sequence[Probe]], conditions: str, cells: int) -> Probes:
+        """Code that looks at probes by address; `conditions` is the IR of their functions.
+
+        They find the number of bytes of device memory in `@memory_bytes`, and in `@instructions_before` what threads
+        had executed before the resident block or the blocks behind it went on.
+        """
+        code = object_code(_probe_code(table, conditions, cells), self.kernel.target, keep=False)
+        return Probes(Loaded(code, self.kernel.target), list(table), cells, self._guards)
+
+    def look_at(self, probes: Probes | None) -> None:
+        """Look at some probes, or none."""
+        if probes is self._probes and probes is not None:
+            return
+        top = self._layers[0]
+        top[:] = self._real
+        functions = top.view(np.int64)
+        for name, pair in _PAIRS:
+            functions[:, pair // 8] = self._guards.address(f"guard_{name}")
+        self._probes = probes
+        for address, entries in () if probes is None else probes.functions.items():
+            k = (address - self.machine.launch.code.address) // 4
+            for (_, pair), function in zip(_PAIRS, entries, strict=False):
+                functions[k, pair // 8] = function
+
+    @property
+    def position(self) -> int:
+        """Instructions that warps have executed."""
+        return self.machine.stats.warp_instructions
+
+    def run(self, until: int) -> Why:
+        """Run on to position `until` at most. The machine is up to date afterwards, whatever happens.
+
+        `probe`: a probe stopped in front of an instruction. `stuck`: the reference machine must execute the next
+        instruction of the current warp, or say what is wrong with it.
+        """
+        while True:
+            left = until - self.position
+            if self.machine.finished:
+                return "finished"
+            if left <= 0:
+                return "until"
+            work = self._block if self.machine.ready or self.machine.waits else self._blocks
+            try:
+                why = interruptible(partial(work, left, until), self.stop)
+            finally:
+                self.stop[0] = 0
+            if why is not None:
+                return why
+
+    def _begin(self, context: Slots, left: int, until: int) -> None:
+        context.put("uops", address_of(self._layers))
+        context.put("remaining", left)
+        context.put("reserve", -1)  # the guards are the ones to see where the budget ends
+        context.put("turn_length", UNLIMITED)
+        context.put("stop", address_of(self.stop))
+        self.stop[0] = 0
+        self._memory.set("who", 0)
+        if self._probes is not None:
+            self._probes.set("end", until)
+            self._probes.set("hit", 0)
+            self._probes.set("memory_bytes", self.machine.device.memory.size)
+            self._probes.set("instructions_before", self.machine.stats.instructions)
+
+    def _why(self, who: int, stopped: int, until: int) -> Why | None:
+        """Why the run ended; None where it just goes on."""
+        if self.position >= until:
+            return "until"
+        if self._probes is not None and self._probes.get("hit"):
+            return "probe"
+        if who:
+            return "stuck"
+        return "interrupted" if stopped else None
+
+    # --- the resident block ---
+    def _block(self, left: int, until: int) -> Why | None:
+        """Run the resident block; None when it has ended or the budget has."""
+        machine, kernel = self.machine, self.kernel
+        states = WarpStates(len(machine.warps), kernel.state_bytes)
+        served = _Served(self._native.bound, kernel, machine.state, states, machine.launch.warps)
+        from_machine(machine, states, served.barriers)
+        how = kernel.choose()
+        served.context.use(how, UNLIMITED)
+        status = states.column(state_layout.STATUS)
+        who = stopped = 0
+        try:
+            self._begin(served.context, left, until)
+            while True:
+                # Those before the current one have had their turn in this round.
+                parked = np.flatnonzero((status == state_layout.READY) & (np.arange(len(status)) < self.current))
+                status[parked] = state_layout.SERVED
+                served.go(how, bool(len(parked)))
+                status[parked] = state_layout.READY
+                status[status == state_layout.INTERRUPTED] = state_layout.READY
+                stopped, who = int(self.stop[0]), self._memory.get("who")
+                if who:
+                    self.current = (who - address_of(states.raw)) // kernel.state_bytes
+                    if status[self.current] != state_layout.SERVED:
+                        break
+                    self.stop[0] = 0
+                    self._memory.set("who", 0)
+                    served.serve(self.current)
+                    if status[self.current] == state_layout.JOINED:
+                        break  # the reference machine says what is wrong
+                elif stopped:
+                    break
+                else:
+                    self.current = 0
+                    if not (status == state_layout.READY).any():
+                        break
+        finally:
+            to_machine(states, served.barriers, machine)
+        if not who and not stopped:
+            return "stuck" if machine.waits else None
+        return self._why(who, stopped, until)
+
+    # --- the blocks behind it ---
+    def _blocks(self, left: int, until: int) -> Why | None:
+        machine, native = self.machine, self._native
+        _, first, end, _ = machine.schedule()
+        shape = Worker.shape_of(native)
+        worker = self.kernel.worker(shape) or Worker(shape)
+        worker.bind(native)
+        how = self.kernel.choose()
+        worker.prepare(how)
+        self._begin(worker.context, left, until)
+        code = how.run(worker.context.address, first, end, 1)
+        why, block = code & 0xFF, code >> 8
+        stopped, who = int(self.stop[0]), self._memory.get("who")
+        done = why == scheduler_ir.DONE
+        if done:
+            block = end - 1
+        context = worker.context
+        stats = machine.stats
+        before = stats.instructions, stats.warp_instructions
+        machine.set_schedule((block, block + 1, end, -1))
+        machine.blocks[0].shared[:] = worker.shared[: len(machine.blocks[0].shared)]
+        local = machine.state.spaces.get("l")
+        if local is not None:
+            memory = cast(OwnSpace, local).memory
+            memory.bytes[: memory.size] = worker.local[: memory.size]
+        served = worker.states.column(state_layout.STATUS)[context.get("halted_warp")] == state_layout.SERVED
+        to_machine(worker.states, worker.barriers.reshape(1, 16, 2), machine)
+        if done:  # the last block is among those that were counted
+            stats.instructions, stats.warp_instructions = before
+        stats.instructions += context.get("thread_count")
+        stats.warp_instructions += context.get("warp_count")
+        self.kernel.idle.append(worker)
+        self.current = 0 if why != scheduler_ir.HALTED else context.get("halted_warp")
+        if done or (served and self.position < until):
+            return None  # the block goes on with the host's help
+        return "stuck" if why == scheduler_ir.DEADLOCK else self._why(who, stopped, until)
+
+
+class _Served(ServedWarps):
+    """The warps of the resident block."""
+
+    def go(self, how: Any, once: bool) -> None:
+        """Let every warp that is ready have a turn, or turns until none can go on."""
+        self.context.put("one_round", int(once))
+        for slot, (start, _) in self._of_block.items():
+            self.context.put(slot, start)
+        self.context.put("ended", self._ended(0))
+        how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
+
+    def serve(self, warp: int) -> None:
+        """Execute the instruction a warp asks for."""
+        pc = int(self.states.column(state_layout.PC)[warp])
+        self._serve(pc, np.array([warp]))
+
+
+__all__ = ["Probe", "ProbedRun", "Probes"]
