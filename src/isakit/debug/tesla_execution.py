@@ -21,12 +21,12 @@ from isakit.machine.tesla.tesla_target import TeslaTarget
 KEPT = 16
 """Sets of points whose code is kept."""
 _MEANINGS = {
-    Kind.BRANCH: "the other side of a branch, which runs when this side is through",
-    Kind.JOINAT: "where the lanes of a divergent branch meet again",
+    Kind.BRANCH: "the branch's other side, which waits",
+    Kind.JOINAT: "where diverged lanes meet again",
     Kind.CALL: "where the call returns to",
     Kind.LIMITED_CALL: "where the call returns to",
-    Kind.BREAK: "where lanes go that leave the loop",
-    Kind.QUADON: "the lanes that were active before whole quads were switched on",
+    Kind.BREAK: "where lanes go that break out",
+    Kind.QUADON: "lanes active before `quadon`",
 }
 
 
