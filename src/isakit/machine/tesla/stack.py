@@ -58,8 +58,18 @@ class Stack(WarpState):
     """
 
     __slots__ = (
-        "active", "barrier", "broke", "choices", "depth", "exited", "pc", "returned", "size_at", "stack", "status",
+        "active",
+        "barrier",
+        "broke",
+        "choices",
+        "depth",
+        "exited",
+        "pc",
+        "returned",
         "rules",
+        "size_at",
+        "stack",
+        "status",
     )  # fmt: skip
 
     def __init__(  # the other fields of the record are arrays of the machine
