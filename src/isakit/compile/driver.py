@@ -55,6 +55,9 @@ PASSES: tuple[Callable[[Function], None], ...] = (
 )
 """What is done to a function before instructions are selected, in this order; each pass says what holds behind it."""
 
+CHECK_EVERY_PASS = False
+"""Whether the form is verified behind every pass and not behind the last one only; tests want to know which was it."""
+
 Watch = Callable[[str, str], None]
 """Called with the name of a pass and the function behind it as text."""
 
@@ -155,7 +158,8 @@ def compile_entry(
             raise PtxSyntaxError(
                 where, f"this address may lie in several spaces: {e}; these chips have no generic ones"
             ) from None
-        verify(f, step.__name__)
+        if watch or step is PASSES[-1] or CHECK_EVERY_PASS:
+            verify(f, step.__name__)
         if watch:
             watch(step.__name__, f.dump())
     _, divergent = divergent_values(f)
