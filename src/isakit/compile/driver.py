@@ -12,7 +12,7 @@ from isakit.compile.lower.allocate import OutOfRegistersError, allocate
 from isakit.compile.lower.branches import branches_join, short_blocks_are_guarded
 from isakit.compile.lower.emit import Emitter
 from isakit.compile.lower.select import Selector
-from isakit.compile.lower.tidy import blocks_do_something, exits_ride_on_stores
+from isakit.compile.lower.tidy import blocks_do_something, exits_ride_on_stores, jumps_become_neighbours
 from isakit.compile.passes.addresses import addresses_have_registers
 from isakit.compile.passes.conditions import predicates_are_tests
 from isakit.compile.passes.edges import edges_have_room
@@ -177,6 +177,7 @@ def compile_entry(
             entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)
         ) from None
     blocks_do_something(m)
+    jumps_become_neighbours(m)
     exits_ride_on_stores(m)
     if watch:
         watch("allocated", m.dump())

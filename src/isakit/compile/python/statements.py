@@ -8,7 +8,6 @@ from isakit.compile.python.calls import Calls
 from isakit.compile.python.types import LOCAL, SCALARS, SHARED, Pointer, boolean, i32
 from isakit.compile.python.writer import Value
 
-
 UNROLLED = 16
 """Loops that are known to run so often at most are taken apart."""
 
