@@ -214,6 +214,10 @@ class Form:
             return self
         return replace(self, parts=parts, refusals=refusals)
 
+    def is_like(self, other: Form) -> bool:
+        """Whether two forms that one form became in contexts are made of the same objects."""
+        return self.refusals == other.refusals and all(other.parts[n] is p for n, p in self.parts.items())
+
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """Matches every canonical text of which this form may be a reading, and some others."""

@@ -73,7 +73,17 @@ class Alternative:
     def resolve(self, ctx: Context) -> Alternative:
         """The branch as it is in a context."""
         part = self.part.resolve(ctx)
-        return self if part is self.part else replace(self, part=part)
+        if part is self.part:
+            return self
+        found = self._resolved.get(id(part))
+        if found is None:
+            found = self._resolved[id(part)] = replace(self, part=part)
+        return found
+
+    @cached_property
+    def _resolved(self) -> dict[int, Alternative]:
+        """The branch with what its part was in a context, by the part's id (the value keeps the part)."""
+        return {}
 
     def applies(self, word: int) -> bool:
         """Whether the word selects this alternative."""
@@ -174,14 +184,16 @@ class Choice(Part):
             alive = [a.resolve(ctx) for a in self.alternatives if not a.needs or ctx.has(a.needs)]
             if type(self) is Choice and len(alive) == 1 and alive[0].always:
                 found = alive[0].part
-            else:  # one object for all contexts where nothing changes, so that its tables are made once
-                found = self if same(alive, self.alternatives) else replace(self, alternatives=tuple(alive))
+            else:
+                known = (c for c in (self, *self._resolved.values()) if isinstance(c, Choice))
+                alike = next((c for c in known if same(alive, c.alternatives)), None)
+                found = alike or replace(self, alternatives=tuple(alive))
             self._resolved[ctx] = found
         return found
 
     @cached_property
     def _resolved(self) -> dict[Context, Part]:
-        """What the choice is in the contexts that asked: forms share their operands, there as here."""
+        """What the choice is in the contexts that asked; where it is the same, one object, as it is for all forms."""
         return {}
 
     def branch(self, word: int) -> Alternative | None:

@@ -53,6 +53,9 @@ class Nothing(Bitless):
         return "nothing"
 
 
+_BOUND_TO = {present: Nothing(present) for present in (False, True)}
+
+
 @dataclass(frozen=True)
 class HasFeature(Bitless):
     """No bits and no text: tells the semantics whether the context has a feature, where chips differ in meaning."""
@@ -64,7 +67,7 @@ class HasFeature(Bitless):
         needs_set(self.name)
 
     def resolve(self, ctx: Context) -> Part:
-        return Nothing(ctx.has(needs_set(self.name)))
+        return _BOUND_TO[ctx.has(needs_set(self.name))]
 
     def text(self, word: int) -> str:
         return ""

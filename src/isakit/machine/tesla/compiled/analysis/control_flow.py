@@ -152,7 +152,7 @@ class Flow:
             return Step(op, 0, None)
         step.served |= any(not _lowered(n, i.word) for n in meaning.machine)
         step.once = meaning.once
-        if step.once and op.join and self.choices.join == "after":
+        if (step.once or step.served) and op.join and self.choices.join == "after":
             return Step(op, 0, None)  # where the join faults behind it, it must not be executed again
         step.parks = self._parks(step)
         self._places(step, meaning)

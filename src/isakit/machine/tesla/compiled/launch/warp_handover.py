@@ -168,7 +168,8 @@ def to_machine(states: WarpStates, barriers: Array, machine: Machine) -> None:
 def _control_to_machine(states: WarpStates, w: Warp) -> None:
     status, control = int(states.column(state_layout.STATUS)[w.number]), w.control
     states.to_stack(w.number, control)
-    if status in (state_layout.SERVED, state_layout.JOINED) and w.block.launch.code.at(control.pc).join:
+    performed = status in (state_layout.SERVED, state_layout.JOINED) and control.choices.join == "before"
+    if performed and w.block.launch.code.at(control.pc).join:
         # The token is off already: put it back for the machine, which takes it off again.
         control.put(Kind.JOINAT, control.pc, control.active)
     if status == state_layout.FINISHED:
