@@ -68,7 +68,7 @@ class _Plan:
             b = table.get(keys[n])
             if b is None:
                 b = table.fill(keys[n], values[n], address)
-            if type(b) is tuple:  # one way to write it
+            if isinstance(b, tuple):  # one way to write it
                 if (value ^ b[1]) & mask & b[0]:
                     return None
                 mask |= b[0]
