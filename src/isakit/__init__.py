@@ -5,8 +5,7 @@ Everything public is a name of this package; what a name needs is imported when 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isakit.errors import (
     AsmError,
@@ -22,6 +21,7 @@ from isakit.errors import (
     NotModelled,
     UnknownIsaError,
 )
+from isakit.lazy import lazy
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -43,25 +43,6 @@ if TYPE_CHECKING:
     from isakit.runtime.python_kernel import kernel
 
 __version__ = "0.1.0"
-
-_LAZY = {
-    "Device": "isakit.runtime",
-    "Instruction": "isakit.codec",
-    **dict.fromkeys(
-        ("CodeAddress", "Condition", "Flag", "Immediate", "Memory", "Operand", "Register", "SpecialRegister"),
-        "isakit.codec",
-    ),
-    "Isa": "isakit.instruction_sets",
-    "Kernel": "isakit.description",
-    "Module": "isakit.description",
-    "Param": "isakit.description",
-    "Program": "isakit.asm",
-    "isa": "isakit.instruction_sets",
-    "kernel": "isakit.runtime.python_kernel",
-    "load": "isakit.programs",
-    "load_all": "isakit.programs",
-}
-_SUBMODULES = ("docsgen", "formats", "tesla", "usse", "vuc")
 
 __all__ = [
     "AsmError",
@@ -97,17 +78,16 @@ __all__ = [
     "load_all",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        value = getattr(importlib.import_module(_LAZY[name]), name)
-    elif name in _SUBMODULES:
-        value = importlib.import_module(f"isakit.{name}")
-    else:
-        raise AttributeError(f"module 'isakit' has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_SUBMODULES})
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "isakit.asm": "Program",
+        "isakit.codec": "CodeAddress Condition Flag Immediate Instruction Memory Operand Register SpecialRegister",
+        "isakit.description": "Kernel Module Param",
+        "isakit.instruction_sets": "Isa isa",
+        "isakit.programs": "load load_all",
+        "isakit.runtime": "Device",
+        "isakit.runtime.python_kernel": "kernel",
+        **dict.fromkeys(("isakit.docsgen", "isakit.formats", "isakit.tesla", "isakit.usse", "isakit.vuc"), ""),
+    },
+)

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from isakit.errors import IsakitError
+from isakit.lean import dataclass
 
 if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.instruction_sets import Isa
+    from isakit.line_table import LineTable
 
 PARAM_BASE = 0x10
 """Where user parameters start in the shared memory of a Tesla block. Source: [tesla] 10."""
@@ -136,6 +138,7 @@ class Kernel:
         binding: "global", "local" or "weak"; device functions that are not entry points have `entry` False.
         info: raw `.nv.info` records, in file order, when the kernel comes from an ELF cubin.
         extra: facts of one format only, by format-specific key.
+        lines: which lines of PTX and source the code comes from, where that is known.
         module: the module it belongs to, which says what instruction set the code is of.
     """
 
@@ -157,6 +160,7 @@ class Kernel:
     binding: str = "global"
     info: list[InfoRecord] = field(default_factory=list[InfoRecord])
     extra: dict[str, object] = field(default_factory=dict[str, object])
+    lines: LineTable | None = field(default=None, compare=False, repr=False)
     module: Module | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -319,7 +323,7 @@ def named_segments(data: bytes, names: Mapping[str, int]) -> list[ConstantSegmen
 
 
 def merge_segments(segments: Sequence[ConstantSegment]) -> bytes:
-    """Content of a bank: later segments win, ranges nobody fills are zero."""
+    """Content of a bank: later segments win, bytes in no segment are zero."""
     out = bytearray(max((s.offset + max(s.size, len(s.data)) for s in segments), default=0))
     for s in segments:
         out[s.offset : s.offset + len(s.data)] = s.data

@@ -6,7 +6,8 @@ Bad input, an unknown fact or a faulting program always surfaces as one of these
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from isakit.lean import dataclass
 
 _LONGEST_NAME = 40
 
@@ -99,6 +100,10 @@ class NotModelled(IsakitError):
 
 class LaunchError(IsakitError):
     """Arguments, sizes or limits of a launch that the chip or the kernel does not allow."""
+
+
+class CheckFailed(IsakitError):
+    """A program did not do what a script or a capture says it does; names what, where and when."""
 
 
 class HostError(IsakitError):

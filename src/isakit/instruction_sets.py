@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from isakit.codec import Builder, Decoder, Explanation, Instruction
     from isakit.spec import InstructionSet, Record, Variant
 
-_FILE_DIRECTIVES = {"usse": ("isakit.formats.gxp_directives", "GXP_DIRECTIVES")}
+_FILE_DIRECTIVES = {
+    "tesla": ("isakit.asm.module_directives", "MODULE_DIRECTIVES"),
+    "usse": ("isakit.formats.gxp_directives", "GXP_DIRECTIVES"),
+}
 """Where the directives of file formats are, by instruction set; formats stand above this module."""
 
 _HEX_WORDS = re.compile(r"\s*(?:(?:0[xX])?[0-9a-fA-F]{6,16}[\s,]*)+")
@@ -88,6 +91,8 @@ class Isa:
         """
         from isakit.asm import assemble, declared
 
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise IsakitError(f"assemble takes a text, not {type(text).__name__}")
         said = declared(text)
         if said is not None and not self._chosen and said.isa == self.name and said.variant:
             return isa(self.name, said.variant).assemble(text, program_type, path)
@@ -126,21 +131,32 @@ class Isa:
         return builder.build(mnemonic, operands, at=at, long=long, raw=raw)
 
     def explain(self, words_or_text: int | str | bytes | Sequence[int], program_type: str | None = None) -> Explanation:
-        """What every bit of one instruction means. Takes its words, as ints or hexadecimal text, or its text."""
+        """What every bit of one instruction means. Takes its words, as ints or hexadecimal text, or its text.
+
+        Raises IsakitError for more than one instruction; `explain_all` takes those.
+        """
+        found = self.explain_all(words_or_text, program_type)
+        if len(found) != 1:
+            raise IsakitError(f"explain takes one instruction, these are {len(found)}")
+        return found[0]
+
+    def explain_all(
+        self, words_or_text: int | str | bytes | Sequence[int], program_type: str | None = None
+    ) -> list[Explanation]:
+        """`explain` of every instruction, at least one."""
         if isinstance(words_or_text, int):
             words_or_text = [words_or_text]
         if isinstance(words_or_text, str):
             if _HEX_WORDS.fullmatch(words_or_text):
                 words_or_text = [int(w, 16) for w in re.split(r"[\s,]+", words_or_text.strip()) if w]
+                program = self.disassemble(words_or_text, program_type=program_type)
             else:
                 program = self.assemble(words_or_text, program_type)
-                if len(program) != 1:
-                    raise IsakitError(f"explain takes one instruction, this text has {len(program)}")
-                return program[0].explain()
-        program = self.disassemble(words_or_text, program_type=program_type)
+        else:
+            program = self.disassemble(words_or_text, program_type=program_type)
         if not len(program):
             raise IsakitError("explain takes one instruction, there is none")
-        return program[0].explain()
+        return [i.explain() for i in program]
 
     def __repr__(self) -> str:
         return f"<instruction set {self.name} {self.variant}, {len(self.instructions)} instruction families>"

@@ -76,8 +76,8 @@ def test_draw_tells_what_it_did(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"mode": None}, "no primitive 'None'"),
-        ({"attribs": 3}, "another form"),
+        ({"mode": None}, "mode is not a text"),
+        ({"attribs": 3}, "attribs is not a list"),
         ({"attribs": [{"data": [[1, 2]], "dtype": "f80"}]}, "f80"),
         ({"attribs": [{"file": "missing.bin", "shape": [1]}]}, "missing.bin"),
         ({"state": {"depth": "deeper"}}, "depth is one of never"),

@@ -90,3 +90,17 @@ def test_compare_takes_two_files_of_a_kind(folder: Path) -> None:
     assert "give two shaders or two cubins" in run("compare", str(folder / "a.gxp"), str(kernel), code=1).stderr
     text = run("compare", str(kernel), str(kernel), "--arg", "zeros:f32:4", "--block", "4").stdout
     assert text.startswith("equal: argument 0")
+
+
+def test_expressions_and_glsl_of_a_shader(folder: Path) -> None:
+    assert run("dis", "--expr", str(folder / "a.gxp")).stdout == "color = f16(texture(tex, texcoord0) * tint);\n"
+    glsl = run("dis", "--glsl", str(folder / "a.gxp")).stdout.splitlines()
+    assert glsl[0] == "#version 420"
+    assert "uniform sampler2D tex;" in glsl
+    assert "    color_out = f16(texture(tex, texcoord0) * tint);" in glsl
+
+
+def test_expressions_are_for_shaders(tmp_path: Path) -> None:
+    (tmp_path / "k.bin").write_bytes(bytes(8))
+    result = run("dis", "-m", "tesla", "--expr", str(tmp_path / "k.bin"), code=1)
+    assert "holds no shader file" in result.stderr

@@ -28,7 +28,7 @@ EDGES = (0, 1, 2, 3, 7, 255, 4096, 65535, 65536, 1 << 20, 1 << 31, (1 << 32) - 1
 class Brief(Session):
     """Kernels of the fuzzer end soon, whatever their grid is."""
 
-    def _run(self, kernel: LoadedKernel, launch: Launch) -> Any:
+    def _run(self, kernel: LoadedKernel, launch: Launch, prepared: Any) -> Any:
         return kernel.launch(
             launch.grid[:2], launch.block, param_bytes=launch.params, dynamic_shared=launch.shared, max_instructions=200
         )
@@ -59,8 +59,8 @@ def opening() -> list[tuple[int, bytes]]:
         message("cudaMallocArray", 16, 16, 0, tail=desc),
         message("cudaStreamCreate"),
         message("cudaEventCreate"),
-        message("copy", copies, 1, 4096, 1, 1, 2, 0x20000, 0, 0, 0, m64, 0, 1, 0, 0, 0, 0, m64, 0),
-        message("copy", copies, 1, 8, 4, 1, 3, 0x1010, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 64, 0),
+        message("copy", copies, 0, 1, 4096, 1, 1, 2, 0x20000, 0, 0, 0, m64, 0, 1, 0, 0, 0, 0, m64, 0),
+        message("copy", copies, 0, 1, 8, 4, 1, 3, 0x1010, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 64, 0),
         message("bind", 1, 1, 0x20000, 4096, 0, 0, tail=reference),
         message("launch", 0, 1, 0, 1, 1, 1, 64, 1, 1, 0, tail=args),
         message("launch", 0, 2, 0, 1, 1, 1, 64, 1, 1, 0, tail=args[:8]),

@@ -88,7 +88,7 @@ class Threads:
         self.labels = {s.name: k for k, s in enumerate(entry.body) if isinstance(s, Label)}
 
     def run(self) -> None:
-        """Run everything: threads of a block take turns at barriers."""
+        """Run everything: threads of a block are switched at barriers."""
         for ctaid in range(self.grid):
             shared = bytearray(0x4000)
             threads = [Thread(self, t, ctaid, shared) for t in range(self.block)]
@@ -439,10 +439,24 @@ class Thread:
     do_max_flt = do_min_flt
 
     def do_div_flt(self, m: Any, a: Any, op: str) -> None:
-        self.put(a[0], self.result(self.number(a[1], "f32") / self.number(a[2], "f32"), m, "f32"), "f32")
+        self.quotient(m, a[0], self.get(a[1], m["flt"]), self.get(a[2], m["flt"]))
+
+    def do_rcp(self, m: Any, a: Any, op: str) -> None:
+        self.quotient(m, a[0], 0x3FF0 << 48 if m["flt"] == "f64" else 0x3F80_0000, self.get(a[1], m["flt"]))
+
+    def quotient(self, m: Any, d: Any, x: int, y: int) -> None:
+        if m["flt"] == "f32":
+            self.put(d, self.result(f32(x) / f32(y), m, "f32"), "f32")
+            return
+        v = bits64(f64(x) / f64(y))
+        self.put(d, (chosen_nan(x, y) or NAN64) if is_nan64(v) else v, "f64")
 
     def do_sqrt(self, m: Any, a: Any, op: str) -> None:
-        self.put(a[0], self.result(np.sqrt(self.number(a[1], "f32")), m, "f32"), "f32")
+        if m["flt"] == "f32":
+            self.put(a[0], self.result(np.sqrt(self.number(a[1], "f32")), m, "f32"), "f32")
+            return
+        x = self.get(a[1], "f64")
+        self.put(a[0], chosen_nan(x) or bits64(np.sqrt(f64(x))), "f64")
 
     def do_abs_flt(self, m: Any, a: Any, op: str) -> None:
         if m["flt"] == "f64" and is_nan64(self.get(a[1], "f64")):
@@ -465,7 +479,8 @@ class Thread:
             return
         exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
         if exact == 0:
-            self.put(a[0], bits32(np.float32(x * y if x == 0 or y == 0 else 0) + z), "f32")
+            # zeros keep their signs; numbers that cancel leave +0
+            self.put(a[0], bits32(x * y + z if x == 0 or y == 0 else np.float32(0)), "f32")
             return
         self.put(a[0], bits32(_nearest(exact)), "f32")
 
@@ -486,6 +501,9 @@ class Thread:
             if to == "f32":  # and denormals come out
                 self.put(a[0], int(np.float32(x).view(np.uint32)), to)
                 return
+        if to in ("u64", "s64") and source == "f32":
+            # "flushes subnormal inputs if neither source nor destination has 64 bits" (PTX manual, cvt, before 1.5)
+            x = np.uint32(raw).view(np.float32)
         if to[0] != "f":
             if source[0] == "f":
                 v = self.rounded(x, rnd, to)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from isakit.asm.advice import Adviser
@@ -18,7 +19,7 @@ from isakit.asm.sections import Bank, Code, Data, Fill, Section
 from isakit.asm.source import Place, Source, Statement, stray
 from isakit.asm.statements import Parsed, StatementEncoder, Symbol
 from isakit.codec import Decoder, Miss, Stream
-from isakit.description import ConstantSegment, named_segments
+from isakit.description import ConstantSegment, Module, named_segments
 from isakit.errors import AsmError, did_you_mean
 
 _REFERENCE = re.compile(r"#([A-Za-z_.][\w.$]*)")
@@ -59,9 +60,14 @@ class Assembler:
         for section in reader.sections:
             own = section.decoder
             encoder = self.statements if own is self.decoder else assembler(own).statements
-            program = _Resolver(reader, section, encoder).program()
+            resolver = _Resolver(reader, section, encoder)
+            program = resolver.program()
+            if section is reader.sections[0]:
+                for _, bank, _ in reader.variables:
+                    resolver.fill(bank, Names(section.scope))
             if section.kernel is not None or not has_kernels:
                 programs.append(program)
+        _variables(reader)
         if source.diagnostics:
             raise AsmError(sorted(source.diagnostics, key=lambda d: (d.line, d.column)))
         shared = _constants(reader.sections[0])
@@ -99,7 +105,7 @@ class _Resolver:
             report(name)
         units = self._emit(placement, report)
         for bank in section.banks.values():
-            self._fill(bank, report)
+            self.fill(bank, report)
         if self.source.diagnostics:
             units = []
         program = Program(self.decoder, units, section.address, section.tail, section.kernel)
@@ -109,8 +115,9 @@ class _Resolver:
             for name, k in section.labels.items()
         }
         if section.kernel is not None:
+            told = section.kernel.param_bytes is not None
             section.kernel.constants = _constants(section)
-            section.kernel.param_bytes = section.param_bytes or None
+            section.kernel.param_bytes = section.kernel.param_bytes if told else section.param_bytes or None
             section.kernel.param_base = self.decoder.isa.param_base
             section.kernel.own(program)
         return program
@@ -260,7 +267,8 @@ class _Resolver:
             values.append(value)
         return values
 
-    def _fill(self, bank: Bank, names: Names) -> None:
+    def fill(self, bank: Bank, names: Names) -> None:
+        """Store the values of a bank that had to wait for names."""
         for late in bank.late:
             got = self._value(late.statement, Stream(late.tokens, names), late.token, late.size * 8)
             if got is not None:
@@ -292,7 +300,26 @@ def _slot(item: Code | Data | Fill) -> Slot:
 
 
 def _constants(section: Section) -> dict[int, list[ConstantSegment]]:
-    return {n: named_segments(bytes(b.data), b.names) for n, b in sorted(section.banks.items())}
+    found = {n: named_segments(bytes(b.data), b.names) for n, b in sorted(section.banks.items())}
+    for segments in found.values():
+        segments[:] = [replace(s, size=section.sizes.get(s.name, s.size)) if s.name else s for s in segments]
+    return found
+
+
+def _variables(reader: Reader) -> None:
+    """Give the variables of a text their content."""
+    module = reader.file
+    if not isinstance(module, Module):
+        return
+    contents = {v.name: (bank, s) for v, bank, s in reader.variables if bank.data}
+    for name, (bank, s) in contents.items():
+        size = next(v.size for v in module.globals if v.name == name)
+        if len(bank.data) > size:
+            reader.source.error(s.place(), f"`{name}` has {size:#x} bytes, its content {len(bank.data):#x}")
+    module.globals = [
+        replace(v, data=bytes(contents[v.name][0].data).ljust(v.size, b"\0") if v.name in contents else None)
+        for v in module.globals
+    ]
 
 
 @lru_cache(maxsize=64)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from isakit.asm.source import Place
 from isakit.errors import UnknownIsaError
+from isakit.lean import dataclass
 from isakit.registry import VARIANTS
 from isakit.spec.isa import View
 
@@ -29,7 +29,11 @@ class Declared:
 def declared(text: str) -> Declared | None:
     """What the first statement of a text, or the first line of an older listing, says."""
     first = True
-    for number, line in enumerate(text.split("\n", _LINES)[:_LINES], 1):
+    blank = text.count("\n", 0, len(text) - len(text.lstrip()))  # a text cut out of another one has many
+    start = 0
+    for _ in range(blank):
+        start = text.index("\n", start) + 1
+    for number, line in enumerate(text[start:].split("\n", _LINES)[:_LINES], 1 + blank):
         m = _DIRECTIVE.match(line) or (_COMMENT.match(line) if first else None)
         if m is not None:
             places = [Place(number, max(0, m.start(k)), len(m[k] or "")) for k in (1, 2)]

@@ -7,8 +7,9 @@ alignment allows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import lcm
+
+from isakit.lean import dataclass
 
 
 @dataclass(frozen=True, slots=True)

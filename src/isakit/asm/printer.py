@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from isakit.asm.module_directives import data_lines, kernel_lines, module_lines, size_lines
 from isakit.asm.program import Program
-from isakit.asm.spelling import KernelSpelling
+from isakit.asm.spelling import KernelSpelling, bank_names
 from isakit.codec import Decoder
-from isakit.description import merge_segments
+from isakit.description import Module, merge_segments
 
 _COLUMN = 44
 _INDENT = "    "
@@ -30,13 +31,36 @@ def lines(program: Program, *, words: bool = True, labels: bool = True, header: 
     if header and program.program_type != isa.default_program and not several:
         yield f".program {program.program_type}"
     for bank, data in program.constants.items():
-        yield from _constants(bank, merge_segments(data), {s.name: s.offset for s in data if s.name})
+        yield from _constants(bank, merge_segments(data), bank_names(data))
     if program.constants and not program.parts and program.kernel is None:
         yield ".code"
     for part in program.parts or (program,):
         if several:
             yield f".program {part.program_type}"
         yield from _body(part, words, labels)
+
+
+def module_text(module: Module, *, words: bool = True, labels: bool = True) -> Iterator[str]:
+    """The lines of a listing of a file of kernels: what the file says besides its kernels, then these.
+
+    Assembling it gives a module that says the same; what a text cannot carry is named with `.omitted`. Kernels of
+    another instruction set than Tesla are listed without what their files say. Raises IsakitError where the file does
+    not say what its code is.
+    """
+    yield f".isa {module.isa} {module.instruction_set.variant}"
+    yield from module_header(module)
+    for kernel in module.kernels.values():
+        yield ""
+        yield from lines(kernel.program, words=words, labels=labels, header=False)
+
+
+def module_header(module: Module) -> Iterator[str]:
+    """What stands in the listing of a file of kernels between `.isa` and the first kernel."""
+    yield from module_lines(module)
+    for bank, segments in module.constants.items():
+        data = module.constant_bytes(bank)
+        yield from _constants(bank, data, bank_names(segments))
+        yield from size_lines(segments, len(data))
 
 
 def _body(program: Program, words: bool, labels: bool) -> Iterator[str]:
@@ -51,8 +75,11 @@ def _body(program: Program, words: bool, labels: bool) -> Iterator[str]:
             if value is not None:
                 yield f".{name} {value:#x}" if name in ("shared", "local") else f".{name} {value}"
         yield from spelling.params()
-        for bank in kernel.constants:
-            yield from _constants(bank, kernel.constant_bytes(bank), spelling.constants[bank])
+        yield from kernel_lines(kernel)
+        for bank, segments in kernel.constants.items():
+            data = kernel.constant_bytes(bank)
+            yield from _constants(bank, data, spelling.constants[bank])
+            yield from size_lines([s for s in segments if s.name in spelling.constants[bank]], len(data))
         if kernel.constants:
             yield ".code"
     if program.address:
@@ -71,13 +98,7 @@ def _constants(bank: int, data: bytes, names: Mapping[str, int]) -> Iterator[str
     for start, end in zip(cuts, [*cuts[1:], cuts[-1]], strict=True):
         for name in places.get(start, ()):
             yield f"{name}:"
-        for at in range(start, end, 16):
-            piece = data[at : min(at + 16, end)]
-            if at % 4 == 0 and len(piece) % 4 == 0:
-                cells = (f"{int.from_bytes(piece[k : k + 4], 'little'):#010x}" for k in range(0, len(piece), 4))
-                yield _INDENT + ".word " + ", ".join(cells)
-            else:
-                yield _INDENT + ".byte " + ", ".join(f"{b:#04x}" for b in piece)
+        yield from data_lines(data[start:end])
 
 
 def instruction_lines(program: Program, *, words: bool = True, labels: bool = True) -> Iterator[str]:
@@ -131,4 +152,4 @@ def label_names(program: Program) -> dict[int, str]:
     return {t: f"L{t:04x}" for t in sorted(targets & starts)}
 
 
-__all__ = ["instruction_lines", "label_names", "lines", "listing"]
+__all__ = ["instruction_lines", "label_names", "lines", "listing", "module_header", "module_text"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from html import escape
 from typing import Any, overload
 
 from isakit.asm.units import check_units, pack_units, split_units
 from isakit.codec import Decoder, Instruction
 from isakit.description import ConstantSegment, Kernel
+from isakit.line_table import LineTable
 
 
 class Program(Sequence[Instruction]):
@@ -66,6 +66,11 @@ class Program(Sequence[Instruction]):
     def program_type(self) -> str:
         """The program type the code was decoded as, e.g. `compute`."""
         return self.decoder.view.program
+
+    @property
+    def lines(self) -> LineTable | None:
+        """Which lines of PTX and source the instructions come from; None where nothing says so."""
+        return self.kernel.lines if self.kernel is not None else None
 
     @property
     def kernels(self) -> dict[str, Program]:
@@ -133,6 +138,8 @@ class Program(Sequence[Instruction]):
         return f"<{self.isa} {self.variant}{kind} program, {len(self.units)} words>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         shown = 2000
         rows = "".join(
             f"<tr><td><code>{i.address:04x}</code></td><td><code>{hex_words(i)}</code></td>"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from isakit.asm.names import Names
 from isakit.asm.sections import Bank, Code, Data, Item, Scope, Section
 from isakit.asm.source import Place, Source, Statement, stray
 from isakit.codec import Decoder, Stream, Token, decoder
-from isakit.description import Kernel
+from isakit.description import GlobalVariable, Kernel
 from isakit.errors import AsmError, did_you_mean
+from isakit.lean import dataclass
 from isakit.spec import Variant
 
 _PTX_DIRECTIVES = (".version", ".target", ".address_size", ".entry", ".visible", ".reg", ".global", ".func", ".extern")
@@ -30,7 +31,8 @@ class Reader:
     """Collects the sections of a source text; `sections[0]` holds what stands before the first kernel.
 
     In a text without kernels every program has a section, the first one `sections[0]`. `directives` are all there are,
-    by name; those of a file format leave what they make in `file`.
+    by name; those of a file format leave what they make in `file`. `variables` are those of the text, with
+    the bank that their content goes to.
     """
 
     def __init__(self, source: Source, first: Decoder, directives: Mapping[str, Directive]) -> None:
@@ -41,6 +43,7 @@ class Reader:
         self.section = Section(self.globals, first)
         self.sections = [self.section]
         self.bank: Bank | None = None
+        self.variables: list[tuple[GlobalVariable, Bank, Statement]] = []
         self.started = False
         self._kernels: dict[str, Place] = {}
         self._programs: dict[str, Place] = {}
@@ -219,7 +222,7 @@ class Reader:
         return self.bank
 
     def set_program(self, program: str, s: Statement) -> None:
-        """Say the type of the program; behind a program, begin another one."""
+        """`.program TYPE`: set the program type, or start the next program."""
         view = self.decoder.view
         if self.started or self._programs:
             self._start_program(program, s)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from isakit.asm.source import Place, Statement
 from isakit.codec import Decoder, Encoded, Token
 from isakit.description import Kernel
+from isakit.lean import dataclass
 
 
 @dataclass(slots=True)
@@ -91,7 +92,10 @@ class Scope:
 
 @dataclass
 class Section:
-    """The code of one kernel, or one program of a text without kernels. `decoder` is that of its program type."""
+    """The code of one kernel, or one program of a text without kernels. `decoder` is that of its program type.
+
+    `sizes` are the lengths of named constants that do not reach up to the next name.
+    """
 
     scope: Scope
     decoder: Decoder
@@ -105,3 +109,4 @@ class Section:
     loose_at: Statement | None = None
     tail: bytes = b""
     param_bytes: int = 0
+    sizes: dict[str, int] = field(default_factory=dict[str, int])

@@ -7,10 +7,10 @@ line or with `;`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from isakit.codec import Token, tokenize
 from isakit.errors import AsmError, Diagnostic
+from isakit.lean import dataclass
 
 _COMMENT = re.compile(r"//|/\*|;")
 _LABEL = re.compile(r"\s*([A-Za-z_.][\w.$]*)\s*:(?!:)", re.ASCII)

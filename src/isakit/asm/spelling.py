@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from isakit.asm.directives import TYPES
-from isakit.description import Kernel
+from isakit.description import ConstantSegment, Kernel
 
 _NAME = re.compile(r"[A-Za-z_][\w.$]*", re.ASCII)
 _GENERATED = re.compile(r"L[0-9a-f]{4,}")
@@ -29,13 +29,7 @@ class KernelSpelling:
             name = p.name if _NAME.fullmatch(p.name) and p.name not in used else f"p{k}"
             used.add(name)
             self._params.append(name)
-        self.constants: dict[int, dict[str, int]] = {}
-        for bank, segments in kernel.constants.items():
-            names = self.constants[bank] = {}
-            for s in segments:
-                if _NAME.fullmatch(s.name) and s.name not in used and not _GENERATED.fullmatch(s.name):
-                    names[s.name] = s.offset
-                    used.add(s.name)
+        self.constants = {bank: bank_names(segments, used) for bank, segments in kernel.constants.items()}
 
     def params(self) -> Iterator[str]:
         """The `.param` lines; an offset is written where natural alignment would not give it."""
@@ -46,6 +40,17 @@ class KernelSpelling:
             placed = "" if p.offset == end + -end % align else f" {p.offset:#x}"
             yield f".param {name} {kind}{placed}"
             end = max(end, p.offset + p.size)
+
+
+def bank_names(segments: Iterable[ConstantSegment], used: set[str] | None = None) -> dict[str, int]:
+    """Names of a bank that can stand in a text, with their offsets; those that are `used` or would be are left out."""
+    used = set() if used is None else used
+    names: dict[str, int] = {}
+    for s in segments:
+        if _NAME.fullmatch(s.name) and s.name not in used and not _GENERATED.fullmatch(s.name):
+            names[s.name] = s.offset
+            used.add(s.name)
+    return names
 
 
 def _type_of_size(size: int) -> str:

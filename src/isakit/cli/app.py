@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
-from isakit.errors import AsmError, IsakitError, MachineFault, did_you_mean
+from isakit.cli.common import printable
+from isakit.errors import AsmError, IsakitError, MachineFault, UnknownIsaError, did_you_mean
 
-BAD_INPUT, FAULT, INTERRUPTED = 1, 3, 130
+BAD_INPUT, USAGE, FAULT, INTERRUPTED = 1, 2, 3, 130
 
 COMMANDS = {
     "dis": "Disassemble a program file.",
@@ -62,8 +63,11 @@ class Commands(click.Group):
             return super().main(*args, standalone_mode=False, **extra)
         try:
             code = super().main(*args, standalone_mode=False, **extra)
+        except click.exceptions.NoArgsIsHelpError as e:
+            click.echo(e.format_message())
+            code = 0
         except click.ClickException as e:
-            click.echo(f"error: {e.format_message()}", err=True)
+            click.echo(printable(f"error: {e.format_message()}"), err=True)
             context = e.ctx if isinstance(e, click.UsageError) else None
             if context is not None:
                 click.echo(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.", err=True)
@@ -82,11 +86,14 @@ class Commands(click.Group):
             ctx.exit(0)
         except IsakitError as e:
             for line in message(e):
-                click.echo(line, err=True)
-            ctx.exit(FAULT if isinstance(e, MachineFault) else BAD_INPUT)
+                click.echo(printable(line), err=True)
+            ctx.exit(USAGE if isinstance(e, UnknownIsaError) else FAULT if isinstance(e, MachineFault) else BAD_INPUT)
+        except MemoryError:
+            click.echo("error: there is not enough memory for this", err=True)
+            ctx.exit(BAD_INPUT)
         except (OSError, UnicodeDecodeError) as e:
             name = getattr(e, "filename", None)
-            click.echo(f"error: {f'{name}: ' if name else ''}{getattr(e, 'strerror', None) or e}", err=True)
+            click.echo(printable(f"error: {f'{name}: ' if name else ''}{getattr(e, 'strerror', None) or e}"), err=True)
             ctx.exit(BAD_INPUT)
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from isakit.description import MAX_SPACE
+from isakit.lean import dataclass
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
 FORMS = "i32:5 f32:2.5 in:x.npy out:f32:1024[:y.npy] inout:x.npy[:y.npy] zeros:f32:1024"
@@ -43,13 +47,19 @@ def parse(spec: str) -> Argument:
         shape, _, path = tail.partition(":")
         if kind == "zeros" and path:
             raise _bad(spec)
-        return Argument(spec, kind, _zeros(spec, dtype, shape), kind == "out", Path(path) if path else None)
+        return Argument(spec, kind, _zeros(spec, dtype, shape), kind == "out", _path(path))
     if kind == "in" and rest:
         return Argument(spec, kind, _load(rest))
     if kind == "inout" and rest:
         source, _, path = rest.partition(":")
-        return Argument(spec, kind, _load(source), True, Path(path) if path else None)
+        return Argument(spec, kind, _load(source), True, _path(path))
     raise _bad(spec)
+
+
+def _path(text: str) -> Path | None:
+    from pathlib import Path
+
+    return Path(text) if text else None
 
 
 def _bad(spec: str, why: str = "") -> click.BadParameter:
@@ -83,7 +93,20 @@ def _zeros(spec: str, dtype: str, shape: str) -> NDArray[Any]:
         sizes = []
     if not sizes or min(sizes) < 0 or math.prod(sizes) > _MAX_ELEMENTS:
         raise _bad(spec, f"{shape!r} is no size such as 1024 or 32x32")
+    needed = math.prod(sizes) * np.dtype(TYPES[dtype]).itemsize
+    if needed >= MAX_SPACE:
+        raise _bad(spec, f"{needed} bytes do not fit the 32-bit addresses of a device")
+    if 2 * needed > _memory():
+        raise _bad(spec, f"{needed} bytes, once here and once on the simulated device, are more than this machine has")
     return np.zeros(sizes, TYPES[dtype])
+
+
+def _memory() -> int:
+    """Bytes of memory of this machine; more than anything needs where it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 62
 
 
 def _load(path: str) -> NDArray[Any]:

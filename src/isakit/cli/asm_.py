@@ -18,10 +18,10 @@ from isakit.cli.common import (
     variant_option,
     write_bytes,
 )
-from isakit.errors import AsmError
+from isakit.errors import AsmError, IsakitError
 
 if TYPE_CHECKING:
-    from isakit.description import Module
+    from isakit.asm import Program
 
 
 @click.command(
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 Examples:
   isakit asm -m tesla -V gt200 saxpy.s -o saxpy.cubin --format cubin
   echo 'exit nop' | isakit asm -m tesla - --format hex
-  isakit dis shader.gxp > shader.s; isakit asm shader.s -o new.gxp --format gxp""",
+  isakit dis shader.gxp > shader.s; isakit asm shader.s -o new.gxp --format gxp
+  isakit dis k.cubin > k.s; isakit asm k.s --like k.cubin -o new.cubin""",
 )
 @isa_option()
 @variant_option
@@ -40,7 +41,7 @@ Examples:
     "--format", "kind", type=click.Choice(["raw", "hex", "cubin", "elf", "gxp"]),
     help="raw words, a text of words, a text cubin, an ELF cubin, a shader file.  [default: raw; hex on a terminal]",
 )  # fmt: skip
-@click.option("--like", metavar="FILE", help="Write a GXP file like this one, with the programs of the source.")
+@click.option("--like", metavar="FILE", help="Write a file like this one: what the source does not change stays.")
 @json_option
 @click.argument("source", metavar="SRC|-")
 def command(
@@ -57,19 +58,33 @@ def command(
 
     All errors of the text are reported. `--json` writes words, kernels and errors instead of a file.
     """
+    from isakit.asm import declared
+    from isakit.formats import load_image
     from isakit.instruction_sets import isa_of_text
-    from isakit.programs import completed, module_of, write, write_like
+    from isakit.programs import completed, module_of, split_text, write
 
-    original = None if like is None else _original(like)
-    if original is not None and kind is not None:
+    if like is not None and kind is not None:
         raise click.UsageError("--like says the format of the file; leave --format out")
     text = read_text(source)
-    shader = original is not None or kind == "gxp"
-    chosen = isa_of_text(text, isa_name or ("usse" if shader else None), variant)
-    if chosen is None:
-        raise click.UsageError("name the instruction set with --isa ISA (-m ISA), or in the text: `.isa tesla gt200`")
+    parts = split_text(text)
+    if like is None and len(parts) > 1:
+        raise IsakitError(f"the text has the programs of {len(parts)} files; put them back with --like FILE")
+
+    original = b"" if like is None else read_bytes(like)
+    default = isa_name or ("usse" if kind == "gxp" else None)
+    if like is not None and default is None:
+        default = load_image(original, path=shown(like)).isa
+
+    def assembled(text: str) -> Program:
+        chosen = isa_of_text(text, None if declared(text) and isa_name is None else default, variant)
+        if chosen is None:
+            raise click.UsageError(
+                "name the instruction set with --isa ISA (-m ISA), or in the text: `.isa tesla gt200`"
+            )
+        return chosen.assemble(text, program_type, shown(source))
+
     try:
-        program = chosen.assemble(text, program_type, shown(source))
+        programs = {n: assembled(t) for n, t in parts.items()} or {0: assembled(text)}
     except AsmError as e:
         if as_json:
             echo_json({"errors": [
@@ -77,6 +92,7 @@ def command(
                 for d in e.diagnostics
             ]})  # fmt: skip
         raise
+    program = next(iter(programs.values()))
     if as_json:
         module = completed(module_of(program))
         echo_json({
@@ -89,16 +105,14 @@ def command(
             ],
         })  # fmt: skip
         return
-    if original is not None:
-        write_bytes(output, write_like(program, original))
+    if like is not None:
+        from isakit.programs import put_back
+
+        written = put_back(programs if parts else program, original, shown(like))
+        for note in written.notes:
+            click.echo(f"note: {note}", err=True)
+        write_bytes(output, written.data)
         return
     if kind is None:
         kind = "hex" if output == "-" and sys.stdout.isatty() else "raw"
     write_bytes(output, write(program, kind))
-
-
-def _original(path: str) -> Module:
-    """The file that another one shall be like."""
-    from isakit import formats
-
-    return formats.load_image(read_bytes(path), path=shown(path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -94,16 +95,30 @@ def shown(name: str) -> str:
     return "<stdin>" if name == "-" else name
 
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def printable(text: str) -> str:
+    """A text from a file, safe for a terminal: control characters become escapes; tabs and line ends stay."""
+    return _CONTROL.sub(lambda m: f"\\x{ord(m[0]):02x}", text)
+
+
 def echo_json(data: Any) -> None:
     """Write plain data as JSON."""
-    click.echo(json.dumps(data, indent=1, ensure_ascii=False, default=str))
+    text = json.dumps(data, indent=1, ensure_ascii=False, default=str)
+    click.echo(_CONTROL.sub(lambda m: f"\\u{ord(m[0]):04x}", text))
 
 
 def coloured() -> bool:
-    """Whether output may be coloured: a terminal, and nobody objects."""
+    """Whether output may be coloured: standard output is a terminal, and NO_COLOR is not set."""
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+    return bool(os.environ.get("FORCE_COLOR")) or on_terminal()
+
+
+def on_terminal() -> bool:
+    """Whether standard output is a terminal; it may be closed."""
+    return sys.stdout is not None and sys.stdout.isatty()  # pyright: ignore[reportUnnecessaryComparison]
 
 
 def console() -> Any:
@@ -111,7 +126,7 @@ def console() -> Any:
     from rich.console import Console
 
     plain = not coloured()
-    width = None if sys.stdout.isatty() else 120
+    width = None if on_terminal() else 120
     return Console(
         no_color=plain, force_terminal=None if plain else True, highlight=False, width=width, soft_wrap=False
     )

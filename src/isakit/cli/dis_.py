@@ -38,6 +38,8 @@ _MANY = 200_000
 Examples:
   isakit dis kernel.cubin
   isakit dis --kernel saxpy kernel.cubin
+  isakit dis --expr shader.gxp
+  isakit dis --source kernel.ptx
   echo 10000001 0423c780 | isakit dis -m tesla -V g80 --hex -""",
 )
 @isa_option()
@@ -48,6 +50,10 @@ Examples:
 @click.option("--kernel", metavar="NAME", help="Only this kernel.")
 @click.option("--address", metavar="ADDRESS", default="0", help="Byte address of the first word of raw or hex input.")
 @click.option("--words/--no-words", default=True, help="Show addresses and words as comments.  [default: words]")
+@click.option("--expr", "sketch", is_flag=True, help="Show shaders as one expression per result.")
+@click.option("--glsl", "as_glsl", is_flag=True, help="Show a shader as GLSL.")
+@click.option("--source", is_flag=True, help="Show the lines of source and PTX the instructions come from.")
+@click.option("--ptx", is_flag=True, help="Show the PTX texts in the file instead of its code.")
 @click.option("--labels/--no-labels", default=True, help="Show branch targets as labels.  [default: labels]")
 @click.argument("file", metavar="FILE|-")
 def command(
@@ -59,7 +65,11 @@ def command(
     kernel: str | None,
     address: str,
     words: bool,
+    source: bool,
+    ptx: bool,
     labels: bool,
+    sketch: bool,
+    as_glsl: bool,
     file: str,
 ) -> None:
     """Disassemble a file: cubin, GXP, host program with kernels in it, microcode, raw words.
@@ -73,6 +83,9 @@ def command(
         start = int(address, 0)
     except ValueError:
         raise click.BadParameter(f"{address!r} is not a number", param_hint="--address") from None
+    if ptx:
+        _ptx(read_bytes(file), shown(file))
+        return
     files: list[Module] = []
     found = _programs(read_bytes(file), shown(file), isa_name, variant, program_type, as_hex, start, files)
     programs = list(found)
@@ -81,6 +94,9 @@ def command(
         programs = [p for p in programs if p[0] == kernel]
         if not programs:
             raise IsakitError(f"{shown(file)} has no kernel {kernel!r}; it has {', '.join(names)}")
+    if sketch or as_glsl:
+        _decompile(files, shown(file), as_glsl)
+        return
     if as_json:
         echo_json([_plain(name, p) for name, p in programs])
         return
@@ -92,12 +108,64 @@ def command(
             programs = [p for p in programs if len(p[1])]
             for line in shader.directives():
                 click.echo(_paint(line) if coloured() else line)
+    heads = _Heads(files)
     for number, (name, program) in enumerate(programs):
         if number:
             click.echo()
+        module = program.kernel.module if program.kernel is not None else None
+        described = module is not None and heads.show(module)
         if program.kernel is None and len(programs) > 1:
             click.echo(f"// {name}")
-        _write(program, words, labels)
+        _write(program, words, labels, source, header=not described)
+    if kernel is None:
+        for module in files:
+            if not module.kernels:
+                heads.show(module)
+
+
+def _ptx(data: bytes, path: str) -> None:
+    """Write the PTX of a file: its own text, or the texts it embeds."""
+    from isakit.formats import find_embedded
+
+    texts = [f.text for f in find_embedded(data, path) if f.what == "ptx"]
+    if not texts:
+        raise IsakitError(f"{path} has no PTX in it")
+    click.echo("\n\n".join(texts))
+
+
+def _decompile(files: list[Module], path: str, as_glsl: bool) -> None:
+    """Print the shaders of a file as expressions or as GLSL."""
+    from isakit.decompile import expressions, glsl
+    from isakit.formats import Shader
+
+    shaders = [f for f in files if isinstance(f, Shader)]
+    if not shaders:
+        raise IsakitError(f"{path} holds no shader file (GXP); expressions are made of shaders only")
+    for shader in shaders:
+        click.echo(glsl(shader) if as_glsl else expressions(shader), nl=False)
+
+
+class _Heads:
+    """What stands in front of the kernels of each file, once."""
+
+    def __init__(self, files: list[Module]) -> None:
+        self.files = files
+        self.shown: set[int] = set()
+
+    def show(self, module: Module) -> bool:
+        """Print it, where the listing says more of a file than its kernels: of Tesla code."""
+        from isakit.asm.printer import module_header
+
+        if module.isa != "tesla":
+            return False
+        if id(module) not in self.shown:
+            self.shown.add(id(module))
+            if len(self.files) > 1:
+                place = next(n for n, m in enumerate(self.files) if m is module)
+                click.echo(f".file {place} {module.kind} at {module.offset:#x}")
+            for line in (f".isa {module.isa} {module.instruction_set.variant}", *module_header(module)):
+                click.echo(_paint(line) if coloured() else line)
+        return True
 
 
 def _programs(
@@ -120,9 +188,9 @@ def _programs(
         found = parse_hex(data.decode("utf-8-sig", "replace"), path, word_size=unit)
         yield "main", chosen.disassemble(found, address, program_type)
         return
-    from isakit.formats import load_images
+    from isakit.programs.reading import load_all
 
-    for image in load_images(data, **named_code(isa_name, variant), path=path):
+    for image in load_all(data, **named_code(isa_name, variant), path=path):
         files.append(image)
         yield from _of_module(image, isa_name, variant, program_type, address)
 
@@ -165,10 +233,15 @@ def _plain_instruction(i: Instruction) -> dict[str, Any]:
     return out
 
 
-def _write(program: Program, words: bool, labels: bool) -> None:
+def _write(program: Program, words: bool, labels: bool, source: bool, header: bool) -> None:
     from isakit.asm.printer import lines
+    from isakit.asm.source_listing import source_listing
 
-    rows: Iterable[str] = lines(program, words=words, labels=labels)
+    if source and program.lines is None:
+        click.echo("// this program does not know its source lines", err=True)
+    rows: Iterable[str] = lines(program, words=words, labels=labels, header=header)
+    if source:
+        rows = source_listing(program, labels=labels)
     if coloured():
         rows = map(_paint, rows)
     count = len(program)

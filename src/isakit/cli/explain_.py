@@ -27,21 +27,25 @@ Examples:
 @json_option
 @click.argument("what", nargs=-1, required=True, metavar="WORDS...|TEXT")
 def command(isa_name: str, variant: str | None, program_type: str | None, as_json: bool, what: tuple[str, ...]) -> None:
-    """Say what every bit of an instruction means, given as words or as text."""
+    """Say what every bit of one instruction or more means, given as words or as text."""
     if isa_name == "tesla" and program_type in ("tic", "tsc"):
         from isakit.tesla import explain_header
 
-        explanation = explain_header(program_type, " ".join(what))
+        found = [explain_header(program_type, " ".join(what))]
     else:
         from isakit.instruction_sets import isa
 
-        explanation = isa(isa_name, variant).explain(" ".join(what), program_type)
+        found = isa(isa_name, variant).explain_all(" ".join(what), program_type)
     if as_json:
-        echo_json(explanation.as_dict())
-    elif coloured():
-        _table(explanation)
-    else:
-        click.echo(str(explanation))
+        echo_json(found[0].as_dict() if len(found) == 1 else [e.as_dict() for e in found])
+        return
+    for number, explanation in enumerate(found):
+        if number:
+            click.echo()
+        if coloured():
+            _table(explanation)
+        else:
+            click.echo(str(explanation))
 
 
 def _table(e: Explanation) -> None:

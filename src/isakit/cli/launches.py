@@ -46,9 +46,9 @@ class Prepared:
         """Labels of the source text."""
         return {} if self.program is None else self.program.labels
 
-    def outputs(self) -> tuple[list[dict[str, Any]], list[str]]:
+    def outputs(self, as_json: bool) -> tuple[list[dict[str, Any]], list[str]]:
         """What the kernel's arguments hold now, saved where a file was named: see `run`."""
-        return run_.outputs_of(list(enumerate(self.arguments)))
+        return run_.outputs_of(list(enumerate(self.arguments)), as_json)
 
 
 def prepare(file: str, isa_name: str | None, variant: str | None, options: dict[str, Any]) -> Prepared:

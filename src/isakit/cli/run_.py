@@ -95,6 +95,7 @@ def command(file: str, isa_name: str | None, variant: str | None, as_json: bool,
     run = {"tesla": _tesla, "vuc": _vuc, "usse": _usse}[source.isa or "tesla"]
     if run is not _tesla:
         refuse_kernel_options("microcode" if run is _vuc else "a shader", () if run is _usse else ("textures",))
+    options["as_json"] = as_json
     try:
         result, texts = run(source, arguments, options)
     except MachineFault as e:
@@ -130,7 +131,6 @@ def load_source(
     data: bytes, path: str, isa_name: str | None, variant: str | None, chip: str, kernel: str | None
 ) -> Module | Program:
     from isakit.asm import declared
-    from isakit.formats import load_images
     from isakit.instruction_sets import isa, isa_of_text
 
     if data[:2] in UTF16_MARKS:
@@ -141,6 +141,8 @@ def load_source(
         # A text that does not say its chip is for the simulated one.
         chosen = isa_of_text(text, isa_name, variant) if declared(text) else None
         return (chosen or isa(name, variant or (chip if name == "tesla" else None))).assemble(text, path=path)
+    from isakit.formats import load_images
+
     return _choose(load_images(data, **named_code(isa_name, variant), path=path), kernel, chip)
 
 
@@ -229,7 +231,7 @@ def prepared_kernel(
     if kernel.params is not None and len(kernel.params) != len(arguments):
         names = ", ".join(p.name or f"#{i}" for i, p in enumerate(kernel.params))
         given = " ".join(f"--arg {_example(p)}" for p in kernel.params)
-        raise IsakitError(
+        raise click.UsageError(
             f"{kernel.name} takes {len(kernel.params)} arguments ({names or 'none'}), got {len(arguments)}"
             + (f"; for instance: {given}" if given else "")
         )
@@ -242,7 +244,7 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
         stats = kernel.launch(
             options["grid"], options["block"], *(a.value for a in arguments), max_instructions=options["limit"]
         )
-    outputs, texts = outputs_of(list(enumerate(arguments)))
+    outputs, texts = outputs_of(list(enumerate(arguments)), options["as_json"])
     took = {
         "instructions": stats.instructions, "warp_instructions": stats.warp_instructions, "seconds": stats.seconds,
         "instructions_per_second": round(stats.instructions / stats.seconds) if stats.seconds else 0,
@@ -287,8 +289,8 @@ def _texture(spec: str) -> tuple[str | int, Any, Any]:
     return int(name) if name.isdigit() else name, texture, Sampler(wrap=wrap, mag=smooth, min=smooth)
 
 
-def outputs_of(arguments: list[tuple[Any, Argument]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """What came back: saved where a file was named, else as plain data and as text."""
+def outputs_of(arguments: list[tuple[Any, Argument]], as_json: bool) -> tuple[list[dict[str, Any]], list[str]]:
+    """What came back: saved where a file was named, else as plain data for JSON, or as text."""
     import numpy as np
 
     outputs: list[dict[str, Any]] = []
@@ -304,8 +306,9 @@ def outputs_of(arguments: list[tuple[Any, Argument]]) -> tuple[list[dict[str, An
                 np.save(f, a.value, allow_pickle=False)
             entry["file"] = str(a.path)
             texts.append(f"{head}: saved as {a.path}")
-        else:
+        elif as_json:
             entry["values"] = plain(a.value)
+        else:
             texts.append(f"{head}:\n{np.array2string(a.value, threshold=64, max_line_width=110)}")
         outputs.append(entry)
     return outputs, texts
@@ -343,8 +346,9 @@ def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: 
             save_result(path, n, v)
             outputs[n] = {"file": str(path), "shape": list(v.shape)}
             texts.append(f"{n}: saved as {path}")
-        else:
+        elif options["as_json"]:
             outputs[n] = plain(v)
+        else:
             texts.append(f"{n}:\n{np.array2string(v, threshold=64, max_line_width=110)}")
     return {"stats": {"instructions": out.instructions}, "outputs": outputs}, texts
 

@@ -1,11 +1,12 @@
 """Words to instructions and back: decoder, encoder with conflict reports, explanation."""
 
-from isakit.codec.build import Builder
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from isakit.codec.decoder import Decoder, decoder
-from isakit.codec.encoder import Encoded, Encoder, Miss
-from isakit.codec.explain import ExplainRow, Explanation
 from isakit.codec.instruction import Instruction
-from isakit.codec.tokens import Stream, Token, tokenize
+from isakit.lazy import lazy
 from isakit.spec.operands import (
     CodeAddress,
     Compound,
@@ -17,6 +18,12 @@ from isakit.spec.operands import (
     Register,
     SpecialRegister,
 )
+
+if TYPE_CHECKING:
+    from isakit.codec.build import Builder
+    from isakit.codec.encoder import Encoded, Encoder, Miss
+    from isakit.codec.explain import ExplainRow, Explanation
+    from isakit.codec.tokens import Stream, Token, tokenize
 
 __all__ = [
     "Builder",
@@ -41,3 +48,13 @@ __all__ = [
     "decoder",
     "tokenize",
 ]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "isakit.codec.build": "Builder",
+        "isakit.codec.encoder": "Encoded Encoder Miss",
+        "isakit.codec.explain": "ExplainRow Explanation",
+        "isakit.codec.tokens": "Stream Token tokenize",
+    },
+)

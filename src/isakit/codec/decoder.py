@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from isakit.codec.build import Builder
 from isakit.codec.compiled import CompiledForm
-from isakit.codec.encoder import Encoder
 from isakit.codec.instruction import Instruction
-from isakit.codec.tokens import tokenize
 from isakit.spec.isa import InstructionSet, View
 from isakit.spec.parts import ILLEGAL
 from isakit.spec.record import Form
+
+if TYPE_CHECKING:
+    from isakit.codec.build import Builder
+    from isakit.codec.encoder import Encoder
 
 _MEMO_LIMIT = 1 << 16
 
@@ -82,6 +83,8 @@ class Decoder:
     def encoder(self) -> Encoder:
         """The encoder of the same view."""
         if self._encoder is None:
+            from isakit.codec.encoder import Encoder
+
             self._encoder = Encoder(self.view)
         return self._encoder
 
@@ -89,6 +92,8 @@ class Decoder:
     def builder(self) -> Builder:
         """The builder of the same view."""
         if self._builder is None:
+            from isakit.codec.build import Builder
+
             self._builder = Builder(self)
         return self._builder
 
@@ -110,6 +115,8 @@ class Decoder:
         form = i.form
         if form is None:
             return False
+        from isakit.codec.tokens import tokenize
+
         forms = self._smaller.get(form)
         if forms is None:
             found = {f: None for m in form.mnemonics for f in self.encoder.named(m) if f.units < form.units}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from isakit.compile.check import verify
-from isakit.compile.ir import Function, Loc
+from isakit.compile.ir import Function
 from isakit.compile.layout import ConstantBank, Layout
 from isakit.compile.lower.allocate import OutOfRegistersError, allocate
 from isakit.compile.lower.branches import branches_join, short_blocks_are_guarded
@@ -16,6 +16,7 @@ from isakit.compile.lower.tidy import blocks_do_something, exits_ride_on_stores
 from isakit.compile.passes.addresses import addresses_have_registers
 from isakit.compile.passes.conditions import predicates_are_tests
 from isakit.compile.passes.edges import edges_have_room
+from isakit.compile.passes.offsets import global_offsets_are_sums
 from isakit.compile.passes.spaces import MixedSpacesError, accesses_name_spaces
 from isakit.compile.passes.ssa import values_defined_once
 from isakit.compile.passes.uniform import divergent_values
@@ -34,11 +35,13 @@ from isakit.description import (
     Sampler,
 )
 from isakit.errors import CompileError, Diagnostic
+from isakit.line_table import LineTable, SourceLine
 from isakit.registry import ARCH_TO_VARIANT, VARIANT_TO_ARCH
 
 PASSES: tuple[Callable[[Function], None], ...] = (
     values_defined_once,
     accesses_name_spaces,
+    global_offsets_are_sums,
     values_computed_once,
     products_contracted,
     no_value_unused,
@@ -110,7 +113,6 @@ def compile_ptx(
     chip = target(variant or variant_for(ptx))
     bank = ConstantBank(ptx)
     out = Compiled(Module("ptx", "tesla", chip.variant, path if path != "<text>" else None), dict(ptx.failures))
-    lines: dict[str, dict[int, Loc]] = {}
     textures = [v.unique for v in ptx.variables.values() if v.space == "tex" or v.type == "texref"]
     try:
         _variables(ptx, bank, out.module)
@@ -120,15 +122,13 @@ def compile_ptx(
         if (kernels and entry.name not in kernels) or not entry.defined:
             continue
         try:
-            kernel, table = compile_entry(ptx, entry, chip, bank, textures, max_registers, watch)
+            kernel = compile_entry(ptx, entry, chip, bank, textures, max_registers, watch)
         except PtxSyntaxError as e:
             out.failures[entry.name] = [ptx.source.diagnostic(e.pos, e.message, e.width, e.notes)]
             continue
         out.module.add(kernel)
-        lines[entry.name] = table
     if out.failures and not out.module.kernels:
         raise CompileError(out.diagnostics)
-    out.module.extra |= {"lines": lines, "files": dict(ptx.files), "source": text}
     _globals(out.module)
     out.module.samplers = [Sampler(name, k) for k, name in enumerate(textures)]
     return out
@@ -142,7 +142,7 @@ def compile_entry(
     textures: list[str],
     max_registers: int = 0,
     watch: Watch | None = None,
-) -> tuple[Kernel, dict[int, Loc]]:
+) -> Kernel:
     """Compile one kernel: this is the pipeline. Raises PtxSyntaxError."""
     layout = Layout(ptx, entry, bank)
     f = translate(ptx, entry, chip, layout)
@@ -192,7 +192,9 @@ def compile_entry(
     if emitted.pool:
         kernel.constants = {1: [ConstantSegment(0, len(emitted.pool), emitted.pool)]}
     kernel.samplers = [Sampler(name, textures.index(name)) for name in f.textures]
-    return kernel, emitted.lines
+    rows = ((at, SourceLine(row, ptx.files.get(file, ""), line)) for at, (row, file, line) in emitted.lines.items())
+    kernel.lines = LineTable(rows, ptx.source.text)
+    return kernel
 
 
 # --- variables -------------------------------------------------------------------------------------------------------

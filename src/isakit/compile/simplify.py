@@ -129,6 +129,8 @@ def _shift(op: str, args: list[Value], values: list[int | None], attrs: dict[str
     if n is not None and n >= 32:
         return Const(0) if op != "sar" else ("sar", [args[0], Const(31)], {}) if n > 32 else None
     inner = args[0].ins
+    if op == "shr" and n == 31 and inner is not None and inner.op == "sar":
+        return "shr", [inner.args[0], args[1]], {}  # the sign is the sign
     if n is not None and inner is not None and inner.op == op and isinstance(inner.args[1], Const):
         return op, [inner.args[0], Const(min(n + inner.args[1].value, 32 if op != "sar" else 31))], {}
     return None

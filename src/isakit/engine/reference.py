@@ -8,7 +8,6 @@ what reaches a machine is an int.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from isakit.engine.graph import Plan
 from isakit.engine.lower_numpy import dtype_of, kind_of
 from isakit.engine.numpy_helpers import as_width
 from isakit.engine.protocol import Array, Control, LaneState
+from isakit.lean import dataclass
 from isakit.sem.trace import Effect, Trace
 from isakit.sem.value import Value
 

@@ -5,46 +5,53 @@ reader and writer below. What a file contains comes as a `Module`. Everything wr
 `FormatError` that names the file, the offset and the reason.
 """
 
-from isakit.description import (
-    PARAM_BASE,
-    ConstantSegment,
-    ExtraSection,
-    GlobalVariable,
-    InfoRecord,
-    Kernel,
-    Module,
-    Param,
-    Relocation,
-    Sampler,
-    bytes_of,
-    merge_segments,
-    words_of,
-)
-from isakit.formats.cubin_elf import read_elf_cubin
-from isakit.formats.cubin_elf_write import write_elf_cubin
-from isakit.formats.cubin_text import Block, Pair, parse_tree, read_text_cubin, write_text_cubin, write_tree
-from isakit.formats.detect import load_image, load_images
-from isakit.formats.embedded import Found, c_arrays, find_embedded, find_in_source
-from isakit.formats.fatbin import FatEntry, parse_fatbin, parse_old_fatbin
-from isakit.formats.gxp import (
-    AttributeDescriptor,
-    FragmentVaryings,
-    GxpContainer,
-    GxpDependentSampler,
-    GxpFile,
-    GxpLiteral,
-    GxpParameter,
-    GxpUniformBuffer,
-    VertexVaryings,
-    parse_gxp,
-    read_gxp,
-)
-from isakit.formats.gxp_build import GxpBuilder
-from isakit.formats.gxp_write import write_gxp
-from isakit.formats.raw import parse_hex, read_hex, read_raw, write_hex, write_raw
-from isakit.formats.shader import Shader
-from isakit.formats.vuc_image import VucImage, pack_vuc, pack_words, parse_vuc, read_vuc, recognise_vuc
-from isakit.registry import ARCH_TO_VARIANT, VARIANT_TO_ARCH
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isakit.lazy import lazy
+
+if TYPE_CHECKING:
+    from isakit.description import (
+        PARAM_BASE,
+        ConstantSegment,
+        ExtraSection,
+        GlobalVariable,
+        InfoRecord,
+        Kernel,
+        Module,
+        Param,
+        Relocation,
+        Sampler,
+        bytes_of,
+        merge_segments,
+        words_of,
+    )
+    from isakit.formats.cubin_elf import read_elf_cubin
+    from isakit.formats.cubin_elf_write import write_elf_cubin
+    from isakit.formats.cubin_text import Block, Pair, parse_tree, read_text_cubin, write_text_cubin, write_tree
+    from isakit.formats.detect import load_image, load_images
+    from isakit.formats.embedded import Found, c_arrays, find_embedded, find_in_source
+    from isakit.formats.fatbin import FatEntry, parse_fatbin, parse_old_fatbin
+    from isakit.formats.gxp import (
+        AttributeDescriptor,
+        FragmentVaryings,
+        GxpContainer,
+        GxpDependentSampler,
+        GxpFile,
+        GxpLiteral,
+        GxpParameter,
+        GxpUniformBuffer,
+        VertexVaryings,
+        parse_gxp,
+        read_gxp,
+    )
+    from isakit.formats.gxp_build import GxpBuilder
+    from isakit.formats.gxp_write import write_gxp
+    from isakit.formats.raw import parse_hex, read_hex, read_raw, write_hex, write_raw
+    from isakit.formats.shader import Shader
+    from isakit.formats.vuc_image import VucImage, pack_vuc, pack_words, parse_vuc, read_vuc, recognise_vuc
+    from isakit.registry import ARCH_TO_VARIANT, VARIANT_TO_ARCH
 
 __all__ = [
     "ARCH_TO_VARIANT",
@@ -105,3 +112,32 @@ __all__ = [
     "write_text_cubin",
     "write_tree",
 ]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "isakit.description": """
+            PARAM_BASE ConstantSegment ExtraSection GlobalVariable
+            InfoRecord Kernel Module Param
+            Relocation Sampler bytes_of merge_segments
+            words_of
+        """,
+        "isakit.formats.cubin_elf": "read_elf_cubin",
+        "isakit.formats.cubin_elf_write": "write_elf_cubin",
+        "isakit.formats.cubin_text": "Block Pair parse_tree read_text_cubin write_text_cubin write_tree",
+        "isakit.formats.detect": "load_image load_images",
+        "isakit.formats.embedded": "Found c_arrays find_embedded find_in_source",
+        "isakit.formats.fatbin": "FatEntry parse_fatbin parse_old_fatbin",
+        "isakit.formats.gxp": """
+            AttributeDescriptor FragmentVaryings GxpContainer GxpDependentSampler
+            GxpFile GxpLiteral GxpParameter GxpUniformBuffer
+            VertexVaryings parse_gxp read_gxp
+        """,
+        "isakit.formats.gxp_build": "GxpBuilder",
+        "isakit.formats.gxp_write": "write_gxp",
+        "isakit.formats.raw": "parse_hex read_hex read_raw write_hex write_raw",
+        "isakit.formats.shader": "Shader",
+        "isakit.formats.vuc_image": "VucImage pack_vuc pack_words parse_vuc read_vuc recognise_vuc",
+        "isakit.registry": "ARCH_TO_VARIANT VARIANT_TO_ARCH",
+    },
+)

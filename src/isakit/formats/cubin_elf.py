@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from isakit import line_table
 from isakit.description import (
     MAX_SPACE,
     PARAM_BASE,
@@ -87,6 +88,12 @@ class _Reader:
         self.variables(module)
         self.textures(module)
         self.relocations(module)
+        lines = self.sections.get(line_table.SECTION)
+        if lines is not None:
+            self.used.add(lines.index)
+            for name, table in line_table.unpack(lines.data).items():
+                if name in module.kernels:
+                    module.kernels[name].lines = table
         rest = [
             ExtraSection(s.name, s.type, s.flags, s.align, s.entsize, s.size, s.data)
             for s in elf.sections

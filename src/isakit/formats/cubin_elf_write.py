@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from isakit import line_table
 from isakit.description import (
     ExtraSection,
     GlobalVariable,
@@ -109,6 +110,10 @@ class _Writer:
         for e in extra if isinstance(extra, list) else []:  # pyright: ignore[reportUnknownVariableType]
             if isinstance(e, ExtraSection):
                 self.add(_Section(e.name, e.type, e.data, e.size, e.flags, 0, 0, e.align, e.entsize))
+        lines = {k.name: k.lines for k in module.kernels.values() if k.lines is not None}
+        if lines:
+            packed = line_table.pack(lines)
+            self.add(_Section(line_table.SECTION, SHT_PROGBITS, packed, len(packed), 0, 0, 0, 1, 0))
         # From here on symbol numbers are needed, so every section that gets a symbol has to exist.
         described = len(self.sections)
         self.symbols.sort(key=lambda s: s.bind != 0)  # the format wants local symbols first

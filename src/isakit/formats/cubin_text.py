@@ -39,19 +39,24 @@ _CODE_KEYS = frozenset({"name", "lmem", "smem", "reg", "bar"})
 
 @dataclass(frozen=True)
 class Pair:
-    """`key = value`."""
+    """`key = value`. `offset` is where the value stands in the text and is not part of equality."""
 
     key: str
     value: str
+    offset: int = field(default=0, compare=False)
 
 
 @dataclass
 class Block:
-    """`name { ... }`; `items` in file order. `offset` is where it starts in the text and is not part of equality."""
+    """`name { ... }`; `items` in file order.
+
+    `offset` is where its brace opens in the text, `end` where it closes; they are not part of equality.
+    """
 
     name: str
     items: Items = field(default_factory=list["Pair | Block | str"])
     offset: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
 
     def get(self, key: str, default: str | None = None) -> str | None:
         """Value of the first pair with that key."""
@@ -90,13 +95,14 @@ def parse_tree(text: str, path: str | None = None, offset: int = 0) -> Block:
             if special and special[0] == "}":
                 block.items.extend(text[pos : special.start()].split())
                 pos = special.end()
+                block.end = offset + special.start()
             else:
                 stack.append(block)
         elif token == "=":
             match = _TOKEN.search(text, pos)
             if pending is None or match is None or match[0] in "{}=":
                 raise FormatError(path, at, "'=' needs a key before it and a value behind it")
-            top.items.append(Pair(pending, match[0]))
+            top.items.append(Pair(pending, match[0], offset + match.start()))
             pending, pos = None, match.end()
         else:
             if pending is not None:
@@ -107,7 +113,7 @@ def parse_tree(text: str, path: str | None = None, offset: int = 0) -> Block:
             elif len(stack) == 1:
                 raise FormatError(path, at, "'}' closes nothing")
             else:
-                stack.pop()
+                stack.pop().end = at
     if pending is not None:
         stack[-1].items.append(pending)
     if len(stack) > 1:
@@ -155,7 +161,7 @@ def read_text_cubin(data: bytes | str, path: str | None = None, offset: int = 0)
     """Read a text cubin, abiversion 0 or 1.
 
     `bar =` is the highest barrier a kernel uses, so one more is allocated: that is enough for files of later
-    releases too, which print the count. Keys and blocks nobody knows stay in `extra["text"]`.
+    releases too, which print the count. Unknown keys and blocks stay in `extra["text"]`.
     Raises FormatError. Source: [tesla] 11.
     """
     text = data if isinstance(data, str) else data.decode("latin-1")

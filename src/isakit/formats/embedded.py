@@ -20,10 +20,14 @@ from isakit.formats.elf import ELF_MAGIC, EM_CUDA, ElfImage, elf_extent, elf_mac
 from isakit.formats.gxp import MAGIC as GXP_MAGIC
 from isakit.formats.gxp import gxp_extent, read_gxp
 
+_PTX_START = re.compile(rb"\.version[ \t]+\d{1,2}\.\d{1,2}\b")
+_PTX_BODY = re.compile(rb"[^\0]*")
+_PTX_HEAD = 0x2000
+"""A text is PTX if it names its target so soon."""
 _TEXT_START = re.compile(rb"architecture\s{0,64}\{\s{0,64}sm_\d\d")
 _TEXT_BODY = re.compile(rb"[\t\n\r\x20-\x7e]*")
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})[uUlL]{0,3}")
-# A comment that nobody closes ends with the text: searching on from each of many would take quadratic time.
+# An unterminated comment ends with the text: searching on from each of many would take quadratic time.
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
 _BRACE = re.compile(r"[{}]")
 
@@ -40,10 +44,11 @@ _MIN_ARRAY = 16
 
 @dataclass(frozen=True)
 class Found:
-    """One thing found in a larger file: the module, or why it could not be read.
+    """One thing found in a larger file: the module, the text, or why it could not be read.
 
-    `what` is "elf-cubin", "text-cubin", "gxp" or "fat binary entry"; `offset` and `size` are bytes in the host (in the
-    text for a C array). `name` is what the host calls it, where it does: usually the name of a source file.
+    `what` is "elf-cubin", "text-cubin", "gxp", "ptx" (which has a `text`) or "fat binary entry"; `offset` and `size`
+    are bytes in the host (in the text for a C array). `name` is what the host calls it, where it does: usually the name
+    of a source file.
     """
 
     what: str
@@ -52,13 +57,14 @@ class Found:
     module: Module | None = None
     error: FormatError | None = None
     name: str = ""
+    text: str = ""
 
 
 def find_embedded(data: bytes, path: str | None = None) -> list[Found]:
     """All device programs in `data`, in order of their place. Takes time linear in its length; never raises."""
     names, packed = _fat_binaries(data, path)
     found = [*packed]
-    for finder in (_elf_cubins, _text_cubins, _gxps):
+    for finder in (_elf_cubins, _text_cubins, _gxps, _ptx_texts):
         found += [replace(f, name=names.get(f.offset, "")) for f in finder(data, path)]
     return sorted(found, key=lambda f: f.offset)
 
@@ -112,6 +118,19 @@ def _balanced(text: bytes) -> bytes:
     return text[:end]
 
 
+def _ptx_texts(data: bytes, path: str | None) -> Iterator[Found]:
+    starts = [m.start() for m in _PTX_START.finditer(data)]
+    for at, following in itertools.pairwise([*starts, len(data)]):
+        if data.find(b".target", at, min(following, at + _PTX_HEAD)) < 0:
+            continue
+        body = _PTX_BODY.match(data, at, following)
+        text = body[0].rstrip() if body else b""
+        if not text.endswith(b"}"):  # what is no PTX behind it: bytes of the host up to the next zero
+            text = text[: text.rfind(b"}") + 1]
+        if text:
+            yield Found("ptx", at, len(text), text=text.decode("utf-8", "replace"))
+
+
 def _gxps(data: bytes, path: str | None) -> Iterator[Found]:
     end = damaged = 0
     for at in _positions(data, GXP_MAGIC):
@@ -146,7 +165,7 @@ def _fat_binaries(data: bytes, path: str | None) -> tuple[dict[int, str], list[F
         end = at + size
         for entry in entries:
             names[entry.offset] = entry.name
-            if entry.compressed and entry.kind != "ptx":
+            if entry.compressed:
                 reason = f"{entry.kind} for {entry.arch} is compressed; compressed entries cannot be read"
                 error = FormatError(path, entry.offset, reason)
                 packed.append(Found("fat binary entry", entry.offset, entry.size, error=error, name=entry.name))

@@ -40,7 +40,7 @@ def parse_hex(text: str, path: str | None = None, *, word_size: int = 4) -> list
     before the text, the words are taken. Raises FormatError for anything else.
     """
     dumped = _DUMPED.findall(text)
-    if dumped and not _TOKEN.fullmatch(_COMMENT.sub("", text).strip() or "-"):
+    if dumped and not _TOKEN.fullmatch(_COMMENT.sub("", text).strip()):
         text = " ".join(dumped)
 
     def blank(match: re.Match[str]) -> str:

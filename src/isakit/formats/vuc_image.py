@@ -126,7 +126,10 @@ def _check_width(words: Sequence[int], variant: str, path: str | None) -> None:
     bits = _WORD_BITS[variant]
     for index, word in enumerate(words):
         if not 0 <= word < 1 << bits:
-            raise FormatError(path, index * _unit(variant, path), f"word {word:#x} has more than {bits} bits")
+            fitting = [v for v in VARIANTS if word < 1 << _WORD_BITS[v]]
+            hint = f"; it may be for {fitting[0]} (-V {fitting[0]})" if fitting else ""
+            reason = f"word {word:#x} has more than the {bits} bits of {variant}{hint}"
+            raise FormatError(path, index * _unit(variant, path), reason)
 
 
 def read_vuc(data: bytes, variant: str, path: str | None = None, *, data_size: int = 0) -> Module:

@@ -6,7 +6,6 @@ is what `Pipeline.draw` takes. The format is described in the reference pages.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,9 @@ from isakit.graphics.assembly import Attribute, Input
 from isakit.graphics.draw_state import Blend, DrawState, DrawStats
 from isakit.graphics.pipeline import Pipeline
 from isakit.graphics.planes import FragmentInput, PositionInput, VaryingInput
+from isakit.graphics.scene_schema import problem
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
+from isakit.json_text import parse_json
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 
@@ -46,12 +47,17 @@ class Scene:
         if self.path.is_dir():
             self.path /= "scene.json"
         try:
-            self.data: dict[str, Any] = json.loads(self.path.read_text())
+            self.data: dict[str, Any] = parse_json(self.path.read_bytes())
         except ValueError as e:
             raise self._wrong(f"is no JSON: {e}") from None
+        if not isinstance(self.data, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise self._wrong("is no scene: it is no object")
         for key in ("width", "height", "draws"):
             if key not in self.data:
                 raise self._wrong(f"is no scene: it lacks {key!r}")
+        wrong = problem(self.data)
+        if wrong is not None:
+            raise self._wrong(f"is no scene: {wrong}")
         try:
             self.width, self.height = int(self.data["width"]), int(self.data["height"])
             self.draws: list[dict[str, Any]] = list(self.data["draws"])
@@ -231,9 +237,18 @@ class Scene:
                 "textures": {int(t["unit"]): self.texture(t) for t in d.get("textures", [])},
             }
             mode = str(d["mode"])
+            self._check(d, options)
         except _MALFORMED as e:
             raise self._wrong(f"draw {number}: {_lacking(e)}") from None
         return pipeline.draw(mode, vertex, fragment, geometry=geometry, **options)
+
+    def _check(self, draw: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+        """Raise FormatError for vertices that a draw does not have."""
+        rows = [len(a.data) for a in options["attributes"] if not a.divisor]
+        indices = options["indices"]
+        have = len(indices) if indices is not None else min(rows, default=None)
+        if have is not None and (draw.get("count") or 0) > have:
+            raise self._wrong(f"draws {draw['count']} vertices and has {have}")
 
     @property
     def default_chip(self) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from isakit.errors import LaunchError
+from isakit.lean import dataclass
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,10 @@ def module_of(program: Program, name: str = "main") -> Module:
     if home is not None:
         module = replace(home, kernels={})
     else:
-        module = Module("text", program.isa, program.variant, constants=program.constants)
+        module = Module("text", program.isa, program.variant)
+        if isinstance(program.file, Module):  # what the directives of the text say
+            module = replace(program.file, kernels={})
+        module.constants = program.constants
     for part in program.parts or (program,):
         kernel = part.kernel
         if kernel is None:
@@ -37,10 +40,11 @@ def completed(module: Module) -> Module:
 
     Registers and barriers are the highest the code uses and one, shared memory holds launch header and parameters.
     """
-    return replace(module, kernels={name: _completed(k) for name, k in module.kernels.items()})
+    described = "elfclass" in module.extra  # of a file that says where there is a parameter area
+    return replace(module, kernels={name: _completed(k, described) for name, k in module.kernels.items()})
 
 
-def _completed(kernel: Kernel) -> Kernel:
+def _completed(kernel: Kernel, described: bool) -> Kernel:
     end = max((p.offset + p.size for p in kernel.params), default=0)
     return replace(
         kernel,
@@ -48,7 +52,7 @@ def _completed(kernel: Kernel) -> Kernel:
         shared_bytes=kernel.param_base + end if kernel.shared_bytes is None else kernel.shared_bytes,
         local_bytes=kernel.local_bytes or 0,
         barriers=_barriers(kernel.program) if kernel.barriers is None else kernel.barriers,
-        param_bytes=end if kernel.param_bytes is None else kernel.param_bytes,
+        param_bytes=end if kernel.param_bytes is None and not described else kernel.param_bytes,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from isakit.description import Param
 from isakit.errors import LaunchError
+from isakit.lean import dataclass
 from isakit.machine.tesla import DeviceMemory
 from isakit.runtime.buffer import Buffer
 
@@ -28,15 +29,26 @@ class Passed:
     arrays: list[tuple[Array, Buffer]] = field(default_factory=list[tuple[Array, Buffer]])
 
     def update(self) -> None:
-        """Copy what the kernel wrote back into the arrays; read-only arrays stay as they are."""
+        """Copy what the kernel wrote back into the arrays.
+
+        Raises LaunchError, after all others, where it wrote to an array that is read-only.
+        """
+        refused = False
         for array, buffer in self.arrays:
+            written = buffer.read(array.dtype.newbyteorder("<"), array.shape)
             if array.flags.writeable:
-                array[...] = buffer.read(array.dtype, array.shape)
+                array[...] = written
+            elif written.tobytes() != _device_form(array).tobytes():
+                refused = True
+        if refused:
+            raise LaunchError("the kernel wrote to an array that is read-only; pass a copy")
 
     def finish(self) -> None:
         """`update`, and free the buffers."""
-        self.update()
-        self.release()
+        try:
+            self.update()
+        finally:
+            self.release()
 
     def release(self) -> None:
         """Free the buffers."""
@@ -152,8 +164,13 @@ def _array_buffer(memory: DeviceMemory, array: Array, what: str, passed: Passed,
     if buffer is None:
         buffer = known[id(array)] = Buffer(memory, memory.alloc(array.nbytes), array.nbytes)
         passed.arrays.append((array, buffer))
-        buffer.write(array)
+        buffer.write(_device_form(array))
     return buffer
+
+
+def _device_form(array: Array) -> Array:
+    """The array as the device keeps it: little-endian."""
+    return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
 
 def _address(buffer: Buffer, param: Param | None, what: str, pointer_bytes: int) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -34,9 +34,10 @@ from isakit.runtime.buffer import Buffer
 from isakit.runtime.kernel import LoadedKernel
 from isakit.runtime.module import LoadedModule, described
 from isakit.runtime.tesla_engine import Tier, executor
-from isakit.texture.sampler_state import Sampler
-from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import TextureChoices
+
+if TYPE_CHECKING:
+    from isakit.texture import Sampler, Texture
 
 FENCE_SPACE, FENCE_BYTES = 15, 0x10000
 """`__threadfence()` of sm_13 reads this much of g15[] and throws the values away. Source: [tesla] 7.2."""
@@ -44,6 +45,9 @@ FENCE_SPACE, FENCE_BYTES = 15, 0x10000
 Engine = Literal["auto", "reference", "llvm"]
 Place = Buffer | int
 """A buffer, or a 32-bit device address."""
+
+MAX_BUDGET = (1 << 63) - 1
+"""Instructions a launch may be bounded to; more is no bound anyway."""
 
 
 class Device:
@@ -172,6 +176,8 @@ class Device:
 
         `Module.samplers` tells the numbers of the names a file declares.
         """
+        from isakit.texture import Sampler, Texture
+
         self.textures[number] = texture if isinstance(texture, Texture) else Texture(texture)
         self.samplers[number] = sampler or Sampler()
 
@@ -255,7 +261,11 @@ class Device:
         return {int(bank[1:]): bytearray(info.address_table(addresses, bank)) for bank in banks}
 
     def execute(self, launch: Launch, max_instructions: int | None = None) -> Stats:
-        """Run a prepared launch on this device's engine."""
+        """Run a prepared launch on this device's engine. Raises LaunchError, MachineFault, BudgetExceeded."""
+        if max_instructions is not None:
+            if max_instructions < 0:
+                raise LaunchError(f"max_instructions is {max_instructions}")
+            max_instructions = min(max_instructions, MAX_BUDGET)  # what the counters of compiled code hold
         with self.memory.lock, deferred():
             return self._execute(launch, self.memory, max_instructions)
 

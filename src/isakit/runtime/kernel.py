@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
@@ -24,10 +24,10 @@ from isakit.machine.tesla import (
     pack_block,
 )
 from isakit.runtime.arguments import Passed, guess_pointer_bytes, pass_arguments
-from isakit.texture.sampler_state import Sampler
-from isakit.texture.texture import Target as Axes
-from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import TextureChoices
+
+if TYPE_CHECKING:
+    from isakit.texture import Sampler, Texture
 
 Dims = int | Sequence[int]
 
@@ -119,10 +119,12 @@ class LoadedKernel:
             self._textures.pop(number, None)
             self._samplers.pop(number, None)
             return
+        from isakit.texture import Sampler, Texture
+
         if not isinstance(texture, Texture):
             if not 1 <= texture.ndim <= 3:
                 raise LaunchError(f"an array with {texture.ndim} axes is no texture of one to three")
-            target = cast(Axes, f"{texture.ndim}d")
+            target = ("1d", "2d", "3d")[texture.ndim - 1]
             texture = Texture(texture[..., None], target=target, read="element", normalized=False)
         self._textures[number] = texture
         self._samplers[number] = sampler or Sampler()
@@ -236,6 +238,8 @@ class LoadedKernel:
         dynamic_shared: int,
     ) -> Launch:
         d = self.device
+        if dynamic_shared < 0:
+            raise LaunchError(f"{self.name}: {dynamic_shared} bytes of dynamic shared memory")
         return Launch(
             self.code,
             d.limits_of,

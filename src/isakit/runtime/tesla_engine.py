@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 from weakref import WeakKeyDictionary
 
 from isakit.errors import LaunchError
+from isakit.lean import dataclass
 from isakit.machine.interrupts import allowed
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
@@ -56,6 +56,8 @@ def resolve(engine: str, tier: str = "auto", threads: int | None = None) -> str:
 
 WORTH = 1 << 17
 """Threads, over all launches of a kernel without loops, from which on compiling it pays."""
+LAUNCH = WORTH // 16
+"""Threads that the smallest launch counts for: what the reference machine does for one takes longer than they do."""
 _launched: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
 
 
@@ -63,7 +65,7 @@ def _worth_compiling(launch: Launch) -> bool:
     """Compiling costs milliseconds per instruction: a kernel without loops must run in many threads to earn it."""
     from isakit.machine.tesla.compiled.launch.compiled_kernels import has_loops
 
-    threads = _launched.get(launch.code, 0) + launch.blocks * launch.threads
+    threads = _launched.get(launch.code, 0) + max(LAUNCH, launch.blocks * launch.threads)
     _launched[launch.code] = threads
     return threads >= WORTH or has_loops(launch)
 

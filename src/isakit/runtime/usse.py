@@ -26,13 +26,13 @@ from isakit.formats.gxp import (
     GxpFile,
     GxpParameter,
 )
+from isakit.formats.shader import Shader
 from isakit.machine.usse import DEFAULT, Code, Cube, Machine, Memory, Rules, Texture, Volume
 from isakit.machine.usse.texture_samples import state_word
 from isakit.runtime import usse_layout as layout
 from isakit.runtime.usse_engine import Engine, check_engine, runner, stretches_for
 
 if TYPE_CHECKING:
-    from isakit.formats import Shader
     from isakit.machine.usse.compiled_shader import Stretches
 
 Array = NDArray[Any]
@@ -94,6 +94,8 @@ def run(
     Missing components of inputs are 0, a missing fourth one is 1. Raises LaunchError for names and shapes that do not
     fit, NotModelled for instructions of unknown meaning, MachineFault for bad addresses, BudgetExceeded.
     """
+    if not isinstance(shader, Shader):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LaunchError(f"this takes a shader, which `isakit.load` makes of a GXP file, not {shader!r}")
     check_engine(engine)
     bound = BoundShader(shader, uniforms or {}, textures or {}, buffers or {}, rules, max_instructions)
     grid, inputs = bound.grid(attributes or {}, varyings or {}, count, target)

@@ -7,10 +7,10 @@ implement and what they refuse, and `covered` checks the lists when a machine is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from isakit.errors import DefinitionError
+from isakit.lean import dataclass
 from isakit.sem import trace
 from isakit.sem.value import Value
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from isakit.errors import IsakitError
+from isakit.lean import dataclass
 from isakit.sem.value import Value, const
 
 Index = Value | int

@@ -28,10 +28,10 @@ constants fold at once, so a graph only holds what really depends on the machine
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from isakit.errors import IsakitError
+from isakit.lean import dataclass
 
 
 class SymbolicConditionError(IsakitError):

@@ -6,9 +6,10 @@ one Python int over all its units (a Tesla long instruction: word 0 in bits 0-31
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from isakit.lean import dataclass
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,10 @@ class Bits:
         """Both together, or None where they want different values for the same bit."""
         if (self.value ^ other.value) & self.mask & other.mask:
             return None
+        if not other.mask & ~self.mask:
+            return self
+        if not self.mask:
+            return other
         return Bits(self.mask | other.mask, self.value | other.value)
 
     def holds(self, word: int) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pickle import PicklingError
 from types import CodeType
 from typing import Any
 
 from isakit.errors import UnknownIsaError
+from isakit.lean import dataclass
 from isakit.registry import VARIANTS, instruction_set
+from isakit.spec.lint import KnownForms, check_record
 from isakit.spec.names import check_features, check_globals, declare_features
 from isakit.spec.parts import Context
 from isakit.spec.record import Form, Kind, Record, Ref, Status
@@ -122,6 +124,9 @@ class InstructionSet:
     advice: tuple[tuple[str, str], ...] = ()
     _views: dict[Any, View] = field(default_factory=dict[Any, "View"], repr=False)
     _forms: dict[Any, Form] = field(default_factory=dict[Any, Form], repr=False)
+    #: what the forms of another record must not contradict
+    known_forms: KnownForms = field(default_factory=KnownForms, init=False, repr=False)
+    _alike: dict[Form, list[Form]] = field(default_factory=dict[Form, "list[Form]"], init=False, repr=False)
     _unchecked: list[Record] = field(default_factory=list[Record], init=False, repr=False)
     _checked_parts: dict[int, object] = field(default_factory=dict[int, object], init=False, repr=False)
     _checked_code: set[CodeType] = field(default_factory=set[CodeType], init=False, repr=False)
@@ -151,12 +156,13 @@ class InstructionSet:
         """Decorator that records an instruction: its encodings here, its meaning and manual text in the function."""
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            doc = function.__doc__ or ""
             self.add(
                 Record(
                     name or function.__name__,
                     tuple(forms),
                     function,
-                    inspect.getdoc(function) or "",
+                    inspect.cleandoc(doc) if "\n" in doc else doc.strip(),
                     ref,
                     status,
                     tuple(notes),
@@ -174,11 +180,11 @@ class InstructionSet:
 
     def add(self, record: Record) -> Record:
         """Check a record on its own and against the others, and keep it."""
-        from isakit.spec.lint import check_record
-
         bound = replace(record)
         object.__setattr__(bound, "forms", tuple(replace(f, record=bound) for f in record.forms))
         check_record(bound, self)
+        for form in bound.forms:
+            self.known_forms.add(form)
         check_features(bound, self.features, self._checked_parts)
         self._unchecked.append(bound)
         self.records.append(bound)
@@ -204,6 +210,7 @@ class InstructionSet:
         """Forget a record again."""
         self.records.remove(record)
         self._unchecked = [r for r in self._unchecked if r is not record]
+        self.known_forms = KnownForms(f for r in self.records for f in r.forms)
 
     def variant(self, name: str) -> Variant:
         """A variant by name or alias, in any case. Raises UnknownIsaError."""
@@ -235,7 +242,13 @@ class InstructionSet:
     def _resolved(self, form: Form, ctx: Context) -> Form:
         found = self._forms.get((form, ctx))
         if found is None:
-            found = self._forms[form, ctx] = form.resolve(ctx)
+            found = form.resolve(ctx)
+            # In contexts that do not differ for it, a form is one object: what is derived from it is made once.
+            alike = self._alike.setdefault(form, [])
+            found = next((f for f in alike if f.is_like(found)), found)
+            if found not in alike:
+                alike.append(found)
+            self._forms[form, ctx] = found
         return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from isakit.errors import DefinitionError
@@ -14,6 +14,37 @@ if TYPE_CHECKING:
     from isakit.spec.isa import InstructionSet
 
 
+class KnownForms:
+    """Forms by the bits that all of one size fix, because nearly all pairs differ there."""
+
+    def __init__(self, forms: Iterable[Form] = ()) -> None:
+        self._common: dict[int, int] = {}  # units -> bits that all forms of the size fix
+        self._forms: dict[tuple[int, int], list[Form]] = {}  # (units, those bits) -> forms
+        for f in forms:
+            self.add(f)
+
+    def add(self, form: Form) -> None:
+        """Remember a form."""
+        units = form.units
+        known = self._common.get(units, -1)
+        common = self._common[units] = known & form.fixed.mask
+        if common != known:
+            again = [f for key in list(self._forms) if key[0] == units for f in self._forms.pop(key)]
+            for f in again:
+                self._forms.setdefault((units, f.fixed.value & common), []).append(f)
+        self._forms.setdefault((units, form.fixed.value & common), []).append(form)
+
+    def like(self, form: Form) -> list[Form]:
+        """The forms whose fixed bits do not contradict those of this one."""
+        units, mask, value = form.units, form.fixed.mask, form.fixed.value
+        common = self._common.get(units, 0)
+        if common & ~mask:
+            candidates = [f for key, forms in self._forms.items() if key[0] == units for f in forms]
+        else:
+            candidates = self._forms.get((units, value & common), [])
+        return [f for f in candidates if not ((b := f.fixed).value ^ value) & b.mask & mask]
+
+
 def check_record(record: Record, isa: InstructionSet) -> None:
     """Raise DefinitionError for a record that contradicts itself or one already in the instruction set."""
     label = f"{isa.name}: record {record.name!r}"
@@ -22,7 +53,7 @@ def check_record(record: Record, isa: InstructionSet) -> None:
     if not record.doc.strip():
         raise DefinitionError(f"{label} has no documentation: give its function a docstring")
     parameters = None if record.semantics is None else inspect.signature(record.semantics).parameters
-    others = [f for r in isa.records for f in r.forms]
+    before = KnownForms()
     for i, form in enumerate(record.forms):
         where = f"{label}, form {i} ({form.layout.name})"
         _check_syntax(form, where)
@@ -30,15 +61,13 @@ def check_record(record: Record, isa: InstructionSet) -> None:
         _check_parameters(parameters, form, where)
         if not form.mnemonics:
             raise DefinitionError(f"{where}: no mnemonic; give it a `name` part or a literal word")
-        others += record.forms[max(0, i - 1) : i]
-        mask, value = form.fixed.mask, form.fixed.value
-        # Nearly all pairs differ in a fixed bit of both; the test stands here because there are so many pairs.
-        for other in [f for f in others if not ((b := f.fixed).value ^ value) & b.mask & mask]:
+        for other in isa.known_forms.like(form) + before.like(form):
             if overlap(form, other):
                 owner = other.record.name if other.record else record.name
                 raise DefinitionError(
                     f"{where} overlaps a {other.layout.name} form of record {owner!r}: some words match both"
                 )
+        before.add(form)
 
 
 def _check_syntax(form: Form, where: str) -> None:

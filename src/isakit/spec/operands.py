@@ -116,7 +116,7 @@ class Register(Operand):
     @property
     def alone(self) -> Register:
         """The register without what stands with it in the text."""
-        if self.plain == str.__str__(self):
+        if self.plain == str.__str__(self) and not self.modifiers:
             return self
         return Register(
             self.file,
@@ -220,7 +220,7 @@ class Memory(Operand):
         self.name = ""
         self.space, self.base, self.offset, self.index = space, base, offset, index
         self.post_increment, self.size, self.scale, self.signed = post_increment, size, scale, signed
-        self.offset_written = offset_written
+        self.offset_written = offset_written and not offset
         self.key = (
             space, base and base.key, offset, offset_written, index and index.key, scale, post_increment, size, signed,
         )  # fmt: skip

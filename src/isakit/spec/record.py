@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field, where
 from isakit.spec.parts import Context, Part, needs_set
 
@@ -78,7 +79,7 @@ class Refusal:
 _SYNTAX = re.compile(r"\{(\w+)\}|([()])|([^\s{}()]+)")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Form:
     """One encoding of an instruction.
 
@@ -102,6 +103,11 @@ class Form:
     control: frozenset[str] = frozenset()
     record: Record | None = None
     sharing: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __repr__(self) -> str:
+        """Short: a form knows its record, and this one all forms."""
+        name = self.record.name if self.record is not None else "?"
+        return f"<form of {name}: {' '.join(self.syntax)}>"
 
     @property
     def units(self) -> int:
@@ -132,6 +138,24 @@ class Form:
             if name not in self.control:
                 out |= p.static_word(word)
         return out
+
+    @cached_property
+    def starts(self) -> list[frozenset[str] | None]:
+        """For each item of the syntax the tokens it begins with (see `Part.starts`), None where it may be left out."""
+        from isakit.spec.parts import starts
+
+        found = (starts(self.parts[i[1:-1]]) if i[0] == "{" else frozenset({i}) for i in self.syntax)
+        return [None if words is None or "" in words else words for words in found]
+
+    @cached_property
+    def addressed(self) -> bool:
+        """Whether the text depends on where the instruction stands."""
+        return any(p.addressed for p in self.parts.values())
+
+    @cached_property
+    def addressed(self) -> bool:
+        """Whether the text of an operand depends on where the instruction stands."""
+        return any(p.addressed for p in self.parts.values())
 
     @cached_property
     def code_address(self) -> str | None:
@@ -190,13 +214,15 @@ class Form:
 
     def resolve(self, ctx: Context) -> Form:
         """The form in a context, with alternatives that do not exist there removed."""
-        from dataclasses import replace
+        parts = {n: p.resolve(ctx) for n, p in self.parts.items()}
+        refusals = tuple(r for r in self.refusals if not (r.unless_feature and ctx.has(r.unless_feature)))
+        if refusals == self.refusals and all(parts[n] is p for n, p in self.parts.items()):
+            return self
+        return replace(self, parts=parts, refusals=refusals)
 
-        return replace(
-            self,
-            parts={n: p.resolve(ctx) for n, p in self.parts.items()},
-            refusals=tuple(r for r in self.refusals if not (r.unless_feature and ctx.has(r.unless_feature))),
-        )
+    def is_like(self, other: Form) -> bool:
+        """Whether two forms that one form became in contexts are made of the same objects."""
+        return self.refusals == other.refusals and all(other.parts[n] is p for n, p in self.parts.items())
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -216,7 +242,7 @@ class Form:
             if isinstance(part, Enum):
                 return [n.split()[0] for n in [*part.names.values(), *part.aliases] if n]
             if isinstance(part, Literal):
-                return [w.split()[0] for w in (part.words, *part.aliases)]
+                return part.mnemonics
             if isinstance(part, Choice):
                 return [m for a in part.alternatives for m in of(a.part)]
             if isinstance(part, Seq):
@@ -248,7 +274,7 @@ def parse_syntax(text: str) -> tuple[str, ...]:
     return tuple(m.group(0) for m in _SYNTAX.finditer(text))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Record:
     """An instruction family.
 
@@ -285,9 +311,9 @@ def make_form(
     layout: Layout,
     syntax: str,
     parts: Mapping[str, Part | Any],
-    fixed: Mapping[Field, int],
+    fixed: Mapping[Field, int] | Bits,
     *,
-    unless: Sequence[Mapping[Field, int]] = (),
+    unless: Sequence[Mapping[Field, int] | Bits] = (),
     ignored: int = 0,
     default: int | None = None,
     needs: str | Sequence[str] = "",
@@ -299,7 +325,7 @@ def make_form(
     """Build a form; values in `parts` that are not parts become constants of the semantics."""
     from isakit.spec.parts import Literal
 
-    bits = layout.fixed.join(where(dict(fixed)))
+    bits = layout.fixed.join(fixed if isinstance(fixed, Bits) else where(dict(fixed)))
     if bits is None:
         raise ValueError(f"fixed bits contradict layout {layout.name}")
     real = {n: p for n, p in parts.items() if isinstance(p, Part)}
@@ -326,7 +352,7 @@ def make_form(
         real,
         tuple(shown),
         constants,
-        tuple(where(dict(u)) for u in unless),
+        tuple(u if isinstance(u, Bits) else where(dict(u)) for u in unless),
         ignored,
         layout.default if default is None else default,
         needs_set(needs),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from isakit.lean import dataclass
 from isakit.settings import Settings
 
 

@@ -1,16 +1,6 @@
 /* Checks of the runtime interface; the first argument says which. */
 #include "cuda_api.h"
 
-static void check_affine(const float *got, const float *x, unsigned n, float scale, const float *table)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (got[i] != x[i] * scale + table[i & 3]) {
-            printf("element %u is %g\n", i, got[i]);
-            exit(1);
-        }
-}
-static const float first_table[] = {1.5f, 2.5f, 3.5f, 4.5f};
-
 static void launches(void)
 {
     enum { N = 1000 };
@@ -357,6 +347,22 @@ static void endless(void)
     launch(&wait_, (dim3){1, 1, 1}, (dim3){1, 1, 1}, &a, 8);
 }
 
+/* Many small launches, as benchmarks of launch overhead make them. */
+static void many(void)
+{
+    enum { N = 64 };
+    float x[N], y[N];
+    for (int i = 0; i < N; i++) x[i] = (float)i;
+    void *dx, *dy;
+    OK(cudaMalloc(&dx, sizeof x)); OK(cudaMalloc(&dy, sizeof y));
+    OK(cudaMemcpy(dx, x, sizeof x, TO_DEVICE));
+    for (int k = 0; k < 10000; k++) OK(run_affine(k & 1 ? dx : dy, k & 1 ? dy : dx, 1 + k % N));
+    OK(cudaMemcpy(dx, x, sizeof x, TO_DEVICE));
+    OK(run_affine(dy, dx, N));
+    OK(cudaMemcpy(y, dy, sizeof y, TO_HOST));
+    check_affine(y, x, N, 2.0f, first_table);
+}
+
 static void crash(void)
 {
     void *d;
@@ -385,7 +391,7 @@ static void unwritten(void)
 static const struct { const char *name; void (*run)(void); } all[] = {
     {"launches", launches}, {"symbols", symbols}, {"copies", copies}, {"errors", errors}, {"textures", textures},
     {"host_memory", host_memory}, {"events", events}, {"device", device}, {"threads", threads}, {"forks", forks},
-    {"endless", endless}, {"crash", crash}, {"strays", strays}, {"unwritten", unwritten},
+    {"endless", endless}, {"many", many}, {"crash", crash}, {"strays", strays}, {"unwritten", unwritten},
 };
 
 int main(int count_, char **words)

@@ -204,5 +204,6 @@ def test_elf_cubins_of_compiled_kernels_run_the_same() -> None:
 
 def test_lines_of_ptx_are_known_for_every_instruction() -> None:
     module = compile_ptx(HEAD + kernel(OUT + "  st.global.u32 [%o], 5;")).module
-    lines = module.extra["lines"]["k"]
-    assert {row for row, _, _ in lines.values()} >= {6, 7}
+    table = module["k"].program.lines
+    assert table is not None
+    assert {where.ptx for _, where in table} >= {6, 7}

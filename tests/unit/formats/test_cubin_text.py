@@ -112,10 +112,10 @@ def test_a_million_words_take_seconds() -> None:
 
 
 def test_many_braces_take_linear_time() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for text in ("a{b=1}" * 200_000, "a {" * 200_000, "a " * 500_000, "a{" + "b=1 " * 300_000):
         survives(lambda data: f.parse_tree(data.decode()), text.encode())
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_what_text_cannot_say() -> None:

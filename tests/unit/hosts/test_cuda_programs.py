@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from support import cuda_build
-from support.cuda_build import run
+from support.cuda_build import Entry, run
 
 pytestmark = pytest.mark.skipif(not cuda_build.has_compiler(), reason="needs `cc` on 64-bit x86 Linux")
 
@@ -53,10 +54,34 @@ def test_the_runtime_interface_of_cuda_2(old: Path, check: str) -> None:
     assert run("--", old, check).stdout == f"{check} ok\n"
 
 
+DRIVER = ("modules", "memory", "textures", "devices", "boxes", "references")
+
+
 def test_the_driver_interface(driver: Path, tmp_path: Path) -> None:
-    names = ("modules", "memory", "textures", "devices")
-    out = run("--", driver, *names, folder=tmp_path).stdout
+    out = run("--", driver, *DRIVER, folder=tmp_path).stdout
+    assert out == "".join(f"{name} ok\n" for name in DRIVER)
+
+
+def test_contexts_belong_to_threads(driver: Path) -> None:
+    assert run("--", driver, "migration").stdout == "migration ok\n"
+
+
+@pytest.fixture(scope="session")
+def sdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What samples of the time do besides the plain calls, and a library they open late."""
+    folder = tmp_path_factory.mktemp("sdk")
+    cuda_build.build("late", folder, library=True)
+    return cuda_build.build("sdk", folder)
+
+
+def test_what_samples_do_besides_the_plain_calls(sdk: Path) -> None:
+    names = ("names", "streams", "texture_memory", "queries", "plugins")
+    out = run("--", sdk, *names, folder=sdk.parent).stdout
     assert out == "".join(f"{name} ok\n" for name in names)
+
+
+def test_the_driver_interface_finds_the_context_of_the_runtime(sdk: Path) -> None:
+    assert run("--", sdk, "both").stdout == "both ok\n"
 
 
 @pytest.mark.parametrize(
@@ -111,11 +136,38 @@ def test_a_statically_linked_runtime_is_diverted(tmp_path: Path) -> None:
     assert out == "launches ok\ncopies ok\ntextures ok\n"
 
 
+@pytest.mark.parametrize(
+    "beside", [(), (Entry(2, 20, b"\x7fELF of a later chip"),)], ids=["alone", "beside a later cubin"]
+)
+def test_ptx_is_compiled_where_there_is_no_machine_code(beside: tuple[Entry, ...], tmp_path: Path) -> None:
+    images = (Entry(1, 10, cuda_build.PTX.encode() + b"\0"), *beside)
+    program = cuda_build.build("checks", tmp_path, images=images)
+    assert run("--", program, "launches").stdout == "launches ok\n"
+
+
+def test_code_for_later_chips_alone_is_no_code(tmp_path: Path) -> None:
+    program = cuda_build.build("checks", tmp_path, images=[Entry(2, 20, b"\x7fELF of a later chip")])
+    done = run("--", program, "launches", code=1)
+    assert "is 48, expected 0" in done.stdout
+
+
+def test_a_runtime_that_comes_with_the_program_does_not_get_in_the_way(tmp_path: Path) -> None:
+    """The loader finds the other one first; ours is asked all the same."""
+    program = cuda_build.build("checks", tmp_path, flags=["-Wl,--disable-new-dtags,-rpath,$ORIGIN"])
+    assert (tmp_path / "libcudart.so.4").exists()
+    assert run("--", program, "launches").stdout == "launches ok\n"
+
+
 def test_a_trace_shows_the_calls(new: Path) -> None:
     trace = run("--trace", "--", new, "launches").stderr
     assert "cudaMalloc(4000)" in trace
     assert "launch(" in trace
     assert "cudaMemcpy: 4000 x 1 x 1" in trace
+
+
+def test_launches_of_the_same_shape_are_repeated_with_new_parameters(new: Path) -> None:
+    done = json.loads(run("--stats", "--json", "--", new, "many").stderr)
+    assert done["launches"] == 10_001
 
 
 def test_statistics_count_launches(new: Path) -> None:
@@ -208,8 +260,6 @@ def test_captured_launches_replay_alike_on_every_engine(new: Path, tmp_path: Pat
 
 
 def test_a_replay_says_what_differs(new: Path, tmp_path: Path) -> None:
-    import json
-
     from support.command_line import run as command
 
     folder = tmp_path / "launches"
@@ -255,5 +305,6 @@ def test_the_library_passes_with_address_and_undefined_behaviour_checks(tmp_path
     out = run("--", program, *RUNTIME, environment=environment, timeout=200)
     assert "ERROR" not in out.stderr
     assert out.stdout.count(" ok\n") == len(RUNTIME)
-    out = run("--", driver, "modules", "memory", "textures", "devices", environment=environment, folder=tmp_path)
-    assert out.stdout.count(" ok\n") == 4
+    out = run("--", driver, *DRIVER, environment=environment, folder=tmp_path, timeout=200)
+    assert out.stdout.count(" ok\n") == len(DRIVER)
+    assert run("--", driver, "migration", environment=environment).stdout == "migration ok\n"

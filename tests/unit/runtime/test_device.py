@@ -134,11 +134,12 @@ def test_arrays_are_updated_in_place(device: Device) -> None:
     assert not device.memory.allocations
 
 
-def test_read_only_arrays_stay_as_they_are(device: Device) -> None:
+def test_read_only_arrays_stay_as_they_are_and_the_launch_says_so(device: Device) -> None:
     kernel = device.load(ISA.assemble(COPY))["copy"]
     out = np.zeros(32, np.uint32)
     out.flags.writeable = False
-    kernel[1, 32](out, 7)
+    with pytest.raises(isakit.LaunchError, match="read-only"):
+        kernel[1, 32](out, 7)
     assert not out.any()
 
 

@@ -4,36 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.arch.tesla.fields import w1
-from isakit.arch.tesla.forms import Long, long
-from isakit.arch.tesla.global_memory import global_memory
-from isakit.arch.tesla.operands import gpr
+from isakit.arch.tesla.forms import forms
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Operation, Value, atomic, concat, const, operation, select
-from isakit.spec import HasFeature, Ref, Refusal, bits, where
+from isakit.spec import HasFeature, Ref
 
-OPS = {
-    0: "add",
-    1: "exch",
-    2: "cas",
-    4: "inc",
-    5: "dec",
-    6: "max",
-    7: "min",
-    8: "op8",
-    9: "op9",
-    0xA: "and",
-    0xB: "or",
-    0xC: "xor",
-    0xD: "opd",
-    0xE: "ope",
-    0xF: "opf",
-}
-TRAP = 3
+SIZES = {"u8": 1, "s8": 1, "u16": 2, "s16": 2, "u64": 8, "u32": 4, "s32": 4}
+"""type -> bytes"""
+TYPES = """
+    T    ty   bits  width  needs
+    000  u8   u8    b32    sm11 compute
+    001  s8   s8    b32    sm11 compute
+    010  u16  u16   b32    sm11 compute
+    011  s16  s16   b32    sm11 compute
+    100  u64  b64   b64    sm11 compute gt200+
+    110  u32  b32   b32    sm11 compute
+    111  s32  s32   b32    sm11 compute
+"""
+OPERATIONS = """
+    O     op    shown   ld  new
+    0000  add   <ty>    ld  -
+    0001  exch  <bits>  -   -
+    0010  cas   <bits>  -   {new=r3:<width>}
+    0100  inc   <ty>    ld  -
+    0101  dec   <ty>    ld  -
+    0110  max   <ty>    ld  -
+    0111  min   <ty>    ld  -
+    1000  op8   <ty>    ld  -
+    1001  op9   <ty>    ld  -
+    1010  and   <bits>  ld  -
+    1011  or    <bits>  ld  -
+    1100  xor   <bits>  ld  -
+    1101  opd   <ty>    ld  -
+    1110  ope   <ty>    ld  -
+    1111  opf   <ty>    ld  -
+"""
 UNCHANGED = {"op8", "op9", "opd", "ope", "opf"}
-OP = w1(2, 5)
-SIZE = w1(21, 23)
-SIZES = {0: ("u8", 1), 1: ("s8", 1), 2: ("u16", 2), 3: ("s16", 2), 4: ("u64", 8), 6: ("u32", 4), 7: ("s32", 4)}
 
 
 # --- the read-modify-write functions: (old, operand[, new]) -> new ----------------------------------------------------
@@ -174,16 +180,9 @@ def _operation_name(name: str, ty: str, gt200: bool) -> str:
     return f"atomic_{name}"
 
 
-def _type_name(name: str, ty: str) -> str:
-    """exch, cas and logic print a type without sign."""
-    if name in ("exch", "cas", "and", "or", "xor") and ty in ("u32", "u64"):
-        return "b" + ty[1:]
-    return ty
-
-
 def _perform(name: str, ty: str, gt200: bool, place: Any, operands: list[Any]) -> Value:
     """Do the atomic access; returns the old value as the register gets it."""
-    size = dict(SIZES.values())[ty]
+    size = SIZES[ty]
     values = [o.read() for o in operands]
     if size < 4:  # the narrow operand is repeated over a word, and the word operation performed
         values = [concat(*[v.trunc(8 * size)] * (4 // size)) for v in values]
@@ -197,63 +196,7 @@ def _perform(name: str, ty: str, gt200: bool, place: Any, operands: list[Any]) -
     return old
 
 
-_TRAPS = [Refusal(where({OP: TRAP}), "TRAP_INSTRUCTION")]
-
-
-def _forms(red: bool) -> list[Any]:
-    out: list[Any] = []
-    for code, (ty, size) in SIZES.items():
-        width = 64 if size == 8 else 32
-        needs = ["sm11", "compute", *(["gt200+"] if size == 8 else [])]
-        for op, name in OPS.items():
-            fixed = {Long.op: 0xD, Long.sub: 6 if red else 7, SIZE: code, OP: op}
-            common: dict[str, Any] = {
-                "op": name,
-                "shown": _type_name(name, ty),
-                "ty": ty,
-                "gt200": HasFeature("gt200+"),
-                "needs": needs,
-            }
-            if red:
-                out.append(
-                    long(
-                        "red {op} {shown} {dst} {src} {gt200}",
-                        fixed,
-                        **common,
-                        dst=global_memory(bits(16, 19), Long.src1, size, width),
-                        src=gpr(Long.dst, width),
-                    )
-                )
-                continue
-            lead = "" if name in ("exch", "cas") else "ld "
-            cas: dict[str, Any] = {"new": gpr(Long.src3, width)} if name == "cas" else {}
-            out.append(
-                long(
-                    lead + "{op} {shown} {dst} {place} {src} {new} {gt200}",
-                    fixed,
-                    **common,
-                    dst=gpr(Long.dst, width),
-                    src=gpr(Long.src2, width),
-                    **cas,
-                    place=global_memory(bits(23, 26), Long.src1, size, width),
-                )
-            )
-        trap = {Long.op: 0xD, Long.sub: 6 if red else 7, SIZE: code, OP: TRAP}
-        out.append(
-            long(
-                ("red" if red else "ld") + " {op} {shown}",
-                trap,
-                op="optrap",
-                ty=ty,
-                gt200=False,
-                shown=ty,
-                needs=needs,
-                refusals=_TRAPS,
-            )
-        )
-    return out
-
-
+_GT200 = HasFeature("gt200+")
 _NOTES = [
     "operations 8, 9, d, e and f leave memory unchanged; operation 3 traps",
     "before GT200 sub-word operands are repeated over a word and the word operation is performed; from GT200 on "
@@ -262,13 +205,33 @@ _NOTES = [
 
 
 @tesla.insn(
-    _forms(True),
+    [
+        *forms(
+            """
+            long  red {op} {shown} {dst=g:<ty>,<width>,b} {src=rd:<width>} {gt200}
+                  1101 .... . ...bbbb ....... ....... ..  110 ... ..TT T ....... .. ..... .OOOO..
+                  | needs <needs> | ty=<ty>
+            """,
+            TYPES,
+            OPERATIONS,
+            gt200=_GT200,
+        ),
+        *forms(
+            """
+            long  red {op} {ty}
+                  1101 .... . ....... ....... ....... ..  110 ... ..TT T ....... .. ..... .0011..
+                  | needs <needs> | refuse TRAP_INSTRUCTION
+            """,
+            TYPES,
+            op="optrap",
+        ),
+    ],
     ref=Ref("001", "Opcode map: red g[]"),
     see=[Ref("tesla", "7.3")],
     notes=_NOTES,
     group="memory",
 )
-def red(op, ty, shown, gt200, dst=None, src=None):
+def red(op, ty, shown="", gt200=False, dst=None, src=None):
     """Atomic operation on global memory without result. Lanes act in ascending order."""
     if dst is not None:
         operands = [src, src] if op == "cas" else [src]
@@ -276,13 +239,33 @@ def red(op, ty, shown, gt200, dst=None, src=None):
 
 
 @tesla.insn(
-    _forms(False),
+    [
+        *forms(
+            """
+            long  <ld> {op} {shown} {dst=rd:<width>} {place=g:<ty>,<width>,b} {src=r2:<width>} <new> {gt200}
+                  1101 .bbb b ....... ....... ....... ..  111 ... ..TT T ....... .. ..... .OOOO..
+                  | needs <needs> | ty=<ty>
+            """,
+            TYPES,
+            OPERATIONS,
+            gt200=_GT200,
+        ),
+        *forms(
+            """
+            long  ld {op} {ty}
+                  1101 .... . ....... ....... ....... ..  111 ... ..TT T ....... .. ..... .0011..
+                  | needs <needs> | refuse TRAP_INSTRUCTION
+            """,
+            TYPES,
+            op="optrap",
+        ),
+    ],
     ref=Ref("001", "Opcode map: atomic g[]"),
     see=[Ref("tesla", "7.3")],
     notes=_NOTES,
     group="memory",
 )
-def atom(op, ty, shown, gt200, dst=None, place=None, src=None, new=None):
+def atom(op, ty, shown="", gt200=False, dst=None, place=None, src=None, new=None):
     """Atomic operation on global memory; the destination gets the old value. Lanes act in ascending order."""
     if dst is not None:
         dst.write(_perform(op, ty, gt200, place, [src] + ([new] if new is not None else [])))

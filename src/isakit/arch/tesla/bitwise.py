@@ -2,58 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from isakit.arch.tesla.fields import w1
-from isakit.arch.tesla.forms import Imm, Long, imm, long
-from isakit.arch.tesla.integer import (
-    TYPES,
-    WIDTHS,
-    destination,
-    typed_src1,
-)
-from isakit.arch.tesla.operands import (
-    MCDST,
-    SDST,
-    by_width,
-    immediate,
-    isrc1,
-    lsrc1,
-    lsrc2,
-    result_flags,
-)
+from isakit.arch.tesla.forms import forms
+from isakit.arch.tesla.operands import result_flags
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value, const
-from isakit.spec import Enum, Flag, Ref, choice, when
-from isakit.spec import Imm as Number
-
-LOGIC = {0: "and", 1: "or", 2: "xor", 3: "mov2"}
+from isakit.spec import Ref, cases, number, words
 
 
 @tesla.insn(
-    [
-        imm(
-            "{name} b32 {dst} {not1} {src1} {src2}",
-            {Imm.op: 0xD},
-            name=Enum(Imm.mod1 + Imm.mod2, LOGIC),
-            dst=SDST,
-            not1=Flag(Imm.mod3, "not"),
-            src1=isrc1(32),
-            src2=immediate(32),
-        ),
-        long(
-            "{name} {ty} {cdst} {dst} {not1} {src1} {not2} {src2}",
-            {Long.op: 0xD, Long.sub: 0},
-            name=Enum(w1(14, 15), LOGIC),
-            ty=Enum(Long.m1, WIDTHS),
-            cdst=MCDST,
-            dst=destination(Long.m1),
-            not1=Flag(w1(16), "not"),
-            src1=by_width(Long.m1, lsrc1),
-            not2=Flag(w1(17), "not"),
-            src2=by_width(Long.m1, lsrc2),
-        ),
-    ],
+    forms(
+        """
+        imm   {name:o} b32 {dst} {not1=not:n} {src1} {src2}
+              1101 .... . n...... o...... o...... ..
+        long  {name:o} {ty=width:w} {cdst} {dst:w} {not1=not:n} {src1:w} {not2=not:m} {src2:w}
+              1101 .... . ....... ....... ....... ..  000 ..w .... . ...mnoo .. ..... .......
+        """,
+        name=words("and", "or", "xor", "mov2"),
+    ),
     ref=Ref("000", "4.1 Bit operations"),
     see=[Ref("tesla", "5.2")],
 )
@@ -68,33 +33,16 @@ def logic(name, src1, src2, dst, not1, not2=False, ty="b32", cdst=None):
         cdst.write(result_flags(result))
 
 
-def _shift_forms() -> list[Any]:
-    by_count = w1(20)
-    out: list[Any] = []
-    for sub, name, types in ((6, "shl", {0: "b16", 1: "b32", 2: "b16", 3: "b32"}), (7, "shr", TYPES)):
-        ty = Enum(Long.m1 + Long.m2, types) if name == "shr" else Enum(Long.m1, WIDTHS)
-        count = choice(
-            when({by_count: 1}, Number(Long.src2, 32, label="a shift count")),
-            when({by_count: 0}, by_width(Long.m1, lsrc2)),
-        )
-        source = typed_src1(Long.m1, Long.m2, lsrc1) if name == "shr" else by_width(Long.m1, lsrc1)
-        out.append(
-            long(
-                "{name} {ty} {cdst} {dst} {src1} {count}",
-                {Long.op: 3, Long.sub: sub},
-                name=name,
-                ty=ty,
-                cdst=MCDST,
-                dst=destination(Long.m1),
-                src1=source,
-                count=count,
-            )
-        )
-    return out
-
-
 @tesla.insn(
-    _shift_forms(),
+    forms(
+        """
+        long  {name} {ty=width:w} {cdst} {dst:w} {src1:w} {count}
+              0011 .... . nnnnnnn ....... ....... ..  110 ..w .... . i...... .. ..... .......  | name=shl
+        long  {name} {ty=type:sw} {cdst} {dst:w} {src1:w,s} {count}
+              0011 .... . nnnnnnn ....... ....... ..  111 .sw .... . i...... .. ..... .......  | name=shr
+        """,
+        count=cases({"i=1": number("a shift count", on="n"), "i=0": "src2:w"}),
+    ),
     ref=Ref("000", "4.2 Bit shifts"),
     see=[Ref("tesla", "5.2")],
     notes=["the immediate count flag is w1.20; [000] prints 0x00010000. [tesla] 13 no. 3"],

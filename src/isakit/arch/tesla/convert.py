@@ -7,86 +7,56 @@ conversions with a 64-bit side are in `float64`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from isakit.arch.tesla.fields import w1
 from isakit.arch.tesla.float32 import NO_SAT_NAN, SAT_NAN_RULE
-from isakit.arch.tesla.forms import Long, long
-from isakit.arch.tesla.operands import LDST, LHDST, LHDST_UNTYPED, MCDST, gpr, lsrc1, result_flags
+from isakit.arch.tesla.forms import forms
+from isakit.arch.tesla.operands import result_flags
 from isakit.arch.tesla.requests import MP_FLAG
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value, select
 from isakit.sem.fp import convert, f32
-from isakit.spec import Enum, Flag, Literal, Ref, choice, when
+from isakit.spec import Literal, Ref, cases, words
 
-CLASS = w1(30, 31)
-"""i2i 0, i2f 1, f2i 2, f2f 3; bit 29 below it is the negation."""
-LARGE = w1(22)
-"""The fp64 class; chips without fp64 ignore it."""
-WIDE, SIGNED, BYTE = Long.m1, Long.m2, w1(19)
-SOURCE_WIDE, SOURCE_TYPE = w1(14), w1(15, 16)
-
-NEG, ABS, SAT = Flag(w1(29), "neg"), Flag(w1(20), "abs"), Flag(BYTE, "sat")
-_MODES = {0: "rn", 1: "rm", 2: "rp", 3: "rz"}
-ROUNDING = Enum(w1(17, 18), _MODES)
-TO_INTEGRAL = Enum(w1(17, 18), {n: f"{m}i" for n, m in _MODES.items()}, _MODES)
-DESTINATION = choice(when({WIDE: 0}, LHDST), when({WIDE: 1}, LDST))
+# The letters of all conversions: n negate, a absolute, w wide and s signed destination, b a byte destination or
+# saturation, r rounding, f a wide source, t a signed one, u a byte. The first two bits of word 1 are the class: i2i,
+# i2f, f2i, f2f. Bit l selects the fp64 class; chips without fp64 ignore it.
+_CHIPS = """
+    L  chips
+    l  needs fp64 | unless l=1
+    .  needs !fp64
+"""
+MODES = ("rn", "rm", "rp", "rz")
+ROUNDING = words(*MODES, on="r")
+TO_INTEGRAL = words(*(f"{m}i" for m in MODES), values=MODES, on="r")
 
 REF = Ref("000", "5. TBD: cvt")
 SEE = [Ref("tesla", "5.5")]
 
-
-def plain(syntax: str, kind: int, **parts: Any) -> list[Any]:
-    """The forms of a class without a 64-bit side; its selector must be 0 where fp64 exists, elsewhere it is ignored."""
-    fixed = {Long.op: 0xA, CLASS: kind}
-    return [
-        long(syntax, fixed, needs="fp64", unless=[{LARGE: 1}], **parts),
-        long(syntax, fixed, needs="!fp64", **parts),
-    ]
-
-
-# --- types ------------------------------------------------------------------------------------------------------------
-
-INTEGER_SOURCE = choice(
-    when({SOURCE_WIDE: 0}, Enum(SOURCE_TYPE, {0: "u16", 1: "u8", 2: "s16", 3: "s8"})),
-    when({SOURCE_WIDE: 1}, Enum(SOURCE_TYPE, {0: "u32", 1: "u8", 2: "s32", 3: "s8"})),
-)
-INTEGER_OPERAND = choice(
-    when({SOURCE_WIDE: 0, SOURCE_TYPE: 0}, lsrc1(16, "u", strict=False)),
-    when({SOURCE_WIDE: 0, SOURCE_TYPE: 2}, lsrc1(16, "s", strict=False)),
-    when({SOURCE_WIDE: 0, w1(15): 1}, lsrc1(16, "8", strict=False)),
-    when({SOURCE_WIDE: 1, w1(15): 0}, lsrc1(32, strict=False)),
-    when({SOURCE_WIDE: 1, w1(15): 1}, gpr(Long.src1, 32)),
-)
-FLOAT_SOURCE = Enum(SOURCE_WIDE, {0: "f16", 1: "f32"})
-FLOAT_OPERAND = choice(when({SOURCE_WIDE: 0}, lsrc1(16, strict=False)), when({SOURCE_WIDE: 1}, lsrc1(32, strict=False)))
-_INTEGER_DESTINATION = choice(
-    when({WIDE: 0}, Enum(SIGNED + BYTE, {0: "u16", 1: "s16", 2: "u8", 3: "s8"},
-                         {0: ("u16", 16), 1: ("s16", 16), 2: ("u8", 16), 3: ("s8", 16)})),
-    when({WIDE: 1}, Enum(SIGNED + BYTE, {0: "u32", 1: "s32", 2: "u8", 3: "s8"},
-                         {0: ("u32", 32), 1: ("s32", 32), 2: ("u8", 32), 3: ("s8", 32)})),
+_cvt = forms.knowing(
+    float=words("f16", "f32"),
+    integer=cases({"f=0": words("u16", "u8", "s16", "s8", on="tu"), "f=1": words("u32", "u8", "s32", "s8", on="tu")}),
+    integer_of_type=cases({"f=0 t=0 u=0": "only1:u16", "f=0 t=1 u=0": "only1:s16", "f=0 u=1": "only1:b8",
+                           "f=1 u=0": "only1:b32", "f=1 u=1": "r1"}),
 )  # fmt: skip
-"""Bound to the type and the width of the register it is extended to."""
-_BYTE_OR_MORE = choice(when({WIDE: 0, BYTE: 0}, LHDST), when({WIDE: 0, BYTE: 1}, LHDST_UNTYPED), when({WIDE: 1}, LDST))
 
 
 # --- integer to integer -----------------------------------------------------------------------------------------------
 
 
 @tesla.insn(
-    [
-        long(
-            "cvt {neg} {abs} {to} {cdst} {dst} {source} {src}",
-            {Long.op: 0xA, CLASS: 0},
-            neg=NEG,
-            abs=ABS,
-            to=_INTEGER_DESTINATION,
-            cdst=MCDST,
-            dst=_BYTE_OR_MORE,
-            source=INTEGER_SOURCE,
-            src=INTEGER_OPERAND,
-        )
-    ],
+    _cvt(
+        """
+        long  cvt {neg:n} {abs:a} {to} {cdst} {dst=result} {source=integer} {src=integer_of_type}
+              1010 .... . ....... ....... ....... ..  00n .sw .... . ab..tuf .. ..... .......
+        """,
+        to=cases(
+            {
+                "w=0": words("u16", "s16", "u8", "s8", values=[(t, 16) for t in ("u16", "s16", "u8", "s8")], on="bs"),
+                "w=1": words("u32", "s32", "u8", "s8", values=[(t, 32) for t in ("u32", "s32", "u8", "s8")], on="bs"),
+            }
+        ),
+        result=cases({"w=0 b=0": "dst:b16", "w=0 b=1": "half", "w=1": "dst:b32"}),
+    ),
     ref=REF,
     see=SEE,
     notes=["a byte that is extended to 16 bits and discarded or sent to o[] prints #h and oh[], as no register tells"],
@@ -97,7 +67,7 @@ def cvt_i2i(neg, abs, to, dst, source, src, cdst=None):
     All exact: only the clamp can change the number. 8-bit results are extended to the 16- or 32-bit destination by
     their own signedness. Z and S of $c describe the whole destination register.
     """
-    kind, register = to
+    kind, register = to  # the type, and the width of the register it is extended to
     result = convert.i2i(src.read(), source=source, to=kind, register=register, absolute=abs, negate=neg)
     dst.write(result)
     if cdst:
@@ -106,8 +76,6 @@ def cvt_i2i(neg, abs, to, dst, source, src, cdst=None):
 
 # --- integer to float -------------------------------------------------------------------------------------------------
 
-_FLOAT_DESTINATION = Enum(WIDE, {0: "f16", 1: "f32"})
-
 
 def float_flags(result: Value) -> Value:
     """$c of an f16 or f32 result."""
@@ -115,18 +83,13 @@ def float_flags(result: Value) -> Value:
 
 
 @tesla.insn(
-    plain(
-        "cvt {neg} {abs} {sat} {rounding} {to} {cdst} {dst} {source} {src}",
-        1,
-        neg=NEG,
-        abs=ABS,
-        sat=SAT,
+    _cvt(
+        """
+        long  cvt {neg:n} {abs:a} {sat:b} {rounding} {to=float:w} {cdst} {dst:w} {source=integer} {src=integer_of_type}
+              1010 .... . ....... ....... ....... ..  01n ..w ...L . abrrtuf .. ..... .......  | <chips>
+        """,
+        _CHIPS,
         rounding=ROUNDING,
-        to=_FLOAT_DESTINATION,
-        cdst=MCDST,
-        dst=DESTINATION,
-        source=INTEGER_SOURCE,
-        src=INTEGER_OPERAND,
     ),
     ref=REF,
     see=[*SEE, Ref("tesla", "5.9")],
@@ -144,17 +107,13 @@ def cvt_i2f(neg, abs, sat, rounding, to, dst, source, src, cdst=None):
 
 
 @tesla.insn(
-    plain(
-        "cvt {neg} {abs} {rounding} {to} {cdst} {dst} {source} {src}",
-        2,
-        neg=NEG,
-        abs=ABS,
+    _cvt(
+        """
+        long  cvt {neg:n} {abs:a} {rounding} {to=type:sw} {cdst} {dst:w} {source=float:f} {src=only1:f}
+              1010 .... . ....... ....... ....... ..  10n .sw ...L . a.rr..f .. ..... .......  | <chips>
+        """,
+        _CHIPS,
         rounding=TO_INTEGRAL,
-        to=Enum(WIDE + SIGNED, {0: "u16", 1: "u32", 2: "s16", 3: "s32"}),
-        cdst=MCDST,
-        dst=DESTINATION,
-        source=FLOAT_SOURCE,
-        src=FLOAT_OPERAND,
     ),
     ref=REF,
     see=SEE,
@@ -170,16 +129,9 @@ def cvt_f2i(neg, abs, rounding, to, dst, source, src, cdst=None):
 
 # --- float to float ---------------------------------------------------------------------------------------------------
 
-INTEGRAL = SIGNED
-"""In the float to float class this bit asks for an integral value."""
-# (rounding, integral): bound as a pair. Without an integral value the rounding only matters, and is only told, where an
-# f32 becomes an f16.
-_FLOAT_ROUNDING = choice(
-    when({INTEGRAL: 1}, Enum(w1(17, 18), {n: f"{m}i" for n, m in _MODES.items()},
-                             {n: (m, True) for n, m in _MODES.items()})),
-    when({INTEGRAL: 0, WIDE: 0, SOURCE_WIDE: 1}, Enum(w1(17, 18), _MODES, {n: (m, False) for n, m in _MODES.items()})),
-    when({INTEGRAL: 0}, Literal("", ("rn", False))),
-)  # fmt: skip
+ROUNDED = words(*MODES, values=[(m, False) for m in MODES], on="r")
+ROUNDED_TO_INTEGRAL = words(*(f"{m}i" for m in MODES), values=[(m, True) for m in MODES], on="r")
+"""Bound to (rounding, whether to an integral value). In this class the bit s asks for an integral value."""
 
 
 def saturating(make: Callable[[bool], Value], sat: bool, rule: int) -> Value:
@@ -190,18 +142,14 @@ def saturating(make: Callable[[bool], Value], sat: bool, rule: int) -> Value:
 
 
 @tesla.insn(
-    plain(
-        "cvt {neg} {abs} {sat} {rounding} {to} {cdst} {dst} {source} {src} {rule}",
-        3,
-        neg=NEG,
-        abs=ABS,
-        sat=SAT,
-        rounding=_FLOAT_ROUNDING,
-        to=_FLOAT_DESTINATION,
-        cdst=MCDST,
-        dst=DESTINATION,
-        source=FLOAT_SOURCE,
-        src=FLOAT_OPERAND,
+    _cvt(
+        """
+        long  cvt {neg:n} {abs:a} {sat:b} {rounding} {to=float:w} {cdst} {dst:w} {source=float:f} {src=only1:f} {rule}
+              1010 .... . ....... ....... ....... ..  11n .sw ...L . abrr..f .. ..... .......  | <chips>
+        """,
+        _CHIPS,
+        # without an integral value the rounding only matters, and is only told, where an f32 becomes an f16
+        rounding=cases({"s=1": ROUNDED_TO_INTEGRAL, "s=0 w=0 f=1": ROUNDED, "s=0": Literal("", ("rn", False))}),
         rule=SAT_NAN_RULE,
     ),
     ref=REF,

@@ -8,34 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.arch.tesla.fields import w1
-from isakit.arch.tesla.forms import Imm, Long, Short, imm, long, short
-from isakit.arch.tesla.operands import (
-    CONDITION_NAMES,
-    LDST,
-    MCDST,
-    SDST,
-    gpr,
-    immediate,
-    isrc1,
-    lsrc1,
-    lsrc2,
-    lsrc3,
-    ssrc1,
-    ssrc2,
-)
+from isakit.arch.tesla.forms import forms
+from isakit.arch.tesla.operands import CONDITION_NAMES
 from isakit.arch.tesla.requests import LANE, MP_FLAG, QUAD
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value, const, select
 from isakit.sem.fp import f32
 from isakit.sem.fp.core import F32, absolute, is_flushed_zero, negated
-from isakit.spec import Binder, Choice, Enum, Field, Flag, Nothing, Ref, bits, choice, when
+from isakit.spec import Binder, Enum, Nothing, Ref, cases, choice, flag, when, words
 
 _TBD = "5. TBD"
 _SEE = [Ref("tesla", "5.3")]
-NEG1, NEG2 = Flag(Long.m1, "neg"), Flag(Long.m2, "neg")
-ABS1, ABS2 = Flag(w1(20), "abs"), Flag(w1(19), "abs")
-
 # How a chip obeys the multiprocessor flag SAT_NAN: not at all, for every NaN, or (G200 fault) for NaN inputs only.
 NO_SAT_NAN, SAT_NAN, SAT_NAN_INPUTS = 0, 1, 2
 SAT_NAN_RULE = choice(
@@ -87,41 +70,22 @@ def winning_zeros(a: Value, b: Value) -> tuple[Value, Value]:
     return select(wins, 0, a), select(wins, 0, b)
 
 
-def _saturation(f: Field, needs: str = "") -> Choice:
-    """The saturation bit; chips without the feature ignore it."""
-    return choice(when({}, Flag(f, "sat"), needs=needs), when({}, Nothing(False)))
-
-
-def _modifiers(layout: Any, sat_needs: str = "") -> dict[str, Any]:
-    """The three modifier bits of the short and immediate forms."""
-    return {
-        "sat": _saturation(layout.mod1, sat_needs),
-        "neg1": Flag(layout.mod2, "neg"),
-        "neg2": Flag(layout.mod3, "neg"),
-    }
-
-
 # --- add, mul, mad ----------------------------------------------------------------------------------------------------
 
-_NEAREST_OR_ZERO = {0: "rn", 3: "rz"}
-
-
-def _add_forms() -> list[Any]:
-    syntax = "add {sat} f32 {dst} {neg1} {src1} {neg2} {src2} {rule}"
-    return [
-        short(syntax, {Short.op: 0xB}, **_modifiers(Short), dst=SDST, src1=ssrc1(), src2=ssrc2(), rule=SAT_NAN_RULE),
-        imm(syntax, {Imm.op: 0xB}, **_modifiers(Imm), dst=SDST, src1=isrc1(), src2=immediate(), rule=SAT_NAN_RULE),
-        long(
-            "add {sat} {rounding} f32 {cdst} {dst} {neg1} {src1} {neg2} {src2} {rule}",
-            {Long.op: 0xB, w1(30, 31): 0},
-            sat=Flag(w1(29), "sat"), rounding=Enum(bits(16, 17), _NEAREST_OR_ZERO), cdst=MCDST, dst=LDST, neg1=NEG1,
-            src1=lsrc1(), neg2=NEG2, src2=lsrc3(), rule=SAT_NAN_RULE,
-        ),
-    ]  # fmt: skip
+_NEAREST_OR_ZERO = words("rn", None, None, "rz")
 
 
 @tesla.insn(
-    _add_forms(),
+    forms(
+        """
+        short,imm  add {sat:s} f32 {dst} {neg1=neg:m} {src1} {neg2=neg:n} {src2} {rule}
+                   1011 .... . n...... m...... s...... ..
+        long       add {sat:s} {rounding:r} f32 {cdst} {dst} {neg1=neg:m} {src1} {neg2=neg:n} {src2=src3} {rule}
+                   1011 .... . .....rr ....... ....... ..  00s .nm .... . ....... .. ..... .......
+        """,
+        rounding=_NEAREST_OR_ZERO,
+        rule=SAT_NAN_RULE,
+    ),
     ref=Ref("000", f"{_TBD}: add f32"),
     see=_SEE,
     notes=["rounding codes 1 and 2 were never tried on a chip; taken as illegal. [tesla] 4"],
@@ -139,23 +103,18 @@ def add_f32(sat, dst, neg1, src1, neg2, src2, rule, rounding="rn", cdst=None):
     _finish(result, dst, cdst)
 
 
-def _mul_forms() -> list[Any]:
-    syntax = "mul {sat} f32 {dst} {neg1} {src1} {neg2} {src2} {rule}"
-    return [
-        short(syntax, {Short.op: 0xC}, **_modifiers(Short, "gt200+"), dst=SDST,
-              src1=ssrc1(), src2=ssrc2(), rule=SAT_NAN_RULE),
-        imm(syntax, {Imm.op: 0xC}, **_modifiers(Imm, "gt200+"), dst=SDST, src1=isrc1(),
-            src2=immediate(), rule=SAT_NAN_RULE),
-        long(
-            "mul {sat} {rounding} f32 {cdst} {dst} {neg1} {src1} {neg2} {src2} {rule}", {Long.op: 0xC, Long.sub: 0},
-            sat=_saturation(w1(20), "gt200+"), rounding=Enum(w1(14, 15), _NEAREST_OR_ZERO), cdst=MCDST, dst=LDST,
-            neg1=NEG1, src1=lsrc1(), neg2=NEG2, src2=lsrc2(), rule=SAT_NAN_RULE,
-        ),
-    ]  # fmt: skip
-
-
 @tesla.insn(
-    _mul_forms(),
+    forms(
+        """
+        short,imm  mul {sat} f32 {dst} {neg1=neg:m} {src1} {neg2=neg:n} {src2} {rule}
+                   1100 .... . n...... m...... s...... ..
+        long       mul {sat} {rounding:r} f32 {cdst} {dst} {neg1=neg:m} {src1} {neg2=neg:n} {src2} {rule}
+                   1100 .... . ....... ....... ....... ..  000 .nm .... . s....rr .. ..... .......
+        """,
+        sat=cases({"| needs gt200+": flag("sat", on="s"), "": Nothing(False)}),
+        rounding=_NEAREST_OR_ZERO,
+        rule=SAT_NAN_RULE,
+    ),
     ref=Ref("000", f"{_TBD}: mul f32"),
     see=_SEE,
     notes=[
@@ -175,21 +134,16 @@ def mul_f32(sat, dst, neg1, src1, neg2, src2, rule, rounding="rn", cdst=None):
     _finish(result, dst, cdst)
 
 
-def _mad_forms() -> list[Any]:
-    syntax = "add {sat} f32 {dst} {neg1} (mul {src1} {src2}) {neg2} {src3} {rule}"
-    return [
-        short(syntax, {Short.op: 0xE}, **_modifiers(Short), dst=SDST, src1=ssrc1(), src2=ssrc2(),
-              src3=gpr(Short.dst, 32), rule=SAT_NAN_RULE),
-        imm(syntax, {Imm.op: 0xE}, **_modifiers(Imm), dst=SDST, src1=isrc1(), src2=immediate(),
-            src3=gpr(Imm.dst, 32), rule=SAT_NAN_RULE),
-        long("add {sat} f32 {cdst} {dst} {neg1} (mul {src1} {src2}) {neg2} {src3} {rule}",
-             {Long.op: 0xE, w1(30, 31): 0}, sat=Flag(w1(29), "sat"), cdst=MCDST, dst=LDST, neg1=NEG1, src1=lsrc1(),
-             src2=lsrc2(), neg2=NEG2, src3=lsrc3(), rule=SAT_NAN_RULE),
-    ]  # fmt: skip
-
-
 @tesla.insn(
-    _mad_forms(),
+    forms(
+        """
+        short,imm  add {sat:s} f32 {dst} {neg1=neg:m} (mul {src1} {src2}) {neg2=neg:n} {src3} {rule}
+                   1110 .... . n...... m...... s...... ..
+        long       add {sat:s} f32 {cdst} {dst} {neg1=neg:m} (mul {src1} {src2}) {neg2=neg:n} {src3} {rule}
+                   1110 .... . ....... ....... ....... ..  00s .nm .... . ....... .. ..... .......
+        """,
+        rule=SAT_NAN_RULE,
+    ),
     ref=Ref("000", f"{_TBD}: mul and add f32"),
     see=_SEE,
     notes=[
@@ -213,26 +167,18 @@ def mad_f32(sat, dst, neg1, src1, src2, neg2, src3, rule, cdst=None):
 
 # --- comparison and selection -----------------------------------------------------------------------------------------
 
-FLOAT_CONDITIONS = UniformEnum(w1(14, 17), dict(enumerate(CONDITION_NAMES[:16])))
+FLOAT_CONDITIONS = words(*CONDITION_NAMES[:16], cls=UniformEnum)
 """The outcomes that make a comparison true: bits less, equal, greater, unordered."""
 
 
 @tesla.insn(
-    [
-        long(
-            "set {cdst} {dst} {cond} f32 {neg1} {abs1} {src1} {neg2} {abs2} {src2}",
-            {Long.op: 0xB, Long.sub: 3},
-            cdst=MCDST,
-            dst=LDST,
-            cond=FLOAT_CONDITIONS,
-            neg1=NEG1,
-            abs1=ABS1,
-            src1=lsrc1(),
-            neg2=NEG2,
-            abs2=ABS2,
-            src2=lsrc2(),
-        )
-    ],
+    forms(
+        """
+        long  set {cdst} {dst} {cond:c} f32 {neg1=neg:m} {abs1=abs:a} {src1} {neg2=neg:n} {abs2=abs:b} {src2}
+              1011 .... . ....... ....... ....... ..  011 .nm .... . ab.cccc .. ..... .......
+        """,
+        cond=FLOAT_CONDITIONS,
+    ),
     ref=Ref("001", "Opcode map: set f32"),
     see=_SEE,
 )
@@ -249,48 +195,34 @@ def set_f32(cond, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
 
 
 @tesla.insn(
-    [
-        long(
-            f"{name} f32 {{cdst}} {{dst}} {{neg1}} {{abs1}} {{src1}} {{neg2}} {{abs2}} {{src2}}",
-            {Long.op: 0xB, Long.sub: sub},
-            minimum=name == "min",
-            cdst=MCDST,
-            dst=LDST,
-            neg1=NEG1,
-            abs1=ABS1,
-            src1=lsrc1(),
-            neg2=NEG2,
-            abs2=ABS2,
-            src2=lsrc2(),
-        )
-        for sub, name in ((4, "max"), (5, "min"))
-    ],
+    forms(
+        """
+        long  {name} f32 {cdst} {dst} {neg1=neg:m} {abs1=abs:a} {src1} {neg2=neg:n} {abs2=abs:b} {src2}
+              1011 .... . ....... ....... ....... ..  100 .nm .... . ab..... .. ..... .......  | name=max
+        long  {name} f32 {cdst} {dst} {neg1=neg:m} {abs1=abs:a} {src1} {neg2=neg:n} {abs2=abs:b} {src2}
+              1011 .... . ....... ....... ....... ..  101 .nm .... . ab..... .. ..... .......  | name=min
+        """
+    ),
     ref=Ref("001", "Opcode map: max f32, min f32"),
     see=_SEE,
 )
-def min_max_f32(minimum, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
+def min_max_f32(name, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
     """The smaller (min) or larger (max) of two f32 numbers; -0 counts as smaller than +0.
 
     A NaN loses against a number; two NaNs give 0x7fffffff.
     """
     a, b = modified(src1, neg1, abs1), modified(src2, neg2, abs2)
-    result = f32.f32_min(a, b) if minimum else f32.f32_max(a, b)
+    result = f32.f32_min(a, b) if name == "min" else f32.f32_max(a, b)
     _finish(result, dst, cdst)
 
 
 @tesla.insn(
-    [
-        long(
-            "slct b32 {cdst} {dst} {src1} {src2} f32 {neg} {src3}",
-            {Long.op: 0xC, w1(30, 31): 1},
-            cdst=MCDST,
-            dst=LDST,
-            src1=lsrc1(),
-            src2=lsrc2(),
-            neg=Flag(w1(29), "neg"),
-            src3=lsrc3(),
-        )
-    ],
+    forms(
+        """
+        long  slct b32 {cdst} {dst} {src1} {src2} f32 {neg:n} {src3}
+              1100 .... . ....... ....... ....... ..  01n ... .... . ....... .. ..... .......
+        """
+    ),
     ref=Ref("000", f"{_TBD}: slct"),
     see=_SEE,
 )
@@ -307,38 +239,23 @@ def slct(dst, src1, src2, neg, src3, cdst=None):
 
 # --- quads ------------------------------------------------------------------------------------------------------------
 
-_QUAD_OPS = {0: "add", 1: "subr", 2: "sub", 3: "mov2"}
 _SUBR, _SUB, _MOV2 = 1, 2, 3
-_BY_POSITION = bits(18)
-
-
-def _quad_op(f: Field) -> UniformEnum:
-    return UniformEnum(f, _QUAD_OPS)
 
 
 @tesla.insn(
-    [
-        long(
-            "quadop f32 {op0} {op1} {op2} {op3} {cdst} {dst} {lane} {src1} {src2} {fragment}",
-            {Long.op: 0xC, Long.sub: 4},
-            op0=_quad_op(w1(26, 27)),
-            op1=_quad_op(w1(24, 25)),
-            op2=_quad_op(w1(22, 23)),
-            op3=_quad_op(bits(20, 21)),
-            cdst=MCDST,
-            dst=LDST,
-            lane=choice(
-                when(
-                    {_BY_POSITION: 0},
-                    Enum(bits(16, 17), {n: f"l{n}" for n in range(4)}, {n: ("lane", n) for n in range(4)}),
-                ),
-                when({_BY_POSITION: 1}, Enum(bits(16), {0: "dx", 1: "dy"}, {0: ("xor", 1), 1: ("xor", 2)})),
-            ),
-            src1=gpr(Long.src1, 32),
-            src2=gpr(Long.src3, 32),
-            fragment=choice(when({}, Nothing(True), needs="fragment"), when({}, Nothing(False))),
-        )
-    ],
+    forms(
+        """
+        long  quadop f32 {op0=op:d} {op1=op:e} {op2=op:f} {op3=op:g} {cdst} {dst} {lane} {src1=r1} {src2=r3} {fragment}
+              1100 .... . .gg.phl ....... ....... ..  100 .dd eeff . ....... .. ..... .......
+        """,
+        op=words("add", "subr", "sub", "mov2", cls=UniformEnum),
+        lane=cases(
+            {
+                "p=0": words("l0", "l1", "l2", "l3", values=[("lane", n) for n in range(4)], on="hl"),
+                "p=1": words("dx", "dy", values=[("xor", 1), ("xor", 2)], on="l"),
+            }
+        ),
+    ),
     ref=Ref("000", f"{_TBD}: quadop"),
     see=_SEE,
     notes=[
@@ -366,4 +283,4 @@ def quadop(op0, op1, op2, op3, dst, lane, src1, src2, fragment, cdst=None):
     _finish(result, dst, cdst)
 
 
-__all__ = ["ABS1", "NEG1", "SAT_NAN_RULE", "UniformEnum", "modified", "saturated"]
+__all__ = ["SAT_NAN_RULE", "UniformEnum", "modified", "saturated"]

@@ -9,24 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from isakit.arch.tesla import convert as single
-from isakit.arch.tesla.convert import ABS, CLASS, LARGE, NEG, SAT, SIGNED, SOURCE_WIDE, WIDE
-from isakit.arch.tesla.fields import w1
-from isakit.arch.tesla.float32 import ABS1, ABS2, FLOAT_CONDITIONS, NEG1, NEG2, SAT_NAN_RULE
-from isakit.arch.tesla.forms import Long, long
-from isakit.arch.tesla.operands import LDST, MCDST, flags, gpr, lsrc1, result_flags
+from isakit.arch.tesla.float32 import FLOAT_CONDITIONS, SAT_NAN_RULE
+from isakit.arch.tesla.forms import forms
+from isakit.arch.tesla.operands import flags, result_flags
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value
 from isakit.sem.fp import convert, convert64, f32, f64
-from isakit.spec import Enum, Field, Literal, Ref, bits, choice, when
+from isakit.spec import Literal, Ref, cases, words
 
 _SEE = [Ref("tesla", "5.7")]
-DST, SRC1, SRC2, SRC3 = (gpr(f, 64) for f in (Long.dst, Long.src1, Long.src2, Long.src3))
-MODES = {0: "rn", 1: "rm", 2: "rp", 3: "rz"}
-
-
-def _arithmetic(syntax: str, sub: int, rounding: Field, **parts: Any) -> list[Any]:
-    return [long(syntax, {Long.op: 0xE, Long.sub: sub}, needs="fp64", rounding=Enum(rounding, MODES), cdst=MCDST,
-                 dst=DST, neg1=NEG1, src1=SRC1, **parts)]  # fmt: skip
+_ROUNDING = words(*single.MODES)
 
 
 def modified(source: Any, negate: bool, take_absolute: bool = False) -> Value:
@@ -41,13 +33,12 @@ def _finish(result: Value, dst: Any, cdst: Any) -> None:
 
 
 @tesla.insn(
-    _arithmetic(
-        "fma {rounding} f64 {cdst} {dst} {neg1} {src1} {src2} {neg3} {src3}",
-        2,
-        w1(22, 23),
-        src2=SRC2,
-        neg3=NEG2,
-        src3=SRC3,
+    forms(
+        """
+        long  fma {rounding:r} f64 {cdst} {dst=pd} {neg1=neg:m} {src1=p1} {src2=p2} {neg3=neg:n} {src3=p3}
+              1110 .... . ....... ....... ....... ..  010 .nm ..rr . ....... .. ..... .......  | needs fp64
+        """,
+        rounding=_ROUNDING,
     ),
     ref=Ref("000", "5. TBD: fma f64"),
     see=_SEE,
@@ -59,7 +50,13 @@ def fma_f64(rounding, dst, neg1, src1, src2, neg3, src3, cdst=None):
 
 
 @tesla.insn(
-    _arithmetic("add {rounding} f64 {cdst} {dst} {neg1} {src1} {neg2} {src2}", 3, bits(16, 17), neg2=NEG2, src2=SRC3),
+    forms(
+        """
+        long  add {rounding:r} f64 {cdst} {dst=pd} {neg1=neg:m} {src1=p1} {neg2=neg:n} {src2=p3}
+              1110 .... . .....rr ....... ....... ..  011 .nm .... . ....... .. ..... .......  | needs fp64
+        """,
+        rounding=_ROUNDING,
+    ),
     ref=Ref("001", "Opcode map: add f64"),
     see=_SEE,
 )
@@ -69,7 +66,13 @@ def add_f64(rounding, dst, neg1, src1, neg2, src2, cdst=None):
 
 
 @tesla.insn(
-    _arithmetic("mul {rounding} f64 {cdst} {dst} {neg1} {src1} {src2}", 4, w1(17, 18), src2=SRC2),
+    forms(
+        """
+        long  mul {rounding:r} f64 {cdst} {dst=pd} {neg1=neg:m} {src1=p1} {src2=p2}
+              1110 .... . ....... ....... ....... ..  100 ..m .... . ..rr... .. ..... .......  | needs fp64
+        """,
+        rounding=_ROUNDING,
+    ),
     ref=Ref("001", "Opcode map: mul f64"),
     see=_SEE,
     notes=["w1.27 is ignored, so only the first operand can be negated. [tesla] 13 no. 10"],
@@ -80,52 +83,34 @@ def mul_f64(rounding, dst, neg1, src1, src2, cdst=None):
 
 
 @tesla.insn(
-    [
-        long(
-            f"{name} f64 {{cdst}} {{dst}} {{neg1}} {{abs1}} {{src1}} {{neg2}} {{abs2}} {{src2}}",
-            {Long.op: 0xE, Long.sub: sub},
-            needs="fp64",
-            minimum=name == "min",
-            cdst=MCDST,
-            dst=DST,
-            neg1=NEG1,
-            abs1=ABS1,
-            src1=SRC1,
-            neg2=NEG2,
-            abs2=ABS2,
-            src2=SRC2,
-        )
-        for sub, name in ((5, "min"), (6, "max"))
-    ],
+    forms(
+        """
+        long  {name} f64 {cdst} {dst=pd} {neg1=neg:m} {abs1=abs:a} {src1=p1} {neg2=neg:n} {abs2=abs:b} {src2=p2}
+              1110 .... . ....... ....... ....... ..  101 .nm .... . ab..... .. ..... .......  | needs fp64 | name=min
+        long  {name} f64 {cdst} {dst=pd} {neg1=neg:m} {abs1=abs:a} {src1=p1} {neg2=neg:n} {abs2=abs:b} {src2=p2}
+              1110 .... . ....... ....... ....... ..  110 .nm .... . ab..... .. ..... .......  | needs fp64 | name=max
+        """
+    ),
     ref=Ref("001", "Opcode map: min f64, max f64"),
     see=_SEE,
 )
-def min_max_f64(minimum, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
+def min_max_f64(name, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
     """The smaller (min) or larger (max) of two f64 numbers; -0 counts as smaller than +0.
 
     A NaN loses against a number; of two NaNs SRC2 wins, without its modifiers.
     """
     a, b = modified(src1, neg1, abs1), modified(src2, neg2, abs2)
-    _finish(f64.f64_min(a, b) if minimum else f64.f64_max(a, b), dst, cdst)
+    _finish(f64.f64_min(a, b) if name == "min" else f64.f64_max(a, b), dst, cdst)
 
 
 @tesla.insn(
-    [
-        long(
-            "set {cdst} {dst} {cond} f64 {neg1} {abs1} {src1} {neg2} {abs2} {src2}",
-            {Long.op: 0xE, Long.sub: 7},
-            needs="fp64",
-            cdst=MCDST,
-            dst=LDST,
-            cond=FLOAT_CONDITIONS,
-            neg1=NEG1,
-            abs1=ABS1,
-            src1=SRC1,
-            neg2=NEG2,
-            abs2=ABS2,
-            src2=SRC2,
-        )
-    ],
+    forms(
+        """
+        long  set {cdst} {dst} {cond:c} f64 {neg1=neg:m} {abs1=abs:a} {src1=p1} {neg2=neg:n} {abs2=abs:b} {src2=p2}
+              1110 .... . ....... ....... ....... ..  111 .nm .... . ab.cccc .. ..... .......  | needs fp64
+        """,
+        cond=FLOAT_CONDITIONS,
+    ),
     ref=Ref("001", "Opcode map: set f64"),
     see=_SEE,
 )
@@ -139,18 +124,13 @@ def set_f64(cond, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
 
 # --- conversions ------------------------------------------------------------------------------------------------------
 
+# The letters are those of `convert`.
 _CVT = [Ref("tesla", "5.6")]
-_NARROW = {WIDE: 0, SOURCE_WIDE: 0}
-_DESTINATION = choice(when({WIDE: 0}, LDST), when({WIDE: 1}, DST))
-_OPERAND = choice(when({SOURCE_WIDE: 0}, lsrc1(32, strict=False)), when({SOURCE_WIDE: 1}, SRC1))
-_FLOAT = {0: "f32", 1: "f64"}
-
-
-def _large(syntax: str, kind: int, **parts: Any) -> list[Any]:
-    """The form of a conversion class with a 64-bit side; one of the two selectors must be set."""
-    fixed = {Long.op: 0xA, CLASS: kind, LARGE: 1}
-    return [long(syntax, fixed, needs="fp64", unless=[_NARROW], neg=NEG, abs=ABS, cdst=MCDST, dst=_DESTINATION,
-                 src=_OPERAND, **parts)]  # fmt: skip
+_large = forms.knowing(
+    float=words("f32", "f64"),
+    result=cases({"w=0": "dst:b32", "w=1": "pd"}),
+    source_of_size=cases({"f=0": "only1:b32", "f=1": "p1"}),
+)
 
 
 def _float_flags(result: Value) -> Value:
@@ -160,11 +140,13 @@ def _float_flags(result: Value) -> Value:
 
 @tesla.insn(
     _large(
-        "cvt {neg} {abs} {rounding} {to} {cdst} {dst} {source} {src}",
-        1,
+        """
+        long  cvt {neg:n} {abs:a} {rounding} {to=float:w} {cdst} {dst=result} {source:tf} {src=source_of_size}
+              1010 .... . ....... ....... ....... ..  01n ..w ...1 . a.rrt.f .. ..... .......
+              | needs fp64 | unless w=0 f=0
+        """,
         rounding=single.ROUNDING,
-        to=Enum(WIDE, _FLOAT),
-        source=Enum(SOURCE_WIDE + w1(16), {0: "u32", 1: "u64", 2: "s32", 3: "s64"}),
+        source=words("u32", "u64", "s32", "s64"),
     ),
     ref=single.REF,
     see=_CVT,
@@ -184,11 +166,13 @@ def cvt_i2f64(neg, abs, rounding, to, dst, source, src, cdst=None):
 
 @tesla.insn(
     _large(
-        "cvt {neg} {abs} {rounding} {to} {cdst} {dst} {source} {src}",
-        2,
+        """
+        long  cvt {neg:n} {abs:a} {rounding} {to:sw} {cdst} {dst=result} {source=float:f} {src=source_of_size}
+              1010 .... . ....... ....... ....... ..  10n .sw ...1 . a.rr..f .. ..... .......
+              | needs fp64 | unless w=0 f=0
+        """,
         rounding=single.TO_INTEGRAL,
-        to=Enum(WIDE + SIGNED, {0: "u32", 1: "u64", 2: "s32", 3: "s64"}),
-        source=Enum(SOURCE_WIDE, _FLOAT),
+        to=words("u32", "u64", "s32", "s64"),
     ),
     ref=single.REF,
     see=_CVT,
@@ -206,23 +190,22 @@ def cvt_f2i64(neg, abs, rounding, to, dst, source, src, cdst=None):
         cdst.write(flags(result.is_zero, result.sign, o=convert64.f2i64_overflow(x, **statics)))
 
 
-# f64 to f64 rounds only to integral values, f64 to f32 always, f32 to f64 never: other bits are not told.
-_ROUNDING = choice(
-    when({WIDE: 1, SOURCE_WIDE: 1, SIGNED: 1},
-         Enum(w1(17, 18), {n: f"{m}i" for n, m in MODES.items()}, {n: (m, True) for n, m in MODES.items()})),
-    when({WIDE: 1, SOURCE_WIDE: 1, SIGNED: 0}, Literal("", ("rn", False))),
-    when({WIDE: 0}, Enum(w1(17, 18), MODES, {n: (m, False) for n, m in MODES.items()})),
-    when({WIDE: 1, SOURCE_WIDE: 0}, Literal("", ("rn", False))),
-)  # fmt: skip
-
-
 @tesla.insn(
     _large(
-        "cvt {neg} {abs} {rounding} {to} {cdst} {dst} {source} {src}",
-        3,
-        rounding=_ROUNDING,
-        to=Enum(WIDE, _FLOAT),
-        source=Enum(SOURCE_WIDE, _FLOAT),
+        """
+        long  cvt {neg:n} {abs:a} {rounding} {to=float:w} {cdst} {dst=result} {source=float:f} {src=source_of_size}
+              1010 .... . ....... ....... ....... ..  11n .sw ...1 . a.rr..f .. ..... .......
+              | needs fp64 | unless w=0 f=0
+        """,
+        # f64 to f64 rounds only to integral values, f64 to f32 always, f32 to f64 never: other bits are not told
+        rounding=cases(
+            {
+                "w=1 f=1 s=1": single.ROUNDED_TO_INTEGRAL,
+                "w=1 f=1 s=0": Literal("", ("rn", False)),
+                "w=0": single.ROUNDED,
+                "w=1 f=0": Literal("", ("rn", False)),
+            }
+        ),
     ),
     ref=single.REF,
     see=_CVT,
@@ -243,21 +226,17 @@ def cvt_f2f64(neg, abs, rounding, to, dst, source, src, cdst=None):
 # --- the fp64 class without a 64-bit side -----------------------------------------------------------------------------
 
 
-def _mixed(syntax: str, kind: int, **parts: Any) -> list[Any]:
-    fixed = {Long.op: 0xA, CLASS: kind, LARGE: 1} | _NARROW
-    return [long(syntax, fixed, needs="fp64", neg=NEG, abs=ABS, cdst=MCDST, dst=LDST, src=gpr(Long.src1, 32), **parts)]
-
-
 _MIXED_NOTES = ["no compiler uses these words; only the low half of the result is known, the high half is written as 0"]
 
 
 @tesla.insn(
-    _mixed(
-        "cvt {neg} {abs} {sat} {rounding} f16 b32 {cdst} {dst} {source} {src}",
-        1,
-        sat=SAT,
+    forms(
+        """
+        long  cvt {neg:n} {abs:a} {sat:b} {rounding} f16 b32 {cdst} {dst} {source:tu} {src=r1}
+              1010 .... . ....... ....... ....... ..  01n ..0 ...1 . abrrtu0 .. ..... .......  | needs fp64
+        """,
         rounding=single.ROUNDING,
-        source=Enum(w1(15, 16), {0: "u32", 1: "u8", 2: "s32", 3: "s8"}),
+        source=words("u32", "u8", "s32", "s8"),
     ),
     ref=single.REF,
     see=_CVT,
@@ -273,11 +252,13 @@ def cvt_i2f_mixed(neg, abs, sat, rounding, dst, source, src, cdst=None):
 
 
 @tesla.insn(
-    _mixed(
-        "cvt {neg} {abs} {rounding} {to} b32 {cdst} {dst} f32 {src}",
-        2,
+    forms(
+        """
+        long  cvt {neg:n} {abs:a} {rounding} {to:s} b32 {cdst} {dst} f32 {src=r1}
+              1010 .... . ....... ....... ....... ..  10n .s0 ...1 . a.rr..0 .. ..... .......  | needs fp64
+        """,
         rounding=single.TO_INTEGRAL,
-        to=Enum(SIGNED, {0: "u16", 1: "s16"}),
+        to=words("u16", "s16"),
     ),
     ref=single.REF,
     see=_CVT,
@@ -292,17 +273,12 @@ def cvt_f2i_mixed(neg, abs, rounding, to, dst, src, cdst=None):
 
 
 @tesla.insn(
-    _mixed(
-        "cvt {neg} {abs} {sat} {rounding} f16 b32 {cdst} {dst} f32 {src} {rule}",
-        3,
-        sat=SAT,
-        rounding=choice(
-            when(
-                {SIGNED: 1},
-                Enum(w1(17, 18), {n: f"{m}i" for n, m in MODES.items()}, {n: (m, True) for n, m in MODES.items()}),
-            ),
-            when({SIGNED: 0}, Enum(w1(17, 18), MODES, {n: (m, False) for n, m in MODES.items()})),
-        ),
+    forms(
+        """
+        long  cvt {neg:n} {abs:a} {sat:b} {rounding} f16 b32 {cdst} {dst} f32 {src=r1} {rule}
+              1010 .... . ....... ....... ....... ..  11n .s0 ...1 . abrr..0 .. ..... .......  | needs fp64
+        """,
+        rounding=cases({"s=1": single.ROUNDED_TO_INTEGRAL, "s=0": single.ROUNDED}),
         rule=SAT_NAN_RULE,
     ),
     ref=single.REF,

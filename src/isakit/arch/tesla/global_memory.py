@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cache
 
 from isakit.arch.tesla.operands import Word, word
+from isakit.lean import dataclass
 from isakit.sem import Value, load, store
 from isakit.spec import Field, Template, template
 from isakit.spec.operands import Memory
 
 
+@cache
 def global_memory(bank: Field, address: Field, size: int, width: int, signed: bool = False) -> Template:
     """A global space selected by `bank`, addressed by a full register: 32-bit byte address, no offset."""
     return template(

@@ -7,97 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.arch.tesla.fields import w1
-from isakit.arch.tesla.forms import Imm, Long, Short, imm, long, short
-from isakit.arch.tesla.operands import (
-    CARRY,
-    COND,
-    LDST,
-    LHDST,
-    MCDST,
-    SDST,
-    by_width,
-    fixed_condition,
-    gpr,
-    immediate,
-    isrc1,
-    lsrc1,
-    lsrc2,
-    lsrc3,
-    result_flags,
-    ssrc1,
-    ssrc2,
-)
+from isakit.arch.tesla.forms import forms
+from isakit.arch.tesla.operands import CARRY, fixed_condition, result_flags
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value, add_with_carry, const, select, u1
-from isakit.spec import Choice, Enum, Flag, Ref, choice, when
+from isakit.spec import Ref, words
 
 C0 = fixed_condition(0)
-WIDTHS = {0: "b16", 1: "b32"}
-
-
-def destination(selector: Any) -> Choice:
-    """The long destination of the width a bit selects."""
-    return choice(when({selector: 0}, LHDST), when({selector: 1}, LDST))
-
-
-def short_destination(selector: Any) -> Choice:
-    """The short destination of the width a bit selects."""
-    return by_width(selector, lambda w: gpr(Short.dst, w))
-
-
-def carry(condition: Any, wanted: bool) -> dict[str, Any]:
-    """The condition operand, which only `addc` has."""
-    return {"carry": condition} if wanted else {}
-
-
-ADD_NAMES = {0: "add", 1: "sub", 2: "subr"}
-
-
-def _add_forms() -> list[Any]:
-    out: list[Any] = []
-    for addc in (False, True):
-        tail = " {carry}" if addc else ""
-
-        def names(o1: Any, o2: Any) -> Enum:
-            return Enum(o1 + o2, ADD_NAMES)
-
-        for layout, build, src1, src2 in (
-            (Short, short, lambda w: ssrc1(w), lambda w: ssrc2(w)),
-            (Imm, imm, lambda w: isrc1(w), lambda w: immediate(w)),
-        ):
-            fixed = {layout.prim: 1} | ({layout.mod3: 1, layout.o2: 1} if addc else {})
-            extra = carry(C0, addc)
-            out.append(
-                build(
-                    "{name} {sat} {ty} {dst} {src1} {src2}" + tail,
-                    fixed,
-                    unless=[] if addc else [{layout.mod3: 1, layout.o2: 1}],
-                    name="addc" if addc else names(layout.mod3, layout.o2),
-                    sat=Flag(layout.mod1, "sat"),
-                    ty=Enum(layout.mod2, WIDTHS),
-                    dst=short_destination(layout.mod2),
-                    src1=by_width(layout.mod2, src1),
-                    src2=by_width(layout.mod2, src2),
-                    **extra,
-                )
-            )
-        out.append(
-            long(
-                "{name} {ty} {sat} {cdst} {dst} {src1} {src2}" + tail,
-                {Long.prim: 1, Long.sub: 0} | ({Long.o1: 1, Long.o2: 1} if addc else {}),
-                unless=[] if addc else [{Long.o1: 1, Long.o2: 1}],
-                name="addc" if addc else names(Long.o1, Long.o2),
-                sat=Flag(Long.m2, "sat"),
-                ty=Enum(Long.m1, WIDTHS),
-                cdst=MCDST,
-                dst=destination(Long.m1),
-                src1=by_width(Long.m1, lsrc1),
-                src2=by_width(Long.m1, lsrc3),
-                **carry(COND, addc),
-            )
-        )
-    return out
 
 
 def add_up(name: str, a: Value, b: Value, carry: Any) -> tuple[Value, Value, Value]:
@@ -119,7 +35,20 @@ def saturate(result: Value, overflow: Value) -> Value:
 
 
 @tesla.insn(
-    _add_forms(),
+    forms(
+        """
+        short,imm  {name:o} {sat:s} {ty=width:w} {dst:w} {src1:w} {src2:w}
+                   001o .... . o...... w...... s...... ..                                           | unless o=11
+        long       {name:o} {ty=width:w} {sat:s} {cdst} {dst:w} {src1:w} {src2=src3:w}
+                   001o .... . o...... ....... ....... ..  000 .sw .... . ....... .. ..... .......  | unless o=11
+        short,imm  {name} {sat:s} {ty=width:w} {dst:w} {src1:w} {src2:w} {carry=c0}
+                   0011 .... . 1...... w...... s...... ..                                           | name=addc
+        long       {name} {ty=width:w} {sat:s} {cdst} {dst:w} {src1:w} {src2=src3:w} {carry=csrc}
+                   0011 .... . 1...... ....... ....... ..  000 .sw .... . ....... .. ..... .......  | name=addc
+        """,
+        name=words("add", "sub", "subr"),
+        c0=C0,
+    ),
     ref=Ref("000", "3.1 Integer ADD family"),
     see=[Ref("tesla", "5.2")],
     notes=["the carry of sub and subr means: no borrow"],
@@ -138,47 +67,20 @@ def add(name, sat, ty, src1, src2, dst, cdst=None, carry=None):
         cdst.write(result_flags(result, carry_out, overflow))
 
 
-TYPES = {0: "u16", 1: "u32", 2: "s16", 3: "s32"}
-
-
-def typed_src1(width_bit: Any, sign_bit: Any, make: Any) -> Choice:
-    """Source 1 whose half register forms accept only s[] modes of the right sign."""
-    return choice(
-        when({width_bit: 1}, make(32)),
-        when({width_bit: 0, sign_bit: 0}, make(16, "u")),
-        when({width_bit: 0, sign_bit: 1}, make(16, "s")),
-    )
-
-
 @tesla.insn(
-    [
-        short(
-            "sad {dst} {ty} {src1} {src2} {src3}",
-            {Short.op: 5},
-            name="sad",
-            dst=SDST,
-            ty=Enum(Short.mod2 + Short.mod1, TYPES),
-            src1=typed_src1(Short.mod2, Short.mod1, ssrc1),
-            src2=by_width(Short.mod2, ssrc2),
-            src3=gpr(Short.dst, 32),
-        ),
-        long(
-            "sad {cdst} {dst} {ty} {src1} {src2} {src3}",
-            {Long.op: 5, Long.sub: 0},
-            name="sad",
-            cdst=MCDST,
-            dst=LDST,
-            ty=Enum(Long.m1 + Long.m2, TYPES),
-            src1=typed_src1(Long.m1, Long.m2, lsrc1),
-            src2=by_width(Long.m1, lsrc2),
-            src3=lsrc3(32),
-        ),
-    ],
+    forms(
+        """
+        short  sad {dst} {ty=type:sw} {src1:w,s} {src2:w} {src3}
+               0101 .... . ....... w...... s...... ..
+        long   sad {cdst} {dst} {ty=type:sw} {src1:w,s} {src2:w} {src3}
+               0101 .... . ....... ....... ....... ..  000 .sw .... . ....... .. ..... .......
+        """
+    ),
     ref=Ref("000", "3.5 Integer SAD"),
     see=[Ref("tesla", "5.2")],
     notes=["16-bit sources add to a 32-bit value; [000] says 16-bit. [tesla] 13 no. 5"],
 )
-def sad(name, ty, src1, src2, src3, dst, cdst=None):
+def sad(ty, src1, src2, src3, dst, cdst=None):
     """Sum of absolute difference: DST = |SRC1 - SRC2| + SRC3. Sources are 16 or 32 bits wide, the sum has 32 bits.
 
     The flags are those of the 32-bit addition.
@@ -192,29 +94,18 @@ def sad(name, ty, src1, src2, src3, dst, cdst=None):
         cdst.write(result_flags(result, carry_out, overflow))
 
 
-def _lge(width: int) -> dict[int, str]:
-    names = ["never", "l", "e", "le", "g", "lg", "ge", "always"]
-    return dict(enumerate(names[:width]))
-
-
 @tesla.insn(
-    [
-        long(
-            "set {cdst} {dst} {cond} {ty} {src1} {src2}",
-            {Long.op: 3, Long.sub: 3},
-            name="set",
-            cdst=MCDST,
-            dst=destination(Long.m1),
-            cond=Enum(w1(14, 16), _lge(8)),
-            ty=Enum(Long.m1 + Long.m2, TYPES),
-            src1=typed_src1(Long.m1, Long.m2, lsrc1),
-            src2=by_width(Long.m1, lsrc2),
-        )
-    ],
+    forms(
+        """
+        long  set {cdst} {dst:w} {cond:c} {ty=type:sw} {src1:w,s} {src2:w}
+              0011 .... . ....... ....... ....... ..  011 .sw .... . ....ccc .. ..... .......
+        """,
+        cond=words("never", "l", "e", "le", "g", "lg", "ge", "always"),
+    ),
     ref=Ref("000", "3.7 Integer SET"),
     see=[Ref("tesla", "5.2")],
 )
-def set_int(name, cond, ty, src1, src2, dst, cdst=None):
+def set_int(cond, ty, src1, src2, dst, cdst=None):
     """Compare integers: DST = all ones where the condition (any of less, equal, greater) holds, else 0."""
     a, b = src1.read(), src2.read()
     less = a.slt(b) if ty[0] == "s" else a.ult(b)
@@ -236,19 +127,14 @@ def set_int(name, cond, ty, src1, src2, dst, cdst=None):
 
 
 @tesla.insn(
-    [
-        long(
-            "{name} {ty} {cdst} {dst} {src1} {src2}",
-            {Long.op: 3, Long.sub: sub},
-            name=name,
-            cdst=MCDST,
-            dst=destination(Long.m1),
-            ty=Enum(Long.m1 + Long.m2, TYPES),
-            src1=typed_src1(Long.m1, Long.m2, lsrc1),
-            src2=by_width(Long.m1, lsrc2),
-        )
-        for sub, name in ((4, "max"), (5, "min"))
-    ],
+    forms(
+        """
+        long  {name} {ty=type:sw} {cdst} {dst:w} {src1:w,s} {src2:w}
+              0011 .... . ....... ....... ....... ..  100 .sw .... . ....... .. ..... .......  | name=max
+        long  {name} {ty=type:sw} {cdst} {dst:w} {src1:w,s} {src2:w}
+              0011 .... . ....... ....... ....... ..  101 .sw .... . ....... .. ..... .......  | name=min
+        """
+    ),
     ref=Ref("000", "3.6 Integer MIN/MAX"),
     see=[Ref("tesla", "5.2")],
 )

@@ -5,71 +5,37 @@ Source: [001] "Memory addressing", [000] "Long instructions"; encodings from [te
 
 from __future__ import annotations
 
-from typing import Any
-
-from isakit.arch.tesla.fields import w1
-from isakit.arch.tesla.forms import Long, long
-from isakit.arch.tesla.global_memory import global_memory
-from isakit.arch.tesla.operands import (
-    ATTRIBUTE_PROGRAMS,
-    FCDST,
-    LANES,
-    LDST,
-    LHDST_UNTYPED,
-    MODES,
-    NO_OUTPUT,
-    gpr,
-    half,
-    in_lanes,
-    memory,
-    word,
-)
+from isakit.arch.tesla.forms import forms
+from isakit.arch.tesla.operands import in_lanes
 from isakit.arch.tesla.requests import TRY_LOCK, UNLOCK
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import const
-from isakit.spec import Illegal, Literal, Ref, Written, bits, choice, when
-
-OFFSETS = {1: Long.offset16, 2: bits(9, 23), 4: bits(9, 22)}
-"""access size in bytes -> offset field; the offset counts accesses"""
-TYPE = bits(46, 47)
-
-
-def _indirect(space: str, size: int, width: int, signed: bool = False, **options: Any) -> Written:
-    return memory(
-        space, OFFSETS[size], size, size, width, signed=signed, address=Long.areg, increment=Long.postinc, **options
-    )
-
-
-LOCK = w1(23)
-
-
-def _const_load_forms() -> list[Any]:
-    out: list[Any] = []
-    for code, (mode, (size, signed)) in enumerate(MODES.items()):
-        for wide, dst in ((0, LHDST_UNTYPED), (1, LDST)):
-            source: Any = _indirect("c", size, 32 if wide else 16, signed, bank=Long.cspace)
-            if not wide and mode == "b32":
-                source = Illegal("ILLEGAL_MEMORY_SIZE")
-            out.append(
-                long(
-                    "ld {dst} {ty} {src}",
-                    {Long.op: 1, Long.sub: 1, TYPE: code, Long.m1: wide},
-                    name="ld",
-                    dst=dst,
-                    ty=Literal(mode),
-                    src=source,
-                )
-            )
-    return out
+from isakit.spec import Literal, Ref, cases
 
 
 @tesla.insn(
-    _const_load_forms(),
+    forms(
+        """
+        long  ld {dst=<dst>} {ty} {src=<src>}
+              0001 .... . ....... ....... ....... ..  001 ..W .... . .....TT .. ..... .......
+        """,
+        """
+        T   W  ty   dst   src
+        00  0  u8   half  c:u8,b16
+        00  1  u8   dst   c:u8,b32
+        01  0  u16  half  c:u16,b16
+        01  1  u16  dst   c:u16,b32
+        10  0  s16  half  c:s16,b16
+        10  1  s16  dst   c:s16,b32
+        11  0  b32  half  illegal:ILLEGAL_MEMORY_SIZE
+        11  1  b32  dst   c:b32,b32
+        """,
+    ),
     ref=Ref("001", "Opcode map: ld c[]"),
     see=[Ref("tesla", "7.1")],
     group="memory",
 )
-def ld_c(name, dst, ty, src):
+def ld_c(dst, ty, src):
     """Load from a constant space, extended to the destination's width.
 
     The offset counts accesses of the type's size.
@@ -77,36 +43,40 @@ def ld_c(name, dst, ty, src):
     dst.write(src.read())
 
 
-def _shared_load_forms() -> list[Any]:
-    out: list[Any] = []
-    for code, (mode, (size, signed)) in enumerate(MODES.items()):
-        for wide, dst in ((0, LHDST_UNTYPED), (1, LDST)):
-            fixed = {Long.op: 1, Long.sub: 2, TYPE: code, Long.m1: wide}
-            source: Any = _indirect("s", size, 32 if wide else 16, signed)
-            if not wide and mode == "b32":
-                source = Illegal("ILLEGAL_MEMORY_SIZE")
-            plain: dict[str, Any] = {"name": "ld", "dst": dst, "ty": Literal(mode), "src": source}
-            if not (wide and mode == "b32"):
-                out.append(long("ld {dst} {ty} {src}", fixed, needs=["sm11", "compute"], **plain))
-            else:
-                out.append(long("ld {dst} {ty} {src}", fixed, needs=["sm11", "compute", "!gt200+"], **plain))
-                out.append(long("ld {dst} {ty} {src}", fixed | {LOCK: 0}, needs=["compute", "gt200+"], **plain))
-                out.append(
-                    long(
-                        "ld lock {cdst} {dst} {ty} {src}",
-                        fixed | {LOCK: 1},
-                        cdst=FCDST,
-                        lock=True,
-                        **plain,
-                        needs=["compute", "gt200+"],
-                        ignored=Long.cdst_en.mask,
-                    )
-                )
-    return out
-
-
 @tesla.insn(
-    _shared_load_forms(),
+    [
+        *forms(
+            """
+            long  ld {dst=<dst>} {ty} {src=<src>}
+                  0001 .... . ....... ....... ....... ..  010 ..W .... . .....TT .. ..... .......
+                  | needs sm11 compute
+            """,
+            """
+            T   W  ty   dst   src
+            00  0  u8   half  s:u8,b16
+            00  1  u8   dst   s:u8,b32
+            01  0  u16  half  s:u16,b16
+            01  1  u16  dst   s:u16,b32
+            10  0  s16  half  s:s16,b16
+            10  1  s16  dst   s:s16,b32
+            11  0  b32  half  illegal:ILLEGAL_MEMORY_SIZE
+            """,
+        ),
+        *forms(
+            """
+            long  ld {dst} {ty} {src=s:b32,b32}
+                  0001 .... . ....... ....... ....... ..  010 ..1 .... . .....11 .. ..... .......
+                  | needs sm11 compute !gt200+
+            long  ld {dst} {ty} {src=s:b32,b32}
+                  0001 .... . ....... ....... ....... ..  010 ..1 ..0. . .....11 .. ..... .......
+                  | needs compute gt200+
+            long  ld lock {cdst=fcdst} {dst} {ty} {src=s:b32,b32}
+                  0001 .... . ....... ....... ....... ..  010 ..1 ..1. . .....11 .. ..... -......
+                  | needs compute gt200+
+            """,
+            ty="b32",
+        ),
+    ],
     ref=Ref("003", "Shared space access: ld s[], st s[]"),
     see=[Ref("tesla", "7.1")],
     notes=[
@@ -116,50 +86,42 @@ def _shared_load_forms() -> list[Any]:
     ],
     group="memory",
 )
-def ld_s(name, dst, ty, src, cdst=None, lock=False):
+def ld_s(dst, ty, src, cdst=None):
     """Load from shared memory. With `lock`, try to lock the word first: the condition code tells whether it was got."""
-    if lock and cdst is not None:
+    if cdst is not None:
         got = TRY_LOCK(src.address)
         cdst.write(const(2, 4) & (got.sext(4)))
     dst.write(src.read())
 
 
-STORE_SIZES = {"b8": 1, "b16": 2, "b32": 4}
-
-
-def _shared_store_forms() -> list[Any]:
-    out: list[Any] = []
-    byte, full = w1(22), Long.src1_s
-    for name, size in STORE_SIZES.items():
-        fixed = {Long.op: 0, Long.sub: 7} | ({byte: 1} if size == 1 else {byte: 0, Long.m1: int(size == 4)})
-        data = choice(when({full: 0}, half(Long.src3)), when({full: 1}, word(Long.src3)))
-        target = _indirect("s", size, 32)
-        plain: dict[str, Any] = {"name": "st", "ty": Literal(name), "dst": target, "src": data}
-        if size < 4:
-            out.append(long("st {ty} {dst} {src}", fixed, needs="compute", **plain))
-        else:
-            out.append(long("st {ty} {dst} {src}", fixed, needs=["compute", "!gt200+"], **plain))
-            out.append(long("st {ty} {dst} {src}", fixed | {LOCK: 0}, needs=["compute", "gt200+"], **plain))
-            out.append(
-                long(
-                    "st {unlock} {ty} {dst} {src}",
-                    fixed | {LOCK: 1},
-                    needs=["compute", "gt200+"],
-                    unlock=Literal("unlock", True),
-                    **plain,
-                )
-            )
-    return out
-
-
 @tesla.insn(
-    _shared_store_forms(),
+    forms(
+        """
+        long  st {ty} {dst=s:u8,b32} {src}
+              0000 .... . ....... ....... ....... ..  111 ... ...1 f ....... .. ..... .......
+              | needs compute | ty=b8
+        long  st {ty} {dst=s:u16,b32} {src}
+              0000 .... . ....... ....... ....... ..  111 ..0 ...0 f ....... .. ..... .......
+              | needs compute | ty=b16
+        long  st {ty} {dst=s:b32,b32} {src}
+              0000 .... . ....... ....... ....... ..  111 ..1 ...0 f ....... .. ..... .......
+              | needs compute !gt200+ | ty=b32
+        long  st {ty} {dst=s:b32,b32} {src}
+              0000 .... . ....... ....... ....... ..  111 ..1 ..00 f ....... .. ..... .......
+              | needs compute gt200+ | ty=b32
+        long  st {unlock} {ty} {dst=s:b32,b32} {src}
+              0000 .... . ....... ....... ....... ..  111 ..1 ..10 f ....... .. ..... .......
+              | needs compute gt200+ | ty=b32
+        """,
+        src=cases({"f=0": "r3:b16", "f=1": "r3:b32"}),
+        unlock=Literal("unlock", True),
+    ),
     ref=Ref("003", "Shared space access: ld s[], st s[]"),
     see=[Ref("tesla", "7.1")],
     notes=["b32 from a half register stores it zero-extended: a decision, [tesla] 14"],
     group="memory",
 )
-def st_s(name, ty, dst, src, unlock=False):
+def st_s(ty, dst, src, unlock=False):
     """Store a byte, halfword or word to shared memory; `unlock` releases the word's lock afterwards."""
     dst.write(src.read())
     if unlock:
@@ -168,56 +130,52 @@ def st_s(name, ty, dst, src, unlock=False):
 
 # --- local memory ----------------------------------------------------------------------------------------------------
 
-SIZE = w1(21, 23)
-ACCESS = {
-    0: ("u8", 1, False, 32),
-    1: ("s8", 1, True, 32),
-    2: ("u16", 2, False, 32),
-    3: ("s16", 2, True, 32),
-    4: ("b64", 8, False, 64),
-    5: ("b128", 16, False, 128),
-    6: ("b32", 4, False, 32),
-    7: ("s32", 4, False, 32),
-}
-"""size code -> (type, bytes, sign-extended, register bits)"""
-
-
-def _local_forms(store: bool) -> list[Any]:
-    out: list[Any] = []
-    for code, (ty, size, signed, width) in ACCESS.items():
-        place = memory("l", Long.offset16, 1, size, width, signed=signed, address=Long.areg, increment=Long.postinc)
-        fixed = {Long.op: 0xD, Long.sub: 3 if store else 2, SIZE: code}
-        data = gpr(Long.dst, width)
-        if store:
-            out.append(long("st {ty} {dst} {src}", fixed, name="st", ty=Literal(ty), dst=place, src=data))
-        else:
-            out.append(long("ld {ty} {dst} {src}", fixed, name="ld", ty=Literal(ty), dst=data, src=place))
-    return out
-
-
+ACCESSES = """
+    T    ty    width
+    000  u8    b32
+    001  s8    b32
+    010  u16   b32
+    011  s16   b32
+    100  b64   b64
+    101  b128  b128
+    110  b32   b32
+    111  s32   b32
+"""
 _SIZE7 = "size code 7 reads and writes 32 bits like code 6 (from decuda; envydis has no name for it)"
 
 
 @tesla.insn(
-    _local_forms(False),
+    forms(
+        """
+        long  ld {ty} {dst=rd:<width>} {src=l:<ty>,<width>}
+              1101 .... . ....... ....... ....... ..  010 ... ..TT T ....... .. ..... .......
+        """,
+        ACCESSES,
+    ),
     ref=Ref("001", "Opcode map: ld l[]"),
     see=[Ref("tesla", "7.1")],
     notes=[_SIZE7],
     group="memory",
 )
-def ld_l(name, ty, dst, src):
+def ld_l(ty, dst, src):
     """Load from local memory; 8 and 16 bits are extended to 32, 64 and 128 bits fill aligned register groups."""
     dst.write(src.read())
 
 
 @tesla.insn(
-    _local_forms(True),
+    forms(
+        """
+        long  st {ty} {dst=l:<ty>,<width>} {src=rd:<width>}
+              1101 .... . ....... ....... ....... ..  011 ... ..TT T ....... .. ..... .......
+        """,
+        ACCESSES,
+    ),
     ref=Ref("001", "Opcode map: st l[]"),
     see=[Ref("tesla", "7.1")],
     notes=[_SIZE7],
     group="memory",
 )
-def st_l(name, ty, dst, src):
+def st_l(ty, dst, src):
     """Store to local memory the low bits of a register, a pair or a quad."""
     dst.write(src.read())
 
@@ -226,44 +184,35 @@ def st_l(name, ty, dst, src):
 
 
 @tesla.insn(
-    [
-        long(
-            "{lanes} ld b32 {dst} {src}",
-            {Long.op: 0, Long.sub: 0, Long.m1: 1, Long.src1_s: 1},
-            name="ld",
-            lanes=LANES,
-            dst=LDST,
-            src=memory("a", Long.src1, 4, 4, 32, address=Long.areg),
-            needs=ATTRIBUTE_PROGRAMS,
-            lacking=NO_OUTPUT,
-        )
-    ],
+    forms(
+        """
+        long  {lanes} ld b32 {dst} {src=memory:a,n}
+              0000 .... . ....... nnnnnnn ....... ..  000 ..1 .... 1 ....... .. ..... .......
+              | needs vertex|geometry | lacking LD_A_ST_O_NON_VP_GP
+        """
+    ),
     ref=Ref("001", "Opcode map: ld a[]"),
     see=[Ref("tesla", "7.1")],
     group="memory",
 )
-def ld_a(name, dst, src, lanes=15):
+def ld_a(dst, src, lanes=15):
     """Load an input attribute word; vertex and geometry programs only."""
     dst.write(src.read(), in_lanes(lanes))
 
 
 @tesla.insn(
-    [
-        long(
-            "st b32 {dst} {src}",
-            {Long.op: 0, Long.sub: 4, w1(22, 23): 3},
-            name="st",
-            dst=memory("o", bits(9, 22), 4, 4, 32, address=Long.areg),
-            src=word(Long.src3),
-            needs=ATTRIBUTE_PROGRAMS,
-            lacking=NO_OUTPUT,
-        )
-    ],
+    forms(
+        """
+        long  st b32 {dst=memory:o,n} {src=r3}
+              0000 .... . nnnnnnn nnnnnnn ....... ..  100 ... ..11 . ....... .. ..... .......
+              | needs vertex|geometry | lacking LD_A_ST_O_NON_VP_GP
+        """
+    ),
     ref=Ref("001", "Opcode map: st o[]"),
     see=[Ref("tesla", "7.1")],
     group="memory",
 )
-def st_o(name, dst, src):
+def st_o(dst, src):
     """Store an output attribute word; vertex and geometry programs only."""
     dst.write(src.read())
 
@@ -271,42 +220,37 @@ def st_o(name, dst, src):
 # --- global memory ---------------------------------------------------------------------------------------------------
 
 
-def _global_forms(store: bool) -> list[Any]:
-    out: list[Any] = []
-    for code, (ty, size, signed, width) in ACCESS.items():
-        place = global_memory(bits(16, 19), Long.src1, size, width, signed)
-        fixed = {Long.op: 0xD, Long.sub: 5 if store else 4, SIZE: code}
-        data = gpr(Long.dst, width)
-        if store:
-            out.append(
-                long("st {ty} {dst} {src}", fixed, name="st", ty=Literal(ty), dst=place, src=data, needs="compute")
-            )
-        else:
-            out.append(
-                long("ld {ty} {dst} {src}", fixed, name="ld", ty=Literal(ty), dst=data, src=place, needs="compute")
-            )
-    return out
-
-
 @tesla.insn(
-    _global_forms(False),
+    forms(
+        """
+        long  ld {ty} {dst=rd:<width>} {src=g:<ty>,<width>,b}
+              1101 .... . ...bbbb ....... ....... ..  100 ... ..TT T ....... .. ..... .......  | needs compute
+        """,
+        ACCESSES,
+    ),
     ref=Ref("001", "Opcode map: ld g[]"),
     see=[Ref("tesla", "7.2")],
     notes=[_SIZE7],
     group="memory",
 )
-def ld_g(name, ty, dst, src):
+def ld_g(ty, dst, src):
     """Load from global memory at the byte address in a register; 8 and 16 bits are extended to 32."""
     dst.write(src.read())
 
 
 @tesla.insn(
-    _global_forms(True),
+    forms(
+        """
+        long  st {ty} {dst=g:<ty>,<width>,b} {src=rd:<width>}
+              1101 .... . ...bbbb ....... ....... ..  101 ... ..TT T ....... .. ..... .......  | needs compute
+        """,
+        ACCESSES,
+    ),
     ref=Ref("001", "Opcode map: st g[]"),
     see=[Ref("tesla", "7.2")],
     notes=[_SIZE7],
     group="memory",
 )
-def st_g(name, ty, dst, src):
+def st_g(ty, dst, src):
     """Store to global memory at the byte address in a register."""
     dst.write(src.read())

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import product
 
-from isakit.arch.tesla.fields import w1
-from isakit.arch.tesla.forms import Imm, Long, Short, imm, long, short
-from isakit.arch.tesla.integer import (
-    ADD_NAMES,
-    C0,
-    add_up,
-    carry,
-    saturate,
-)
-from isakit.arch.tesla.operands import (
-    COND,
-    LDST,
-    MCDST,
-    SDST,
-    gpr,
-    immediate,
-    isrc1,
-    lsrc1,
-    lsrc2,
-    lsrc3,
-    result_flags,
-    ssrc1,
-    ssrc2,
-)
+from isakit.arch.tesla.forms import forms
+from isakit.arch.tesla.integer import C0, add_up, saturate
+from isakit.arch.tesla.operands import result_flags
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value
-from isakit.spec import Enum, Ref, choice, when
+from isakit.spec import Ref, words
 
 
 def _product(kind: str, high: bool, a: Value, b: Value, signed1: bool, signed2: bool) -> Value:
@@ -44,77 +23,30 @@ def _product(kind: str, high: bool, a: Value, b: Value, signed1: bool, signed2: 
     return product.bits(16, 32) if high else product.trunc(32)
 
 
-_SIGN = {0: "u16", 1: "s16"}
-
-
-def _mul_forms() -> list[Any]:
-    out: list[Any] = []
-    wide = {0: "u24", 1: "high u24", 2: "s24", 3: "high s24"}
-    wide_values = {0: (False, False), 1: (False, True), 2: (True, False), 3: (True, True)}
-    for layout, build, s1, s2 in ((Short, short, ssrc1, ssrc2), (Imm, imm, isrc1, immediate)):
-        out.append(
-            build(
-                "mul {dst} {sign1} {src1} {sign2} {src2}",
-                {layout.op: 4, layout.mod3: 0},
-                name="mul",
-                kind="16",
-                dst=SDST,
-                sign1=Enum(layout.mod2, _SIGN),
-                src1=choice(when({layout.mod2: 0}, s1(16, "u")), when({layout.mod2: 1}, s1(16, "s"))),
-                sign2=Enum(layout.mod1, _SIGN),
-                src2=s2(16),
-            )
-        )
-        out.append(
-            build(
-                "mul {dst} {wide} {src1} {src2}",
-                {layout.op: 4, layout.mod3: 1},
-                name="mul",
-                kind="24",
-                dst=SDST,
-                wide=Enum(layout.mod1 + layout.mod2, wide, wide_values),
-                src1=s1(32),
-                src2=s2(32),
-            )
-        )
-    m = w1(14), w1(15), w1(16)
-    out.append(
-        long(
-            "mul {cdst} {dst} {sign1} {src1} {sign2} {src2}",
-            {Long.op: 4, Long.sub: 0, m[2]: 0},
-            name="mul",
-            kind="16",
-            cdst=MCDST,
-            dst=LDST,
-            sign1=Enum(m[1], _SIGN),
-            src1=choice(when({m[1]: 0}, lsrc1(16, "u")), when({m[1]: 1}, lsrc1(16, "s"))),
-            sign2=Enum(m[0], _SIGN),
-            src2=lsrc2(16),
-        )
-    )
-    out.append(
-        long(
-            "mul {cdst} {dst} {wide} {src1} {src2}",
-            {Long.op: 4, Long.sub: 0, m[2]: 1},
-            name="mul",
-            kind="24",
-            cdst=MCDST,
-            dst=LDST,
-            wide=Enum(m[0] + m[1], wide, wide_values),
-            src1=lsrc1(32),
-            src2=lsrc2(32),
-        )
-    )
-    return out
-
-
 @tesla.insn(
-    _mul_forms(),
+    forms(
+        """
+        short  mul {dst} {sign1=sign:s} {src1:b16,s} {sign2=sign:t} {src2:b16}
+               0100 .... . 0...... s...... t...... ..                                           | kind=16
+        short  mul {dst} {wide:wh} {src1} {src2}
+               0100 .... . 1...... w...... h...... ..                                           | kind=24
+        imm    mul {dst} {sign1=sign:s} {src1:b16,s} {sign2=sign:t} {src2:b16}
+               0100 .... . 0...... s...... t...... ..                                           | kind=16
+        imm    mul {dst} {wide:wh} {src1} {src2}
+               0100 .... . 1...... w...... h...... ..                                           | kind=24
+        long   mul {cdst} {dst} {sign1=sign:s} {src1:b16,s} {sign2=sign:t} {src2:b16}
+               0100 .... . ....... ....... ....... ..  000 ... .... . ....0st .. ..... .......  | kind=16
+        long   mul {cdst} {dst} {wide:wh} {src1} {src2}
+               0100 .... . ....... ....... ....... ..  000 ... .... . ....1wh .. ..... .......  | kind=24
+        """,
+        sign=words("u16", "s16"),
+        wide=words("u24", "high u24", "s24", "high s24", values=list(product((False, True), repeat=2))),
+    ),
     ref=Ref("000", "3.2 Integer short MUL, 3.3 Integer 24-bit MUL"),
     see=[Ref("tesla", "5.2")],
     notes=["the 16/24 bit selector (w0.22, long w1.16) is missing in [000]; [tesla] 13 no. 4"],
 )
-def mul(name, kind, src1, src2, dst, sign1=None, sign2=None, wide=None, cdst=None):
+def mul(kind, src1, src2, dst, sign1=None, sign2=None, wide=None, cdst=None):
     """Multiply 16-bit or 24-bit integers: DST = SRC1 * SRC2, 32 bits.
 
     16-bit sources are signed or unsigned one by one; 24-bit sources are the low 24 bits of full registers. `high` takes
@@ -127,66 +59,69 @@ def mul(name, kind, src1, src2, dst, sign1=None, sign2=None, wide=None, cdst=Non
         cdst.write(result_flags(result))
 
 
-MAD_KINDS = {0: "u16", 1: "s16", 2: "s16", 3: "u24", 4: "s24", 5: "s24", 6: "high u24", 7: "high s24"}
-MAD_SATURATES = {2, 5}
-OPS = {0: "add", 1: "sub", 2: "subr", 3: "addc"}
-
-
-def _mad_forms() -> list[Any]:
-    out: list[Any] = []
-    for addc in (False, True):
-        suffix = " {carry}" if addc else ""
-        for code, kind in ((0, "u16"), (1, "s16"), (2, "s16"), (3, "u24")):
-            w = 16 if "16" in kind else 32
-            for layout, build, s1, s2 in ((Short, short, ssrc1, ssrc2), (Imm, imm, isrc1, immediate)):
-                signs = {"u16": "u", "s16": "s"}.get(kind, "us")
-                fixed = {layout.prim: 3, layout.mod1 + layout.mod2: code}
-                op = layout.mod3 + layout.o2
-                if addc:
-                    fixed |= {op: 3}
-                out.append(
-                    build(
-                        "{name} {sat} {dst} (mul {kind} {src1} {src2}) {src3}" + suffix,
-                        fixed,
-                        unless=[] if addc else [{op: 3}],
-                        name="addc" if addc else Enum(op, ADD_NAMES),
-                        sat="sat" if code == 2 else "",
-                        kind=kind,
-                        dst=SDST,
-                        src1=s1(w, signs),
-                        src2=s2(w),
-                        src3=gpr(layout.dst, 32),
-                        **carry(C0, addc),
-                    )
-                )
-        for o1 in (0, 1):
-            for sub in range(8):
-                kind = MAD_KINDS[sub] if not o1 else "high s24" if sub == 0 else f"u24.{sub}"
-                saturates = sub in MAD_SATURATES if not o1 else sub == 0
-                w = 16 if "16" in kind else 32
-                signs = {"u16": "u", "s16": "s"}.get(kind, "us")
-                op = Long.m1 + Long.m2
-                out.append(
-                    long(
-                        "{name} {sat} {cdst} {dst} (mul {kind} {src1} {src2}) {src3}" + suffix,
-                        {Long.prim: 3, Long.o2: o1, Long.sub: sub} | ({op: 3} if addc else {}),
-                        unless=[] if addc else [{op: 3}],
-                        name="addc" if addc else Enum(op, ADD_NAMES),
-                        sat="sat" if saturates else "",
-                        kind=kind,
-                        cdst=MCDST,
-                        dst=LDST,
-                        src1=lsrc1(w, signs),
-                        src2=lsrc2(w),
-                        src3=lsrc3(32),
-                        **carry(COND, addc),
-                    )
-                )
-    return out
+_SUMS = words("add", "sub", "subr")
+_SHORT_KINDS = """
+    K   sat  kind  type
+    00  -    u16   u16
+    01  -    s16   s16
+    10  sat  s16   s16
+    11  -    u24   b32
+"""
+_LONG_KINDS = """
+    O  K    sat  kind      type
+    0  000  -    u16       u16
+    0  001  -    s16       s16
+    0  010  sat  s16       s16
+    0  011  -    u24       b32
+    0  100  -    s24       b32
+    0  101  sat  s24       b32
+    0  110  -    high u24  b32
+    0  111  -    high s24  b32
+    1  000  sat  high s24  b32
+    1  001  -    u24.1     b32
+    1  010  -    u24.2     b32
+    1  011  -    u24.3     b32
+    1  100  -    u24.4     b32
+    1  101  -    u24.5     b32
+    1  110  -    u24.6     b32
+    1  111  -    u24.7     b32
+"""
 
 
 @tesla.insn(
-    _mad_forms(),
+    [
+        *forms(
+            """
+            short,imm  {name:o} {sat} {dst} (mul {kind} {src1:<type>} {src2:<type>}) {src3}
+                       011o .... . o...... K...... K...... ..                                           | unless o=11
+            """,
+            _SHORT_KINDS,
+            name=_SUMS,
+        ),
+        *forms(
+            """
+            long       {name:o} {sat} {cdst} {dst} (mul {kind} {src1:<type>} {src2:<type>}) {src3}
+                       011O .... . ....... ....... ....... ..  KKK .oo .... . ....... .. ..... .......  | unless o=11
+            """,
+            _LONG_KINDS,
+            name=_SUMS,
+        ),
+        *forms(
+            """
+            short,imm  {name} {sat} {dst} (mul {kind} {src1:<type>} {src2:<type>}) {src3} {carry=c0}
+                       0111 .... . 1...... K...... K...... ..                                           | name=addc
+            """,
+            _SHORT_KINDS,
+            c0=C0,
+        ),
+        *forms(
+            """
+            long       {name} {sat} {cdst} {dst} (mul {kind} {src1:<type>} {src2:<type>}) {src3} {carry=csrc}
+                       011O .... . ....... ....... ....... ..  KKK .11 .... . ....... .. ..... .......  | name=addc
+            """,
+            _LONG_KINDS,
+        ),
+    ],
     ref=Ref("000", "3.4 Integer MUL-ADD"),
     see=[Ref("tesla", "5.2")],
     notes=[

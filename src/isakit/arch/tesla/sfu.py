@@ -7,43 +7,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.arch.tesla.fields import w1
-from isakit.arch.tesla.float32 import ABS1, NEG1, SAT_NAN_RULE, modified, saturated
-from isakit.arch.tesla.forms import Long, Short, long, short
-from isakit.arch.tesla.operands import LDST, SDST, gpr, lsrc1
+from isakit.arch.tesla.float32 import SAT_NAN_RULE, modified, saturated
+from isakit.arch.tesla.forms import forms
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem.fp import sfu
-from isakit.spec import Enum, Flag, Ref
+from isakit.spec import Ref, words
 
 _REF = Ref("000", "5. TBD: rcp, rsqrt, lg2, sin, cos, ex2")
 _SEE = [Ref("tesla", "5.4"), Ref("tesla", "6")]
-_SOURCE = gpr(Long.src1, 32)
 
 
 @tesla.insn(
-    [
-        short(
-            "rcp f32 {dst} {neg} {abs} {src}",
-            {Short.op: 9},
-            name="rcp",
-            dst=SDST,
-            neg=Flag(Short.mod3, "neg"),
-            abs=Flag(Short.mod2, "abs"),
-            src=gpr(Short.src1, 32),
-        ),
-        *[
-            long(
-                f"{name} f32 {{dst}} {{neg}} {{abs}} {{src}}",
-                {Long.op: 9, Long.sub: sub},
-                name=name,
-                dst=LDST,
-                neg=NEG1,
-                abs=ABS1,
-                src=_SOURCE,
-            )
-            for sub, name in ((0, "rcp"), (2, "rsqrt"), (3, "lg2"))
-        ],
-    ],
+    forms(
+        """
+        short  {name} f32 {dst} {neg:n} {abs:a} {src=r1}
+               1001 .... . n...... a...... ....... ..                                           | name=rcp
+        long   {name} f32 {dst} {neg:n} {abs:a} {src=r1}
+               1001 .... . ....... ....... ....... ..  000 ..n .... . a...... .. ..... .......  | name=rcp
+        long   {name} f32 {dst} {neg:n} {abs:a} {src=r1}
+               1001 .... . ....... ....... ....... ..  010 ..n .... . a...... .. ..... .......  | name=rsqrt
+        long   {name} f32 {dst} {neg:n} {abs:a} {src=r1}
+               1001 .... . ....... ....... ....... ..  011 ..n .... . a...... .. ..... .......  | name=lg2
+        """
+    ),
     ref=_REF,
     see=_SEE,
     notes=[
@@ -61,29 +47,30 @@ def reciprocal_logarithm(name, dst, neg, abs, src):
 
 
 @tesla.insn(
-    [
-        long(f"{name} f32 {{dst}} {{src}}", {Long.op: 9, Long.sub: sub}, sine=name == "sin", dst=LDST, src=_SOURCE)
-        for sub, name in ((4, "sin"), (5, "cos"))
-    ],
+    forms(
+        """
+        long  {name} f32 {dst} {src=r1}
+              1001 .... . ....... ....... ....... ..  100 ... .... . ....... .. ..... .......  | name=sin
+        long  {name} f32 {dst} {src=r1}
+              1001 .... . ....... ....... ....... ..  101 ... .... . ....... .. ..... .......  | name=cos
+        """
+    ),
     ref=_REF,
     see=_SEE,
 )
-def sin_cos(sine, dst, src):
+def sin_cos(name, dst, src):
     """Sine or cosine of an angle that `presin` has prepared; infinity and NaN give NaN."""
-    dst.write(sfu.sin(src.read()) if sine else sfu.cos(src.read()))
+    dst.write(sfu.sin(src.read()) if name == "sin" else sfu.cos(src.read()))
 
 
 @tesla.insn(
-    [
-        long(
-            "ex2 f32 {sat} {dst} {src} {rule}",
-            {Long.op: 9, Long.sub: 6},
-            sat=Flag(Long.m2, "sat"),
-            dst=LDST,
-            src=_SOURCE,
-            rule=SAT_NAN_RULE,
-        )
-    ],
+    forms(
+        """
+        long  ex2 f32 {sat:s} {dst} {src=r1} {rule}
+              1001 .... . ....... ....... ....... ..  110 .s. .... . ....... .. ..... .......
+        """,
+        rule=SAT_NAN_RULE,
+    ),
     ref=_REF,
     see=_SEE,
 )
@@ -96,17 +83,13 @@ def ex2(sat, dst, src, rule):
 
 
 @tesla.insn(
-    [
-        long(
-            "{name} f32 {dst} {neg} {abs} {src}",
-            {Long.op: 0xB, Long.sub: 6},
-            name=Enum(w1(14), {0: "presin", 1: "preex2"}),
-            dst=LDST,
-            neg=NEG1,
-            abs=ABS1,
-            src=lsrc1(32, strict=False),
-        )
-    ],
+    forms(
+        """
+        long  {name:o} f32 {dst} {neg:n} {abs:a} {src=only1}
+              1011 .... . ....... ....... ....... ..  110 ..n .... . a.....o .. ..... .......
+        """,
+        name=words("presin", "preex2"),
+    ),
     ref=Ref("000", "5. TBD: presin, preex2"),
     see=_SEE,
 )

@@ -7,20 +7,19 @@ enabled ones are packed. Source: [000] "5. TBD", [tesla] 8.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
-from isakit.arch.tesla.fields import w1
-from isakit.arch.tesla.forms import Long, Short, long, short
+from isakit.arch.tesla.forms import forms
 from isakit.arch.tesla.operands import word
 from isakit.arch.tesla.requests import TEX, TEXEL, VISIBLE
 from isakit.arch.tesla.tesla import tesla
+from isakit.lean import dataclass
 from isakit.sem import Value, const, read, write
 from isakit.spec import (
-    Choice,
-    Enum,
+    Encoding,
     Field,
-    Flag,
     Nothing,
     Part,
     Ref,
@@ -28,24 +27,25 @@ from isakit.spec import (
     Row,
     Template,
     Written,
-    bits,
     choice,
+    flag,
+    number,
     template,
     when,
+    words,
     written,
-)
-from isakit.spec import (
-    Imm as Number,
 )
 from isakit.spec.operands import Compound
 
 _LAST = 127
-COUNT = bits(22, 23)
-MASK = bits(25, 26) + w1(14, 15)
-CUBE = bits(27)
-FETCH = bits(24)
-TEXTURE = Reg(bits(9, 16), tuple(f"$t{n}" for n in range(256)), lambda n: n, "a texture")
-SAMPLER = Reg(bits(17, 21), tuple(f"$s{n}" for n in range(32)), lambda n: n, "a sampler")
+
+
+def _texture(e: Encoding, letters: str) -> Reg:
+    return Reg(e.field(letters), tuple(f"$t{n}" for n in range(256)), lambda n: n, "a texture")
+
+
+def _sampler(e: Encoding, letters: str) -> Reg:
+    return Reg(e.field(letters), tuple(f"$s{n}" for n in range(32)), lambda n: n, "a sampler")
 
 
 @dataclass(frozen=True)
@@ -62,18 +62,23 @@ class Texels:
             write("r", self.base + i, make(component), lanes)
 
 
+@cache
 def _block(base: Field, first: int = 0) -> Reg:
     """A register of the block that starts at the one of the field."""
     names = tuple(f"$r{n + first}" if n + first <= _LAST else None for n in range(1 << base.width))
     return replace(word(base), names=names, first=first)
 
 
-def texels(base: Field, mask: Field | None = None) -> Written:
+def texels(e: Encoding, block: str, components: str = "") -> Written:
     """`$r4:#:$r5:#`: consecutive registers for the enabled components, `#` for the others.
 
-    `mask` is None where all four are written.
+    Without letters for the components all four are written.
     """
+    return _texels(e.field(block), e.field(components) if components else None)
 
+
+@cache
+def _texels(base: Field, mask: Field | None) -> Written:
     def spelled(enabled: int) -> Template:
         holes: dict[str, Any] = {}
         texts = ["#"] * 4
@@ -100,9 +105,16 @@ def texels(base: Field, mask: Field | None = None) -> Written:
     )
 
 
-def coordinates(base: Field, count: Field | None = None) -> Written:
-    """`$r4:$r5`: one to four consecutive source registers; bound to their values, in order. No `count` means one."""
+def coordinates(e: Encoding, block: str, letters: str = "") -> Written:
+    """`$r4:$r5`: one to four consecutive source registers; bound to their values, in order.
 
+    Without letters for the number, less one, there is one.
+    """
+    return _coordinates(e.field(block), e.field(letters) if letters else None)
+
+
+@cache
+def _coordinates(base: Field, count: Field | None) -> Written:
     def spelled(n: int) -> Part:
         holes: dict[str, Any] = {f"r{k}": _block(base, k) for k in range(n)}
         return template(":".join(f"{{{name}}}" for name in holes), Compound, **holes) if n > 1 else _block(base)
@@ -126,51 +138,25 @@ def coordinates(base: Field, count: Field | None = None) -> Written:
 
 # --- forms ------------------------------------------------------------------------------------------------------------
 
-_OFFSETS: dict[str, Any] = {
-    name: Number(f, 32, signed=True, label="a texel offset")
-    for name, f in (("dx", w1(24, 27)), ("dy", w1(20, 23)), ("dz", w1(16, 19)))
-}
-_CUBE: dict[str, Any] = {"cube": Flag(CUBE, "cube")}
-_CUBE_OR_OFFSETS: dict[str, Any] = _CUBE | {
-    n: choice(when({CUBE: 0}, p), when({CUBE: 1}, Nothing())) for n, p in _OFFSETS.items()
-}
-_LIVE = w1(2)
-_LIVE_PARTS: dict[str, Any] = {
-    "live": Enum(_LIVE, {0: "all", 1: "live"}, idle=frozenset({1})),
-    "deriv": Flag(w1(3), "deriv"),
-}
-_FRAGMENT: Choice = choice(when({}, Nothing(True), needs="fragment"), when({}, Nothing(False)))
+_offset = number("a texel offset", signed=True)
 
 
-def _tex(
-    name: str, sub: int, fixed: dict[Any, int], *, needs: str = "", count: Field | None = COUNT, **parts: Any
-) -> Any:
-    """A long texture form; `parts` are cube and offsets, where it has them."""
-    return long(
-        f"{name} {{cube}} {{live}} {{deriv}} {{dst}} {{texture}} {{sampler}} {{src}} {{dx}} {{dy}} {{dz}} {{fragment}}",
-        {Long.op: 0xF, Long.sub: sub, w1(28): 0} | fixed,
-        needs=needs,
-        **_LIVE_PARTS,
-        **parts,
-        dst=texels(Long.dst, MASK),
-        texture=TEXTURE,
-        sampler=SAMPLER,
-        src=coordinates(Long.dst, count),
-        fragment=_FRAGMENT,
-    )
+def _flat_offset(e: Encoding, letter: str, cube: str) -> Part:
+    """A texel offset, which cube maps do not have."""
+    return choice(when({e.field(cube): 0}, _offset(e, letter)), when({e.field(cube): 1}, Nothing()))
 
 
-def _short_tex(name: str, fetch: int) -> Any:
-    return short(
-        f"{name} {{live}} {{dst}} {{texture}} {{sampler}} {{src}} {{fragment}}",
-        {Short.op: 0xF, FETCH: fetch},
-        live=Enum(Short.mod1, {0: "all", 1: "live"}, idle=frozenset({1})),
-        dst=texels(Short.dst),
-        texture=TEXTURE,
-        sampler=SAMPLER,
-        src=coordinates(Short.dst, COUNT),
-        fragment=_FRAGMENT,
-    )
+_tex = forms.knowing(
+    live=words("all", "live", idle=frozenset({1})),
+    deriv=flag("deriv"),
+    cube=flag("cube"),
+    dst=texels,
+    texture=_texture,
+    sampler=_sampler,
+    src=coordinates,
+    offset=_offset,
+    flat_offset=_flat_offset,
+)
 
 
 def _query(
@@ -204,7 +190,15 @@ _OUTSIDE = "sampler state and filtering are outside the ISA; a machine without t
 
 
 @tesla.insn(
-    [_short_tex("texauto", 0), _tex("texauto", 0, {FETCH: 0}, **_CUBE_OR_OFFSETS)],
+    _tex(
+        """
+        short  texauto {live:v} {dst:d} {texture:t} {sampler:s} {src:d,n} {fragment}
+               1111 ...0 n nssssst ttttttt vdddddd ..
+        long   texauto {cube:c} {live:v} {deriv:e} {dst:d,m} {texture:t} {sampler:s} {src:d,n}
+               {dx=flat_offset:x,c} {dy=flat_offset:y,c} {dz=flat_offset:z,c} {fragment}
+               1111 cmm0 n nssssst ttttttt ddddddd ..  000 0xx xxyy y yzzzzmm .. ..... ...ev..
+        """
+    ),
     ref=_REF,
     see=_SEE,
     notes=[_OUTSIDE],
@@ -220,7 +214,15 @@ def texauto(live, dst, texture, sampler, src, fragment, deriv=False, cube=False,
 
 
 @tesla.insn(
-    [_short_tex("texfetch", 1), _tex("texfetch", 0, {FETCH: 1}, **_OFFSETS)],
+    _tex(
+        """
+        short  texfetch {live:v} {dst:d} {texture:t} {sampler:s} {src:d,n} {fragment}
+               1111 ...1 n nssssst ttttttt vdddddd ..
+        long   texfetch {live:v} {deriv:e} {dst:d,m} {texture:t} {sampler:s} {src:d,n}
+               {dx=offset:x} {dy=offset:y} {dz=offset:z} {fragment}
+               1111 .mm1 n nssssst ttttttt ddddddd ..  000 0xx xxyy y yzzzzmm .. ..... ...ev..
+        """
+    ),
     ref=_REF,
     see=_SEE,
     notes=[_OUTSIDE],
@@ -232,7 +234,13 @@ def texfetch(live, dst, texture, sampler, src, fragment, deriv=False, dx=None, d
 
 
 @tesla.insn(
-    [_tex("texbias", 1, {}, **_CUBE_OR_OFFSETS)],
+    _tex(
+        """
+        long  texbias {cube:c} {live:v} {deriv:e} {dst:d,m} {texture:t} {sampler:s} {src:d,n}
+              {dx=flat_offset:x,c} {dy=flat_offset:y,c} {dz=flat_offset:z,c} {fragment}
+              1111 cmm. n nssssst ttttttt ddddddd ..  001 0xx xxyy y yzzzzmm .. ..... ...ev..
+        """
+    ),
     ref=_REF,
     see=_SEE,
     notes=[_OUTSIDE, "the bias should be the same in all lanes of a quad; else each lane uses its own"],
@@ -244,7 +252,13 @@ def texbias(live, dst, texture, sampler, src, fragment, deriv, cube, dx, dy, dz)
 
 
 @tesla.insn(
-    [_tex("texlod", 2, {}, **_CUBE_OR_OFFSETS)],
+    _tex(
+        """
+        long  texlod {cube:c} {live:v} {deriv:e} {dst:d,m} {texture:t} {sampler:s} {src:d,n}
+              {dx=flat_offset:x,c} {dy=flat_offset:y,c} {dz=flat_offset:z,c} {fragment}
+              1111 cmm. n nssssst ttttttt ddddddd ..  010 0xx xxyy y yzzzzmm .. ..... ...ev..
+        """
+    ),
     ref=_REF,
     see=_SEE,
     notes=[_OUTSIDE, "the level should be the same in all lanes of a quad; else each lane uses its own"],
@@ -255,11 +269,13 @@ def texlod(live, dst, texture, sampler, src, fragment, deriv, cube, dx, dy, dz):
     _query("texlod", live, dst, texture, sampler, src, fragment, deriv, cube, (dx, dy, dz))
 
 
-_KIND = w1(16, 19)
-
-
 @tesla.insn(
-    [_tex("texsize", 3, {_KIND: 0}, count=None)],
+    _tex(
+        """
+        long  texsize {live:v} {deriv:e} {dst:d,m} {texture:t} {sampler:s} {src:d} {fragment}
+              1111 .mm. . .ssssst ttttttt ddddddd ..  011 0.. .... . .0000mm .. ..... ...ev..
+        """
+    ),
     ref=_REF,
     see=_SEE,
     notes=[_OUTSIDE, "four results, the last being the number of levels. [tesla] 13 no. 15"],
@@ -271,7 +287,13 @@ def texsize(live, dst, texture, sampler, src, fragment, deriv):
 
 
 @tesla.insn(
-    [_tex("texprep", 3, {_KIND: 1, CUBE: 1}, needs="d3d10_1", cube="cube")],
+    _tex(
+        """
+        long  texprep {cube} {live:v} {deriv:e} {dst:d,m} {texture:t} {sampler:s} {src:d,n} {fragment}
+              1111 1mm. n nssssst ttttttt ddddddd ..  011 0.. .... . .0001mm .. ..... ...ev..
+              | needs d3d10_1 | cube=cube
+        """
+    ),
     ref=Ref("tesla", "8"),
     notes=[_OUTSIDE],
     group="texture",
@@ -282,7 +304,13 @@ def texprep(live, dst, texture, sampler, src, fragment, deriv, cube):
 
 
 @tesla.insn(
-    [_tex("texquerylod", 3, {_KIND: 2}, needs="d3d10_1", **_CUBE)],
+    _tex(
+        """
+        long  texquerylod {cube:c} {live:v} {deriv:e} {dst:d,m} {texture:t} {sampler:s} {src:d,n} {fragment}
+              1111 cmm. n nssssst ttttttt ddddddd ..  011 0.. .... . .0010mm .. ..... ...ev..
+              | needs d3d10_1
+        """
+    ),
     ref=Ref("tesla", "8"),
     notes=[_OUTSIDE],
     group="texture",
@@ -293,7 +321,13 @@ def texquerylod(live, dst, texture, sampler, src, fragment, deriv, cube):
 
 
 @tesla.insn(
-    [_tex("texcsaa", 4, {FETCH: 0}, **_OFFSETS)],
+    _tex(
+        """
+        long  texcsaa {live:v} {deriv:e} {dst:d,m} {texture:t} {sampler:s} {src:d,n}
+              {dx=offset:x} {dy=offset:y} {dz=offset:z} {fragment}
+              1111 .mm0 n nssssst ttttttt ddddddd ..  100 0xx xxyy y yzzzzmm .. ..... ...ev..
+        """
+    ),
     ref=Ref("tesla", "8"),
     notes=[_OUTSIDE],
     group="texture",
@@ -304,7 +338,14 @@ def texcsaa(live, dst, texture, sampler, src, fragment, deriv, dx, dy, dz):
 
 
 @tesla.insn(
-    [_tex("texgather", 4, {FETCH: 1}, needs="d3d10_1", **_CUBE_OR_OFFSETS)],
+    _tex(
+        """
+        long  texgather {cube:c} {live:v} {deriv:e} {dst:d,m} {texture:t} {sampler:s} {src:d,n}
+              {dx=flat_offset:x,c} {dy=flat_offset:y,c} {dz=flat_offset:z,c} {fragment}
+              1111 cmm1 n nssssst ttttttt ddddddd ..  100 0xx xxyy y yzzzzmm .. ..... ...ev..
+              | needs d3d10_1
+        """
+    ),
     ref=Ref("tesla", "8"),
     notes=[_OUTSIDE],
     group="texture",

@@ -8,18 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from isakit.arch.vuc.fields import BASE, DISCARD, OC, OP, OPERAND_BITS, OT0, OT1, POM, PRED, SPECIAL, SRC1, SRC2
-from isakit.arch.vuc.memory_operands import RelativeBranch
-from isakit.arch.vuc.operands import Destination, LongSource, Source1, Source2
-from isakit.arch.vuc.predicates import Guard, PredicateOut, PredicateSrc
-from isakit.arch.vuc.spelling import Name
-from isakit.spec import Bits, Field, Form, make_form
+from isakit.arch.vuc.fields import BASE, DISCARD, OC, OP, OPERAND_BITS, OT0, OT1, POM, SPECIAL, SRC1, SRC2
+from isakit.arch.vuc.memory_operands import RELATIVE_BRANCH
+from isakit.arch.vuc.operands import DESTINATION, LONG_SOURCE, ONLY_SOURCE1, OPTIONAL_SOURCE2, SOURCE1, SOURCE2
+from isakit.arch.vuc.predicates import GUARD, MOVE_GUARD, PREDICATE_OUT, SELECT_GUARD, SELECTOR
+from isakit.spec import Bits, Field, Form, Literal, Part, make_form
 
 CONTROL = ("rbra", "guard")
-# one object of each kind for all forms, so that its tables are made once
-GUARD, RELATIVE, PREDICATE_OUT = Guard(), RelativeBranch(), PredicateOut()
-IMPLIED_GUARD = Guard(implied=True)
-"""For slct and mov: see `Guard`."""
 LEAD = "{rbra} {guard} {name} "
 ONLY_VP2, VP3_UP, ONLY_VP4 = ("!vp3+",), ("vp3+",), ("vp4",)
 
@@ -43,25 +38,28 @@ SHARED_SPECIAL = "an instruction can name one special register only: as its dest
 SHARED_LOAD = "under a guard the offset has only 6 bits (0x0 .. 0x3f): PRED holds the guard, not offset bits 7:4"
 
 
+_OPERANDS = {"pdst": PREDICATE_OUT, "dst": DESTINATION, "src1": SOURCE1, "src2": SOURCE2}
+"""The usual operands of base instructions."""
+
+
 def base(
     name: str,
     op: int,
-    operands: str,
-    *,
+    operands: str = "{pdst} {dst} {src1} {src2}",
     aliases: Sequence[str] = (),
     needs: Sequence[str] = (),
+    *,
+    guard: Part = GUARD,
     sharing: Mapping[str, str] | None = None,
-    **parts: Any,
+    **parts: Part,
 ) -> Form:
     """A base instruction; `operands` is the rest of the syntax line. The predicate output defaults to discarded."""
-    fixed = {OP: op}
-    guard = IMPLIED_GUARD if op in (0x00, 0x01) else GUARD
-    used = {"rbra": RELATIVE, "guard": guard, "name": Name(name, tuple(aliases)), **parts}
+    shown = {n: parts.get(n) or _OPERANDS[n] for n in operands.replace("{", "").replace("}", "").split()}
     return make_form(
         BASE,
         LEAD + operands,
-        used,
-        fixed,
+        {"rbra": RELATIVE_BRANCH, "guard": guard, "name": Literal(name, aliases=tuple(aliases)), **shown},
+        {OP: op},
         unless=[{OT0: 1, OT1: 1}],
         ignored=OPERAND_BITS | OT0.mask | OT1.mask,
         default=POM.put(DISCARD),
@@ -73,86 +71,32 @@ def base(
 
 def binary(name: str, op: int, aliases: Sequence[str] = (), needs: Sequence[str] = ()) -> Form:
     """`pdst dst src1 src2`."""
-    return base(
-        name,
-        op,
-        "{pdst} {dst} {src1} {src2}",
-        aliases=aliases,
-        needs=needs,
-        pdst=PREDICATE_OUT,
-        dst=Destination(),
-        src1=Source1(),
-        src2=Source2(),
-    )
+    return base(name, op, aliases=aliases, needs=needs)
 
 
 def unary(name: str, op: int, aliases: Sequence[str] = (), needs: Sequence[str] = (), *, second: bool = False) -> Form:
     """`pdst dst src1`; `second`: a second source is printed although it has no effect, and may be left out."""
-    if second:
-        return base(
-            name,
-            op,
-            "{pdst} {dst} {src1} {unused}",
-            aliases=aliases,
-            needs=needs,
-            pdst=PREDICATE_OUT,
-            dst=Destination(),
-            src1=Source1(),
-            unused=Source2(optional=True),
-            sharing={"unused": SHARED_IMMEDIATE},
-        )
-    return base(
-        name,
-        op,
-        "{pdst} {dst} {src1}",
-        aliases=aliases,
-        needs=needs,
-        pdst=PREDICATE_OUT,
-        dst=Destination(),
-        src1=Source1(),
-    )
+    if not second:
+        return base(name, op, "{pdst} {dst} {src1}", aliases, needs)
+    sharing = {"unused": SHARED_IMMEDIATE}
+    return base(name, op, "{pdst} {dst} {src1} {unused}", aliases, needs, unused=OPTIONAL_SOURCE2, sharing=sharing)
 
 
 def compare(name: str, op: int, aliases: Sequence[str] = (), needs: Sequence[str] = ()) -> Form:
     """`pdst src1 src2`: only a predicate output."""
-    return base(
-        name,
-        op,
-        "{pdst} {src1} {src2}",
-        aliases=aliases,
-        needs=needs,
-        pdst=PREDICATE_OUT,
-        src1=Source1(settled=True),
-        src2=Source2(),
-    )
+    return base(name, op, "{pdst} {src1} {src2}", aliases, needs, src1=ONLY_SOURCE1)
 
 
 def select_form(name: str, op: int) -> Form:
     """`pdst dst selector src1 src2`."""
-    return base(
-        name,
-        op,
-        "{pdst} {dst} {sel} {src1} {src2}",
-        pdst=PREDICATE_OUT,
-        dst=Destination(),
-        sel=PredicateSrc(PRED),
-        src1=Source1(),
-        src2=Source2(),
-        sharing={"sel": SHARED_SELECTOR},
-    )
+    operands, sharing = "{pdst} {dst} {sel} {src1} {src2}", {"sel": SHARED_SELECTOR}
+    return base(name, op, operands, guard=SELECT_GUARD, sel=SELECTOR, sharing=sharing)
 
 
 def move_form(name: str, op: int) -> Form:
     """`pdst dst lsrc`."""
-    return base(
-        name,
-        op,
-        "{pdst} {dst} {src}",
-        pdst=PREDICATE_OUT,
-        dst=Destination(),
-        src=LongSource(),
-        sharing={"src": SHARED_CONSTANT},
-    )
+    sharing = {"src": SHARED_CONSTANT}
+    return base(name, op, "{pdst} {dst} {src}", guard=MOVE_GUARD, src=LONG_SOURCE, sharing=sharing)
 
 
 def special(
@@ -172,7 +116,8 @@ def special(
 
     `dont_care`: unused operand bits are known to have no effect; `named`: the semantics function wants the name.
     """
-    used = {"rbra": RELATIVE, "guard": GUARD, "name": Name(name, tuple(aliases), tuple(fixing)), **parts}
+    mnemonic = Literal(name, aliases=tuple(aliases), setting=dict(fixing))
+    used = {"rbra": RELATIVE_BRANCH, "guard": GUARD, "name": mnemonic, **parts}
     return make_form(
         SPECIAL,
         LEAD + operands,

@@ -5,241 +5,135 @@ Source: [vuc] 2 "Field sharing", 3 "Predicate output".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Any
 
 from isakit.arch.vuc.access import Discarded, Predicate, PredicateOutput
 from isakit.arch.vuc.fields import DISCARD, DST, IMMF, PE, POM, PON, PRED, named
-from isakit.arch.vuc.registers import P_NAMES, TRUE
-from isakit.arch.vuc.spelling import P_NUMBERS, Spelled, parse_predicate, predicate, predicate_result, predicate_text
-from isakit.spec import Bits, Field, Match, Row, TokenStream, bits, where
-from isakit.spec.operands import Condition, Operand
+from isakit.arch.vuc.registers import NOT_P0, P_NAMES, TRUE
+from isakit.spec import Enum, Field, Literal, Nothing, Reg, Written, choice, template, when, written
+from isakit.spec.operands import Condition, Register
 from isakit.spec.parts import Binder
 
-_GUARD = named("PE,PRED", PE, PRED)
-_GUARD_IMPLIED = named("PE,PRED,POM,DST,IMMF,OP0", PE, PRED, POM, DST, IMMF, bits(0))
+_PREDICATE = "a predicate $p0 .. $p15"
 
 
-@dataclass(frozen=True)
-class Guard(Spelled):
+@cache
+def predicate(
+    f: Field,
+    access: Callable[[Any], Any] = Predicate,
+    hint: str = _PREDICATE,
+    *,
+    first: int = 0,
+    told: Callable[[int], Mapping[str, Any]] | None = None,
+) -> Reg:
+    """$pN from `first` on; $p15 is written as the number it reads."""
+    aliases = {} if first else {"$p1": NOT_P0}
+    numbers = {TRUE - first: 1}
+    return Reg(
+        f,
+        P_NAMES[first:],
+        access,
+        aliases=aliases,
+        numbers=numbers,
+        file="p",
+        width=1,
+        first=first,
+        hint=hint,
+        told=told,
+    )
+
+
+# --- guards -----------------------------------------------------------------------------------------------------------
+def guard(*seen: dict[Field, int]) -> Written:
     """`$pN` in front: the instruction only acts when the predicate is 1. Bound to the register number or None.
 
-    `implied`: the instruction keeps something else in PRED too (slct, mov with a constant). With a predicate output it
-    may then have no unguarded encoding; the text without a guard means the always-true guard $p15.
+    `seen`: the instruction keeps something else in PRED too (slct, mov with a constant). With a predicate output it may
+    then have no unguarded encoding; the text without a guard means the always-true guard $p15. These are the bits under
+    which it has one, so that $p15 is seen.
     """
-
-    implied: bool = False
-
-    @property
-    def relevant(self) -> Field:  # type: ignore[override]
-        return _GUARD_IMPLIED if self.implied else _GUARD
-
-    def _silent(self, word: int) -> bool:
-        """Whether this is the always-true guard of a text that has no unguarded encoding (OP bit 0: mov, else slct)."""
-        if not self.implied or PRED.get(word) != TRUE:
-            return False
-        return POM.get(word) != DISCARD and DST.get(word) != TRUE and (not word & 1 or bool(IMMF.get(word)))
-
-    def text(self, word: int) -> str:
-        return P_NAMES[PRED.get(word)] if PE.get(word) and not self._silent(word) else ""
-
-    def spelled(self, word: int) -> Bits:
-        if PE.get(word):
-            return where({PE: 1, PRED: PRED.get(word)})
-        return where({PE: 0})
-
-    def static_mask(self) -> int:
-        return PE.mask
-
-    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        n = P_NUMBERS.get(s.text(k))
-        if n is not None:
-            yield k + 1, where({PE: 1, PRED: n})
-        yield k, where({PE: 0})
-        if self.implied:
-            yield k, where({PE: 1, PRED: TRUE})
-
-    def bind(self, word: int, b: Binder) -> int | None:
-        return PRED.get(word) if PE.get(word) else None
-
-    def rows(self, word: int) -> list[Row]:
-        if not PE.get(word):
-            return [Row(PE, 0, "always executed")]
-        return [Row(PE, 1, "guarded"), Row(PRED, PRED.get(word), f"by {P_NAMES[PRED.get(word)]}")]
-
-    def accepts(self) -> str:
-        return "a guard $p0 .. $p15"
-
-    def operand(self, word: int) -> Operand | None:
-        text = self.text(word)
-        return Condition(predicate(PRED.get(word)), text=text) if text else None
+    register = Reg(PRED, P_NAMES, Predicate, aliases={"$p1": NOT_P0}, width=1)
+    shown, says = template("{register}", Condition, register=register, meanings={"register": "by {}"}), {PE: "guarded"}
+    always = {PE: 1, PRED: TRUE}
+    return written(
+        when({PE: 0}, Nothing(), says={PE: "always executed"}),
+        *[when(always | bits, shown, says=says, quiet=1) for bits in seen],
+        *[when(always, Nothing(), says=says | {PRED: f"by {P_NAMES[TRUE]}"}) for _ in seen[:1]],
+        when({PE: 1}, shown, says=says, quiet=1),
+        meaning=lambda word, b: PRED.get(word) if PE.get(word) else None,
+        static=[PE],
+        hint="a guard $p0 .. $p15",
+    )
 
 
+GUARD = guard()
+SELECT_GUARD = guard({POM: DISCARD}, {DST: TRUE})
+MOVE_GUARD = guard({POM: DISCARD}, {DST: TRUE}, {IMMF: 0})
+
+# --- results ----------------------------------------------------------------------------------------------------------
 MODES = {0: "pand", 1: "por", 2: "", 4: "pandn", 5: "porn", 6: "pnot"}
 """PON:POM -> the word in front of the predicate output."""
-_MODE_WORDS = {name: code for code, name in MODES.items() if name} | {"not": 6}
+_FORMULAS = {0: "p = p & o", 1: "p = p | o", 2: "p = o", 4: "p = p & !o", 5: "p = p | !o", 6: "p = !o"}
+_MODE = named("PON:POM", POM, PON)
+_PLACES = ((PRED, {PE: 0}), (DST, {PE: 1}))
+"""Where a predicate result is named: with a guard, PRED is taken."""
 
 
-@dataclass(frozen=True)
-class PredicateOut(Spelled):
-    """`[mode] $pN`: where and how a base instruction leaves its predicate output; nothing when it is discarded."""
-
-    relevant = named("POM,PON,DST,PRED,PE", POM, PON, DST, PRED, PE)
-    mode = named("PON:POM", POM, PON)
-
-    def text(self, word: int) -> str:
-        if POM.get(word) == DISCARD:
-            return ""
-        mode, p = MODES[self.mode.get(word)], predicate_text(self._field(word).get(word))
-        return f"{mode} {p}" if mode else p
-
-    def spelled(self, word: int) -> Bits:
-        if POM.get(word) == DISCARD:
-            return where({POM: DISCARD})
-        f = self._field(word)
-        return where({self.mode: self.mode.get(word), f: f.get(word), PE: PE.get(word)})
-
-    @staticmethod
-    def _field(word: int) -> Field:
-        return DST if PE.get(word) else PRED
-
-    def static_mask(self) -> int:
-        return self.mode.mask | PE.mask
-
-    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        code = _MODE_WORDS.get(s.text(k))
-        got = parse_predicate(s, k if code is None else k + 1)
-        if got is not None:
-            for f in (PRED, DST):
-                yield got[0], where({self.mode: 2 if code is None else code, f: got[1], PE: int(f is DST)})
-        elif code is not None:
-            s.fail(k + 1, "$p0 .. $p15")
-        if code is None:
-            yield k, where({POM: DISCARD})
-
-    def bind(self, word: int, b: Binder) -> Any:
-        if POM.get(word) == DISCARD:
-            return Discarded()
-        return PredicateOutput(self.mode.get(word), b.param(self._field(word)))
-
-    def rows(self, word: int) -> list[Row]:
-        if POM.get(word) == DISCARD:
-            return [Row(POM, DISCARD, "predicate output discarded")]
-        f = self._field(word)
-        name = P_NAMES[f.get(word)]
-        doc = {0: "p = p & o", 1: "p = p | o", 2: "p = o", 4: "p = p & !o", 5: "p = p | !o", 6: "p = !o"}
-        code = self.mode.get(word)
-        return [Row(self.mode, code, f"predicate output: {doc[code]}"), Row(f, f.get(word), f"into {name}")]
-
-    def accepts(self) -> str:
-        return "[pand|por|pandn|porn|pnot] a predicate output $p0 .. $p15"
-
-    def operand(self, word: int) -> Operand | None:
-        if POM.get(word) == DISCARD:
-            return None
-        n, mode = self._field(word).get(word), MODES[self.mode.get(word)]
-        return predicate_result(n, self.text(word), **({"mode": mode} if mode else {}))
+def _touched(n: int) -> Mapping[str, Any]:
+    """$p1 follows $p0, and writes to $p1 have no effect."""
+    return {"words": (0, 1) if n == 0 else None, "partial": n == NOT_P0}
 
 
-@dataclass(frozen=True)
-class PredicateDst(Spelled):
-    """The destination of a predicate instruction: in PRED without a guard, in DST with one."""
-
-    relevant = named("DST,PRED,PE", DST, PRED, PE)
-
-    @staticmethod
-    def _field(word: int) -> Field:
-        return DST if PE.get(word) else PRED
-
-    def text(self, word: int) -> str:
-        return predicate_text(self._field(word).get(word))
-
-    def spelled(self, word: int) -> Bits:
-        f = self._field(word)
-        return where({f: f.get(word), PE: PE.get(word)})
-
-    def static_mask(self) -> int:
-        return PE.mask
-
-    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        got = parse_predicate(s, k)
-        if got is None:
-            s.fail(k, self.accepts())
-            return
-        for f in (PRED, DST):
-            yield got[0], where({f: got[1], PE: int(f is DST)})
-
-    def bind(self, word: int, b: Binder) -> Any:
-        return PredicateOutput(2, b.param(self._field(word)))
-
-    def rows(self, word: int) -> list[Row]:
-        f = self._field(word)
-        return [Row(f, f.get(word), P_NAMES[f.get(word)])]
-
-    def accepts(self) -> str:
-        return "a predicate $p0 .. $p15"
-
-    def operand(self, word: int) -> Operand:
-        return predicate_result(self._field(word).get(word), self.text(word))
+_OUTPUT, _INTO = "[pand|por|pandn|porn|pnot] a predicate output $p0 .. $p15", {"register": "into {}"}
 
 
-@dataclass(frozen=True)
-class PredicateSrc(Spelled):
-    """`[not] $pN`; without `negate` a plain predicate (the selector of slct).
+def _output(f: Field) -> Any:
+    mode = Enum(_MODE, MODES, aliases={"not": 6}, meanings={v: f"predicate output: {t}" for v, t in _FORMULAS.items()})
+    register = predicate(f, hint="$p0 .. $p15", told=_touched)
+    return template("{mode} {register}", Register, hint=_OUTPUT, mode=mode, register=register, meanings=_INTO)
 
-    `settled_by` are mnemonics that say themselves what is negated, so that `not` has no place behind them.
-    """
 
-    source: Field
-    negate: Field | None = None
-    settled_by: frozenset[str] = frozenset()
+def _bound_output(word: int, b: Binder) -> Discarded | PredicateOutput:
+    if POM.get(word) == DISCARD:
+        return Discarded()
+    return PredicateOutput(_MODE.get(word), b.param(DST if PE.get(word) else PRED))
 
-    @property
-    def relevant(self) -> Field:  # type: ignore[override]
-        return self.source if self.negate is None else named("psrc", self.source, self.negate)
 
-    def text(self, word: int) -> str:
-        p = predicate_text(self.source.get(word))
-        return f"not {p}" if self.negate is not None and self.negate.get(word) else p
+PREDICATE_OUT = written(
+    *[when(guarded, _output(f), unless={POM: DISCARD}, quiet=1) for f, guarded in _PLACES],
+    when({POM: DISCARD}, Nothing(), says={POM: "predicate output discarded"}),
+    meaning=_bound_output,
+    static=[_MODE, PE],
+    hint=_OUTPUT,
+)
+"""`[mode] $pN`: where and how a base instruction leaves its predicate output; nothing when it is discarded."""
 
-    def spelled(self, word: int) -> Bits:
-        return Bits(self.relevant.mask, word & self.relevant.mask)
+PREDICATE_DST = choice(
+    *[when(guarded, predicate(f, partial(PredicateOutput, 2), told=_touched)) for f, guarded in _PLACES]
+)
+"""The destination of a predicate instruction."""
 
-    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        inverted = self.negate is not None and s.text(k) == "not"
-        if inverted and any(s.text(j) in self.settled_by for j in range(k)):
-            s.fail(k, "a plain predicate: this name already says what is negated")
-            return
-        got = parse_predicate(s, k + inverted)
-        if got is None:
-            s.fail(k + inverted, self.accepts())
-            return
-        b = where({self.source: got[1]})
-        if self.negate is None:
-            yield got[0], b
-            return
-        yield got[0], Bits(b.mask | self.negate.mask, b.value | self.negate.put(int(inverted)))
-        if not inverted:
-            yield got[0], b  # an older mnemonic has fixed the negation already
+# --- sources ----------------------------------------------------------------------------------------------------------
+_TWICE = "a plain predicate: this name already says what is negated"
 
-    def static_mask(self) -> int:
-        return self.negate.mask if self.negate is not None else 0
 
-    def bind(self, word: int, b: Binder) -> Any:
-        return Predicate(b.param(self.source), bool(self.negate is not None and self.negate.get(word)))
+def negatable(f: Field, negate: Field, settled_by: frozenset[str]) -> Written:
+    """`[not] $pN`. `settled_by` are mnemonics that say what is negated, so that `not` has no place behind them."""
+    hint = f"[not] {_PREDICATE}"
+    register = predicate(f, hint=hint)
+    # Which words stand in front is no matter of bits, therefore `barred`, which nothing else needs.
+    word = Literal("not", barred=(settled_by, _TWICE))
+    inverted = template("{test} {register}", Condition, hint=hint, test=word, register=register)
+    return written(
+        when({negate: 0}, register, says={negate: "as it is"}),
+        when({negate: 1}, inverted, says={negate: "negated"}),
+        when({}, register),  # an older mnemonic has fixed the negation already
+        meaning=lambda word, b: Predicate(b.param(f), bool(negate.get(word))),
+        static=[negate],
+        hint=hint,
+    )
 
-    def rows(self, word: int) -> list[Row]:
-        out = [Row(self.source, self.source.get(word), P_NAMES[self.source.get(word)])]
-        if self.negate is not None:
-            out.append(Row(self.negate, self.negate.get(word), "negated" if self.negate.get(word) else "as it is"))
-        return out
 
-    def accepts(self) -> str:
-        return ("[not] " if self.negate is not None else "") + "a predicate $p0 .. $p15"
-
-    def operand(self, word: int) -> Operand:
-        n = self.source.get(word)
-        if self.negate is not None and self.negate.get(word):
-            return Condition(predicate(n), "not", text=self.text(word))
-        return predicate(n)
+SELECTOR = predicate(PRED)
+"""The selector of slct."""

@@ -10,9 +10,9 @@ from typing import Any
 
 from isakit.arch.vuc.fields import DST, OC, OP, SRC1, SRC2
 from isakit.arch.vuc.forms import ONLY_VP4, SHARED_LOAD, VP3_UP, simple, special
-from isakit.arch.vuc.memory_operands import LoadAddress, StoreAddress, Target
-from isakit.arch.vuc.operands import General, Small, Source2
-from isakit.arch.vuc.predicates import PredicateDst, PredicateSrc
+from isakit.arch.vuc.memory_operands import TARGET, load_address, store_address
+from isakit.arch.vuc.operands import BIT_NUMBER, SPECIAL_SOURCE2, general
+from isakit.arch.vuc.predicates import PREDICATE_DST, negatable
 from isakit.arch.vuc.requests import (
     BRANCH,
     CALL,
@@ -38,7 +38,7 @@ FLOW_CLASS, IO_CLASS, PREDICATE_CLASS, MEMORY_CLASS, LONG_CLASS = 0, 1, 2, 4, 5
 
 
 @vuc.insn(
-    [special("bra", {OC: FLOW_CLASS, OP: 0}, "{target}", target=Target())],
+    [special("bra", {OC: FLOW_CLASS, OP: 0}, "{target}", target=TARGET)],
     ref=FLOW,
     latency=2,
     notes=["the instruction behind is executed in any case (one delay slot)"],
@@ -51,7 +51,7 @@ def bra(target):
 
 
 @vuc.insn(
-    [special("call", {OC: FLOW_CLASS, OP: 2}, "{target}", target=Target())],
+    [special("call", {OC: FLOW_CLASS, OP: 2}, "{target}", target=TARGET)],
     ref=FLOW,
     latency=2,
     notes=["the return address, call + 2, follows from the delay slot [inferred]", "the stack holds 8 entries"],
@@ -86,7 +86,7 @@ def sleep():
 
 
 @vuc.insn(
-    [special("wstc", {OC: FLOW_CLASS, OP: 5}, "{bit}", bit=Small())],
+    [special("wstc", {OC: FLOW_CLASS, OP: 5}, "{bit}", bit=BIT_NUMBER)],
     ref=FLOW,
     group="control",
 )
@@ -96,7 +96,7 @@ def wstc(bit):
 
 
 @vuc.insn(
-    [special("wsts", {OC: FLOW_CLASS, OP: 6}, "{bit}", bit=Small())],
+    [special("wsts", {OC: FLOW_CLASS, OP: 6}, "{bit}", bit=BIT_NUMBER)],
     ref=FLOW,
     see=[Ref("vuc", "15 item 16")],
     group="control",
@@ -206,9 +206,9 @@ def _predicate_form(name: str, code: int):
         "{pdst} {src1} {src2}",
         fixing=fixing,
         named=True,
-        pdst=PredicateDst(),
-        src1=PredicateSrc(SRC1, NOT1, OLD_NAMES),
-        src2=PredicateSrc(SRC2, NOT2, OLD_NAMES),
+        pdst=PREDICATE_DST,
+        src1=negatable(SRC1, NOT1, OLD_NAMES),
+        src2=negatable(SRC2, NOT2, OLD_NAMES),
     )
 
 
@@ -271,8 +271,8 @@ def _load_form(space: str):
         "{dst} {address}",
         aliases=aliases,
         space=space,
-        dst=General(DST),
-        address=LoadAddress(names),
+        dst=general(DST),
+        address=load_address(*names),
         sharing={"address": SHARED_LOAD},
     )
 
@@ -286,8 +286,8 @@ def _store_form(space: str):
         "{address} {src}",
         aliases=aliases,
         space=space,
-        address=StoreAddress(names),
-        src=General(SRC2),
+        address=store_address(*names),
+        src=general(SRC2),
         sharing={"address": SHARED_LOAD},
     )
 
@@ -337,9 +337,16 @@ def _accumulate(value, latency: int = 1) -> None:
 
 def _long_form(name: str, op: int, aliases: tuple[str, ...], *, first: bool = False, needs: tuple[str, ...] = ()):
     operands = "{src1} {src2}" if first else "{src2}"
-    sources: dict[str, Any] = {"src1": General(SRC1)} if first else {}
+    sources: dict[str, Any] = {"src1": general(SRC1)} if first else {}
     return special(
-        name, {OC: LONG_CLASS, OP: op}, operands, aliases=aliases, needs=needs, named=True, **sources, src2=Source2()
+        name,
+        {OC: LONG_CLASS, OP: op},
+        operands,
+        aliases=aliases,
+        needs=needs,
+        named=True,
+        **sources,
+        src2=SPECIAL_SOURCE2,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from isakit.compile.ir import NOWHERE
 from isakit.compile.lower.form import SINK, MBlock, MFunction, MIns, Number, Place, Reg, VReg
-from isakit.compile.lower.liveness import Liveness, indices
+from isakit.compile.lower.liveness import Liveness
 from isakit.compile.target import Target
 
 HALVES = 64
@@ -24,50 +24,55 @@ class Interference:
 
     def __init__(self, m: MFunction) -> None:
         self.live = Liveness(m)
-        first, owner = self.live.first, self.live.owner
+        owner = self.live.owner
         self.near: list[set[int]] = [set() for _ in owner]
-        self.files = {f: 0 for f in "rac"}
-        for v in m.vregs:
-            self.files[v.file] |= (1 << v.size) - 1 << first[v]
+        self.file = [v.file for v, _ in owner]
         self.used: set[VReg] = set()
-        self.pressure: dict[str, int] = dict.fromkeys("rac", 0)
         for b in m.blocks:
-            live = self.live.outside[b]
-            if b.cond is not None:
-                live |= self.live.bits(Reg(b.cond[0]))
-                self.used.add(b.cond[0])
-            for i in reversed(b.ins):
-                defs = list(i.defs())
-                copied = -1
-                if i.moves and defs:
-                    src = i.ops["src1"]
-                    if src.v.file == defs[0].v.file:
-                        copied = first[src.v] + src.unit
-                together = 0
-                for r in defs:
-                    together |= self.live.bits(r)
-                for r in defs:
-                    self.used.add(r.v)
-                    others = (live | together) & self.files[r.v.file]
-                    units = indices(others)
-                    base = first[r.v] + r.unit
-                    for k in range(r.count):
-                        mine = base + k
-                        near = self.near[mine]
-                        for u in units:
-                            if u != mine and u != copied:
-                                near.add(u)
-                                self.near[u].add(mine)
-                for r in i.uses():
-                    self.used.add(r.v)
-                live = self.live.step(i, live)
+            self._block(b)
         # what is live when the kernel starts is there all at once
-        start = self.live.inside[m.blocks[0]]
-        for u in indices(start):
-            for w in indices(start & self.files[owner[u][0].file]):
-                if u != w:
-                    self.near[u].add(w)
-                    self.near[w].add(u)
+        for live in self._by_file(self.live.entering(m.blocks[0])).values():
+            for u in live:
+                self.near[u] |= live
+                self.near[u].discard(u)
+
+    def _by_file(self, units: set[int]) -> dict[str, set[int]]:
+        out: dict[str, set[int]] = {"r": set(), "a": set(), "c": set()}
+        for u in units:
+            out[self.file[u]].add(u)
+        return out
+
+    def _block(self, b: MBlock) -> None:
+        near, first, used = self.near, self.live.first, self.used
+        live = self._by_file(self.live.leaving(b))
+        if b.cond is not None:
+            used.add(b.cond[0])
+        for i in reversed(b.ins):
+            defs = list(i.defs())
+            copied = -1
+            if i.moves and defs:
+                src = i.copied()[1]
+                if src.v.file == defs[0].v.file:
+                    copied = first[src.v] + src.unit
+            for r in defs:
+                used.add(r.v)
+                others = live[r.v.file]
+                if len(defs) > 1:  # results of one instruction are written together
+                    others = others.union(*(self.live.units(d) for d in defs if d.v.file == r.v.file))
+                base = first[r.v] + r.unit
+                for n in range(base, base + r.count):
+                    own = near[n]
+                    for u in others:
+                        if u not in own and u != n and u != copied:
+                            own.add(u)
+                            near[u].add(n)
+            for r in defs:
+                if not r.half and not self.live.keeps(i, r):
+                    live[r.v.file].difference_update(self.live.units(r))
+            for r in i.uses():
+                used.add(r.v)
+                start = first[r.v] + r.unit
+                live[r.v.file].update(range(start, start + r.count))
 
 
 class Allocation:
@@ -95,7 +100,7 @@ class Allocation:
             for i in b.ins:
                 if not i.moves:
                     continue
-                dst, src = i.ops["dst"], i.ops["src1"]
+                dst, src = i.copied()
                 if dst.v.file != src.v.file:
                     continue
                 a, c = self.find(dst.v), self.find(src.v)
@@ -198,7 +203,7 @@ class Allocation:
             kept: list[MIns] = []
             for i in b.ins:
                 if i.moves:
-                    dst, src = i.ops["dst"], i.ops["src1"]
+                    dst, src = i.copied()
                     assert dst.v.color is not None
                     if dst.v.file == src.v.file and dst.v.color + dst.unit == src.v.color + src.unit:
                         continue
@@ -344,5 +349,5 @@ def _rename(i: MIns, group: set[VReg], t: VReg) -> None:
     i.ops = {k: new(o) for k, o in i.ops.items()}
     if i.guard is not None and i.guard[0] in group:
         i.guard = t, i.guard[1]
-    if i.moves and (type(i.ops["src1"]) is not Reg or i.ops["dst"] == SINK):
+    if i.moves and i.op != "add_a" and (type(i.ops["src1"]) is not Reg or i.ops["dst"] == SINK):
         i.moves = False

@@ -10,7 +10,7 @@ from isakit.compile.graph import Dominators, loops
 from isakit.compile.lower.form import MBlock, MFunction, MIns, VReg
 
 UNGUARDED = frozenset({"bar", "trap", "joinat", "join", "vote", "ld_lock", "brkpt"})
-SHORT_DIVERGENT = 7
+SHORT_DIVERGENT = 5
 SHORT_UNIFORM = 3
 
 
@@ -244,7 +244,7 @@ def _insert(m: MFunction, wanted: dict[tuple[MBlock, MBlock], set[MBlock]]) -> N
     for (head, stop), region in sorted(wanted.items(), key=lambda e: len(e[1])):
         sources = [p for p in stop.preds if p in region or p is head]
         others = [p for p in stop.preds if p not in sources]
-        join = MIns("join", {}, (), stop.loc)
+        join = MIns("join", {}, (), stop.ins[0].loc if stop.ins else stop.loc)
         if others or any(i.op == "join" for i in stop.ins[:1]) or _loops_back(stop):
             new = m.block(m.blocks.index(stop))
             new.loc = stop.loc

@@ -23,6 +23,8 @@ ROUNDED = frozenset({"add_f32", "mul_f32"})
 """Operations whose long form says how it rounds, and whose short form always rounds to nearest."""
 UNLOCK = 1 << 55
 """The bit of `st s[]` that gives a lock back; its word is no operand. Source: [tesla] 7.1."""
+NO_JOIN = frozenset({"bar", "trap", "brkpt", "join", "ld_lock", "st_unlock", "vote", "mov_i"})
+"""Instructions that have no room for a join, or do more than one lane's work."""
 ZERO_REGISTER = 124
 POOL_BYTES = 0x200
 WIDTHS = {1: 0, 2: 64, 4: 128}
@@ -92,8 +94,9 @@ class Emitter:
         if p.mode == "global":
             return Memory(p.space, None, 4 * p.offset)
         if p.mode:
-            return Memory(p.space, base, p.offset, size=BYTES[p.mode], signed=p.mode[0] == "s")
-        return Memory(p.space, base, p.offset)
+            size, signed = BYTES[p.mode], p.mode[0] == "s"
+            return Memory(p.space, base, p.offset, None, p.after, size=size, signed=signed)
+        return Memory(p.space, base, p.offset, None, p.after)
 
     def operand(self, o: Any, literal: bool) -> Any:
         """An operand as the records take it."""
@@ -180,6 +183,8 @@ class Emitter:
 
     def run(self) -> Emitted:
         """Encode everything."""
+        self._steps_ride()
+        self._joins_ride()
         items, starts = self._linear()
         short: list[Instruction | None] = []
         long: list[Instruction | None] = []
@@ -194,6 +199,8 @@ class Emitter:
                 one = self.isa.build("nop", tail="exit", guard=Condition(None, "never"))
             elif i.op == "join":
                 one = self.isa.build("nop", tail="join", guard=Condition(None, "never"))
+            elif i.tail == "join":
+                one = self.build(i, long=True, tail="join")
             elif i.op == "ret":
                 guard = Condition(self.register(Reg(i.guard[0])), i.guard[1]) if i.guard else None
                 one = self.isa.build("ret", guard=guard)
@@ -222,6 +229,54 @@ class Emitter:
         out.code = b"".join(w.to_bytes(4, "little") for w in words)
         out.pool = self.pool.data
         return out
+
+    def _steps_ride(self) -> None:
+        """What is added to an address register is added by the access before, where its encoding has room for it."""
+        for b in self.m.blocks:
+            last: dict[int, MIns | None] = {}
+            gone: set[MIns] = set()
+            for i in b.ins:
+                if i.op == "add_a" and i.guard is None and i.ops.get("src") is not None:
+                    a = i.ops["src"].v.color
+                    before = last.get(a)
+                    if before is not None and i.ops["adst"].v.color == a and self._steps(before, i.ops["offset"].value):
+                        gone.add(i)
+                        last[a] = None
+                        continue
+                places = [o for o in i.ops.values() if type(o) is Place and o.base is not None]
+                for r in (*i.uses(), *i.defs()):
+                    if r.v.file == "a":
+                        alone = len(places) == 1 and places[0].base is not None and places[0].base.v is r.v
+                        free = (
+                            i.guard is None and alone and not places[0].offset and i.op not in ("ld_lock", "st_unlock")
+                        )
+                        last[r.v.color or 0] = i if free else None
+            b.ins = [i for i in b.ins if i not in gone]
+
+    def _steps(self, i: MIns, step: int) -> bool:
+        place = next(o for o in i.ops.values() if type(o) is Place)
+        place.offset, place.after = step - 0x10000 if step >> 15 else step, True
+        try:
+            self.build(i)
+        except EncodeError:
+            place.offset, place.after = 0, False
+        return place.after
+
+    def _joins_ride(self) -> None:
+        """A join is done in front of the instruction behind it, where that one's encoding has room for it."""
+        for b in self.m.blocks:
+            kept: list[MIns] = []
+            for i in b.ins:
+                if kept and kept[-1].op == "join" and i.op not in NO_JOIN and not i.tail and i.target is None:
+                    try:
+                        self.build(i, long=True, tail="join")
+                    except EncodeError:
+                        pass
+                    else:
+                        kept.pop()
+                        i.tail = "join"
+                kept.append(i)
+            b.ins = kept
 
     def _linear(self) -> tuple[list[MIns], dict[MBlock, int]]:
         """All instructions in order, with the branches blocks end in, and where blocks start."""
@@ -265,10 +320,11 @@ def _ending(b: MBlock, after: MBlock | None) -> list[MIns]:
     c, test, _ = b.cond
     opposite = c.false if test == c.true else c.true
     yes, no = b.succs
-    if _is_end(yes):
-        return [leave((c, test)), *([] if no is after else [branch(no)])]
-    if _is_end(no):
-        return [leave((c, opposite)), *([] if yes is after else [branch(yes)])]
+    for end, other, leaving, going in ((yes, no, test, opposite), (no, yes, opposite, test)):
+        if _is_end(end) and end is not after:
+            if other is after:
+                return [leave((c, leaving))]
+            return [branch(other, (c, going)), MIns("end", {}, (), b.loc)]  # a loop: one instruction each time round
     if yes is after:
         return [branch(no, (c, opposite))]
     return [branch(yes, (c, test)), *([] if no is after else [branch(no)])]

@@ -73,12 +73,16 @@ class Number:
 
 
 class Place:
-    """An operand in memory: space, address register or data register, offset, and how it is accessed."""
+    """An operand in memory: space, address register or data register, offset, and how it is accessed.
 
-    __slots__ = ("base", "mode", "offset", "space")
+    `after`: the offset is added to the address register behind the access, and is no part of the address.
+    """
+
+    __slots__ = ("after", "base", "mode", "offset", "space")
 
     def __init__(self, space: str, base: Reg | None, offset: int = 0, mode: str = "") -> None:
         self.space, self.base, self.offset, self.mode = space, base, offset, mode
+        self.after = False
 
     def __repr__(self) -> str:
         return f"{self.mode} {self.space}[{self.base}+{self.offset:#x}]"
@@ -123,6 +127,10 @@ class MIns:
         self.literal = False
         self.tail = ""
         self.tied = False
+
+    def copied(self) -> tuple[Reg, Reg]:
+        """Where to and where from, of an instruction that `moves`."""
+        return (self.ops["adst"], self.ops["src"]) if self.op == "add_a" else (self.ops["dst"], self.ops["src1"])
 
     def defs(self) -> Iterator[Reg]:
         """Registers written."""

@@ -1,6 +1,12 @@
-"""Which registers are needed where, as bit sets over single registers of virtual registers."""
+"""Which registers are needed where, as sets of single registers of virtual registers.
+
+Inside a block a set holds few of them; at the ends of blocks a bit set has bits for those only that are needed across
+blocks, so that long blocks cost time in proportion to their length.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from isakit.compile.lower.form import MBlock, MFunction, MIns, Reg, VReg
 
@@ -8,7 +14,7 @@ from isakit.compile.lower.form import MBlock, MFunction, MIns, Reg, VReg
 class Liveness:
     """Registers live at the beginning and at the end of every block.
 
-    `first` is the bit of a virtual register's first unit. A write under a condition keeps what was there, unless it
+    `first` is the number of a virtual register's first unit. A write under a condition keeps what was there, unless it
     is the only write of the register.
     """
 
@@ -29,40 +35,56 @@ class Liveness:
         self.outside: dict[MBlock, int] = {}
         self._solve()
 
-    def bits(self, r: Reg) -> int:
-        """The bits of an operand."""
-        return (1 << r.count) - 1 << self.first[r.v] + r.unit
+    def units(self, r: Reg) -> range:
+        """The units of an operand."""
+        start = self.first[r.v] + r.unit
+        return range(start, start + r.count)
 
     def keeps(self, i: MIns, r: Reg) -> bool:
         """Whether a write leaves the old value to some lanes that need it."""
-        return i.guard is not None and r.v.defs > r.v.size and r.v.file != "x"
+        return i.guard is not None and r.v.defs > r.v.size
 
-    def step(self, i: MIns, live: int) -> int:
-        """What is live in front of an instruction."""
+    def step(self, i: MIns, live: set[int]) -> None:
+        """Go from what is live behind an instruction to what is live in front of it."""
         for r in i.defs():
-            if not self.keeps(i, r) and not r.half:
-                live &= ~self.bits(r)
+            if not r.half and not self.keeps(i, r):
+                live.difference_update(self.units(r))
         for r in i.uses():
-            live |= self.bits(r)
+            live.update(self.units(r))
+
+    def entering(self, b: MBlock) -> set[int]:
+        """What is live where a block begins."""
+        return {self._across[k] for k in indices(self.inside[b])}
+
+    def leaving(self, b: MBlock) -> set[int]:
+        """What is live where a block ends, its own condition included."""
+        live = {self._across[k] for k in indices(self.outside[b])}
+        if b.cond is not None:
+            live.add(self.first[b.cond[0]])
         return live
 
     def _solve(self) -> None:
-        use: dict[MBlock, int] = {}
-        kill: dict[MBlock, int] = {}
+        use: dict[MBlock, set[int]] = {}
+        kill: dict[MBlock, set[int]] = {}
         for b in self.m.blocks:
-            u = k = 0
+            u: set[int] = set()
+            k: set[int] = set()
             if b.cond is not None:
-                u |= self.bits(Reg(b.cond[0]))
+                u.add(self.first[b.cond[0]])
             for i in reversed(b.ins):
                 for r in i.defs():
-                    if not self.keeps(i, r) and not r.half:
-                        bits = self.bits(r)
-                        u &= ~bits
-                        k |= bits
+                    if not r.half and not self.keeps(i, r):
+                        u.difference_update(self.units(r))
+                        k.update(self.units(r))
                 for r in i.uses():
-                    u |= self.bits(r)
+                    u.update(self.units(r))
             use[b], kill[b] = u, k
-        self.inside = dict(use)
+        self._across = sorted(set[int]().union(*use.values()))
+        """What some block needs from others: the only units bit sets know."""
+        bit = {u: n for n, u in enumerate(self._across)}
+        gives = {b: bits(bit[u] for u in use[b]) for b in self.m.blocks}
+        takes = {b: bits(bit[u] for u in kill[b] if u in bit) for b in self.m.blocks}
+        self.inside = dict(gives)
         self.outside = dict.fromkeys(self.m.blocks, 0)
         work = list(self.m.blocks)
         waiting = set(work)
@@ -73,7 +95,7 @@ class Liveness:
             for s in b.succs:
                 out |= self.inside[s]
             self.outside[b] = out
-            new = use[b] | (out & ~kill[b])
+            new = gives[b] | (out & ~takes[b])
             if new != self.inside[b]:
                 self.inside[b] = new
                 for p in b.preds:
@@ -82,16 +104,24 @@ class Liveness:
                         work.append(p)
 
 
+def bits(numbers: Iterable[int]) -> int:
+    """A bit set of numbers."""
+    some = list(numbers)
+    if not some:
+        return 0
+    data = bytearray((max(some) >> 3) + 1)
+    for n in some:
+        data[n >> 3] |= 1 << (n & 7)
+    return int.from_bytes(data, "little")
+
+
 def indices(bits: int) -> list[int]:
     """The numbers of the bits that are set."""
+    text = bin(bits)
+    last = len(text) - 1
     out: list[int] = []
-    base = 0
-    while bits:
-        chunk = bits & 0xFFFF_FFFF_FFFF_FFFF
-        while chunk:
-            low = chunk & -chunk
-            out.append(base + low.bit_length() - 1)
-            chunk ^= low
-        bits >>= 64
-        base += 64
+    at = text.find("1")
+    while at >= 0:
+        out.append(last - at)
+        at = text.find("1", at + 1)
     return out

@@ -6,13 +6,15 @@ Source 1 of most instructions may be a word of shared memory, where parameters l
 from __future__ import annotations
 
 from isakit.compile.ir import Block, Const, Function, Ins, Value
-from isakit.compile.ops import OPS
+from isakit.compile.ops import OPS, signed
 from isakit.compile.passes.values import count_uses
 from isakit.compile.target import Target
 
 SHORT_REACH = {"b32": 0x7C, "u16": 0x3E, "s16": 0x3E, "u8": 0x1F}
 """The largest offset a source in shared memory can have. Source: [tesla] 2.4."""
 CONSTANT_REACH = 0x1FC
+FEW = 2
+"""A word of constant memory that is read so often is read by the instructions that need it."""
 
 SWAPPED = {"l": "g", "g": "l", "le": "ge", "ge": "le", "lu": "gu", "gu": "lu", "leu": "geu", "geu": "leu"}
 
@@ -41,6 +43,7 @@ class Plan:
         fused: sums that take over the product given.
         delayed: selections that do the operation given under their condition.
         tested: comparisons with zero that the operation given does on the way.
+        narrow: comparisons of 16 bits, whose operands need not be extended.
     """
 
     def __init__(self, f: Function, target: Target) -> None:
@@ -52,6 +55,8 @@ class Plan:
         self.fused: dict[Ins, tuple[int, Ins]] = {}
         self.delayed: dict[Ins, tuple[int, Ins]] = {}
         self.tested: dict[Ins, Ins] = {}
+        self.narrow: set[Ins] = set()
+        self.masked = {i.args[0] for i in f.instructions() if i.op == "mask"}
         self.place: dict[Ins, int] = {}
         self.barriers: dict[Block, list[int]] = {}
         self.taken: dict[Value, int] = {}
@@ -145,7 +150,7 @@ class Plan:
             return False
         if i.attrs["offset"] % 4:
             return False
-        return isinstance(i.args[0], Const) or (self.uses[v] == 1 and i.block is at.block)
+        return isinstance(i.args[0], Const) or (self.uses[v] <= FEW and i.block is at.block)
 
     @staticmethod
     def _is_param(v: Value) -> bool:
@@ -164,6 +169,10 @@ class Plan:
         """Choose the operands of an instruction that is executed where `at` stands."""
         if i in self.fused:
             self._fused_operands(i, at)
+        elif i.op == "cmp" and self._compares_halves(i):
+            self.narrow.add(i)
+            self._take(i, 0)
+            self._take(i, 1)
         elif i.op in TWO:
             self._two(i, at)
         elif i.op in FIRST or i.op == "mask":
@@ -189,6 +198,21 @@ class Plan:
         if i.op in ("abs", "addr", "ex2", "sin", "cos"):
             return mode == "b32"
         return True
+
+    def _compares_halves(self, i: Ins) -> bool:
+        """Whether a comparison is one of two values that were extended from 16 bits for it alone.
+
+        It makes no mask of 32 bits.
+        """
+        if i.out in self.masked:
+            return False
+        extension, low, high = ("zext16", 0, 0xFFFF) if i.attrs["ty"] == "u32" else ("sext16", -0x8000, 0x7FFF)
+        a, b = i.args
+        if a.ins is None or a.ins.op != extension or self.uses[a] != 1 or a.ins in self.skipped:
+            return False
+        if isinstance(b, Const):
+            return low <= (signed(b.value) if low else b.value) <= high
+        return b.ins is not None and b.ins.op == extension and self.uses[b] == 1 and b.ins not in self.skipped
 
     def _two(self, i: Ins, at: Ins) -> None:
         best: tuple[int, bool, bool, bool] | None = None

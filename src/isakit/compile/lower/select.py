@@ -144,7 +144,7 @@ class Selector(FloatSelection, MemorySelection):
         temporaries: dict[Ins, VReg] = {}
         for b in self.f.blocks:
             for phi in b.phis:
-                temporaries[phi] = self.m.vreg("r", SIZES[phi.out.kind])
+                temporaries[phi] = self.m.vreg("a" if phi.out.kind == "a" else "r", SIZES.get(phi.out.kind, 1))
         for b in self.f.blocks:
             self.out = blocks[b]
             self.out.loc = b.loc
@@ -161,6 +161,9 @@ class Selector(FloatSelection, MemorySelection):
         return self.m
 
     def _copy_all(self, dst: VReg, src: VReg) -> None:
+        if dst.file == "a":
+            self.emit("add_a", ("adst",), adst=Reg(dst), src=Reg(src), offset=Number(0)).moves = True
+            return
         for k in range(dst.size):
             m = self.emit("mov", ty="b32", dst=Reg(dst, k), src1=Reg(src, k))
             m.moves = True
@@ -527,11 +530,19 @@ class Selector(FloatSelection, MemorySelection):
         self.emit(ops.pop("op"), ("dst", "cdst"), dst=dst, cdst=cdst, **ops)
 
     def on_cmp(self, i: Ins) -> None:
+        if i in self.plan.narrow:
+            halves = [Literal(a.value, half=True) if isinstance(a, Const) else self._extended_half(a) for a in i.args]
+            self._set(i, op="set", cond=i.attrs["cond"], ty=i.attrs["ty"][0] + "16", src1=halves[0], src2=halves[1])
+            return
         a, b, swapped = self._pair(i)
         cond = SWAPPED.get(i.attrs["cond"], i.attrs["cond"]) if swapped else i.attrs["cond"]
         if isinstance(a, Literal):
             a = self.reg(Const(a.value))
         self._set(i, op="set", cond=cond, ty=i.attrs["ty"], src1=a, src2=b)
+
+    def _extended_half(self, v: Value) -> Any:
+        assert v.ins is not None
+        return self.half(v.ins.args[0])
 
     def on_mask(self, i: Ins) -> None:
         p = i.args[0]

@@ -34,14 +34,21 @@ class MemorySelection:
     # --- addresses --------------------------------------------------------------------------------------------------
     def on_addr(self, i: Ins) -> None:
         dst = Reg(self.vreg(i.out))
+        value = i.args[0]
+        if isinstance(value, Const):
+            offset = (value.value << i.attrs["shift"]) + i.attrs["step"] & 0xFFFF
+            self.emit("add_a", ("adst",), adst=dst, offset=Number(offset))
+            return
         src = self.source(i, 0)
-        if isinstance(src, Literal):
-            src = self.reg(Const(src.value))
         self.emit("shl_a", ("adst",), adst=dst, src1=src, count=Number(i.attrs["shift"]))
         if i.attrs["step"]:
             t = Reg(self.m.vreg("a"))
             self.m_last().ops["adst"] = t
             self.emit("add_a", ("adst",), adst=dst, src=t, offset=Number(i.attrs["step"]))
+
+    def on_step(self, i: Ins) -> None:
+        src = Reg(self.vreg(i.args[0]))
+        self.emit("add_a", ("adst",), adst=Reg(self.vreg(i.out)), src=src, offset=Number(i.attrs["step"]))
 
     def m_last(self) -> MIns:
         """The instruction emitted last."""

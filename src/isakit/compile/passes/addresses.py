@@ -1,7 +1,8 @@
 """Behind this pass shared, local and constant memory is addressed by address registers.
 
 `addr` computes one: the low 16 bits of a value shifted left. Address registers are few, so a value that stays the
-same in a loop gets one before the loop only while there are some left.
+same in a loop gets one before the loop only while there are some left; so does a counter of a loop that only serves
+as an address, which `step` then counts in the address register itself.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ def addresses_have_registers(f: Function) -> None:
     bodies = loops(dom, lambda b: b.succs, lambda b: b.preds)
     held: dict[Block, int] = {}
     made: dict[tuple[Value, int, int], list[tuple[Block, Ins]]] = {}
+    counters = _counters(f, dom, bodies)
     for b in dom.order:
         new: list[Ins] = []
         for i in b.ins:
@@ -42,6 +44,11 @@ def addresses_have_registers(f: Function) -> None:
                     if inner is not None and inner.op == "shl" and isinstance(inner.args[1], Const):
                         shift = inner.args[1].value
                         shift, value = (shift, inner.args[0]) if shift <= 15 else (0, value)
+                    counter = counters.get(value)
+                    if counter is not None and not step and counter.serves(shift, held):
+                        i.args[0], i.attrs["offset"] = counter.register(shift, held), offset
+                        new.append(i)
+                        continue
                     i.args[0] = _register(b, new, value, shift, step, i, dom, bodies, held, made)
                     i.attrs["offset"] = offset
             new.append(i)
@@ -89,3 +96,75 @@ def _near(where: Block, b: Block, bodies: dict[Block, set[Block]]) -> bool:
     return all(where in body for body in bodies.values() if b in body) or any(
         where in head.preds and b in body for head, body in bodies.items()
     )
+
+
+class _Counter:
+    """A phi of a loop that starts somewhere, goes on in equal steps, and is used for addresses only."""
+
+    def __init__(self, phi: Ins, head: Block, entry: Block, latch: Block, step: int) -> None:
+        self.phi, self.head, self.entry, self.latch, self.step = phi, head, entry, latch, step
+        self.shift: int | None = None
+        self.made: Ins | None = None
+
+    def serves(self, shift: int, held: dict[Block, int]) -> bool:
+        """Whether it counts in these steps, or can begin to."""
+        return self.shift == shift if self.made is not None else held.get(self.head, 0) < HOISTED
+
+    def register(self, shift: int, held: dict[Block, int]) -> Value:
+        """The address register that counts instead."""
+        if self.made is None:
+            self.shift = shift
+            held[self.head] = held.get(self.head, 0) + 1
+            k = self.head.preds.index(self.entry)
+            start = Ins("addr", [self.phi.args[k]], "a", {"shift": shift, "step": 0}, self.phi.loc)
+            start.block = self.entry
+            self.entry.ins.append(start)
+            self.made = Ins("phi", [], "a", {}, self.phi.loc)
+            self.made.block = self.head
+            onward = Ins("step", [self.made.out], "a", {"step": self.step << shift & 0xFFFF}, self.phi.loc)
+            onward.block = self.latch
+            self.latch.ins.append(onward)
+            self.made.args = [start.out if p is self.entry else onward.out for p in self.head.preds]
+            self.head.phis.append(self.made)
+        return self.made.out
+
+
+def _counters(f: Function, dom: Dominators[Block], bodies: dict[Block, set[Block]]) -> dict[Value, _Counter]:
+    users: dict[Value, list[Ins]] = {}
+    for i in f.instructions():
+        for a in i.args:
+            users.setdefault(a, []).append(i)
+    tests = {b.term[1] for b in f.blocks if b.term[0] == "branch"}
+    out: dict[Value, _Counter] = {}
+    for head, body in bodies.items():
+        latches = [p for p in head.preds if p in body]
+        entries = [p for p in head.preds if p not in body]
+        if len(latches) != 1 or len(entries) != 1 or len(entries[0].succs) != 1 or entries[0] not in dom.enter:
+            continue
+        for phi in head.phis:
+            onward = phi.args[head.preds.index(latches[0])].ins
+            if onward is None or onward.op != "add" or onward.args[0] is not phi.out or onward.block not in body:
+                continue
+            c = onward.args[1]
+            if not isinstance(c, Const) or phi.out in tests:
+                continue
+            if _only_addresses(phi.out, users, body, {phi, onward}) and _only_addresses(
+                onward.out, users, body, {phi, onward}
+            ):
+                out[phi.out] = _Counter(phi, head, entries[0], latches[0], c.value)
+    return out
+
+
+def _only_addresses(v: Value, users: dict[Value, list[Ins]], body: set[Block], own: set[Ins]) -> bool:
+    """Whether a value is read as an address only, in this loop; constants added and shifts on the way do not count."""
+    for u in users.get(v, ()):
+        if u in own:
+            continue
+        if u.block not in body:
+            return False
+        if u.op in ("ld", "st", "ldc") and u.attrs["space"] in SPACES:
+            if u.op == "st" and u.args[1] is v:
+                return False
+        elif not (u.op in ("add", "shl") and isinstance(u.args[1], Const) and _only_addresses(u.out, users, body, own)):
+            return False
+    return True

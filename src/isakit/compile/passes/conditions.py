@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from isakit.compile.ir import Block, Const, Function, Ins, Value
+from isakit.compile.passes.values import count_uses
 from isakit.compile.simplify import FLOAT_INVERTED, INVERTED
 
 _LOGIC = {"pand": "and", "por": "or", "pxor": "xor"}
@@ -33,6 +34,7 @@ class _Masks:
 
 def predicates_are_tests(f: Function) -> None:
     """Do everything with predicates on masks."""
+    _selections_of_constants(f)
     masked = _needing_masks(f)
     masks = _Masks()
     for b in f.blocks:
@@ -86,6 +88,34 @@ def predicates_are_tests(f: Function) -> None:
                 i.args = [masks.of(a, entry.ins, entry, i.loc) if a.kind == "p" else a for a in i.args]
 
 
+def _selections_of_constants(f: Function) -> None:
+    """A constant or 0 is the mask of a comparison and that constant: the comparison makes the mask on the way."""
+    uses = count_uses(f)
+    for b in f.blocks:
+        for i in b.ins:
+            if i.op != "sel":
+                continue
+            p, yes, no = i.args
+            c = p.ins
+            if c is None or c.op not in ("cmp", "cmpf", "cmpd") or c.block is not b or _tested_on_the_way(c):
+                continue
+            if not isinstance(yes, Const) or not isinstance(no, Const):
+                continue
+            if no.value and not yes.value and uses[p] == 1 and (opposite := inverted(c.attrs, c.op)):
+                c.attrs = c.attrs | {"cond": opposite}
+                yes, no = no, yes
+            if yes.value and not no.value:
+                i.op, i.args = "and", [p, yes]
+
+
+def _tested_on_the_way(c: Ins) -> bool:
+    """Whether a logic operation will do a comparison with 0 itself, which gives no mask."""
+    zero = c.args[1]
+    if c.op != "cmp" or not isinstance(zero, Const) or zero.value or c.attrs["cond"] not in ("e", "lg"):
+        return False
+    return c.args[0].ins is not None and c.args[0].ins.op in ("and", "or", "xor", "not")
+
+
 def _test(out: Value, value: Value, block: Block, loc: tuple[int, int, int]) -> Ins:
     i = Ins("cmp", [value, Const(0)], "", {"cond": "lg", "ty": "u32"}, loc)
     i.outs = [out]
@@ -97,7 +127,7 @@ def _test(out: Value, value: Value, block: Block, loc: tuple[int, int, int]) -> 
 def _needing_masks(f: Function) -> set[Value]:
     out: set[Value] = set()
     for i in f.instructions():
-        if i.op in _LOGIC or i.op in ("pnot", "mask") or (i.op == "phi" and i.out.kind == "p"):
+        if i.op in _LOGIC or i.op in ("pnot", "mask", "and") or (i.op == "phi" and i.out.kind == "p"):
             out.update(a for a in i.args if a.kind == "p")
     return out
 

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from isakit.compile.graph import Dominators, loops
 from isakit.compile.ir import Block, Const, Function, Ins, Value
 
-_SOURCES = frozenset({"tid", "clock", "physid", "atom", "ld", "tex"})
+_SOURCES = frozenset({"tid", "clock", "physid", "atom"})
+_LOADS = frozenset({"ld", "tex"})
+"""What they read is the same for all lanes that read the same place at the same time."""
 
 
 class Exit:
@@ -47,6 +49,7 @@ def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
     dom: Dominators[Block] = Dominators(f.blocks[0], lambda b: b.succs)
     post, end = postdominators(f.blocks)
     bodies = loops(dom, lambda b: b.succs, lambda b: b.preds)
+    rank = {b: k for k, b in enumerate(dom.order)}
     users: dict[Value, list[Ins]] = {}
     branches: dict[Value, list[Block]] = {}
     for b in f.blocks:
@@ -77,15 +80,25 @@ def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
                 continue
             region.add(x)
             todo.extend(x.succs)
-        for x in region | ({stop} if isinstance(stop, Block) else set[Block]()):
+        for x in region:
+            for i in x.ins:
+                if i.op in _LOADS:  # lanes may come here at different times
+                    diverge(i.outs[0])
+        for x in _meetings(b, stop, rank):
             for i in x.phis:
                 diverge(i.out)
         for body in bodies.values():
             if b in body and not all(s in body for s in b.succs):
                 _leave(body, users, diverge, branches)
 
+    # where a loop has two entries lanes meet again later than at the post-dominator
+    odd = any(rank[t] <= rank[b] and not dom.dominates(t, b) for b in dom.order for t in b.succs)
     for i in f.instructions():
-        if i.op in _SOURCES:
+        if (
+            i.op in _SOURCES
+            or (odd and i.op in _LOADS)
+            or (i.op == "ld" and (i.attrs["space"] not in ("global", "shared") or i.attrs["volatile"]))
+        ):
             for o in i.outs:
                 diverge(o)
     while work:
@@ -98,6 +111,38 @@ def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
         for b in branches.get(v, ()):
             branch(b)
     return out, split
+
+
+def _meetings(b: Block, stop: Block | Exit, rank: dict[Block, int]) -> set[Block]:
+    """Blocks to which lanes that part at a branch may come on ways that have no block in common.
+
+    Every block is labelled with the last block that all ways to it from the branch pass; where two labels meet, ways
+    from both sides do. Source: LLVM's analysis of divergence, which goes by the same rule.
+    """
+    label: dict[Block, Block] = {s: s for s in b.succs}
+    out: set[Block] = set()
+    work = {rank[s] for s in b.succs}
+    by_rank = {rank[s]: s for s in b.succs}
+    while work:
+        k = min(work)
+        work.discard(k)
+        x = by_rank[k]
+        if x is stop:
+            continue
+        for s in x.succs:
+            old = label.get(s)
+            new = label[x]
+            if old is new or (old is s and s in out):
+                continue
+            if old is not None:
+                out.add(s)
+                if old is s:
+                    continue
+                new = s
+            label[s] = new
+            by_rank[rank[s]] = s
+            work.add(rank[s])
+    return out
 
 
 def _leave(

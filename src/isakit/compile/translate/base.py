@@ -334,6 +334,6 @@ class Base:
         """What follows comes from a statement."""
         self.at = s
         file, line = s.loc or (0, 0)
-        self.b.loc = (self.module.source.line(s.pos), file, line)
+        self.b.loc = self.b.block.loc = (self.module.source.line(s.pos), file, line)
 
     nowhere = NOWHERE

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from isakit.hosts.cuda.codes import CudaError
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.modules import ProgramModule
-    from isakit.runtime import LoadedKernel
+    from isakit.machine.tesla import Launch as MachineLaunch
+    from isakit.runtime import LoadedKernel, Sampler, Texture
 
 T = TypeVar("T")
 
@@ -41,6 +42,10 @@ class Handles:
         found = self.get(handle, kind)
         del self._objects[handle]
         return found
+
+    def holds(self, kind: type[T]) -> bool:
+        """Whether there is an object of a kind."""
+        return any(isinstance(o, kind) for o in self._objects.values())
 
     def forget(self, kinds: tuple[type, ...]) -> None:
         """Forget all handles of some kinds."""
@@ -123,15 +128,23 @@ class Array:
         return self.pitch * max(1, self.height) * max(1, self.depth)
 
 
+Shape = tuple[tuple[int, int, int], tuple[int, int, int], int, int]
+"""Grid, block, dynamic shared memory, bytes of parameters."""
+
+
 @dataclass
 class Function:
-    """A kernel by the name a program uses, and what the driver interface sets before a launch."""
+    """A kernel by the name a program uses, and what the driver interface sets before a launch.
+
+    `prepared`: its last launches, by shape: those of the same shape differ in their parameters alone.
+    """
 
     module: ProgramModule
     name: str
     block: tuple[int, int, int] = (1, 1, 1)
     shared: int = 0
     params: bytearray = field(default_factory=bytearray)
+    prepared: dict[Shape, tuple[LoadedKernel, MachineLaunch]] = field(default_factory=dict[Any, Any])
 
     def kernel(self) -> LoadedKernel:
         """The kernel on the device. Raises CudaError where the module has no code for it."""
@@ -177,9 +190,23 @@ class Binding:
     array: Array | None = None
 
 
+@dataclass(frozen=True)
+class Shown:
+    """What the chip has for a texture reference in a state with a binding."""
+
+    binding: Binding
+    state: TextureState
+    texture: Texture
+    sampler: Sampler
+
+
 @dataclass
 class TextureReference:
-    """A texture reference of a module (None: made by the driver interface and not yet of one)."""
+    """A texture reference of a module (None: made by the driver interface and not yet of one).
+
+    `shown` is what the last launch has seen; its texels are read again by every launch, but only decoded when they have
+    changed.
+    """
 
     module: ProgramModule | None
     name: str
@@ -187,3 +214,4 @@ class TextureReference:
     state: TextureState = field(default_factory=TextureState)
     binding: Binding | None = None
     offset: int = 0
+    shown: Shown | None = None

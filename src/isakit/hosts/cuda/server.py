@@ -19,12 +19,14 @@ from isakit.hosts.cuda.dispatch import ANSWER, HEADER, LONGEST, Gone, ProtocolEr
 from isakit.hosts.cuda.session import Options, Session
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.table import functions
+from isakit.machine.interrupts import deferred
 from isakit.machine.progress import watching
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.capture import Recorder
 
-_CHUNK = 1 << 20
+_CHUNK, _MUCH = 1 << 16, 1 << 20
+"""Bytes that are read at once; more while a long message arrives."""
 _SEND_SECONDS = 10.0
 _MOST_CONNECTIONS = 256
 
@@ -86,17 +88,23 @@ class Server:
         pid = os.pidfd_open(child.pid)
         try:
             self.selector.register(pid, selectors.EVENT_READ, child)
-            while child.poll() is None:
-                for key, _ in self.selector.select():
-                    if key.data is None:
-                        self.accept()
-                    elif isinstance(key.data, Connection):
-                        self.read(key.data)
+            with deferred():  # once, because every launch does it otherwise
+                self._until_ended(child)
             self.selector.unregister(pid)
         finally:
             os.close(pid)
             self.close()
         return child.returncode
+
+    def _until_ended(self, child: subprocess.Popen[bytes]) -> None:
+        while child.returncode is None:
+            for key, _ in self.selector.select():
+                if key.data is None:
+                    self.accept()
+                elif isinstance(key.data, Connection):
+                    self.read(key.data)
+                else:
+                    child.poll()
 
     def close(self) -> None:
         """End all connections and free what they have."""
@@ -145,7 +153,7 @@ class Server:
     def read(self, connection: Connection) -> None:
         """Take what has arrived, and answer what is complete."""
         try:
-            data = connection.socket.recv(_CHUNK)
+            data = connection.socket.recv(_MUCH if len(connection.buffer) > _CHUNK // 2 else _CHUNK)
         except (BlockingIOError, InterruptedError):
             return
         except ConnectionError:

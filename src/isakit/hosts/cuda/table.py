@@ -23,7 +23,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 
 from isakit.errors import DefinitionError
@@ -70,12 +70,12 @@ class Parameter:
     name: str
     room: int = 0
 
-    @property
+    @cached_property
     def variable(self) -> bool:
         """Whether it is of variable length."""
         return self.type in VARIABLE
 
-    @property
+    @cached_property
     def result(self) -> bool:
         """Whether the function writes it."""
         return self.way != "in"
@@ -96,22 +96,22 @@ class Function:
     prototype: str = ""
     number: int = field(default=0, compare=False)
 
-    @property
+    @cached_property
     def sent(self) -> list[Parameter]:
         """Numbers of the request, in order."""
         return [p for p in self.parameters if not p.result and not p.variable]
 
-    @property
+    @cached_property
     def returned(self) -> list[Parameter]:
         """Numbers of the answer, in order."""
         return [p for p in self.parameters if p.result and not p.variable]
 
-    @property
+    @cached_property
     def tail(self) -> Parameter | None:
         """The part of variable length of the request."""
         return next((p for p in self.parameters if p.variable and not p.result), None)
 
-    @property
+    @cached_property
     def returned_tail(self) -> Parameter | None:
         """The first part of variable length of the answer."""
         return next((p for p in self.parameters if p.variable and p.result), None)

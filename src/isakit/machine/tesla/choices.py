@@ -1,13 +1,13 @@
 """What the documents leave open, as switches with documented defaults.
 
-Every field names a question the sources do not settle ([tesla] 14); the default is the decision the reference takes.
+Every field names a question that the sources leave open ([tesla] 14); the default is the reference's decision.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from isakit.lean import dataclass
 from isakit.settings import Settings
 
 PerformanceCounter = Literal["none", "instructions", "branches", "divergent_branches", "pm_events"]
@@ -24,7 +24,7 @@ class Choices(Settings):
         early_join: what a `join` does in front of the address its `joinat` named, when no path is left to run. `wait`
             goes to that address, whose own `join` takes the token off: a compiler emits two joins in a row for one
             token, which only this reading runs right whether warps diverge or not. `complete` takes the token off.
-        stack_entries: entries a warp's divergence stack can hold (the hardware's limit is set by STACK_SIZE_LOG).
+        stack_entries: entries a warp's divergence stack can hold, at most what the largest STACK_SIZE_LOG stands for.
         stack_overflow: `fault` raises STACK_OVERFLOW, `ignore` loses the entry.
         wrong_entry: what `ret` does when the nearest entry that is no branch is a break entry (and `brk` with a call
             entry): `continue` unwinds through it, `fault` raises STACK_MISMATCH.
@@ -47,7 +47,7 @@ class Choices(Settings):
     first: Literal["taken", "fallthrough"] = "taken"
     join: Literal["before", "after"] = "before"
     early_join: Literal["wait", "complete"] = "wait"
-    stack_entries: Annotated[int, range(1 << 20)] = 4096
+    stack_entries: Annotated[int, range(4097)] = 4096
     stack_overflow: Literal["fault", "ignore"] = "fault"
     wrong_entry: Literal["continue", "fault"] = "continue"
     brk_without_entry: Literal["STACK_UNDERFLOW", "STACK_MISMATCH"] = "STACK_UNDERFLOW"

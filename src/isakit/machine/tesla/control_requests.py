@@ -141,14 +141,7 @@ def _bra_indirect(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: 
     rows = cast(Array, target).reshape(-1, 32)
 
     def jump(w: Warp, mask: int) -> None:
-        row = rows[np.searchsorted(gang.numbers, w.number)]
-        groups: dict[int, int] = {}
-        for lane in range(32):
-            if mask >> lane & 1:
-                groups[int(row[lane])] = groups.get(int(row[lane]), 0) | 1 << lane
-        for pc, part in reversed(list(groups.items())[1:]):
-            w.control.defer(part, pc)
-        w.control.pc = next(iter(groups))
+        w.control.branch_indirect(rows[np.searchsorted(gang.numbers, w.number)])
 
     return each(machine, gang, jump, _executing(gang, lanes))
 

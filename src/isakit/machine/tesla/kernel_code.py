@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from isakit.codec.decoder import Decoder
 from isakit.codec.instruction import Instruction
 from isakit.engine import Compiled, compile_trace
 from isakit.errors import NotModelled
+from isakit.lean import dataclass
 from isakit.sem.semantics import bind_control, fields_of, trace_of
 from isakit.sem.trace import Effect, Trace, control, tracing
 from isakit.sem.value import INTEGER_MEANING, Value
@@ -110,6 +110,10 @@ def uniform_number(value: Value, word: int) -> int:
     return INTEGER_MEANING[value.op](value.width, [a.width for a in value.args], value.attr, list(args))
 
 
+FIXED = (0, 5, 6)
+"""$a registers that always read 0."""
+
+
 class Code:
     """Instructions by byte address.
 
@@ -182,7 +186,7 @@ class Code:
 
     def _destinations(self, op: Op, trace: Trace, word: int) -> None:
         written = [(e.name, uniform_number(e.args[0], word)) for e in trace.of_kind("write") if e.args[0].uniform]
-        op.fixed_a = tuple(sorted({n for file, n in written if file == "a" and n in (0, 5, 6)}))
+        op.fixed_a = tuple(sorted({n for file, n in written if file == "a" and n in FIXED}))
         touches_global = any(e.name.startswith("g") for e in trace.of_kind("load", "store", "atomic"))
         beyond = any(file == "r" and n >= self.registers for file, n in written)
         op.dropped = beyond and self.drop_unallocated and not touches_global

@@ -8,23 +8,29 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
+from isakit.lean import dataclass
 from isakit.machine.tesla.address_spaces import LinearWindow, Window
 from isakit.machine.tesla.chips import Chip
 from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.kernel_code import Code
-from isakit.texture.sampler_state import Sampler
-from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
+
+if TYPE_CHECKING:
+    from isakit.texture import Sampler, Texture
 
 HEADER_BYTES = 0x10
 PARAM_LIMIT = 64 * 4
 MP_FLAGS = ("mul_zero_wins", "sat_nan", "nonfp_deriv_inf")
+
+MAX_BLOCK_STATE = 1 << 30
+"""Bytes of registers and local memory of a block, where the chip's limits are not enforced."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +62,8 @@ class Launch:
     params: bytes = b""
     constants: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
     windows: Mapping[int, Window] = field(default_factory=lambda: {14: LinearWindow()})
-    textures: Mapping[int, Texture] = field(default_factory=dict[int, Texture])
-    samplers: Mapping[int, Sampler] = field(default_factory=dict[int, Sampler])
+    textures: Mapping[int, Texture] = field(default_factory=dict[int, "Texture"])
+    samplers: Mapping[int, Sampler] = field(default_factory=dict[int, "Sampler"])
     texturing: TextureChoices = DEFAULT_TEXTURING
     flags: frozenset[str] = frozenset()
     choices: Choices = DEFAULT
@@ -108,27 +114,40 @@ class Launch:
             raise LaunchError(
                 f"grid {self.grid} or block {self.block} does not fit the 16-bit fields of the launch header"
             )
+        for name, size in (("shared", self.shared_bytes), ("local", self.local_bytes)):
+            if size < 0:
+                raise LaunchError(f"{size} bytes of {name} memory")
         c = self.chip
         if len(self.params) > PARAM_LIMIT:
             raise LaunchError(f"{len(self.params)} bytes of parameters; at most {PARAM_LIMIT}")
         if self.shared_limit > c.shared_bytes:
             raise LaunchError(f"{self.shared_limit} bytes of shared memory; {c.variant} has {c.shared_bytes}")
         if not self.limits:
+            state = 32 * self.warps * (4 * self.code.registers + self.local_limit)
+            if state > MAX_BLOCK_STATE:
+                raise LaunchError(
+                    f"the registers and local memory of a block of {self.threads} threads take {state >> 20} MiB; "
+                    f"without the chip's limits {MAX_BLOCK_STATE >> 20} MiB are allowed"
+                )
             return
         if self.threads > c.threads_per_block:
-            raise LaunchError(
-                f"{self.threads} threads per block; {c.variant} allows {c.threads_per_block} (limits=False lifts this)"
-            )
+            raise LaunchError(f"{self.threads} threads per block; {c.variant} allows {c.threads_per_block}")
         for name, got, allowed in (("block", self.block, c.block), ("grid", self.grid, c.grid)):
             if any(n > m for n, m in zip(got, allowed, strict=True)):
                 raise LaunchError(f"{name} {got} exceeds {allowed} of {c.variant}")
         if self.code.registers * self.threads > c.registers:
             raise LaunchError(
                 f"{self.code.registers} registers x {self.threads} threads exceed the {c.registers} registers of "
-                f"{c.variant} (limits=False lifts this)"
+                f"{c.variant}"
             )
         if self.local_limit > c.local_bytes:
             raise LaunchError(f"{self.local_limit} bytes of local memory per thread; {c.variant} has {c.local_bytes}")
+
+    def repeated(self, params: bytes, constants: Mapping[int, bytes]) -> Launch:
+        """The same launch with other parameters, of the same length, and constants; made in a microsecond."""
+        again = object.__new__(Launch)
+        again.__dict__.update(self.__dict__, params=params, constants=constants)
+        return again
 
     def first_registers(self) -> Array:
         """$r0 of the threads of a block, shape [32 * warps]: tid.x | tid.y << 16 | tid.z << 26."""

@@ -8,9 +8,9 @@ that matters this gives the same rounding as the exact value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from isakit.lean import dataclass
 from isakit.sem.value import Value, concat, const, mask, select, u1
 
 Rounding = Literal["rn", "rm", "rp", "rz"]

@@ -9,9 +9,10 @@ what the simulator reads; a test derives them again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
+
+from isakit.lean import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,4 +125,6 @@ def generated() -> str:
 
 
 if __name__ == "__main__":
+    from pathlib import Path
+
     Path(__file__).with_name("_rom_data.py").write_text(generated(), encoding="utf-8")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import CodeAddress, Compound, Condition, Flag, Memory, Operand, Register, key_of
 from isakit.spec.patterns import ANYTHING
 
 ILLEGAL = "ILLEGAL_OPCODE"
+NUMBER_START = "0"
+"""Stands for whatever a number may begin with, which is anything but `$`."""
 
 
 class Binder(Protocol):
@@ -27,6 +29,9 @@ class Binder(Protocol):
 
 class TokenStream(Protocol):
     """What a part needs from the assembler to parse itself."""
+
+    quick: bool
+    """Nobody asks `fail` why something cannot be read: what cannot begin with the token at hand need not be tried."""
 
     @property
     def address(self) -> int:
@@ -102,7 +107,10 @@ class Part:
     code_address = False
 
     def resolve(self, ctx: Context) -> Part:
-        """The part as it is in a context: alternatives that do not exist there are gone."""
+        """The part as it is in a context: alternatives that do not exist there are gone.
+
+        The part itself where nothing changes: most parts do not depend on it, and what is known about them is kept.
+        """
         return self
 
     def text(self, word: int) -> str:
@@ -157,6 +165,13 @@ class Part:
         """Words one of which must stand in the text of every operand of this kind; None where there are none.
 
         Only used to tell quickly that a text cannot be read.
+        """
+        return None
+
+    def starts(self) -> frozenset[str] | None:
+        """Words one of which every text of this kind begins with; None where that is not known.
+
+        The empty word: it may be left out. `NUMBER_START`: it may begin with a number.
         """
         return None
 
@@ -247,7 +262,7 @@ class Part:
         return self._remembered(self.claimed, keep)
 
     def _remembered(self, function: Callable[[int], Any], keep: Keep) -> str:
-        """Expression that calls the function, or looks its result up where the bits are few enough to come again."""
+        """Expression that calls the function; memoised if it depends on at most 20 bits of the word."""
         bits = self.possible()
         if bits.bit_count() > _MEMO_BITS:
             return f"{keep(function)}(w)"
@@ -347,6 +362,11 @@ def _describes_itself(part: Part, method: str) -> bool:
 def needed_words(part: Part) -> frozenset[str] | None:
     """`part.needed_words()`, unless a subclass reads texts in a way of its own and does not say what it needs."""
     return part.needed_words() if _describes_itself(part, "needed_words") else None
+
+
+def starts(part: Part) -> frozenset[str] | None:
+    """`part.starts()`, unless a subclass reads texts in a way of its own."""
+    return part.starts() if _describes_itself(part, "starts") else None
 
 
 def pattern(part: Part) -> str:

@@ -2,27 +2,30 @@
 
 `template("g{space}[{base}]", Memory, space=bank, base=word(address))` is all there is to say of a g[] operand. The
 language is small: characters that stand for themselves, and holes. A hole that is a token of its own is a part; one
-inside a token (`g{space}`, `$t{}`) is a field whose number completes the word. Several spellings of one meaning are a
-`Written`: alternatives as in a `Choice`, but the meaning looks at none of them.
+inside a token (`g{space}`, `$t{}`) is a field whose number completes the word; one behind a dot
+(`{register}.{swizzle}`) is letters of the same word. What a hole is may be decided by the bits in front of it
+(`Dependent`). Several spellings of one meaning are a `Written`: alternatives as in a `Choice`, but the meaning looks at
+none of them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from dataclasses import field as member
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
-from isakit.spec.operands import Compound, Flag, Immediate, Operand
-from isakit.spec.parts.base import Binder, Context, Keep, Match, Part, Row, TokenStream, pattern
-from isakit.spec.parts.compose import Alternative, Choice, or_sources
+from isakit.spec.operands import CodeAddress, Compound, Flag, Immediate, Operand, Register
+from isakit.spec.parts.base import Binder, Context, Keep, Match, Part, Row, TokenStream, pattern, starts
+from isakit.spec.parts.compose import Alternative, Choice, Dependent, or_sources, same
 from isakit.spec.parts.numbers import Reg
-from isakit.spec.patterns import one_of
+from isakit.spec.patterns import ANYTHING, one_of
 
-_TOKEN = re.compile(r"(\s*)(\+\+|[\[\]():+|*]|(?:\{\w*\}|[^\s\[\]():+|*{}])+)")
+_TOKEN = re.compile(r"(\s*)(\+\+|[\[\]():+|*]|\{\w*\}|[^\s\[\]():+|*{}]+)")
 _HOLE = re.compile(r"\{(\w*)\}")
 
 
@@ -59,6 +62,9 @@ class Numbered(Part):
     def claimed_source(self, keep: Keep) -> str:
         return str(self.field.mask)
 
+    def starts(self) -> frozenset[str]:
+        return frozenset(n for n in self.names if n)
+
     def accepts(self) -> str:
         legal = [n for n in self.names if n]
         return f"{legal[0]} .. {legal[-1]}"
@@ -94,7 +100,7 @@ class Template(Part):
     kind: type[Operand]
     holes: Mapping[str, Part]
     facts: Mapping[str, Any] = member(default_factory=dict[str, Any])
-    hints: Mapping[str, Any] = member(default_factory=dict[str, Any])
+    hints: Mapping[str, Any] | Callable[[int], Mapping[str, Any]] = member(default_factory=dict[str, Any])
     make: Callable[..., Any] | None = None
     hint: str = ""
     meanings: Mapping[str, str] = member(default_factory=dict[str, str])
@@ -109,16 +115,32 @@ class Template(Part):
             out.append((blank, hole[1], self.holes[hole[1]]) if hole else (blank, token, None))
         return out
 
-    @property
+    @cached_property
     def parts(self) -> list[Part]:
         """The parts of the holes."""
         return list(self.holes.values())
 
+    @cached_property
+    def addressed(self) -> bool:  # type: ignore[override]
+        return any(p.addressed for p in self.parts)
+
     def resolve(self, ctx: Context) -> Part:
-        return replace(self, holes={n: p.resolve(ctx) for n, p in self.holes.items()})
+        parts = [p.resolve(ctx) for p in self.holes.values()]
+        return self if same(parts, self.parts) else replace(self, holes=dict(zip(self.holes, parts, strict=True)))
 
     def text(self, word: int) -> str:
-        return "".join(blank + (token if part is None else part.text(word)) for blank, token, part in self.items)
+        return self.text_at(word, 0)
+
+    def text_at(self, word: int, address: int) -> str:
+        out = last = ""
+        for blank, token, part in self.items:
+            text = token if part is None else part.text_at(word, address)
+            if text == "." and last[:1] == "#":
+                blank = " "  # the dot would be one of the number
+            if text:
+                out += blank + text if out else text
+                last = text
+        return out
 
     def error(self, word: int) -> str | None:
         return next((e for p in self.parts if (e := p.error(word)) is not None), None)
@@ -140,27 +162,53 @@ class Template(Part):
         return _union(p.static_word(word) for p in self.parts)
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        _, token, part = self.items[0]
+        if part is None and s.text(k) != token:  # most operands that are tried begin with another word
+            s.fail(k, self.accepts())
+            return iter(())
         return self._parse(s, k, 0, Bits())
 
     def _parse(self, s: TokenStream, k: int, i: int, so_far: Bits) -> Iterator[Match]:
-        if i == len(self.items):
+        items = self.items
+        while i < len(items):
+            _, token, part = items[i]
+            i += 1
+            if part is not None:
+                break
+            if s.text(k) != token:
+                s.fail(k, f"`{token}`" if i > 1 else self.accepts())
+                return
+            k += 1
+        else:
             yield k, so_far
             return
-        _, token, part = self.items[i]
-        if part is None:
-            if s.text(k) == token:
-                yield from self._parse(s, k + 1, i + 1, so_far)
-            else:
-                s.fail(k, f"`{token}`" if i else self.accepts())
-            return
-        read = False
-        for n, b in part.parse(s, k):
+        if isinstance(part, Dependent):
+            part = part.given(so_far.value)
+        read, found = False, part.parse(s, k)
+        if i + 1 < len(items) and items[i][1] == ".":
+            found = _dotted(part, items[i + 1][2], s, k, so_far)
+            i += 2
+        for n, b in found:
             read = True
             both = so_far.join(b)
             if both is not None:
-                yield from self._parse(s, n, i + 1, both)
+                if i == len(items):
+                    yield n, both
+                else:
+                    yield from self._parse(s, n, i, both)
         if not read:
-            s.fail(k, part.accepts() if i else self.accepts())
+            s.fail(k, part.accepts() if part is not self.items[0][2] else self.accepts())
+
+    def starts(self) -> frozenset[str] | None:
+        out = frozenset({""})
+        for _, token, part in self.items:
+            words = frozenset({token}) if part is None else starts(part)
+            if words is None:
+                return None
+            out = out - {""} | words
+            if "" not in words:
+                break
+        return out
 
     def bind(self, word: int, b: Binder) -> Any:
         bound = {n: p.bind(word, b) for n, p in self.holes.items()}
@@ -170,14 +218,44 @@ class Template(Part):
         return any(p.guards(word) for p in self.parts)
 
     def operand(self, word: int) -> Operand:
-        text = self.text(word)
+        return self.operand_at(word, 0)
+
+    def operand_at(self, word: int, address: int) -> Operand:
+        text = self.text_at(word, address)
         if self.kind is Compound:
-            parts = (Flag(t) if p is None else p.operand(word) for _, t, p in self.items if t != ":")
-            return Compound(tuple(o for o in parts if o is not None), text=text)
-        told = {n: _plain(p.operand(word)) for n, p in self.holes.items()}
-        return self.kind(**{**self.kind.absent, **self.facts, **self.hints, **told}, text=text)
+            return Compound(tuple(self._operands(word)), text=text)
+        hints = self.hints(word) if callable(self.hints) else self.hints
+        if self.register is not None:
+            modifiers = {n: p.operand(word) for n, p in self.holes.items() if p is not self.register}
+            told = {n: o.value if o.value is True else str(o) for n, o in modifiers.items() if isinstance(o, Flag)}
+            return self.register.described(word, text, **self.facts, **hints, **told)
+        told = {n: _plain(p.operand_at(word, address)) for n, p in self.holes.items()}
+        return self.kind(**{**self.kind.absent, **self.facts, **hints, **told}, text=text)
+
+    def _operands(self, word: int) -> Iterator[Operand]:
+        """The operands of a group; those in a group of it that has operands of its own are named."""
+        for _, token, part in self.items:
+            inner = part.given(word) if isinstance(part, Dependent) else part
+            if isinstance(inner, Template) and inner.kind is Compound:
+                for (name, _), o in zip(inner.holes.items(), inner._operands(word), strict=True):
+                    o.name = name
+                    yield o
+            elif part is not None and (found := part.operand(word)) is not None:
+                yield found
+            elif part is None and token not in ":+":
+                yield Flag(token)
+
+    @cached_property
+    def register(self) -> Reg | None:
+        """The register that the other holes modify, in the spelling of one with modifiers."""
+        found = self.holes.get("register") if self.kind is Register else None
+        return found if isinstance(found, Reg) else None
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        if self.register is not None and isinstance(value, (Register, Immediate)):
+            return self._put_modified(self.register, value)
+        if isinstance(value, Compound) and self.kind is Compound and not self.few:
+            return [b for left, b in self._put_group(value.operands, Bits()) if not left]
         if not isinstance(value, self.kind) or self.kind is Compound:
             return super().put(value) if self.few and (type(value) is str or isinstance(value, self.kind)) else ()
         given = {n: getattr(value, n) for n in self.holes}
@@ -186,7 +264,38 @@ class Template(Part):
             return ()
         if self.fits is not None and not self.fits(value):
             return ()
-        return product(self.holes[n].put(v) for n, v in given.items())
+        return product(self.holes[n].put(v, address) for n, v in given.items())
+
+    def _put_modified(self, register: Reg, value: Register | Immediate) -> Sequence[Bits]:
+        """The bits of a register (or a number in its place) with modifiers."""
+        given = {n: v for n, v in value.modifiers if n not in register.own}
+        if any(given.pop(n, None) != v for n, v in self.facts.items()) or not given.keys() <= self.holes.keys():
+            return ()
+        alone = value.alone if isinstance(value, Register) else value
+        out = list(register.put(alone))
+        for n, p in self.holes.items():
+            if p is not register:
+                ways = [(b, p.given(b.value) if isinstance(p, Dependent) else p) for b in out]
+                out = [both for b, q in ways for f in q.put(given.get(n)) if (both := b.join(f)) is not None]
+        return out
+
+    def _put_group(self, values: Sequence[Operand], so_far: Bits) -> Iterator[tuple[Sequence[Operand], Bits]]:
+        """(operands that are left, bits) of all ways to take operands for the holes, in the order of the text."""
+        states: list[tuple[Sequence[Operand], Bits]] = [(values, so_far)]
+        for _, _, part in self.items:
+            if part is None:
+                continue
+            after: list[tuple[Sequence[Operand], Bits]] = []
+            for left, b in states:
+                p = part.given(b.value) if isinstance(part, Dependent) else part
+                if isinstance(p, Template) and p.kind is Compound:
+                    after += p._put_group(left, b)
+                    continue
+                ways = [(left[1:], f) for f in p.put(left[0])] if left else []
+                ways += [(left, f) for f in p.put(None)]
+                after += [(rest, both) for rest, f in ways if (both := b.join(f)) is not None]
+            states = after
+        yield from states
 
     def error_source(self, keep: Keep) -> str:
         sources = [s for s in (p.error_source(keep) for p in self.parts) if s != "None"]
@@ -209,12 +318,16 @@ class Template(Part):
         return out
 
     def accepts(self) -> str:
-        if self.hint:
-            return self.hint
+        return self.hint or self._accepts
+
+    @cached_property
+    def _accepts(self) -> str:
         return "".join(b + (t if p is None else p.accepts()) for b, t, p in self.items)
 
     def pattern(self) -> str:
-        return "".join(("" if not b else " ") + (re.escape(t) if p is None else pattern(p)) for b, t, p in self.items)
+        if any(t == "." for _, t, _ in self.items):
+            return ANYTHING
+        return "".join(("" if not b else " ?") + (re.escape(t) if p is None else pattern(p)) for b, t, p in self.items)
 
 
 _FEW = 12
@@ -237,7 +350,39 @@ def _union(masks: Iterable[int]) -> int:
 
 def _plain(value: Operand | None) -> Any:
     """A hole's value as an attribute of the operand: words as text, numbers as int."""
+    if isinstance(value, CodeAddress):
+        return value.address
     return value.value if isinstance(value, Immediate) else str(value) if type(value) is Flag else value
+
+
+class _Stem:
+    """A token stream where one word ends at its dot."""
+
+    quick = False
+
+    def __init__(self, s: TokenStream, k: int) -> None:
+        self.s, self.k = s, k
+        self.number, self.float_number, self.fail, self.address = s.number, s.float_number, s.fail, s.address
+
+    def text(self, k: int) -> str:
+        """Token `k`, what stands in front of the dot."""
+        t = self.s.text(k)
+        return t.partition(".")[0] if k == self.k else t
+
+
+def _dotted(stem: Part, letters: Part | None, s: TokenStream, k: int, so_far: Bits) -> Iterator[Match]:
+    """The readings of a part with letters behind a dot, `pa4.xyzw`: they may be one word or two."""
+    for n, b in stem.parse(_Stem(s, k), k):
+        _, dot, text = s.text(k).partition(".") if n == k + 1 else ("", "", "")
+        if not dot and s.text(n)[:1] == ".":
+            text, n = s.text(n)[1:], n + 1
+        both = so_far.join(b)
+        if text and both is not None and letters is not None:
+            part = letters.given(both.value) if isinstance(letters, Dependent) else letters
+            for more in part.put(text):
+                whole = both.join(more)
+                if whole is not None:
+                    yield n, whole
 
 
 def template(
@@ -247,7 +392,7 @@ def template(
     *,
     hint: str = "",
     facts: Mapping[str, Any] | None = None,
-    hints: Mapping[str, Any] | None = None,
+    hints: Mapping[str, Any] | Callable[[int], Mapping[str, Any]] | None = None,
     meanings: Mapping[str, str] | None = None,
     fits: Callable[[Any], bool] | None = None,
     **holes: Part | Field,
@@ -256,11 +401,13 @@ def template(
 
     Args:
         spelling: the text, with holes: `g{space}[{base}]`.
-        kind: the class of operand; holes have the names of its attributes.
+        kind: the class of operand; holes have the names of its attributes. Where it is `Register` and a hole is named
+            `register`, the other holes are that register's modifiers.
         make: what the semantics gets, from the bound holes (default: a dict of them).
         hint: what can be written here, for diagnostics (default: the spelling with what the holes accept).
         facts: attributes of the operand that the spelling says without a hole.
-        hints: attributes that it has besides, but that do not decide whether an operand made by hand can be written so.
+        hints: attributes that it has besides, but that do not decide whether an operand made by hand can be written so;
+            may be a function of the word.
         meanings: explanations of the holes, with `{}` for what the hole itself says.
         fits: a further condition for operands made by hand.
         holes: the parts of the holes; a field where the hole is part of a word with a number.
@@ -292,9 +439,6 @@ class Written(Choice):
 
     def rows(self, word: int) -> list[Row]:
         return self.describe(word) if self.describe else super().rows(word)
-
-    def resolve(self, ctx: Context) -> Part:
-        return replace(self, alternatives=super().resolve(ctx).alternatives)  # type: ignore[attr-defined]
 
     def static_mask(self) -> int:
         return self.fixed

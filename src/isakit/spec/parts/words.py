@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from dataclasses import field as member
 from functools import cached_property
 from typing import Any
 
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import Flag as Word
 from isakit.spec.operands import Operand, key_of
@@ -27,6 +27,8 @@ from isakit.spec.parts.base import (
 )
 from isakit.spec.patterns import one_of
 
+_NO_BITS = Bits()
+
 
 @dataclass(frozen=True)
 class Nothing(Bitless):
@@ -41,16 +43,22 @@ class Nothing(Bitless):
         return (Bits(),) if value is None or value is False or value == "" else ()
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        yield k, Bits()
+        yield k, _NO_BITS
 
     def bind(self, word: int, b: Binder) -> Any:
         return self.value
+
+    def starts(self) -> frozenset[str] | None:
+        return frozenset({""})
 
     def pattern(self) -> str:
         return ""
 
     def accepts(self) -> str:
         return "nothing"
+
+
+_BOUND_TO = {present: Nothing(present) for present in (False, True)}
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ class HasFeature(Bitless):
         needs_set(self.name)
 
     def resolve(self, ctx: Context) -> Part:
-        return Nothing(ctx.has(needs_set(self.name)))
+        return _BOUND_TO[ctx.has(needs_set(self.name))]
 
     def text(self, word: int) -> str:
         return ""
@@ -81,42 +89,67 @@ class HasFeature(Bitless):
 
 @dataclass(frozen=True)
 class Literal(Bitless):
-    """Fixed words, with other spellings that are accepted; bound to `value` (default: the text)."""
+    """Fixed words, with other spellings that are accepted; bound to `value` (default: the text).
+
+    `setting` are further spellings, which also fix bits of other parts. `barred` are words behind which this one has no
+    place, and why. `hint` says what can be written here.
+    """
 
     words: str
     value: Any = None
     aliases: tuple[str, ...] = ()
+    setting: Mapping[str, Bits] = member(default_factory=dict[str, Bits])
+    barred: tuple[frozenset[str], str] = (frozenset(), "")
+    hint: str | None = None
+
+    @cached_property
+    def _readings(self) -> list[tuple[list[str], Bits]]:
+        return [(w.split(), self.setting.get(w, Bits())) for w in (self.words, *self.aliases, *self.setting)]
+
+    @property
+    def mnemonics(self) -> list[str]:
+        """The first words of all spellings."""
+        return [words[0] for words, _ in self._readings if words]
 
     def text(self, word: int) -> str:
         return self.words
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        for words in (self.words, *self.aliases):
-            n = fit_tokens(s, k, words.split())
+        found = False
+        for words, b in self._readings:
+            n = fit_tokens(s, k, words)
             if n is not None:
-                yield n, Bits()
-                return
-        s.fail(k, f"`{self.words}`")
+                found = True
+                if self.barred[0] and any(s.text(j) in self.barred[0] for j in range(k)):
+                    s.fail(k, self.barred[1])
+                else:
+                    yield n, b
+        if not found:
+            s.fail(k, self.accepts())
 
     def operand(self, word: int) -> Operand | None:
         return Word(self.words, self.value) if self.words else None
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
-        fits = (value or "") in (self.words, *self.aliases) or (self.value is not None and value == self.value)
-        return (Bits(),) if fits else ()
+        if (value or "") in (self.words, *self.aliases) or (self.value is not None and value == self.value):
+            return (Bits(),)
+        return (self.setting[value],) if isinstance(value, str) and value in self.setting else ()
 
     def bind(self, word: int, b: Binder) -> Any:
         return self.words if self.value is None else self.value
 
     def needed_words(self) -> frozenset[str] | None:
-        spellings = [w.split() for w in (self.words, *self.aliases)]
+        spellings = [words for words, _ in self._readings]
         return frozenset(words[0] for words in spellings) if all(spellings) else None
 
+    def starts(self) -> frozenset[str] | None:
+        return self.needed_words()
+
     def pattern(self) -> str:
-        return one_of((self.words, *self.aliases))
+        return one_of((self.words, *self.aliases, *self.setting))
 
     def accepts(self) -> str:
-        return f"`{self.words}`"
+        return f"`{self.words}`" if self.hint is None else self.hint
 
 
 @dataclass(frozen=True)
@@ -144,12 +177,56 @@ class Illegal(Bitless):
 
 
 @dataclass(frozen=True)
+class Silent(Part):
+    """A field that no text of its own tells: what is read behind it decides. `meanings` explain its values."""
+
+    field: Field
+    meanings: Mapping[int, str] = member(default_factory=dict[int, str])
+    static = True
+
+    def text(self, word: int) -> str:
+        return ""
+
+    def claimed(self, word: int) -> int:
+        return self.field.mask
+
+    def possible(self) -> int:
+        return self.field.mask
+
+    def static_mask(self) -> int:
+        return self.field.mask
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        for b in self.put(None):
+            yield k, b
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        every = range(1 << self.field.width) if value is None else ()
+        return [Bits(self.field.mask, self.field.put(v)) for v in every]
+
+    def bind(self, word: int, b: Binder) -> int:
+        return self.field.get(word)
+
+    def rows(self, word: int) -> list[Row]:
+        v = self.field.get(word)
+        return [Row(self.field, v, self.meanings[v])] if v in self.meanings else []
+
+    def starts(self) -> frozenset[str] | None:
+        return frozenset({""})
+
+    def accepts(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True, eq=False)
 class Enum(Part):
     """Named values of a field. A value without a name is a decode error; the text may be empty or several words.
 
     `idle` are the values under which some lanes, or all, write nothing.
 
     `values` maps field values to what the semantics gets (default: the text). `aliases` are other spellings.
+    `meanings` explain values better than their text does. `hint` says what can be written here (default: the names).
+    `shown` is the field that explanations show, where only some bits of it matter.
     """
 
     field: Field
@@ -159,6 +236,9 @@ class Enum(Part):
     illegal: str = ILLEGAL
     label: str = ""
     idle: frozenset[int] = frozenset()
+    meanings: Mapping[int, str] = member(default_factory=dict[int, str])
+    hint: str | None = None
+    shown: Field | None = None
     static = True
 
     def guards(self, word: int) -> bool:
@@ -189,13 +269,23 @@ class Enum(Part):
         ordered = sorted(seen.items(), key=lambda kv: -len(kv[0].split()))
         return [(name.split(), Bits(self.field.mask, self.field.put(value))) for name, value in ordered]
 
+    @cached_property
+    def _by_first(self) -> dict[str, list[tuple[list[str], Bits]]]:
+        """The spellings by their first word."""
+        out: dict[str, list[tuple[list[str], Bits]]] = {"": []}
+        for words, b in self._spellings:
+            out.setdefault(words[0] if words else "", []).append((words, b))
+        return out
+
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
         found = False
-        for words, b in self._spellings:
+        for words, b in self._by_first.get(s.text(k) or "?", ()):
             n = fit_tokens(s, k, words)
             if n is not None:
-                found = found or n > k
+                found = True
                 yield n, b
+        for _, b in self._by_first[""]:
+            yield k, b
         if not found:
             s.fail(k, self.accepts())
 
@@ -228,7 +318,9 @@ class Enum(Part):
 
     def rows(self, word: int) -> list[Row]:
         v = self.field.get(word)
-        return [Row(self.field, v, self.names.get(v, self.illegal) or self.label or "default")]
+        meaning = self.meanings.get(v) or self.names.get(v, self.illegal) or self.label or "default"
+        f = self.shown or self.field
+        return [Row(f, f.get(word), meaning)] if f.width else []
 
     def text_source(self, keep: Keep) -> str:
         table = pad_all([self.names.get(v) for v in range(1 << self.field.width)])
@@ -245,10 +337,15 @@ class Enum(Part):
         spellings = [words for words, _ in self._spellings]
         return frozenset(words[0] for words in spellings) if all(spellings) else None
 
+    def starts(self) -> frozenset[str] | None:
+        return frozenset(words[0] if words else "" for words, _ in self._spellings)
+
     def pattern(self) -> str:
         return one_of(" ".join(words) for words, _ in self._spellings)
 
     def accepts(self) -> str:
+        if self.hint is not None:
+            return self.hint
         names = list(dict.fromkeys(f"`{n}`" for n in self.names.values() if n))
         return " | ".join(names if len(names) <= 12 else [*names[:11], "..."])
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from isakit.arch.tesla.fields import Control, Long
 from isakit.arch.tesla.requests import LANE
+from isakit.lean import dataclass
 from isakit.sem import Value, concat, const, read, write
 from isakit.spec import Choice, Enum, Field, Nothing, Part, Reg, choice, template, when
 from isakit.spec.operands import Condition, Register
@@ -76,6 +77,7 @@ def result_flags(result: Value, c: Value | None = None, o: Value | None = None) 
     return flags(result.is_zero, result.sign, c, o)
 
 
+@cache
 def creg(f: Field) -> Reg:
     """$c0..$c3."""
     return Reg(f, tuple(f"$c{i}" for i in range(4)), ConditionCode, "a condition register", width=4)
@@ -127,6 +129,7 @@ FCDST = creg(Long.cdst)
 COND = creg(Long.csrc)
 
 
+@cache
 def fixed_condition(number: int) -> Part:
     """A $c register that is fixed by the form: short and immediate `addc` read $c0."""
     facts = {"file": "c", "index": number}

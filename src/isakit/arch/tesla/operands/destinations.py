@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cache
 
 from isakit.arch.tesla.fields import Long, Short
 from isakit.arch.tesla.operands.memory import ATTRIBUTE_PROGRAMS
 from isakit.arch.tesla.operands.registers import gpr, half, word
+from isakit.lean import dataclass
 from isakit.sem import Value, concat, write
 from isakit.spec import Choice, Field, Illegal, Literal, Part, cell, choice, when
 
@@ -36,6 +37,7 @@ class Output:
             write("o", self.index, value.resize(32), when)
 
 
+@cache
 def output(f: Field, width: int, name: str) -> Part:
     """`o[offset]`; `name` is `oh` where nothing else in the text tells a half result from a word."""
     return cell(f, name, width // 8, lambda index: Output(index, width), file="o", half=width == 16)
@@ -44,6 +46,7 @@ def output(f: Field, width: int, name: str) -> Part:
 NO_OUTPUT = "LD_A_ST_O_NON_VP_GP"
 
 
+@cache
 def ldst(width: int, name: str = "o") -> Choice:
     """LDST/LHDST: a register, nothing (`#`), or an output word in vertex and geometry programs."""
     return choice(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from isakit.arch.tesla.operands.registers import AddressRegister
+from isakit.lean import dataclass
 from isakit.sem import Value, load, store
 from isakit.spec import Binder, Field, Imm, Reg, Template, Written, template, when, written
 from isakit.spec.operands import Memory as Place

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from isakit.lean import dataclass
 from isakit.sem import Value, concat, read, select, write
 from isakit.spec import (
     Choice,
@@ -97,6 +97,7 @@ def double(f: Field) -> Reg:
     )
 
 
+@cache
 def quad(f: Field) -> Reg:
     """$rNq, an aligned group of four."""
     n = 1 << f.width
@@ -110,6 +111,7 @@ def quad(f: Field) -> Reg:
     )
 
 
+@cache
 def gpr(f: Field, width: int) -> Reg:
     """The register operand of a width: 16 half, 32 word, 64 pair, 128 quad."""
     return {16: half, 32: word, 64: double, 128: quad}[width](f)
@@ -136,6 +138,7 @@ class AddressRegister:
         write("a", self.index, value.resize(16), when)
 
 
+@cache
 def areg(f: Field) -> Reg:
     """$aN as a plain operand; $a0 prints as 0x0."""
     names = ("0x0", *[f"$a{i}" for i in range(1, 1 << f.width)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from isakit.arch.tesla.fields import Control, Imm, Long, Short
@@ -19,6 +20,7 @@ from isakit.spec import (
 from isakit.spec import Imm as Number
 
 
+@cache
 def _shared(layout: Any, width: int, signs: str, areg_field: Field) -> list[Any]:
     """The s[] alternatives of source 1. `signs`: which 16-bit modes a half operand takes ("us", "u", "s", or "8")."""
     out: list[Any] = []
@@ -35,6 +37,7 @@ def _shared(layout: Any, width: int, signs: str, areg_field: Field) -> list[Any]
     return out
 
 
+@cache
 def lsrc1(width: int = 32, signs: str = "us", strict: bool = True) -> Choice:
     """Long source 1: register, s[] (compute), a[] (vertex, geometry) or p[] (geometry). Source: [tesla] 2.4.
 
@@ -53,6 +56,12 @@ def lsrc1(width: int = 32, signs: str = "us", strict: bool = True) -> Choice:
     )
 
 
+@cache
+def lonly1(width: int = 32, signs: str = "us") -> Choice:
+    """Source 1 of instructions that never have c[] operands."""
+    return lsrc1(width, signs, strict=False)
+
+
 def _lconst(f: Field, width: int, indirect: bool) -> Written:
     size = width // 8
     return memory(
@@ -67,16 +76,19 @@ def _lconst(f: Field, width: int, indirect: bool) -> Written:
     )
 
 
+@cache
 def lsrc2(width: int = 32) -> Choice:
     """Long source 2: register or c[]. Source: [tesla] 2.4."""
     return _lsrc23(Long.src2, Long.src2_c, Long.src3_c, width)
 
 
+@cache
 def lsrc3(width: int = 32) -> Choice:
     """Long source 3: register or c[]."""
     return _lsrc23(Long.src3, Long.src3_c, Long.src2_c, width)
 
 
+@cache
 def _lsrc23(f: Field, mine: Field, other: Field, width: int) -> Choice:
     register = gpr(f, width)
     return choice(
@@ -90,6 +102,7 @@ def _lsrc23(f: Field, mine: Field, other: Field, width: int) -> Choice:
     )
 
 
+@cache
 def ssrc1(width: int = 32, signs: str = "us", layout: Any = Short) -> Choice:
     """Short or immediate source 1. Source: [tesla] 2.3."""
     register = gpr(layout.src1, width)
@@ -117,11 +130,13 @@ def ssrc1(width: int = 32, signs: str = "us", layout: Any = Short) -> Choice:
     )
 
 
+@cache
 def isrc1(width: int = 32, signs: str = "us") -> Choice:
     """Source 1 of the immediate form."""
     return ssrc1(width, signs, Imm)
 
 
+@cache
 def ssrc2(width: int = 32) -> Choice:
     """Short source 2: register, or c0[] / c1[]."""
     size = width // 8
@@ -135,6 +150,7 @@ def ssrc2(width: int = 32) -> Choice:
     )
 
 
+@cache
 def immediate(width: int = 32) -> Number:
     """The 32-bit immediate; 16-bit operations use its low half. Accepts negative numbers and f32 literals."""
     return Number(Imm.imm, width, wrap=True, single=width == 32, label="an immediate")

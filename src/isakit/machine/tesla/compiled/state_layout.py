@@ -1,49 +1,43 @@
 """Where compiled code keeps things in memory: the state of a warp, the context of a worker.
 
-The same layout serves every tier, so that a warp can go on in another one wherever it stands.
+The same layout serves every tier, so that a warp can go on in another one wherever it stands. It follows from the
+records of `rules.state`.
 """
 
 from __future__ import annotations
+
+from isakit.machine.tesla.rules import state
+from isakit.machine.tesla.rules.state import BlockState, StackEntry, Status, WarpState
+from isakit.sem.records import layout_of
 
 V32, V1 = "<32 x i32>", "<32 x i1>"
 """A number and a bool for each lane of a warp, as types of LLVM."""
 TRUE = "splat (i1 true)"
 
 # --- the state of a warp: byte offsets ----------------------------------------------------------------------
-PC = 0  # i32: where it goes on
-ACTIVE = 4  # i32 mask
-BROKE = 8
-RETURNED = 12
-EXITED = 16
-DEPTH = 20  # i32: entries on the divergence stack
-STATUS = 24  # i32, one of the values below
-BARRIER = 28  # i32: the barrier it waits at
-THREADS = 32  # i64: thread instructions executed
-ISSUED = 40  # i64: warp instructions executed
-NUMBER = 48  # i32: warp in its block
-VISIBLE = 52  # i32 mask: lanes of a fragment program that are no helpers and were not discarded
-LOCK = 56  # i32: the word of s[] it holds the lock of, counted from 1; 0 for none
-CONDITIONS = 64  # 16 x i32: flag masks, $c0 Z S C O, $c1 ...
-ADDRESSES = 128  # 8 x 32 x i32
-ZERO = ADDRESSES + 8 * 128  # 32 x i32 that are always 0: what registers that do not exist read as
-STACK = ZERO + 128
-STACK_ENTRIES = 4096
-ENTRY_BYTES = 8  # stack entry: u32 pc | kind << 24, u32 mask
-SINK = STACK + STACK_ENTRIES * ENTRY_BYTES  # 32 x i32: where writes of registers that do not exist go
-REGISTERS = SINK + 128
+WARP = layout_of(WarpState)
+PC, ACTIVE, BROKE, RETURNED, EXITED, DEPTH, STATUS, BARRIER = (
+    WARP.at(n) for n in ("pc", "active", "broke", "returned", "exited", "depth", "status", "barrier")
+)
+THREADS, ISSUED = WARP.at("threads"), WARP.at("issued")
+NUMBER, VISIBLE, LOCK = WARP.at("number"), WARP.at("visible"), WARP.at("lock")
+EVENTS = tuple(WARP.at(n) for n in ("branches", "divergent_branches", "pm_events"))
+CONDITIONS, ADDRESSES, ZERO = WARP.at("conditions"), WARP.at("addresses"), WARP.at("zero")
+STACK, SINK, REGISTERS = WARP.at("stack"), WARP.at("sink"), WARP.at("registers")
+STACK_ENTRIES = state.STACK_ENTRIES
+ENTRY = layout_of(StackEntry)
 
-READY, WAITING, FINISHED, STOPPED, INTERRUPTED, SERVED, JOINED = range(7)
-"""STOPPED: something happens at PC that compiled code does not do (a fault, an unknown target). SERVED: the host must
-execute the instruction at PC, whose `join` tail has been performed. JOINED: as STOPPED, behind the `join` tail."""
+READY, WAITING, FINISHED, STOPPED, INTERRUPTED, SERVED, JOINED = (int(s) for s in Status)
 
 # --- the context of a worker: slots of 8 bytes --------------------------------------------------------------
 SLOTS = (
-    "memory", "thread_count", "warp_count", "ranges", "range_count", "shared", "shared_limit", "local",
-    "local_limit", "stop", "physid", "clock_step", "sites", "remaining", "warps", "barriers", "first_registers",
-    "masks", "header", "header_bytes", "grid_x", "state", "state_bytes", "physid_all", "barrier_mask", "entry",
+    *layout_of(BlockState).fields,
+    "memory", "thread_count", "warp_count", "shared", "shared_limit", "local",
+    "local_limit", "stop", "physid", "sites", "remaining", "first_registers",
+    "masks", "header", "header_bytes", "grid_x", "physid_all", "entry",
     "halted_warp", "reserve", "uops", "code_address", "code_bytes", "register_bytes", "run_warp", "flags",
     "physid_period", "allowed_barriers", "written", "a", "a_size", "p", "p_size", "o", "o_size", "row_bytes",
-    "varyings", "patience", "turn_length", "paused", "ended", "leaves_out", "one_round", "has_barriers",
+    "varyings", "patience", "turn_length", "paused", "one_round", "has_barriers",
     *(f"g{i}_base" for i in range(16)), *(f"g{i}_size" for i in range(16)),
     *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),
 )  # fmt: skip

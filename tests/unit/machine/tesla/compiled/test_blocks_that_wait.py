@@ -10,8 +10,11 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import isakit
-from isakit.errors import MachineFault
+from isakit.errors import BudgetExceeded, MachineFault
+from isakit.machine.tesla.choices import DEFAULT
+from isakit.machine.tesla.compiled.analysis.spin_loops import spin_loops
 from isakit.machine.tesla.compiled.launch import worker_context as context
+from isakit.machine.tesla.compiled.launch.compiled_kernels import flow_of
 from support.compiled import WAYS, compiled_device
 from support.interrupts import interrupted
 
@@ -149,9 +152,83 @@ loop:
 
 
 def test_an_interrupt_while_blocks_wait() -> None:
-    text = BARRIER.replace("ld b32 $r7 g14[$r3]", "mov $r10 $clock\n    ld b32 $r7 g14[$r3]")  # no watchdog
+    text = BARRIER.replace(
+        "ld b32 $r7 g14[$r3]", "add b32 $r10 $r10 $r4\n    ld b32 $r7 g14[$r3]"
+    )  # no round is like another
     device, kernel = load(WAYS["interp"], text)
     counter, out = device.alloc(4), np.zeros(8, np.uint32)
     with interrupted(0.5):
         kernel[8, 32](counter, out, np.uint32(9))
     assert len(device.memory.allocations) == 1
+
+
+@pytest.mark.parametrize("way", ["interp", "jit"])
+def test_a_budget_counts_while_blocks_wait(way: str) -> None:
+    device, kernel = load(WAYS[way], BARRIER)
+    counter, out = device.alloc(4), np.zeros(8, np.uint32)
+    assert kernel.launch(8, 32, counter, out, np.uint32(8), max_instructions=1 << 20).warp_instructions < 1 << 20
+    assert out.tolist() == [8 + b for b in range(8)]
+    device.write(counter, np.zeros(1, np.uint32))
+    text = BARRIER.replace(
+        "ld b32 $r7 g14[$r3]", "add b32 $r10 $r10 $r4\n    ld b32 $r7 g14[$r3]"
+    )  # no round is like another
+    kernel = device.load(isakit.isa("tesla", "gt200").assemble(text), registers=12)["k"]
+    with pytest.raises(BudgetExceeded):
+        kernel.launch(8, 32, counter, out, np.uint32(9), max_instructions=300_000)
+    assert device.read(counter, np.uint32, 1)[0] == 8
+
+
+def test_loops_with_the_clock_are_watched_once_it_has_gone_round() -> None:
+    text = BARRIER.replace("ld b32 $r7 g14[$r3]", "mov $r10 $clock\n    ld b32 $r7 g14[$r3]")
+    device, kernel = load(WAYS["interp"], text)
+    counter, out = device.alloc(4), np.zeros(8, np.uint32)
+    with pytest.raises(MachineFault, match="the 8 resident blocks repeat themselves"):
+        kernel[8, 32](counter, out, np.uint32(9))
+
+
+def test_a_loop_that_ends_by_the_clock_is_none_that_waits() -> None:
+    """The clock it began with is not written in the loop: what counts is that the clock has not gone round."""
+    text = BARRIER.replace("wait:", "    mov $r11 $clock\nwait:\n    mov $r10 $clock\n    sub b32 $r10 $r10 $r11")
+    leave = (
+        "    mov b32 $r8 0x40000000\n    set $c0 # g u32 $r10 $r8\n    (lg $c0) bra #over\n    set $c0 # l u32 $r7 $r6"
+    )
+    text = text.replace("    set $c0 # l u32 $r7 $r6", leave).replace("    bar inc", "over:\n    bar inc")
+    device, kernel = load(WAYS["interp"], text)
+    counter, out = device.alloc(4), np.zeros(8, np.uint32)
+    kernel[8, 32](counter, out, np.uint32(9))
+    assert out.tolist() == [8 + b for b in range(8)]
+
+
+@pytest.mark.parametrize("way", ["interp", "jit"])
+def test_blocks_wait_in_kernels_with_textures(way: str) -> None:
+    fetch = "    mov b32 $r8 0x0\n    texfetch live $r8:#:#:# $t0 $s0 $r8 0x0 0x0 0x0\n"
+    text = BARRIER.replace("    shl b32 $r8 $r2 0x2", fetch + "    add b32 $r7 $r7 $r8\n    shl b32 $r8 $r2 0x2")
+    device, kernel = load(WAYS[way], text)
+    kernel.bind(0, np.array([100], np.uint32))
+    counter, out = device.alloc(4), np.zeros(20, np.uint32)
+    kernel[20, 32](counter, out, np.uint32(20))
+    assert out.tolist() == [120 + b for b in range(20)]
+    with pytest.raises(MachineFault, match="repeat themselves"):
+        kernel[20, 32](counter, out, np.uint32(99))
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (("", ""), 1),
+        (("ld b32 $r7 g14[$r3]", "ld b32 $r7 g14[$r3]\n    add b32 $r9 $r9 $r4"), 0),  # counts its rounds
+        (("ld b32 $r7 g14[$r3]", "ld b32 $r7 g14[$r3]\n    st b32 g14[$r6] $r7"), 0),  # writes
+        (("ld b32 $r7 g14[$r3]", "mov b32 $r7 $r4"), 0),  # reads nothing
+    ],
+)
+def test_loops_that_only_wait_are_known(change: tuple[str, str], found: int) -> None:
+    code = load(WAYS["interp"], BARRIER.replace(*change))[1].code
+    assert len(spin_loops(flow_of(code, code.address, frozenset(), DEFAULT))) == found
+
+
+def test_kernels_that_wait_execute_little_in_vain() -> None:
+    """With the patience of long loops a block would spin for hundreds of millions of instructions first."""
+    device, kernel = load(WAYS["jit"], BARRIER)
+    counter, out = device.alloc(4), np.zeros(30, np.uint32)
+    stats = kernel[30, 64](counter, out, np.uint32(30))
+    assert stats.warp_instructions < 30 * 2 * (1 << 14)

@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from isakit.arch.tesla import requests as request
 from isakit.engine.graph import postorder
 from isakit.errors import IsakitError
+from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.compiled.analysis.liveness import Liveness
 from isakit.machine.tesla.kernel_code import Code, Op, uniform_number
 from isakit.sem.requests import covered
@@ -55,7 +56,8 @@ class Step:
 
     `trace` is its meaning (None when it cannot be executed: reaching it stops the warp), `word` its bits, `target` the
     address of a direct control transfer, `control` the name of its control action. The host executes a `served` one.
-    `once`: executing it a second time could be noticed.
+    `once`: executing it a second time could be noticed. `parks`: where lanes may be told to go on by an entry that it
+    pushes.
     """
 
     op: Op
@@ -66,6 +68,7 @@ class Step:
     served: bool = False
     once: bool = False
     target: int | None = None
+    parks: frozenset[int] = frozenset()
     reads: set[Place] = field(default_factory=set[Place])
     writes: set[Place] = field(default_factory=set[Place])
     successors: list[int] = field(default_factory=list[int])
@@ -80,13 +83,10 @@ class Step:
         """The stack may say who goes on."""
         return self.op.join or self.op.exit or self.control in ("ret", "brk", "quadpop")
 
-    @property
-    def parks(self) -> set[int]:
-        """Where lanes may be told to go on by an entry that the instruction pushes."""
-        if self.control == "call" or (self.control == "bra" and self.conditional):
-            return {self.op.following}
-        pushes = self.control in ("prebrk", "joinat", "preret")
-        return {self.target} if pushes and self.target is not None else set()
+
+    def asks(self, name: str) -> bool:
+        """Whether it asks for a value of the machine."""
+        return self.trace is not None and any(n.attr[0] == name for n in _meaning(self.trace).machine)
 
     @property
     def conditional(self) -> bool:
@@ -103,8 +103,10 @@ class Flow:
     of the code, and nothing is known of what follows them.
     """
 
-    def __init__(self, code: Code, entry: int, results: frozenset[Place] = frozenset()) -> None:
-        self.code, self.entry, self.results = code, entry, results
+    def __init__(
+        self, code: Code, entry: int, results: frozenset[Place] = frozenset(), choices: Choices = DEFAULT
+    ) -> None:
+        self.code, self.entry, self.results, self.choices = code, entry, results, choices
         self.steps: dict[int, Step] = {}
         self.leaders: set[int] = {entry}
         self.resumable: set[int] = {entry}
@@ -150,8 +152,25 @@ class Flow:
             return Step(op, 0, None)
         step.served |= any(not _lowered(n, i.word) for n in meaning.machine)
         step.once = meaning.once
+        if (step.once or step.served) and op.join and self.choices.join == "after":
+            return Step(op, 0, None)  # where the join faults behind it, it must not be executed again
+        step.parks = self._parks(step)
         self._places(step, meaning)
         return step
+
+    def _parks(self, step: Step) -> frozenset[int]:
+        """Where lanes go on that an entry tells to which the instruction pushes: see `rules.stack`."""
+        following, target = step.op.following, step.target
+        if step.control == "call":
+            return frozenset({following})
+        if target is None:
+            return frozenset()
+        if step.control == "bra":
+            waiting = following if self.choices.first == "taken" else target
+            return frozenset({waiting}) if step.conditional else frozenset()
+        if step.control == "joinat" and self.choices.join == "after":
+            return frozenset({target, target + self.code.size_at(target)})
+        return frozenset({target} if step.control in ("prebrk", "joinat", "preret") else ())
 
     @staticmethod
     def _places(step: Step, meaning: _Meaning) -> None:
@@ -182,20 +201,22 @@ class Flow:
             self.resumable.add(op.following)
         if step.target is not None:
             self.leaders.add(step.target)
-            if c in ("call", "prebrk", "joinat", "preret"):
-                self.resumable.add(op.following if c == "call" else step.target)
             out.append(step.target)
+        self.leaders |= step.parks
+        self.resumable |= step.parks
         ends = (c in ("bra", "ret", "brk") and not step.conditional) or c == "trap"
         ends = ends or (op.exit and c != "bra") or c == "bra_indirect"
         if c or op.exit or op.join:
             self.leaders.add(op.following)
+        if op.join and self.choices.join == "after":
+            self.resumable.add(op.following)
         if c in ("bar", "call", "quadon", "quadpop") or (c == "bra" and step.conditional):
             self.resumable.add(op.following)
         if not ends:
             out.append(op.following)
         return out
 
-    # --- what is known of registers and waiting lanes, when somebody asks -----------------------------------
+    # --- what is known of registers and waiting lanes, computed on demand -----------------------------------
     @cached_property
     def _liveness(self) -> Liveness:
         return Liveness(self)
@@ -209,7 +230,7 @@ class Flow:
     def live(self) -> dict[int, frozenset[Place]]:
         """Registers that may still be read, before each instruction, for any lane.
 
-        Where compiled code stops and the reference machine goes on, nobody knows which are read.
+        Where compiled code stops and the reference machine goes on, any of them may be read.
         """
         return self._liveness.live
 

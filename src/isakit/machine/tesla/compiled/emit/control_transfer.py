@@ -1,23 +1,27 @@
-"""Control transfers of compiled code: the divergence stack of `machine.tesla.stack`, in memory.
+"""Control transfers of compiled code: the routines of `rules.stack`, written where they are needed.
 
-Only the default answers of `Choices` are compiled; launches with others run on the reference engine.
+In a kernel as a whole most of what decides is known, which the special versions here make use of: `jump` and `remain`
+go to the block of a known address, `unwind` to the block that all share, and a branch that all lanes take or none does
+not look at the stack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isakit.arch.tesla import requests as request
 from isakit.arch.tesla.requests import REQUESTS
 from isakit.engine.graph import Plan
-from isakit.engine.llvm import ValueLowering
+from isakit.engine.llvm import Ref, ValueLowering
+from isakit.engine.llvm.routine_ir import InMemory, Lowering, Special, Surroundings, emit
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Step
 from isakit.machine.tesla.compiled.state_layout import V32
-from isakit.machine.tesla.stack import Kind
+from isakit.machine.tesla.rules import barriers, locks, stack
 from isakit.sem.requests import ControlRequest, covered
+from isakit.sem.routine import Routine
 from isakit.sem.trace import Effect
 
 if TYPE_CHECKING:
@@ -30,6 +34,10 @@ _GOES_ON = ("pmevent", "brkpt", "discard", "unlock")
 _NOT_COMPILED = {request.BRA_INDIRECT, request.EMIT, request.RESTART}
 """Control actions for the interpreter or for the host."""
 Handler = Callable[[Step, Effect, ValueLowering, Plan, str], None]
+KEPT = {"active": "%mask", "broke": "%broke", "returned": "%returned", "exited": "%exited", "depth": "%depth",
+        "pc": "%next"}  # fmt: skip
+"""Fields of a warp that code of a kernel has in variables; in code of one instruction they are pointers to memory."""
+WARP = InMemory("%ws", KEPT)
 
 
 class Transfers:
@@ -62,94 +70,69 @@ class Transfers:
             request.DISCARD: self._discard,
         }
 
-    # --- the stack ------------------------------------------------------------------------------------------
-    def _entry(self, depth: str) -> str:
+    # --- routines -------------------------------------------------------------------------------------------
+    def rule(self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref | str] | None = None,
+             specials: Mapping[Any, Special] | None = None, odd: str = "", **statics: Any) -> Ref | None:  # fmt: skip
+        """Write a routine for this warp; where it raises, the warp stops in front of the instruction (or at `odd`)."""
         c, b = self.code, self.code.body
-        offset = b(f"mul i64 {b(f'zext i32 {depth} to i64')}, {state_layout.ENTRY_BYTES}")
-        return b(f"getelementptr i8, ptr {c.state_pointer(state_layout.STACK)}, i64 {offset}")
 
-    def _no_quadon(self, step: Step, lanes: str = "-1") -> None:
-        """Stop where `lanes` would transfer control while the topmost entry is that of a quadon."""
-        c, b = self.code, self.code.body
-        if not c.quads:
-            return
-        depth = c.load32("depth")
-        top = self._entry(b(f"call i32 @llvm.usub.sat.i32(i32 {depth}, i32 1)"))
-        c.module.declare("llvm.usub.sat.i32", "i32 @(i32, i32)")
-        kind = b(f"lshr i32 {b(f'load i32, ptr {top}')}, 24")
-        active = b(f"icmp eq i32 {kind}, {int(Kind.QUADON)}")
-        held = b(f"and i1 {active}, {b(f'icmp ne i32 {depth}, 0')}")
-        c.stop(step, b(f"and i1 {held}, {b(f'icmp ne i32 {lanes}, 0')}"))
+        def raising(s: object) -> None:
+            b.do(f"br label %{odd or c.stop_label()}")
 
-    def push(self, step: Step, kind: Kind, pc: int, mask: str) -> None:
-        """Push an entry; a full stack stops the warp."""
-        c, b = self.code, self.code.body
-        self._no_quadon(step)
-        depth = c.load32("depth")
-        c.stop(step, b(f"icmp uge i32 {depth}, {state_layout.STACK_ENTRIES}"))
-        entry = self._entry(depth)
-        b.do(f"store i32 {pc | kind << 24}, ptr {entry}")
-        b.do(f"store i32 {mask}, ptr {b(f'getelementptr i8, ptr {entry}, i64 4')}")
-        c.store32(b(f"add i32 {depth}, 1"), "depth")
+        def variable(ty: str) -> str:
+            name = b.fresh("%local")
+            c.scratch(name, ty)
+            return name
 
-    def _top(self) -> tuple[str, str, str, str]:
-        """(depth - 1, pc, kind, mask) of the topmost entry, which stays."""
-        c, b = self.code, self.code.body
-        below = b(f"sub i32 {c.load32('depth')}, 1")
-        entry = self._entry(below)
-        both = b(f"load i32, ptr {entry}")
-        mask = b(f"load i32, ptr {b(f'getelementptr i8, ptr {entry}, i64 4')}")
-        return below, b(f"and i32 {both}, 16777215"), b(f"lshr i32 {both}, 24"), mask
+        around = Surroundings(raising, variable, c.routine_symbol, {**self._specials(step), **(specials or {})})
+        named: dict[str, Any] = {"w": WARP, "block": InMemory("%ctx"), **(given or {})}
+        given_all = {p.name: named[p.name] for p in routine.parameters}
+        known = {"choices": c.choices, "in_turns": False, **statics}
+        _, got = emit(b, around, routine, given_all, **{n: known[n] for n in routine.statics})
+        return got
 
-    def _live(self, mask: str) -> str:
-        c, b = self.code, self.code.body
-        gone = b(f"or i32 {c.load32('broke')}, {c.load32('returned')}")
-        gone = b(f"or i32 {gone}, {c.load32('exited')}")
-        return b(f"and i32 {mask}, {b(f'xor i32 {gone}, -1')}")
+    def _specials(self, step: Step | None) -> dict[Any, Special]:
+        """Versions for this place of what routines call."""
+
+        def nothing(low: Lowering, args: Sequence[Any]) -> None:
+            """There is no quadon in the kernel."""
+
+        def unwind(low: Lowering, args: Sequence[Any]) -> None:
+            self.code.settle()
+            self.code.body.do("br label %unwind")
+
+        specials: dict[Any, Special] = {stack.unwind: unwind, stack.size_at: self._size_at}
+        if not self.code.quads:
+            specials[stack.not_between_quads] = nothing
+        return specials
+
+    def _size_at(self, low: Lowering, args: Sequence[Any]) -> Ref:
+        """One of the instructions that a `joinat` of the kernel names."""
+        b, flow = self.code.body, self.code.flow
+        size = "8"
+        for target in sorted({s.target for s in flow.steps.values() if s.control == "joinat" and s.target is not None}):
+            here = b(f"icmp eq i32 {args[1].text}, {target}")
+            size = b(f"select i1 {here}, i32 {flow.code.size_at(target)}, i32 {size}")
+        return Ref(size, 32, True)
+
+    def _address(self, pc: int) -> Ref:
+        """An address, as an argument of a routine."""
+        return Ref(str(pc), 32, True)
+
+    def _pc_of(self, r: Ref) -> int:
+        """The other way."""
+        return int(r.text)
 
     # --- joins ----------------------------------------------------------------------------------------------
     def join(self, step: Step) -> None:
-        """The `join` tail, before the instruction: pop until the join is complete or another path is found.
-
-        In front of the address its token names, a join with live lanes goes there and leaves the token.
-        """
-        c, b = self.code, self.code.body
-        loop, some, branch, joined, resume = (b.fresh(x) for x in ("join", "some", "isbranch", "joined", "resume"))
-        go, complete = b.fresh("go"), b.fresh("complete")
-        b.do(f"br label %{loop}")
-        b.label(loop)
-        c.stop(step, b(f"icmp eq i32 {c.load32('depth')}, 0"))
-        below, pc, kind, mask = self._top()
-        b.do(
-            f"switch i32 {kind}, label %{some} [ i32 {int(Kind.JOINAT)}, label %{joined} "
-            f"i32 {int(Kind.BRANCH)}, label %{branch} ]"
-        )
-        b.label(some)
-        c.stop(step, "true")
-        b.do(f"br label %{branch}")
-        b.label(branch)
-        c.store32(below, "depth")
-        live = self._live(mask)
-        b.do(f"br i1 {b(f'icmp eq i32 {live}, 0')}, label %{loop}, label %{resume}")
-        b.label(resume)
-        c.store32(live, "mask")
-        b.do(f"br label %{go}")
-        b.label(joined)
-        all_live = self._live(mask)
-        c.store32(all_live, "mask")
-        early = b(f"icmp ugt i32 {pc}, {self._here(step)}")
-        early = b(f"and i1 {early}, {b(f'icmp ne i32 {all_live}, 0')}")
-        b.do(f"br i1 {early}, label %{go}, label %{complete}")
-        b.label(go)
-        c.store32(pc, "next")
-        b.do("br label %dispatch")
+        """The `join` tail, before the instruction: pop until the join is complete or another path is found."""
+        b = self.code.body
+        done = self.rule(step, stack.join, {"here": self._address(step.pc)})
+        assert done is not None
+        complete = b.fresh("complete")
+        b.do(f"br i1 {done.text}, label %{complete}, label %dispatch")
         b.label(complete)
-        c.store32(below, "depth")
         self._joined(step)
-
-    def _here(self, step: Step) -> str:
-        """The address of an instruction."""
-        return str(step.pc)
 
     def _joined(self, step: Step) -> None:
         """Go on with the instruction; a join may change which version of the block that is."""
@@ -165,25 +148,36 @@ class Transfers:
             b.do(f"br label %FJ{step.pc}")
             b.label(f"MJ{step.pc}")
 
+    def _join_after(self, step: Step) -> None:
+        """The `join` tail behind the instruction; nothing of it may stop."""
+        c, b = self.code, self.code.body
+        c.settle()
+        done = self.rule(step, stack.join, {"here": self._address(step.pc)})
+        assert done is not None
+        complete = b.fresh("complete")
+        b.do(f"br i1 {done.text}, label %{complete}, label %dispatch")
+        b.label(complete)
+        c.goto(step.op.following)
+
     # --- requests -------------------------------------------------------------------------------------------
     def perform(self, step: Step, request: Effect | None, low: ValueLowering, plan: Plan, executing: str) -> bool:
-        """Carry out the control action and the `exit` tail of an instruction; returns whether the block ends."""
+        """Carry out the control action and the tail of an instruction; returns whether the block ends."""
         handler = self.handlers[step.control] if step.control else None
         if handler is not None and request is not None:
             handler(step, request, low, plan, executing)
-            if step.control in _GOES_ON and step.op.exit:
-                self._exit(step)
-            elif step.control in _GOES_ON:
-                self.code.stay(step.op.following)
-            return True
+            if step.control not in _GOES_ON:
+                return True
         if step.op.exit:
-            self._exit(step)
+            self.rule(step, stack.exit_warp)
+        elif step.op.join and self.code.choices.join == "after":
+            self._join_after(step)
         else:
             self.code.stay(step.op.following)
         return True
 
-    def _taken(self, executing: str) -> str:
-        return self.code.mask32 if executing == self.code.mask else self.code.as_bits(executing)
+    def _taken(self, executing: str) -> Ref:
+        text = self.code.mask32 if executing == self.code.mask else self.code.as_bits(executing)
+        return Ref(text, 32, True)
 
     def _backward(self, step: Step, target: int) -> None:
         """Before a jump back: let an interrupt, a used-up budget, or the end of the warp's turn through."""
@@ -205,10 +199,20 @@ class Transfers:
         self._backward(step, target)
         self.code.stay(target)
 
+    def _count(self, step: Step, name: str) -> None:
+        """Count an event, if a $pm register of the launch does."""
+        c, b = self.code, self.code.body
+        if name in c.choices.pm_counters:
+            p = c.state_pointer(state_layout.WARP.at(name))
+            so_far = b(f"load i32, ptr {p}")
+            b.do(f"store i32 {b(f'add i32 {so_far}, 1')}, ptr {p}")
+
     def _bra(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+        """`rules.stack.branch` where all lanes branch, or none; the rest is the routine."""
         c, b = self.code, self.code.body
         target, following = step.target, step.op.following
         assert target is not None
+        self._count(step, "branches")
         if not step.conditional:
             self._jump(step, target)
             return
@@ -224,82 +228,71 @@ class Transfers:
             c.stay(following)
             return
         taken = self._taken(executing)
-        none = b(f"icmp eq i32 {taken}, 0")
+        none = b(f"icmp eq i32 {taken.text}, 0")
         b.do(f"br i1 {none}, label %{nobody}, label %{some}")
         b.label(nobody)
         c.stay(following)
         b.label(some)
-        b.do(f"br i1 {b(f'icmp eq i32 {taken}, {c.mask32}')}, label %{whole}, label %{split}")
+        b.do(f"br i1 {b(f'icmp eq i32 {taken.text}, {c.mask32}')}, label %{whole}, label %{split}")
         b.label(split)
+        self._count(step, "divergent_branches")
         c.settle()
-        rest = b(f"and i32 {c.mask32}, {b(f'xor i32 {taken}, -1')}")
-        self.push(step, Kind.BRANCH, following, rest)
-        c.store32(taken, "mask")
-        self._backward(step, target)
-        b.do(f"br label %M{target}")
+        given = {"taken": taken, "target": self._address(target), "following": self._address(following)}
+
+        def some_lanes(low: Lowering, args: Sequence[Any]) -> None:
+            pc = self._pc_of(args[1])
+            self._backward(step, pc)
+            b.do(f"br label %M{pc}")
+
+        self.rule(step, stack.diverge, given, {stack.jump: some_lanes})
         b.label(whole)
         self._jump(step, target)
 
     def _call(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
-        kind = Kind.LIMITED_CALL if e.get("lim") else Kind.CALL
         assert step.target is not None
-        self.push(step, kind, step.op.following, self.code.mask32)
-        self._jump(step, step.target)
+        given = {"target": self._address(step.target), "following": self._address(step.op.following)}
 
-    def _push_and_go(self, step: Step, kind: Kind) -> None:
+        def jump(low: Lowering, args: Sequence[Any]) -> None:
+            self._jump(step, self._pc_of(args[1]))
+
+        self.rule(step, stack.call, given, {stack.jump: jump}, limited=bool(e.get("lim")))
+
+    def _push(self, step: Step, routine: Routine[Any, Any]) -> None:
+        """A routine that pushes an entry and leaves pc and lanes alone."""
         assert step.target is not None
-        self.push(step, kind, step.target, self.code.mask32)
+        self.rule(step, routine, {"target": self._address(step.target)})
         self.code.stay(step.op.following)
 
     def _prebrk(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
-        self._push_and_go(step, Kind.BREAK)
+        self._push(step, stack.prebrk)
 
     def _joinat(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
-        self._push_and_go(step, Kind.JOINAT)
+        self._push(step, stack.joinat)
 
     def _preret(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
-        self._push_and_go(step, Kind.CALL)
+        self._push(step, stack.preret)
 
     def _ret(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
-        self._leave(step, "returned", executing)
+        self._leave(step, stack.ret, executing)
 
     def _brk(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
-        c, b = self.code, self.code.body
-        depth = c.load32("depth")
-        where = c.state_pointer(state_layout.STACK)
-        found = b(f"call i1 {c.shared('has_entry')}(ptr {where}, i32 {depth}, i32 {int(Kind.BREAK)})")
-        any_lane = b(f"icmp ne i32 {self._taken(executing)}, 0")
-        c.stop(step, b(f"and i1 {any_lane}, {b(f'xor i1 {found}, true')}"))
-        self._leave(step, "broke", executing)
+        self._leave(step, stack.brk, executing)
 
-    def _leave(self, step: Step, state: str, executing: str) -> None:
+    def _leave(self, step: Step, routine: Routine[Any, Any], executing: str) -> None:
         """Lanes change state; the rest goes on, or the stack says who does."""
-        c, b = self.code, self.code.body
         lanes = self._taken(executing)
-        self._no_quadon(step, lanes)
-        c.store32(b(f"or i32 {c.load32(state)}, {lanes}"), state)
-        self._remove(step, lanes)
+        given = {"lanes": lanes, "following": self._address(step.op.following)}
+        self.rule(step, routine, given, {stack.remain: lambda low, args: self._remain(step, lanes.text)})
 
-    def _exit(self, step: Step) -> None:
-        """All active lanes end, whatever the predicate says."""
+    def _remain(self, step: Step, lanes: str) -> None:
+        """`rules.stack.remain` behind an instruction that is known: where no lane has left, nothing has changed."""
         c, b = self.code, self.code.body
-        lanes = c.mask32
-        if not step.control:
-            self._no_quadon(step)
-        c.store32(b(f"or i32 {c.load32('exited')}, {lanes}"), "exited")
-        c.store32("0", "mask")
-        c.settle()
-        b.do("br label %unwind")
-
-    def _remove(self, step: Step, lanes: str) -> None:
-        c, b = self.code, self.code.body
-        left = b(f"and i32 {c.mask32}, {b(f'xor i32 {lanes}, -1')}")
-        c.store32(left, "mask")
         if not step.conditional:
             c.settle()
             b.do("br label %unwind")
             return
         gone, some, partly = (b.fresh(x) for x in ("gone", "some", "partly"))
+        left = c.load32("mask")
         b.do(f"br i1 {b(f'icmp eq i32 {left}, 0')}, label %{gone}, label %{some}")
         b.label(gone)
         c.settle()
@@ -320,59 +313,48 @@ class Transfers:
 
     def _brkpt(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
         c, b = self.code, self.code.body
-        c.stop(step, b(f"icmp ne i32 {self._taken(executing)}, 0"))
+        if c.choices.brkpt == "fault":
+            c.stop(step, b(f"icmp ne i32 {self._taken(executing).text}, 0"))
 
     def _pmevent(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
-        """Counters of events are only kept by the reference engine."""
+        self._count(step, "pm_events")
 
     def _unlock(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
-        c, b = self.code, self.code.body
-        address = low.splat(low.resize(low.value(plan.canonical(e.args[0])), 32)).text
-        b.do(f"call void {c.shared('unlock')}(ptr %ws, {V32} {address}, i32 {self._taken(executing)})")
+        words = self.code.lock_words(low, low.value(plan.canonical(e.args[0])))
+        self.rule(step, locks.unlock, {"words": words, "lanes": self._taken(executing)})
 
     def _discard(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
         """Discarded lanes go on as helpers."""
         c, b = self.code, self.code.body
         p = c.state_pointer(state_layout.VISIBLE)
-        kept = b(f"xor i32 {self._taken(executing)}, -1")
+        kept = b(f"xor i32 {self._taken(executing).text}, -1")
         before = b(f"load i32, ptr {p}")
         b.do(f"store i32 {b(f'and i32 {before}, {kept}')}, ptr {p}")
 
     def _quadon(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
-        c, b = self.code, self.code.body
-        self.push(step, Kind.QUADON, step.pc, c.mask32)
-        m = c.mask32
-        m = b(f"or i32 {m}, {b(f'lshr i32 {m}, 1')}")
-        m = b(f"or i32 {m}, {b(f'lshr i32 {m}, 2')}")
-        m = b(f"mul i32 {b(f'and i32 {m}, {0x11111111}')}, 15")
-        c.store32(m, "mask")
-        c.settle()
-        c.goto(step.op.following)
+        self.rule(step, stack.quadon, {"here": self._address(step.pc)})
+        self.code.settle()
+        self.code.goto(step.op.following)
 
     def _quadpop(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
-        c, b = self.code, self.code.body
-        c.stop(step, b(f"icmp eq i32 {c.load32('depth')}, 0"))
-        below, _, kind, mask = self._top()
-        c.stop(step, b(f"icmp ne i32 {kind}, {int(Kind.QUADON)}"))
-        c.store32(below, "depth")
-        c.store32(mask, "mask")
-        c.settle()
-        c.goto(step.op.following)
+        self.rule(step, stack.quadpop)
+        self.code.settle()
+        self.code.goto(step.op.following)
 
     def _bar(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
         c, b = self.code, self.code.body
-        number = low.resize(low.value(plan.canonical(e.args[0])), 32).text
-        count = low.resize(low.value(plan.canonical(e.args[1])), 32).text
-        c.stop(step, b(f"icmp uge i32 {number}, {c.slot('allowed_barriers', 'i32')}"))
-        flags = int(bool(e.get("inc"))) | int(bool(e.get("wait"))) << 1
-        waits = b(f"call i1 {c.shared('bar')}(ptr %ctx, i32 {number}, i32 {count}, i32 {flags})")
+        number, count = (low.resize(low.value(plan.canonical(a)), 32) for a in e.args[:2])
+        count = low.constant(barriers.ALL, 32) if e.get("all") else count
+        c.stop(step, b(f"icmp uge i32 {number.text}, {c.slot('allowed_barriers', 'i32')}"))
+        flags = {name: low.constant(int(bool(e.get(name))), 1) for name in ("inc", "wait")}
+        waits = self.rule(step, barriers.arrive, {"number": number, "count": count, **flags})
         if not e.get("wait"):
             c.stay(step.op.following)
             return
+        assert waits is not None
         held, on = b.fresh("held"), b.fresh("on")
-        b.do(f"br i1 {waits}, label %{held}, label %{on}")
+        b.do(f"br i1 {waits.text}, label %{held}, label %{on}")
         b.label(held)
-        b.do(f"store i32 {number}, ptr {c.state_pointer(state_layout.BARRIER)}")
         self._wait(step)
         b.label(on)
         c.stay(step.op.following)
@@ -383,35 +365,12 @@ class Transfers:
 
     # --- blocks that all share ------------------------------------------------------------------------------
     def unwinding(self, name: str = "unwind") -> None:
-        """The block `name` finds someone to run when nobody is active, and goes to `dispatch` or `finished`."""
+        """The block `name` unwinds the stack, and goes to `dispatch` or `finished`."""
         c, b = self.code, self.code.body
         b.label(name)
-        empty = b(f"icmp eq i32 {c.load32('depth')}, 0")
-        b.do(f"br i1 {empty}, label %finished, label %unwound")
-        b.label("unwound")
-        below, pc, kind, mask = self._top()
-        c.store32(pc, "next")
-        b.do(
-            f"switch i32 {kind}, label %odd [ i32 {int(Kind.BRANCH)}, label %popped i32 {int(Kind.CALL)}, label %call "
-            f"i32 {int(Kind.LIMITED_CALL)}, label %call i32 {int(Kind.BREAK)}, label %break "
-            f"i32 {int(Kind.JOINAT)}, label %parked ]"
-        )
-        for block, state in (("call", "returned"), ("break", "broke")):
-            b.label(block)
-            c.store32(b(f"and i32 {c.load32(state)}, {b(f'xor i32 {mask}, -1')}"), state)
-            b.do("br label %popped")
-        b.label("popped")
-        c.store32(below, "depth")
-        live = self._live(mask)
-        c.store32(live, "mask")
-        b.do(f"br i1 {b(f'icmp eq i32 {live}, 0')}, label %{name}, label %dispatch")
-        b.label("parked")  # the join instruction itself takes the entry off
-        waiting = self._live(mask)
-        c.store32(waiting, "mask")
-        b.do(f"br i1 {b(f'icmp eq i32 {waiting}, 0')}, label %drop, label %dispatch")
-        b.label("drop")
-        c.store32(below, "depth")
-        b.do(f"br label %{name}")
+        self.rule(None, stack.unwind, odd="odd")
+        active = c.load32("mask")
+        b.do(f"br i1 {b(f'icmp eq i32 {active}, 0')}, label %finished, label %dispatch")
 
     def dispatching(self) -> None:
         """`dispatch` goes where the stack said; `finished` ends the warp."""
@@ -444,3 +403,7 @@ class Transfers:
         b.label("finished")
         c.save("0", c.flow.results)
         c.finish(state_layout.FINISHED)
+
+
+__all__ = ["KEPT", "WARP", "Handler", "Transfers"]
+_ = V32

@@ -20,10 +20,13 @@ from isakit.engine.llvm import Host, Loaded, Module, object_code, provide, read_
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.engine.protocol import Array
+from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Step
 from isakit.machine.tesla.compiled.emit import interpreter_handlers as handlers
 from isakit.machine.tesla.compiled.emit import scheduler_ir
+from isakit.machine.tesla.compiled.emit.control_functions import add_functions, control_key, symbol
+from isakit.machine.tesla.compiled.emit.control_functions import names as control_names
 from isakit.machine.tesla.compiled.emit.interpreter_handlers import HandlerCode, Slots
 from isakit.machine.tesla.compiled.emit.memory_ir import add_support, kernel_module, names
 from isakit.machine.tesla.compiled.state_layout import slot
@@ -113,8 +116,8 @@ following:
   br label %execute
 leave:
   %jump = icmp eq i32 %r, {handlers.JUMP}
-  br i1 %jump, label %look, label %nobody
-nobody:
+  br i1 %jump, label %look, label %none
+none:
   %found_one = call i32 @unwind(ptr %ctx, ptr %ws, ptr %u)
   %goes_on = icmp eq i32 %found_one, {handlers.RESUMED}
   br i1 %goes_on, label %look, label %finished
@@ -177,15 +180,25 @@ define i32 @serve_here(ptr %ctx, ptr %ws, ptr %uop) nounwind {{
 """
 
 
-def _main_module(target: Host) -> str:
-    """The loop, the driver, and the functions every kernel shares."""
+def _memory_module(target: Host) -> str:
+    """The functions of memory that every kernel shares."""
     module = Module(32)
-    nothing = HandlerCode(module, target, Step(Op(0, 0), 0, None))
+    add_support(module, target)
+    return str(module) + METADATA
+
+
+def _control_module(target: Host, choices: Choices) -> str:
+    """The loop, the driver, and the functions of control that every kernel shares."""
+    module = Module(32)
+    nothing = HandlerCode(module, target, Step(Op(0, 0), 0, None), choices)
     nothing.unwinder("unwind")
     nothing.joining("join")
-    add_support(module, target)
+    add_functions(module, target, choices)
     entry = scheduler_ir.entry(module, target)
-    return str(module) + scheduler_ir.driver() + scheduler_ir.turns() + loop() + entry + METADATA
+    warp_ended = "@" + symbol("warp_ended", target, choices)
+    return (
+        str(module) + scheduler_ir.driver(warp_ended) + scheduler_ir.turns(warp_ended) + loop() + entry + METADATA
+    )
 
 
 INDEX = ".index"
@@ -206,8 +219,8 @@ class Handler:
 
 
 @dataclass
-class Library:
-    """The functions of a target, compiled on demand and kept on disk."""
+class Handlers:
+    """The functions of instructions for a target, compiled on demand and kept on disk."""
 
     target: Host
     known: dict[str, Handler | None] = field(default_factory=dict[str, "Handler | None"])
@@ -217,22 +230,20 @@ class Library:
     _indexed: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
-        self.main = Loaded(object_code(_main_module(self.target), self.target), self.target)
+        self._memory = Loaded(object_code(_memory_module(self.target), self.target), self.target)
         for name in names(self.target):
-            provide(name, self.main.address(name))
-        self.stop, self.serve = self.main.address("stop_here"), self.main.address("serve_here")
-        self.join = self.main.address("join")
+            provide(name, self._memory.address(name))
         tag = hashlib.sha256(f"{fingerprint('tesla')} {self.target.key}".encode()).hexdigest()[:24]
         self.kind = f"handlers/{tag}"
 
-    def handlers(self, wanted: dict[str, Step]) -> None:
+    def make(self, wanted: dict[str, Step], choices: Choices) -> None:
         """Make `known` hold the handlers of all keys; None for what cannot be compiled."""
         with using_llvm:
             missing = {k: s for k, s in wanted.items() if k not in self.known}
             if missing:
                 missing = self._fetch(missing)
             if missing:
-                self._compile(missing)
+                self._compile(missing, choices)
 
     # --- the disk -------------------------------------------------------------------------------------------
     def has(self, wanted: Iterable[str]) -> bool:
@@ -271,13 +282,13 @@ class Library:
                 self.known[key] = self._handler(loaded, function, slots)
         return rest
 
-    def _compile(self, missing: dict[str, Step]) -> None:
+    def _compile(self, missing: dict[str, Step], choices: Choices) -> None:
         module = kernel_module(self.target)
         index: dict[str, tuple[str, Slots]] = {}
         for key, step in missing.items():
             index[key] = "", Slots((), 0)
             try:
-                code = HandlerCode(module, self.target, step)
+                code = HandlerCode(module, self.target, step, choices)
                 name = f"h{len(index)}"
                 code.functions(name)
                 index[key] = name, code.slots
@@ -302,19 +313,61 @@ class Library:
 
 
 @cache
-def library(target: Host) -> Library:
-    """The library of a target in this process, which kernels call as long as it runs."""
-    return Library(target)
+def handlers_of(target: Host) -> Handlers:
+    """The handlers of a target in this process, which kernels call as long as it runs."""
+    return Handlers(target)
 
 
-def key_of(step: Step, forms: dict[int, int], chip: str) -> str:
+class Library:
+    """What kernels of a target need beside their handlers, for some choices: the loop, the scheduler, control."""
+
+    def __init__(self, target: Host, choices: Choices) -> None:
+        self.handlers = handlers_of(target)
+        self.main = Loaded(object_code(_control_module(target, choices), target), target)
+        for name in control_names(target, choices):
+            provide(name, self.main.address(name))
+        self.stop, self.serve = self.main.address("stop_here"), self.main.address("serve_here")
+        self.join = self.main.address("join") if choices.join == "before" else self.serve
+
+
+_libraries: dict[tuple[Host, str], Library] = {}
+
+
+def library(target: Host, choices: Choices) -> Library:
+    """The library for a target and choices in this process."""
+    key = target, control_key(choices)
+    if key not in _libraries:
+        _libraries[key] = Library(target, choices)
+    return _libraries[key]
+
+
+_ACCESS = ("load", "store", "atomic")
+
+
+def _choices_of(step: Step, choices: Choices) -> str:
+    """Stands for the choices that the code of an instruction depends on."""
+    assert step.trace is not None
+    out: list[object] = [choices.join] if step.op.join or step.op.exit else []
+    if step.control or step.op.join or step.op.exit or step.asks("lock"):
+        out += [control_key(choices), choices.first, choices.stack_entries, choices.stack_overflow,
+                choices.wrong_entry, choices.call_limit_log, choices.brkpt, choices.pm_counters]  # fmt: skip
+    if step.trace.of_kind(*_ACCESS):
+        out += [choices.out_of_range, choices.misaligned]
+    if step.asks("sr"):
+        out += [choices.clock_step, choices.pm_counters]
+    if any(step.op.fixed_a):
+        out.append(choices.nonzero_a56)
+    return hashlib.sha256(repr(out).encode()).hexdigest()[:12] if out else ""
+
+
+def key_of(step: Step, forms: dict[int, int], chip: str, choices: Choices) -> str:
     """Names a handler: everything its code depends on beside the sources. `forms`: id of a form -> its number."""
     op, form = step.op, step.op.instruction.form if step.op.instruction is not None else None
     assert form is not None
     guard = form.parts.get("guard")
     fixed = step.word & guard.static_mask() if guard is not None and step.guard is not None else 0
     marks = f"{step.guard is not None:d}{op.never:d}{op.dropped:d}{op.exit:d}{any(op.fixed_a):d}"
-    return f"{chip} {forms[id(form)]} {form.static_word(step.word):x} {fixed:x} {marks} {step.control}"
+    return f"{chip} {forms[id(form)]} {form.static_word(step.word):x} {fixed:x} {marks} {step.control} {_choices_of(step, choices)}"
 
 
 @cache
@@ -322,11 +375,11 @@ def _form_numbers(decoder: Any) -> dict[int, int]:
     return {id(f): k for k, f in enumerate(decoder.view.forms)}
 
 
-def keys_of(code: Code, flow: Flow) -> dict[int, str]:
+def keys_of(code: Code, flow: Flow, choices: Choices) -> dict[int, str]:
     """The handlers a kernel needs, by address."""
     view = code.decoder.view
     numbers, chip = _form_numbers(code.decoder), f"{view.variant.name} {view.program}"
-    return {s.pc: key_of(s, numbers, chip) for s in flow.steps.values() if s.trace is not None and not s.served}
+    return {s.pc: key_of(s, numbers, chip, choices) for s in flow.steps.values() if s.trace is not None and not s.served}
 
 
 class Program:
@@ -335,28 +388,31 @@ class Program:
     `sites` counts the global accesses that remember an address range.
     """
 
-    def __init__(self, code: Code, flow: Flow, target: Host) -> None:
-        lib = self.library = library(target)
+    def __init__(self, code: Code, flow: Flow, target: Host, choices: Choices) -> None:
+        lib = self.library = library(target, choices)
+        first_joins = choices.join == "before"
         steps = [s for s in flow.steps.values() if s.trace is not None and not s.served]
-        keys = keys_of(code, flow)
-        lib.handlers({keys[s.pc]: s for s in steps})
+        keys = keys_of(code, flow, choices)
+        lib.handlers.make({keys[s.pc]: s for s in steps}, choices)
         units = len(code.units) + 2
         self.records: Array = np.zeros((units, handlers.RECORD), np.uint8)
         wide, narrow = self.records.view(np.int64), self.records.view(np.int32)
         wide[:, :4] = lib.stop
         narrow[:, handlers.PC // 4] = code.address + 4 * np.arange(units)
+        for s in flow.steps.values():
+            narrow[(s.pc - code.address) // 4, handlers.FOLLOWING // 4] = s.op.following
         self.sites = 0
         for s in flow.steps.values():
             if s.served:
                 k = (s.pc - code.address) // 4
                 narrow[k, handlers.PC // 4] = s.pc
-                wide[k, :4] = (lib.join if s.op.join else lib.serve,) * 2 + (lib.serve,) * 2
+                wide[k, :4] = (lib.join if s.op.join and first_joins else lib.serve,) * 2 + (lib.serve,) * 2
         for s in steps:
-            handler = lib.known[keys[s.pc]]
+            handler = lib.handlers.known[keys[s.pc]]
             if handler is None:
                 continue
             k = (s.pc - code.address) // 4
-            first, some = (lib.join, lib.join) if s.op.join else (handler.full, handler.some)
+            first, some = (lib.join, lib.join) if s.op.join and first_joins else (handler.full, handler.some)
             wide[k, :4] = first, some, handler.full, handler.some
             size = s.op.following - s.pc
             narrow[k, handlers.PC // 4 : handlers.PC // 4 + 5] = (

@@ -14,13 +14,16 @@ from typing import Any
 from isakit.arch.tesla import requests as request
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
+from isakit.engine.llvm.routine_ir import Lowering
+from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
 from isakit.machine.tesla.compiled.emit.control_transfer import Handler, Transfers
 from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
+from isakit.machine.tesla.kernel_code import FIXED
 from isakit.machine.tesla.launch import MP_FLAGS
-from isakit.machine.tesla.stack import Kind
+from isakit.machine.tesla.rules import stack
 from isakit.sem.requests import ControlRequest
 from isakit.sem.trace import Effect
 from isakit.sem.value import INTEGER_MEANING, Value
@@ -36,16 +39,21 @@ _CONTROLS = {
     "issued": state_layout.ISSUED,
 }
 
-NEXT, JUMP, UNWIND, STOP, WAIT, COMPLETE, RESUMED, SERVE = range(8)
-"""Results: go on behind it; go on at the state's pc; nobody is active; the reference machine must execute it; wait at
-the barrier; the join is complete, execute the instruction itself; another path goes on and nothing was executed; the
-host must execute it."""
+NEXT = 0  # continue with the next instruction
+JUMP = 1  # continue at the pc of the warp's state
+UNWIND = 2  # no lane is active: pop the stack
+STOP = 3  # the reference machine must execute the instruction
+WAIT = 4  # wait at the barrier
+COMPLETE = 5  # the join is complete: execute the instruction itself
+RESUMED = 6  # another path continues, nothing was executed
+SERVE = 7  # the host must execute the instruction
 
 RECORD = 256  # bytes of %uop
 FIRST, BODY, PC, FOLLOWING, TARGET, STEP, SITE, VALUES = 0, 16, 32, 36, 40, 44, 48, 56
 MAX_VALUES = (RECORD - VALUES) // 8
 HERE, BEHIND, THERE = -1, -2, -3
 """Stand-ins for the addresses of an instruction, the next one and the target of a transfer."""
+_WHERE = {HERE: PC, BEHIND: FOLLOWING, THERE: TARGET}
 
 
 Expression = Sequence[Any]
@@ -91,7 +99,7 @@ class Slots:
                 out.append(n)
             elif file == "c":
                 out.append(state_layout.flag(n, 0))
-            elif (file == "r" and n >= registers) or (file == "a" and n == 0):
+            elif (file == "r" and n >= registers) or (file == "a" and n in FIXED):
                 out.append(state_layout.ZERO if kind == "read" else state_layout.SINK)
             else:
                 out.append(state_layout.register(n) if file == "r" else state_layout.address(n))
@@ -101,8 +109,9 @@ class Slots:
 class HandlerCode(WarpCode):
     """Generates the functions of one kind of instruction into a module."""
 
-    def __init__(self, module: Module, host: Host, step: Step) -> None:
+    def __init__(self, module: Module, host: Host, step: Step, choices: Choices) -> None:
         self._begin(module, host)
+        self.choices = choices
         self.transfer = HandlerTransfers(self)
         op = replace(step.op, pc=HERE, following=BEHIND)
         self.step = replace(step, op=op, target=None if step.target is None else THERE)
@@ -110,6 +119,7 @@ class HandlerCode(WarpCode):
         self._listed: list[tuple[str, Expression]] = []
         self._loaded: dict[int, str] = {}
         self.block_sizes = {HERE: 1}
+        self._elsewhere = RESUMED
 
     @property
     def slots(self) -> Slots:
@@ -118,6 +128,8 @@ class HandlerCode(WarpCode):
 
     def functions(self, name: str) -> None:
         """Add `name`_full and `name`_some: all 32 lanes are active, or some are."""
+        if self.choices.join == "after":  # where lanes of another path go on, the instruction is done already
+            self._elsewhere = JUMP
         for suffix in ("full", "some"):
             self.full = suffix == "full"
             self.module.add(self._function(f"{name}_{suffix}", self._whole))
@@ -132,7 +144,7 @@ class HandlerCode(WarpCode):
         self.module.add(self._function(name, lambda: self.transfer.join(self.step)))
 
     def unwinder(self, name: str) -> None:
-        """Add the function that finds someone to run when nobody is active; returns RESUMED, or UNWIND if all ended."""
+        """Add the function that pops the stack until a lane is active; returns RESUMED, or UNWIND if none is."""
 
         def fill() -> None:
             self.body.do("br label %again")
@@ -155,7 +167,7 @@ class HandlerCode(WarpCode):
                 if pc == THERE:
                     self.store32(self.number(TARGET), "next")
                 self.body.do(f"ret i32 {NEXT if pc == BEHIND else JUMP}")
-        for label, result in (("unwind", UNWIND), ("dispatch", RESUMED), ("stopped", STOP)):
+        for label, result in (("unwind", UNWIND), ("dispatch", self._elsewhere), ("stopped", STOP)):
             self.body.label(label)
             self.body.do(f"ret i32 {result}")
         b = Body(self.module, first=1_000_000)
@@ -203,6 +215,10 @@ class HandlerCode(WarpCode):
     def goto(self, pc: int) -> None:
         """The interpreter looks at the mask itself."""
         self.body.do(f"br label %F{pc}")
+
+    def stop_label(self) -> str:
+        """The block that leaves the instruction to the reference machine."""
+        return "stopped"
 
     def stop(self, step: Step, bad: str) -> None:
         """Leave the instruction to the reference machine where the i1 `bad` is set."""
@@ -298,37 +314,41 @@ class HandlerCode(WarpCode):
 class HandlerTransfers(Transfers):
     """Control transfers of one instruction on the state in memory."""
 
-    def push(self, step: Step, kind: Kind, pc: int, mask: str) -> None:
-        """Push an entry; the address comes from the record."""
+    def _address(self, pc: int) -> Ref:
+        """An address of the record."""
+        c = self.code
+        assert isinstance(c, HandlerCode)
+        return Ref(c.number(_WHERE[pc]), 32, True)
+
+    def _pc_of(self, r: Ref) -> int:
+        return next(pc for pc in _WHERE if self._address(pc).text == r.text)
+
+    def _size_at(self, low: Lowering, args: Sequence[Any]) -> Ref:
+        """What the record of the instruction says."""
         c, b = self.code, self.code.body
         assert isinstance(c, HandlerCode)
-        self._no_quadon(step)
-        depth = c.load32("depth")
-        c.stop(step, b(f"icmp uge i32 {depth}, {state_layout.STACK_ENTRIES}"))
-        entry = self._entry(depth)
-        where = c.number({HERE: PC, BEHIND: FOLLOWING, THERE: TARGET}[pc])
-        b.do(f"store i32 {b(f'or i32 {where}, {kind << 24}')}, ptr {entry}")
-        b.do(f"store i32 {mask}, ptr {b(f'getelementptr i8, ptr {entry}, i64 4')}")
-        c.store32(b(f"add i32 {depth}, 1"), "depth")
+        offset = b(f"sub i32 {args[1].text}, {c.slot('code_address', 'i32')}")
+        unit = b(f"lshr i32 {offset}, 2")
+        place = b(f"mul i64 {b(f'zext i32 {unit} to i64')}, {RECORD}")
+        p = b(f"getelementptr i8, ptr {c.slot('uops', 'ptr')}, i64 {place}")
+        following = b(f"load i32, ptr {b(f'getelementptr i8, ptr {p}, i64 {FOLLOWING}')}")
+        return Ref(b(f"sub i32 {following}, {args[1].text}"), 32, True)
 
     def _table(self) -> Mapping[ControlRequest, Handler]:
         return {**super()._table(), request.BRA_INDIRECT: self._bra_indirect}
 
     def _bra_indirect(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
         c, b = self.code, self.code.body
+        self._count(step, "branches")
         target = low.resize(low.value(plan.canonical(e.args[0])), 32)
         if target.uniform:
             c.store32(target.text, "next")
         else:
-            c.stop(step, b(f"call i1 {c.shared('fan_out')}(ptr %ws, {V32} {target.text}, i32 {c.mask32})"))
+            self.rule(step, stack.branch_indirect, {"targets": target.text})
         b.do(f"ret i32 {JUMP}")
 
     def _backward(self, step: Step, target: int) -> None:
         """The loop around the instructions looks at interrupts and the budget."""
-
-    def _here(self, step: Step) -> str:
-        assert isinstance(self.code, HandlerCode)
-        return self.code.number(PC)
 
     def _joined(self, step: Step) -> None:
         self.code.body.do(f"ret i32 {COMPLETE}")

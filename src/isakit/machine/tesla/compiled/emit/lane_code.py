@@ -6,20 +6,24 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Protocol
 
 from isakit.arch.tesla import requests as request
 from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering, float_lowerings
 from isakit.machine.tesla.address_spaces import LinearWindow
-from isakit.machine.tesla.choices import DEFAULT
+from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Place, Step
 from isakit.machine.tesla.compiled.analysis.uniform_registers import has_calls
-from isakit.machine.tesla.compiled.emit.control_ir import CONTENDED
+from isakit.machine.tesla.compiled.emit.control_functions import declared
 from isakit.machine.tesla.compiled.emit.memory_ir import SIGNATURES, symbol
 from isakit.machine.tesla.compiled.state_layout import SLOT, TRUE, V1, V32
 from isakit.machine.tesla.kernel_code import uniform_number
 from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.rules import locks
 from isakit.sem.requests import MachineValue, covered
+from isakit.sem.routine import Routine
+from isakit.sem.routine_code import RoutineCode
 from isakit.sem.value import Value
 
 VARYING_WORDS = 256
@@ -36,6 +40,7 @@ class Facts:
     windows: tuple[tuple[int, object], ...]
     banks: frozenset[int]
     has_local: bool
+    choices: Choices
     results: frozenset[Place] = frozenset()
 
     @classmethod
@@ -47,8 +52,17 @@ class Facts:
             tuple(sorted(launch.windows.items())),
             frozenset(launch.constants),
             launch.local_limit > 0,
+            launch.choices,
             results,
         )
+
+
+class Rules(Protocol):
+    """What writes the routines of control."""
+
+    def rule(self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref | str] | None = None) -> Ref | None:
+        """Write a routine for this warp; where it raises, the warp stops in front of the instruction."""
+        ...
 
 
 class LaneCode:
@@ -62,6 +76,8 @@ class LaneCode:
 
     flow: Flow
     facts: Facts
+    choices: Choices
+    transfer: Rules
     quads = True
     halves: dict[int, tuple[Ref, Ref]]
     _tagged: Sequence[int] = ()
@@ -152,6 +168,15 @@ class LaneCode:
         return b if a == TRUE else a if b == TRUE else self.body(f"and {V1} {a}, {b}")
 
     # --- functions all kernels share ------------------------------------------------------------------------
+    def routine_symbol(self, code: RoutineCode) -> str:
+        """The function of a shared routine, declared."""
+        return declared(self.module, code, self.host, self.choices)
+
+    def lock_words(self, low: ValueLowering, address: Ref) -> str:
+        """The words of s[] that the lanes lock, counted from 1."""
+        word = low.op("lshr", low.splat(low.resize(address, 32)), low.constant(2, 32))
+        return low.op("add", word, low.constant(1, 32)).text
+
     def shared(self, name: str) -> str:
         """A function of `support`, declared."""
         return self.module.declare(symbol(name, self.host), SIGNATURES[name])
@@ -298,17 +323,28 @@ class LaneCode:
             p = b(f"getelementptr {V32}, ptr {self.slot('physid', 'ptr')}, i64 {number}")
             return Ref(b(f"load {V32}, ptr {p}, align 4"), 32)
         if n == 1:
-            return Ref(b(f"trunc i64 {b(f'mul i64 {self._issued(step)}, {DEFAULT.clock_step}')} to i32"), 32, True)
+            return self._clock(step, self.choices.clock_step)
+        counted = (*self.choices.pm_counters, *("none",) * 4)[n - 4] if 4 <= n <= 7 else "none"
+        if counted == "instructions":
+            return self._clock(step, 1)
+        if counted != "none":
+            return Ref(b(f"load i32, ptr {self.state_pointer(state_layout.WARP.at(counted))}"), 32, True)
         return low.constant(0x20 if n == 3 else 0, 32)
+
+    def _clock(self, step: Step, per_instruction: int) -> Ref:
+        b = self.body
+        return Ref(b(f"trunc i64 {b(f'mul i64 {self._issued(step)}, {per_instruction}')} to i32"), 32, True)
 
     def _machine_lock(self, step: Step, low: ValueLowering, v: Value) -> Ref:
         """Lanes that get the lock of their word; a contended word, or none, stops the warp before."""
-        b, address = self.body, low.splat(low.resize(low.value(v.args[0]), 32)).text
+        b, address = self.body, low.splat(low.resize(low.value(v.args[0]), 32))
         lanes, limit = self.as_bits(self.executing), self.slot("shared_limit", "i32")
-        self.stop(step, b(f"call i1 {self.shared('check_own')}(i32 {limit}, {V32} {address}, i32 4, i32 {lanes})"))
-        got = b(f"call i32 {self.shared('lock')}(ptr %ctx, ptr %ws, {V32} {address}, i32 {lanes})")
-        self.stop(step, b(f"icmp eq i32 {got}, {CONTENDED}"))
-        return Ref(b(f"bitcast i32 {got} to {V1}"), 1)
+        f = self.shared("check_own")
+        self.stop(step, b(f"call i1 {f}(i32 {limit}, {V32} {address.text}, i32 4, i32 {lanes})"))
+        given = {"words": self.lock_words(low, address), "lanes": Ref(lanes, 32, True)}
+        got = self.transfer.rule(step, locks.try_lock, given)
+        assert got is not None
+        return Ref(b(f"bitcast i32 {got.text} to {V1}"), 1)
 
     def _machine_interp(self, step: Step, low: ValueLowering, v: Value, flat: bool, centroid: bool) -> Ref:
         """A row of the inputs that were evaluated before: `varyings` points to a table of them."""

@@ -7,14 +7,17 @@ then raises the fault.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isakit.arch.tesla.atomics import ATOMIC_OPERATIONS
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Ref, ValueLowering
+from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
+from isakit.machine.tesla.rules import accesses
 from isakit.sem.trace import Effect
 from isakit.sem.value import Value
 
@@ -38,6 +41,31 @@ def _strided(first: int, step: int) -> str:
     return "<32 x i32> <" + ", ".join(f"i32 {first + step * j}" for j in range(32)) + ">"
 
 
+@dataclass(frozen=True)
+class Placed:
+    """Where accesses are: offsets from the pointer of the space, and the lanes (bools) whose access counts.
+
+    `nothing`: an i1 for all lanes that says that none counts.
+    """
+
+    offsets: Ref
+    lanes: str
+    nothing: Ref | None = None
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Accesses that may be to neighbours: addresses, lanes that access, the pointer if so; label if not, label after
+    both, site."""
+
+    addresses: Ref
+    lanes: str
+    pointer: str
+    far: str
+    done: str
+    site: str
+
+
 class Access:
     """Memory instructions of one kernel."""
 
@@ -57,22 +85,48 @@ class Access:
     def _check(self, step: Step, bad: Ref, lanes: str) -> None:
         """Stop where any accessing lane is bad (for all lanes or for none)."""
         c, b = self.code, self.code.body
-        if lanes == c.mask:  # somebody is active
+        if lanes == c.mask:  # some lane is active
             c.stop(step, bad.text)
             return
         c.stop(step, b(f"and i1 {bad.text}, {b(f'icmp ne i32 {c.as_bits(lanes)}, 0')}"))
 
-    def _place(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: str) -> Ref:
-        """Check the accesses; returns the offsets from the space's base pointer (safe ones for a uniform address)."""
+    @property
+    def _by_rule(self) -> bool:
+        """Whether the functions that all kernels share, which fault, are not what the choices want."""
+        return self.code.choices.out_of_range != "fault" or self.code.choices.misaligned != "fault"
+
+    def _aligned(self, address: Ref, size: int, low: ValueLowering) -> Ref:
+        given = {"address": address, "size": low.constant(size, 32)}
+        return expression(low, accesses.aligned, given, choices=self.code.choices)
+
+    def _any(self, flags: Ref, lanes: str, low: ValueLowering) -> str:
+        """Whether a flag is set in some of the lanes, as i1."""
+        wrong = low.splat(flags).text
+        hit = wrong if lanes == TRUE else self.code.body(f"and {V1} {wrong}, {lanes}")
+        return self.code.body(f"icmp ne i32 {self.code.body(f'bitcast {V1} {hit} to i32')}, 0")
+
+    def _without(self, lanes: str, flags: Ref, low: ValueLowering) -> str:
+        """The lanes whose flag is not set."""
+        kept = low.op("xor", low.splat(flags), low.constant(1, 1))
+        return self.code.both(lanes, kept.text)
+
+    def _place(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: str) -> Placed:
+        """Check the accesses; returns where they are (at a safe place for a uniform address that is not good)."""
         c = self.code
         if not c.bound(space):
             self._check(step, low.constant(1, 1), lanes)
-            return low.constant(0, 32)
+            return Placed(low.constant(0, 32), lanes)
         if space[0] == "g":
             return self._global(step, space, low.splat(address), size, low, lanes)
+        address = self._aligned(address, size, low)
         limit = Ref(self._own(space)[1], 32, True)
+        nothing: Ref | None = None
         if address.uniform:
-            address = self._uniform(step, address, size, limit, low, lanes)
+            address, nothing = self._uniform(step, address, size, limit, low, lanes)
+            if nothing is not None:
+                lanes = self._without(lanes, nothing, low)
+        elif self._by_rule:
+            address, lanes = self._one_by_one(step, address, size, limit, low, lanes)
         else:
             f, bits = c.shared("check_own"), c.as_bits(lanes)
             c.stop(step, c.body(f"call i1 {f}(i32 {limit.text}, {V32} {address.text}, i32 {size}, i32 {bits})"))
@@ -84,7 +138,20 @@ class Access:
         if space in ROWS:
             word, byte = low.op("lshr", address, low.constant(2, 32)), low.op("and", address, low.constant(3, 32))
             address = low.op("add", self._item_row(word, low), byte)
-        return address
+        return Placed(address, lanes, nothing)
+
+    def _one_by_one(
+        self, step: Step, address: Ref, size: int, limit: Ref, low: ValueLowering, lanes: str
+    ) -> tuple[Ref, str]:
+        """Check the addresses as the choices want it; returns safe ones, and the lanes whose access counts."""
+        given = {"address": address, "size": low.constant(size, 32), "limit": limit}
+        if self.code.choices.misaligned == "fault" and size > 1:
+            self.code.stop(step, self._any(expression(low, accesses.misaligned, given), lanes, low))
+        outside = expression(low, accesses.outside, given)
+        if self.code.choices.out_of_range == "fault":
+            self.code.stop(step, self._any(outside, lanes, low))
+            return address, lanes
+        return low.select(outside, low.constant(0, 32), address), self._without(lanes, outside, low)
 
     def _item_row(self, word: Ref, low: ValueLowering) -> Ref:
         """Offsets of a word of the lanes' items in a[], p[] or o[]: a row for each word."""
@@ -111,43 +178,77 @@ class Access:
             v = b(f"select {V1} {lanes}, {V32} {v}, {V32} {b(f'load {V32}, ptr {p}, align 4')}")
         b.do(f"store {V32} {v}, ptr {p}, align 4")
 
-    def _uniform(self, step: Step, address: Ref, size: int, limit: Ref, low: ValueLowering, lanes: str) -> Ref:
-        """One address for all lanes. If no lane executes the access is made all the same, at a place that exists."""
+    def _uniform(
+        self, step: Step, address: Ref, size: int, limit: Ref, low: ValueLowering, lanes: str
+    ) -> tuple[Ref, Ref | None]:
+        """One address for all lanes, and whether the access does not count (where that does not fault).
+
+        If no lane executes the access is made all the same, at a place that exists.
+        """
+        ignored = self.code.choices.out_of_range != "fault"
+        given = {"address": address, "size": low.constant(size, 32), "limit": limit}
         if address.text.isdigit():
             end = int(address.text) + size
-            bad = low.op("icmp ult", limit, low.constant(end, 32), 1) if not end % size else low.constant(1, 1)
-            self._check(step, bad, lanes)
-            return address if lanes == self.code.mask else low.select(bad, low.constant(0, 32), address)
-        short = low.op("icmp ult", limit, low.constant(size, 32), 1)
-        past = low.op("icmp ugt", address, low.op("sub", limit, low.constant(size, 32)), 1)
-        bad = low.op("or", past, short)
-        if size > 1:
-            odd = low.op("icmp ne", low.op("and", address, low.constant(size - 1, 32)), low.constant(0, 32), 1)
-            bad = low.op("or", bad, odd)
+            outside = low.op("icmp ult", limit, low.constant(end, 32), 1)
+            odd = low.constant(1, 1) if end % size else None
+        else:
+            outside = expression(low, accesses.outside, given)
+            faults = size > 1 and self.code.choices.misaligned == "fault"
+            odd = expression(low, accesses.misaligned, given) if faults else None
+        if ignored:
+            if odd is not None:
+                self._check(step, odd, lanes)
+            return low.select(outside, low.constant(0, 32), address), outside
+        bad = outside if odd is None else low.op("or", outside, odd)
         self._check(step, bad, lanes)
-        return address if lanes == self.code.mask else low.select(bad, low.constant(0, 32), address)
+        return (address if lanes == self.code.mask else low.select(bad, low.constant(0, 32), address)), None
 
-    def _global(self, step: Step, space: str, vector: Ref, size: int, low: ValueLowering, lanes: str) -> Ref:
+    def _global(self, step: Step, space: str, vector: Ref, size: int, low: ValueLowering, lanes: str) -> Placed:
         """Device addresses of g[] accesses that hit a buffer."""
-        c = self.code
-        vector = self._windowed(step, space, vector, low, lanes)
-        self._in_buffers(step, c.site(), vector, size, lanes)
-        return vector
+        vector = self._even(step, vector, size, lanes, low)
+        vector, lanes = self._windowed(step, space, vector, low, lanes)
+        return self._in_buffers(step, self.code.site(), vector, size, lanes, low)
 
-    def _windowed(self, step: Step, space: str, vector: Ref, low: ValueLowering, lanes: str) -> Ref:
-        """Device addresses of g[] accesses that are inside of the window."""
-        c, b = self.code, self.code.body
+    def _even(self, step: Step, vector: Ref, size: int, lanes: str, low: ValueLowering) -> Ref:
+        """Addresses that are multiples of the size; where accesses outside fault, that is found out with them."""
+        choices = self.code.choices
+        if choices.misaligned == "fault" and choices.out_of_range != "fault" and size > 1:
+            given = {"address": vector, "size": low.constant(size, 32)}
+            self.code.stop(step, self._any(expression(low, accesses.misaligned, given), lanes, low))
+        return self._aligned(vector, size, low)
+
+    def _windowed(self, step: Step, space: str, vector: Ref, low: ValueLowering, lanes: str) -> tuple[Ref, str]:
+        """Device addresses of g[] accesses that are inside of the window, and their lanes."""
+        c = self.code
         base, outside = c.window(space, vector, low)
-        if outside is not None:
-            wrong = low.splat(outside).text
-            hit = wrong if lanes == TRUE else b(f"and {V1} {wrong}, {lanes}")
-            c.stop(step, b(f"icmp ne i32 {b(f'bitcast {V1} {hit} to i32')}, 0"))
-        return vector if base is None else low.op("add", vector, base)
+        if outside is not None and c.choices.out_of_range == "fault":
+            c.stop(step, self._any(outside, lanes, low))
+        elif outside is not None:
+            lanes = self._without(lanes, outside, low)
+        return (vector if base is None else low.op("add", vector, base)), lanes
 
-    def _in_buffers(self, step: Step, site: str, vector: Ref, size: int, lanes: str) -> None:
-        c = self.code
+    def _in_buffers(self, step: Step, site: str, vector: Ref, size: int, lanes: str, low: ValueLowering) -> Placed:
+        """Accesses that hit a buffer. `check_global` is `rules.accesses.in_buffers` where all lanes hit the last one."""
+        c, b = self.code, self.code.body
         f, bits = c.shared("check_global"), c.as_bits(lanes)
-        c.stop(step, c.body(f"call i1 {f}(ptr %ctx, ptr {site}, {V32} {vector.text}, i32 {size}, i32 {bits})"))
+        bad = b(f"call i1 {f}(ptr %ctx, ptr {site}, {V32} {vector.text}, i32 {size}, i32 {bits})")
+        if c.choices.out_of_range == "fault":
+            c.stop(step, bad)
+            return Placed(vector, lanes)
+        some, on = b.fresh("missed"), b.fresh("looked")
+        kept = b.fresh("%kept")
+        c.scratch(kept, "i32")
+        b.do(f"store i32 {bits}, ptr {kept}")
+        b.do(f"br i1 {bad}, label %{some}, label %{on}, !prof !0")
+        b.label(some)
+        given = {"site": site, "addresses": vector.text, "lanes": Ref(bits, 32, True), "size": low.constant(size, 32)}
+        hits = c.transfer.rule(step, accesses.in_buffers, given)
+        assert hits is not None
+        b.do(f"store i32 {hits.text}, ptr {kept}")
+        b.do(f"br label %{on}")
+        b.label(on)
+        left = b(f"bitcast i32 {b(f'load i32, ptr {kept}')} to {V1}")
+        return Placed(low.select(Ref(left, 1), vector, low.constant(0, 32)), left)
 
     def _base(self, space: str) -> str:
         return self.code.slot("memory", "ptr") if space[0] == "g" else self._own(space)[0]
@@ -187,17 +288,15 @@ class Access:
         own = size == 4 and e.name[0] in "sc" and self.code.bound(e.name)
         relative = self.code.relative(step, where) if own else None
         if relative is not None and word and self.code.full:
-            got = [self._by_tag(step, e.name, relative)]
-        elif relative is not None:
+            got = [self._by_tag(step, e.name, relative, where, low)]
+        elif relative is not None and not self._by_rule:
             got = [self._load_own(step, e.name, relative, lanes)]
         elif size >= 4 and not some and e.name[0] == "g" and self.code.bound(e.name) and self.code.full:
             got = self._row(step, e.name, low.splat(low.resize(low.value(where), 32)), size, low)
         else:
-            address = low.resize(low.value(where), 32)
-            offsets = self._place(step, e.name, address, size, low, lanes)
-            got = self._loaded(e.name, offsets, size, low, lanes)
+            got = self._load_placed(step, e.name, low.resize(low.value(where), 32), size, low, lanes)
         if node is None:
-            return  # nobody uses the result
+            return  # the result is dead
         if size == 16:
             pairs = [self._pair(low, got[0], got[1]), self._pair(low, got[2], got[3])]
             self.code.halves[id(node)] = pairs[0], pairs[1]
@@ -206,6 +305,17 @@ class Access:
             low.define(node, self._pair(low, got[0], got[1]))
         else:
             low.define(node, low.resize(got[0], 8 * size))
+
+    def _load_placed(
+        self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: str
+    ) -> list[Ref]:
+        """The words at addresses that nothing is known of; 0 where an access does not count."""
+        placed = self._place(step, space, address, size, low, lanes)
+        got = self._loaded(space, placed.offsets, size, low, placed.lanes)
+        if placed.lanes == lanes:
+            return got
+        nothing = placed.nothing or low.op("xor", Ref(placed.lanes, 1), low.constant(1, 1))
+        return [low.select(nothing, low.constant(0, g.width), g) for g in got]
 
     @staticmethod
     def _pair(low: ValueLowering, first: Ref, second: Ref) -> Ref:
@@ -240,7 +350,7 @@ class Access:
             good, on = tests[0], b.fresh("certain")
             for t in tests[1:]:
                 good = b(f"and i1 {good}, {t}")
-            join = "J" if steps[0].op.join else ""
+            join = "J" if steps[0].op.join and c.choices.join == "before" else ""
             masked = b.fresh("masked")
             b.do(f"br i1 {good}, label %{on}, label %{masked}, !prof !2")
             b.label(masked)
@@ -275,7 +385,7 @@ class Access:
         c.stop(step, b(f"extractvalue {{{V32}, i1}} {both}, 1"))
         return Ref(b(f"extractvalue {{{V32}, i1}} {both}, 0"), 32)
 
-    def _by_tag(self, step: Step, space: str, relative: tuple[int, int]) -> Ref:
+    def _by_tag(self, step: Step, space: str, relative: tuple[int, int], where: Value, low: ValueLowering) -> Ref:
         """A word per lane at $aN plus an offset, all lanes active."""
         b = self.code.body
         if relative[0] in self.code.certain:
@@ -285,7 +395,12 @@ class Access:
         b.do(f"br label %{done}")
         near = b.current
         b.label(far)
-        v2 = self._load_own(step, space, relative, TRUE).text
+        if self._by_rule:
+            inner = low.fork()
+            address = inner.splat(inner.resize(inner.value(where), 32))
+            v2 = self._load_placed(step, space, address, 4, inner, TRUE)[0].text
+        else:
+            v2 = self._load_own(step, space, relative, TRUE).text
         b.do(f"br label %{done}")
         far = b.current
         b.label(done)
@@ -305,31 +420,39 @@ class Access:
     def _row(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> list[Ref]:
         """The words of g[] for an access of `size` bytes per lane, all lanes active."""
         b, words = self.code.body, size // 4
-        where, pointer, far, done, site = self._rows(step, space, address, size, low)
-        whole = b(f"load <{32 * words} x i32>, ptr {pointer}, align 4")
+        rows = self._rows(step, space, address, size, low)
+        whole = b(f"load <{32 * words} x i32>, ptr {rows.pointer}, align 4")
         v1 = [whole]
         if words > 1:
             row = f"<{32 * words} x i32>"
             v1 = [b(f"shufflevector {row} {whole}, {row} poison, {_strided(k, words)}") for k in range(words)]
-        b.do(f"br label %{done}")
+        b.do(f"br label %{rows.done}")
         near = b.current
-        b.label(far)
-        self._in_buffers(step, site, where, size, TRUE)
-        v2 = [r.text for r in self._loaded(space, where, size, low.fork(), TRUE)]
-        b.do(f"br label %{done}")
+        b.label(rows.far)
+        v2 = [r.text for r in self._load_missed(step, space, rows, size, low.fork())]
+        b.do(f"br label %{rows.done}")
         far = b.current
-        b.label(done)
+        b.label(rows.done)
         return [Ref(b(f"phi {V32} [ {x}, %{near} ], [ {y}, %{far} ]"), 32) for x, y in zip(v1, v2, strict=True)]
 
-    def _rows(
-        self, step: Step, space: str, address: Ref, size: int, low: ValueLowering
-    ) -> tuple[Ref, str, str, str, str]:
+    def _load_missed(
+        self, step: Step, space: str, rows: _Rows, size: int, low: ValueLowering
+    ) -> list[Ref]:
+        """The words where the lanes do not access neighbours in the buffer that was accessed last."""
+        placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, low)
+        got = self._loaded(space, placed.offsets, size, low, placed.lanes)
+        if placed.lanes == TRUE:
+            return got
+        return [low.select(Ref(placed.lanes, 1), g, low.constant(0, g.width)) for g in got]
+
+    def _rows(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> _Rows:
         """Branch on whether the lanes access neighbours of `size` bytes in the buffer the instruction accessed last.
 
-        (addresses, pointer if so, label if not, label after both, site); the block if so is open.
+        The block if so is open.
         """
         c, b = self.code, self.code.body
-        address = self._windowed(step, space, address, low, TRUE)
+        address = self._even(step, address, size, TRUE, low)
+        address, lanes = self._windowed(step, space, address, low, TRUE)
         site = c.site()
         first = b(f"extractelement {V32} {address.text}, i64 0")
         row = low.op("add", low.splat(Ref(first, 32, True)), Ref(_multiples(size), 32))
@@ -341,10 +464,12 @@ class Access:
         inside = b(f"icmp ule i64 {b(f'add i64 {offset}, {32 * size}')}, {b(f'zext i32 {length} to i64')}")
         aligned = b(f"icmp eq i32 {b(f'and i32 {first}, {size - 1}')}, 0")
         good = b(f"and i1 {neighbours}, {b(f'and i1 {inside}, {aligned}')}")
+        if lanes != TRUE:
+            good = b(f"and i1 {good}, {b(f'icmp eq i32 {c.as_bits(lanes)}, -1')}")
         near, far, done = b.fresh("near"), b.fresh("far"), b.fresh("done")
         b.do(f"br i1 {good}, label %{near}, label %{far}, !prof !2")
         b.label(near)
-        return address, self._scalar_pointer(space, first), far, done, site
+        return _Rows(address, lanes, self._scalar_pointer(space, first), far, done, site)
 
     def _loaded(self, space: str, offsets: Ref, size: int, low: ValueLowering, lanes: str) -> list[Ref]:
         """The words (or the byte, the halfword) at the offsets."""
@@ -391,11 +516,12 @@ class Access:
         if size >= 4 and not some and e.name[0] == "g" and self.code.bound(e.name) and self.code.full:
             self._store_row(step, e.name, address, words, low)
             return
-        offsets = low.splat(self._place(step, e.name, address, size, low, lanes))
+        placed = self._place(step, e.name, address, size, low, lanes)
+        offsets = low.splat(placed.offsets)
         if size < 4:
-            self._store_small(e.name, offsets, words[0], size, lanes)
+            self._store_small(e.name, offsets, words[0], size, placed.lanes)
             return
-        self._store_each(e.name, offsets, words, low, lanes)
+        self._store_each(e.name, offsets, words, low, placed.lanes)
 
     def _store_each(self, space: str, offsets: Ref, words: Sequence[Ref], low: ValueLowering, lanes: str) -> None:
         """Consecutive words per lane, wherever they are."""
@@ -419,8 +545,8 @@ class Access:
         b.do(f"br label %{done}")
         b.label(far)
         inner = low.fork()
-        offsets = self._place(step, "s", inner.splat(inner.resize(inner.value(where), 32)), 4, inner, TRUE)
-        self._store_words("s", inner.splat(offsets), word, inner, TRUE)
+        placed = self._place(step, "s", inner.splat(inner.resize(inner.value(where), 32)), 4, inner, TRUE)
+        self._store_words("s", inner.splat(placed.offsets), word, inner, placed.lanes)
         b.do(f"br label %{done}")
         b.label(done)
 
@@ -434,7 +560,7 @@ class Access:
     def _store_row(self, step: Step, space: str, address: Ref, words: Sequence[Ref], low: ValueLowering) -> None:
         """Consecutive words of g[] per lane, all lanes active."""
         b, size = self.code.body, 4 * len(words)
-        where, pointer, far, done, site = self._rows(step, space, address, size, low)
+        rows = self._rows(step, space, address, size, low)
         whole, count = [w.text for w in words], 32
         while len(whole) > 1:
             # Words k and k + n/2 first, so that the last round puts the words of a lane side by side.
@@ -445,13 +571,14 @@ class Access:
                 for x, y in zip(whole[:half], whole[half:], strict=True)
             ]
             count *= 2
-        b.do(f"store <{count} x i32> {whole[0]}, ptr {pointer}, align 4")
-        b.do(f"br label %{done}")
-        b.label(far)
-        self._in_buffers(step, site, where, size, TRUE)
-        self._store_each(space, where, words, low.fork(), TRUE)
-        b.do(f"br label %{done}")
-        b.label(done)
+        b.do(f"store <{count} x i32> {whole[0]}, ptr {rows.pointer}, align 4")
+        b.do(f"br label %{rows.done}")
+        b.label(rows.far)
+        inner = low.fork()
+        placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, inner)
+        self._store_each(space, placed.offsets, words, inner, placed.lanes)
+        b.do(f"br label %{rows.done}")
+        b.label(rows.done)
 
     def _store_small(self, space: str, offsets: Ref, value: Ref, size: int, lanes: str) -> None:
         """Bytes and halfwords, lane by lane."""
@@ -494,7 +621,8 @@ class Access:
         bits = 8 * size
         address = low.splat(low.resize(low.value(plan.canonical(e.args[0])), 32))
         operands = [low.splat(low.value(plan.canonical(a))) for a in e.args[1:]]
-        offsets = low.splat(self._place(step, e.name, address, size, low, lanes))
+        placed = self._place(step, e.name, address, size, low, lanes)
+        offsets, lanes = low.splat(placed.offsets), placed.lanes
         op = ATOMIC_OPERATIONS[e.get("op")]
         f = low.one_lane(op, (), (bits,) * (1 + len(operands)))
         vector = self.code.module.vector(bits)

@@ -1,4 +1,4 @@
-"""Functions that code of every kernel calls: those of `control`, the checks of memory accesses, accesses of any shape.
+"""Functions that code of every kernel calls: the checks of memory accesses, accesses of any shape.
 
 They are compiled once per target, with the interpreter's loop, and found by name when a kernel is loaded. Lanes are an
 i32 mask; addresses and offsets are one i32 per lane.
@@ -7,17 +7,14 @@ i32 mask; addresses and offsets are one i32 per lane.
 from __future__ import annotations
 
 from isakit.engine.llvm import CAREFUL_MAD, Body, Host, Module, Ref, ValueLowering, careful_mad
-from isakit.machine.tesla.compiled.emit import control_ir as control
-from isakit.machine.tesla.compiled.state_layout import V1, V32, slot
+from isakit.machine.tesla.choices import DEFAULT
+from isakit.machine.tesla.compiled.emit.control_functions import ALWAYS, add_functions
+from isakit.machine.tesla.compiled.emit.control_functions import symbol as routine_symbol
+from isakit.machine.tesla.compiled.state_layout import V1, V32
+from isakit.machine.tesla.rules import accesses
 from isakit.sem.value import Value
 
 SIGNATURES = {
-    "find_range": f"i1 @(ptr, ptr, {V32}, i32, i32)",
-    "has_entry": "i1 @(ptr, i32, i32)",
-    "bar": "i1 @(ptr, i32, i32, i32)",
-    "fan_out": f"i1 @(ptr, {V32}, i32)",
-    "lock": f"i32 @(ptr, ptr, {V32}, i32)",
-    "unlock": f"void @(ptr, {V32}, i32)",
     "check_global": f"i1 @(ptr, ptr, {V32}, i32, i32)",
     "check_own": f"i1 @(i32, {V32}, i32, i32)",
     "load_own": f"{{{V32}, i1}} @(ptr, i32, {V32}, i32, i32)",
@@ -28,9 +25,16 @@ SIGNATURES = {
 MAD = f"{V32} @({V32}, {V32}, {V32})"
 
 
+def in_buffers(target: Host) -> str:
+    """The name of the function that looks for the buffers of addresses."""
+    return routine_symbol(accesses.in_buffers.name, target, DEFAULT)
+
+
 def names(target: Host) -> list[str]:
     """What kernels find by name."""
-    return [symbol(name, target) for name in (*SIGNATURES, *(["careful_mad"] if target.embedded else []))]
+    return [symbol(name, target) for name in (*SIGNATURES, *(["careful_mad"] if target.embedded else []))] + [
+        in_buffers(target)
+    ]
 
 
 def kernel_module(target: Host) -> Module:
@@ -54,8 +58,9 @@ def add_support(module: Module, target: Host) -> None:
     store = module.declare("llvm.masked.store.v32i32.p0", f"void @({V32}, ptr, i32, {V1})")
     module.declare("llvm.cttz.i32", "i32 @(i32, i1)")
     module.declare("llvm.ctlz.i32", "i32 @(i32, i1)")
-    text = _ranges() + _checks() + _loads(gather, load) + _own_loads() + _stores(scatter, store)
-    text += control.functions()
+    text = _checks() + _loads(gather, load) + _own_loads() + _stores(scatter, store)
+    add_functions(module, target, DEFAULT, ALWAYS)
+    text = text.replace("%look(", f"@{in_buffers(target)}(")
     for name in SIGNATURES:
         text = text.replace(f"@{name}(", f"@{symbol(name, target)}(")
     module.add(text)
@@ -127,7 +132,8 @@ define i1 @check_global(ptr %ctx, ptr %site, {V32} %at, i32 %size, i32 %lanes) n
 even:
   br i1 %miss, label %search, label %good
 search:
-  %found = call i1 @find_range(ptr %ctx, ptr %site, {V32} %at, i32 %lanes, i32 %size)
+  %hits = call i32 %look(ptr %ctx, ptr %site, {V32} %at, i32 %lanes, i32 %size)
+  %found = icmp eq i32 %hits, %lanes
   br i1 %found, label %good, label %bad
 good:
   ret i1 false
@@ -230,60 +236,5 @@ other:
   %each = getelementptr i8, ptr %base, {V32} %at
   call void {scatter}({V32} %value, <32 x ptr> %each, i32 4, {V1} %m)
   ret void
-}}
-"""
-
-
-def _ranges() -> str:
-    """`find_range`: whether every lane hits one of the buffers; the site remembers the last one."""
-    return f"""
-define i1 @find_range(ptr %ctx, ptr %site, <32 x i32> %at, i32 %lanes, i32 %size) nounwind noinline cold {{
-entry:
-{slot("ranges", "ptr")}{slot("range_count")}
-  br label %lane
-lane:
-  %i = phi i32 [ 0, %entry ], [ %i2, %next ]
-  %shifted = lshr i32 %lanes, %i
-  %on = trunc i32 %shifted to i1
-  br i1 %on, label %search, label %next
-search:
-  %a = extractelement <32 x i32> %at, i32 %i
-  %a64 = zext i32 %a to i64
-  %size64 = zext i32 %size to i64
-  %last = add i64 %a64, %size64
-  br label %range
-range:
-  %k = phi i64 [ 0, %search ], [ %k2, %miss ]
-  %more = icmp ult i64 %k, %range_count
-  br i1 %more, label %try, label %bad
-try:
-  %o = mul i64 %k, 8
-  %p = getelementptr i8, ptr %ranges, i64 %o
-  %start = load i32, ptr %p
-  %q = getelementptr i8, ptr %p, i64 4
-  %length = load i32, ptr %q
-  %start64 = zext i32 %start to i64
-  %length64 = zext i32 %length to i64
-  %stop64 = add i64 %start64, %length64
-  %after = icmp uge i64 %a64, %start64
-  %before = icmp ule i64 %last, %stop64
-  %hit = and i1 %after, %before
-  br i1 %hit, label %found, label %miss
-miss:
-  %k2 = add i64 %k, 1
-  br label %range
-found:
-  store i32 %start, ptr %site
-  %site2 = getelementptr i8, ptr %site, i64 4
-  store i32 %length, ptr %site2
-  br label %next
-next:
-  %i2 = add i32 %i, 1
-  %again = icmp ult i32 %i2, 32
-  br i1 %again, label %lane, label %good
-good:
-  ret i1 true
-bad:
-  ret i1 false
 }}
 """

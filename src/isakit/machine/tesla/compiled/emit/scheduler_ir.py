@@ -11,7 +11,7 @@ from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.state_layout import SLOT, record, slot
 
 TURNS = 2
-"""In place of `fresh`: run the warps as they are until none of them can go on without the host."""
+"""Value of `fresh` that resumes all warps until each of them needs the host."""
 DONE, DEADLOCK, HALTED = 0, 1, 2
 """Results of `run_blocks`: all blocks ran; a block waits for itself; a warp stopped or was interrupted."""
 
@@ -51,7 +51,7 @@ _RUN = f"""\
 """Give the warp `%ws` a turn, within what is left of the budget."""
 
 
-def driver() -> str:
+def driver(warp_ended: str) -> str:
     """`run_blocks(ctx, first, last, fresh)`: blocks `first` up to `last`; returns result | block << 8.
 
     With `fresh` 0 the first block goes on from the state in memory; with `TURNS` it is `run_turns` that runs.
@@ -69,7 +69,7 @@ turns:
   %turned = call i32 @run_turns(ptr %ctx)
   ret i32 %turned
 blocks:
-{slot("warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}{slot("shared", "ptr")}{slot("shared_limit")}\
+{slot("block_warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}{slot("shared", "ptr")}{slot("shared_limit")}\
 {slot("local", "ptr")}{slot("local_limit")}{slot("header", "ptr")}{slot("header_bytes")}{slot("grid_x")}\
 {slot("masks", "ptr")}{slot("first_registers", "ptr")}{slot("barriers", "ptr")}{slot("run_warp", "ptr")}\
 {slot("written")}
@@ -77,7 +77,7 @@ blocks:
 {_LIMITS}\
 {slot("physid_all", "ptr")}{slot("physid_period")}{slot("register_bytes")}{slot("has_barriers", "i32")}
   %barriers_there = icmp ne i32 %has_barriers, 0
-  %warps64 = zext i32 %warps to i64
+  %warps64 = zext i32 %block_warps to i64
   %threads = mul i64 %warps64, 32
   %local_bytes = mul i64 %threads, %local_limit
   %goes_on = icmp eq i32 %fresh, 0
@@ -152,7 +152,7 @@ set_warp:
   %r0 = getelementptr i8, ptr %is, i64 {registers}
   call void @llvm.memcpy.p0.p0.i64(ptr %r0, ptr %rp, i64 128, i1 false)
   %i2 = add i32 %i, 1
-  %morewarps = icmp ult i32 %i2, %warps
+  %morewarps = icmp ult i32 %i2, %block_warps
   br i1 %morewarps, label %prepare_warp, label %round
 round:
   %rb = urem i64 %b, %physid_period
@@ -180,7 +180,7 @@ ranone:
   %ends_now = and i1 %finished_now, %barriers_there
   br i1 %ends_now, label %endone, label %counted
 endone:
-  call void @warp_ended(ptr %ctx)
+  call void {warp_ended}(ptr %ctx)
   br label %counted
 counted:
   %waits_now = icmp eq i32 %result, {state_layout.WAITING}
@@ -197,7 +197,7 @@ endwarp:
   %ran2 = phi i32 [ %ran1, %counted ], [ %ran, %skip ]
   %held2 = phi i32 [ %held1, %counted ], [ %held3, %skip ]
   %w2 = add i32 %w, 1
-  %next = icmp ult i32 %w2, %warps
+  %next = icmp ult i32 %w2, %block_warps
   br i1 %next, label %warp, label %endturn
 endturn:
   %open = icmp ne i32 %held2, 0
@@ -228,7 +228,7 @@ leave:
 
 define internal void @tally(ptr %ctx) nounwind {{
 entry:
-{slot("warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}
+{slot("block_warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}
   %sum_p = getelementptr i8, ptr %ctx, i64 {SLOT["thread_count"]}
   %sum2_p = getelementptr i8, ptr %ctx, i64 {SLOT["warp_count"]}
   br label %loop
@@ -246,7 +246,7 @@ loop:
   %u2 = add i64 %u, %n
   store i64 %u2, ptr %sum2_p
   %w2 = add i32 %w, 1
-  %more = icmp ult i32 %w2, %warps
+  %more = icmp ult i32 %w2, %block_warps
   br i1 %more, label %loop, label %done
 done:
   ret void
@@ -254,7 +254,7 @@ done:
 """
 
 
-def turns() -> str:
+def turns(warp_ended: str) -> str:
     """`run_turns(ctx)`: the warps of one block, from the state in memory, until none is ready; returns DONE.
 
     Unlike in `run_blocks`, a warp that stops does not hold up the others, and one whose turn is over may get another.
@@ -263,7 +263,7 @@ def turns() -> str:
     return f"""
 define internal i32 @run_turns(ptr %ctx) nounwind noinline {{
 entry:
-{slot("warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}{slot("stop", "ptr")}{slot("run_warp", "ptr")}\
+{slot("block_warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}{slot("stop", "ptr")}{slot("run_warp", "ptr")}\
 {slot("paused", "i32")}{slot("one_round", "i32")}{slot("has_barriers", "i32")}{_LIMITS}\
   %more_rounds = icmp eq i32 %one_round, 0
   %barriers_there = icmp ne i32 %has_barriers, 0
@@ -289,7 +289,7 @@ stays:
   %ends_now = and i1 %finished_now, %barriers_there
   br i1 %ends_now, label %endone, label %endwarp
 endone:
-  call void @warp_ended(ptr %ctx)
+  call void {warp_ended}(ptr %ctx)
   br label %endwarp
 pause:
   store i32 %paused, ptr %status_p
@@ -297,7 +297,7 @@ pause:
 endwarp:
   %some2 = phi i1 [ %some, %warp ], [ true, %stays ], [ true, %endone ], [ true, %pause ]
   %w2 = add i32 %w, 1
-  %next = icmp ult i32 %w2, %warps
+  %next = icmp ult i32 %w2, %block_warps
   br i1 %next, label %warp, label %endturn
 endturn:
   %asked = load volatile i32, ptr %stop

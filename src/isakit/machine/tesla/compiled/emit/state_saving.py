@@ -163,10 +163,10 @@ class SavingCode(LaneCode):
     def stop(self, step: Step, bad: str) -> None:
         """Leave compiled code before this instruction where the i1 `bad` is set."""
         on = self.body.fresh("on")
-        self.body.do(f"br i1 {bad}, label %{self._stop_label()}, label %{on}, !prof !0")
+        self.body.do(f"br i1 {bad}, label %{self.stop_label()}, label %{on}, !prof !0")
         self.body.label(on)
 
-    def _stop_label(self) -> str:
+    def stop_label(self) -> str:
         """The block that leaves with the state of the checkpoint."""
         point, b = self._point, self.body
         if not point.label:

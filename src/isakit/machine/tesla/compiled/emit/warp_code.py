@@ -20,7 +20,7 @@ from isakit.machine.tesla.compiled.emit.memory_access import Access
 from isakit.machine.tesla.compiled.emit.memory_ir import kernel_module
 from isakit.machine.tesla.compiled.emit.state_saving import Checkpoint, SavingCode
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
-from isakit.machine.tesla.kernel_code import uniform_number
+from isakit.machine.tesla.kernel_code import FIXED, uniform_number
 from isakit.sem.trace import Effect
 from isakit.sem.value import Value
 
@@ -30,7 +30,7 @@ class WarpCode(SavingCode):
 
     def __init__(self, flow: Flow, facts: Facts, host: Host) -> None:
         self._begin(kernel_module(host), host)
-        self.flow, self.facts, self.quads = flow, facts, flow.has_quadon
+        self.flow, self.facts, self.quads, self.choices = flow, facts, flow.has_quadon, facts.choices
         self.transfer = Transfers(self)
         self._places = sorted(p for p in flow.places - {("a", 0)} if p[0] != "r" or p[1] < facts.registers)
         self._all_parked = flow.has_quads or flow.has_quadon
@@ -161,9 +161,9 @@ class WarpCode(SavingCode):
         self.uniform = self._uniform.at[pc] & set(self._places) if full and self._uniform is not None else set()
         self._checkpoint(pc, 0)
         if first.trace is None:
-            b.do(f"br label %{self._stop_label()}")
+            b.do(f"br label %{self.stop_label()}")
             return
-        if first.op.join:
+        if first.op.join and self.choices.join == "before":
             self.transfer.join(first)
         if first.served:
             self.leave(first.pc, state_layout.SERVED)  # the host executes it
@@ -175,7 +175,7 @@ class WarpCode(SavingCode):
         not_twice = False
         for k, step in enumerate(steps):
             if not k or not_twice:
-                self._checkpoint(step.pc, len(steps) - k, joined=step.op.join)
+                self._checkpoint(step.pc, len(steps) - k, joined=step.op.join and self.choices.join == "before")
             assert step.trace is not None
             not_twice = step.once
             self.executed = k
@@ -232,10 +232,10 @@ class WarpCode(SavingCode):
         self.executing = executing
         request = None
         if not step.op.dropped or step.control:
-            if any(step.op.fixed_a):  # a register that cannot be written
+            if any(step.op.fixed_a) and self.choices.nonzero_a56 == "fault":  # a register that cannot be written
                 self.stop(step, self.body(f"icmp ne i32 {self.as_bits(executing)}, 0"))
             request = self._effects(step, plan, low, executing, partial)
-        if step.control or step.op.exit:
+        if step.control or step.op.exit or (step.op.join and self.choices.join == "after"):
             return self.transfer.perform(step, request, low, plan, executing)
         return False
 
@@ -306,7 +306,7 @@ class WarpCode(SavingCode):
             return
         n = uniform_number(e.args[0], step.word)
         place = e.name, n
-        if (e.name == "r" and n >= self.facts.registers) or (e.name == "a" and n == 0):
+        if (e.name == "r" and n >= self.facts.registers) or (e.name == "a" and n in FIXED):
             return
         if e.name == "c":
             some = some and not (lanes == self.mask and not self._is_parked(step, place))

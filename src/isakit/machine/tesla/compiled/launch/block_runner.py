@@ -18,7 +18,6 @@ from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
-from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel, kernel_of
 from isakit.machine.tesla.compiled.launch.host_assist import finish, go_on, interruptible
 from isakit.machine.tesla.compiled.launch.repeated_launch import SMALL, Prepared, give, key_of, take
@@ -69,9 +68,9 @@ class Worker:
         if "l" in run.kernel.flow.stored:
             self.local[:] = 0
 
-    def prepare(self, how: Executable) -> None:
+    def prepare(self, how: Executable, patience: int) -> None:
         """Set what depends on the tier: the function of a warp, and which registers are cleared before it starts."""
-        self.context.use(how, context.PATIENCE)
+        self.context.use(how, patience)
         self.context.put("register_bytes", 128 * self.registers if how.clears else 0)
 
 
@@ -126,7 +125,7 @@ class NativeRun:
         else:
             interruptible(lambda: self._hand_over(block, why, worker), self.stop)
         while any(first < last for first, last in todo):
-            todo = self._run_chunks(todo, 1, None)
+            todo = self._run_chunks(todo, 1, watcher())
 
     def execute(self, threads: int) -> Stats:
         """Run all blocks. Raises MachineFault, BudgetExceeded, KeyboardInterrupt."""
@@ -150,7 +149,7 @@ class NativeRun:
             chunks = min(blocks, max(chunks, WATCHED_CHUNKS))
         edges = [blocks * k // chunks for k in range(chunks + 1)]
         todo = [(edges[k], edges[k + 1]) for k in range(chunks)]
-        if self.kernel.blocks_wait and blocks > 1 and not self.bounded:
+        if self.kernel.blocks_wait and blocks > 1:
             todo = self._resident([], todo)
         while todo:
             todo = self._run_chunks(todo, threads, told)
@@ -195,12 +194,17 @@ class NativeRun:
         return self._resident(machines, left)
 
     def _resident(self, machines: list[Machine], left: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Let blocks that have begun, and as many more as they need, take turns; returns the ranges that are left."""
-        residents = ResidentBlocks(self.launch, self.device, self.bound, self.kernel.interpreted(), machines, left)
+        """Time-slice the blocks that have begun, and as many more as they need; returns the ranges that are left."""
+        kernel = self.kernel.interpreted()
+        residents = ResidentBlocks(self.launch, self.device, self.bound, kernel, machines, left)
+        if self.bounded:
+            residents.budget = max(0, self.context.get("remaining"))
         try:
             interruptible(residents.run, self.stop)
         finally:
             self._count(residents)
+            if residents.budget is not None:
+                self.context.put("remaining", residents.budget)
         self.kernel.blocks_wait = self.kernel.blocks_wait or residents.widened
         return residents.not_begun
 
@@ -208,7 +212,7 @@ class NativeRun:
         """Run some blocks, on the reference machine where compiled code stops; returns (block, what it raised)."""
         while first < last and not self.stop[0]:
             how, started = self.kernel.choose(), time.perf_counter()
-            worker.prepare(how)
+            worker.prepare(how, self.kernel.patience)
             code = how.run(worker.context.address, first, last, 1)
             self.kernel.spent(how, time.perf_counter() - started)
             if code & 0xFF == scheduler_ir.DONE:
@@ -236,17 +240,19 @@ class NativeRun:
 
     # --- what compiled code does not do ---------------------------------------------------------------------
     def _hand_over(self, block: int, why: int, worker: Worker) -> None:
-        """Finish a block on the reference machine, which also raises the faults, or in turns on the interpreter."""
+        """Finish a stopped block: on the reference machine, which raises its fault, or time-sliced on the interpreter."""
         machine = self.adopt(block, worker)
         interrupted = why == scheduler_ir.HALTED and self._halted(worker) == state_layout.INTERRUPTED
         if interrupted and self.stop[0] and not self.waits:
             self._count(machine)
             return
-        if interrupted and self.launch.blocks > 1 and not self.bounded:
+        left = max(0, worker.context.get("remaining")) if self.bounded else None
+        if interrupted and self.launch.blocks > 1 and (left is None or left > self.reserve):
             self.waits, self.stop[0] = True, 1  # other workers stop at their next jump back
             self.waiting.append(machine)
+            if left is not None:
+                self.context.put("remaining", left)
             return
-        left = max(0, worker.context.get("remaining")) if self.bounded else None
         before = machine.stats.warp_instructions
         try:
             if interrupted and (left is None or left > self.reserve):  # it may wait for another warp
@@ -319,7 +325,7 @@ def execute(
     portable: bool = False,
 ) -> Stats:
     """Run a launch on compiled code. Raises NotCompiled where the reference engine is needed."""
-    key = None if max_instructions is not None or watcher() is not None else key_of(launch, tier, portable)
+    key = None if max_instructions is not None else key_of(launch, tier, portable)
     prepared = None if key is None else take(launch, device, key)
     if key is not None and prepared is not None:
         stats = prepared.again(launch)
@@ -327,7 +333,7 @@ def execute(
             give(launch, key, prepared)
         return stats
     kernel = kernel_of(launch, tier, portable)
-    if kernel.flow.has_served and max_instructions is None:
+    if kernel.flow.has_served and max_instructions is None and not (kernel.blocks_wait and launch.blocks > 1):
         # Blocks side by side, so that the host serves many at once; one by one where the order of atomics shows.
         machine = Machine(launch, device, 1) if kernel.flow.has_atomics else Machine(launch, device)
         finish(machine, tier, portable)

@@ -9,8 +9,8 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -19,12 +19,14 @@ from isakit.engine.llvm.background import Ending, object_code_elsewhere
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.machine.tesla.address_spaces import LinearWindow
-from isakit.machine.tesla.choices import DEFAULT, Choices
+from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Place
-from isakit.machine.tesla.compiled.emit.interpreter import METADATA, Program, keys_of, library
+from isakit.machine.tesla.compiled.analysis.spin_loops import spin_loops
+from isakit.machine.tesla.compiled.emit.interpreter import METADATA, Program, handlers_of, keys_of, library
 from isakit.machine.tesla.compiled.emit.lane_code import Facts
 from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
+from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
 
@@ -79,13 +81,14 @@ class Kernel:
 
     def __init__(self, code: Code, entry: int, facts: Facts, target: Host, tier: str) -> None:
         self.facts, self.target, self.tier = facts, target, tier
-        self.flow = flow_of(code, entry, facts.results)
+        self.flow = flow_of(code, entry, facts.results, facts.choices)
         self.state_bytes = state_layout.state_bytes(facts.registers)
         self.program: Program | None = None
         self.compiled: Executable | None = None
         self._interpreted: Executable | None = None
         self._seconds = 0.0
-        self.blocks_wait = False  # blocks of an earlier launch waited for each other
+        # Blocks of an earlier launch waited for each other; or they may, and the host's help stops no single one.
+        self.blocks_wait = self.flow.has_served and bool(self.spins)
         self.idle: deque[Worker] = deque(maxlen=8)
         self._key = self._cache_key(code, entry)
         self._claims: dict[str, object] = {}
@@ -96,7 +99,7 @@ class Kernel:
         elif tier == "auto":
             self.compiled = self._from_disk()
         if self.compiled is None:
-            self.program = Program(code, self.flow, target)
+            self.program = Program(code, self.flow, target, facts.choices)
             main = self.program.library.main
             run_warp = main.address("interpret_warp")
             self._interpreted = Executable(_entry(main), run_warp, self.program.sites, True, self.program, resumes=True)
@@ -105,6 +108,21 @@ class Kernel:
     def sites(self) -> int:
         """Places in which a thread remembers address ranges; enough for every tier."""
         return max(2 * self.flow.accesses, *(x.sites for x in (self.compiled, self._interpreted) if x is not None))
+
+    @cached_property
+    def spins(self) -> list[tuple[int, int]]:
+        """Loops in which warps do nothing but wait for others."""
+        return spin_loops(self.flow)
+
+    @property
+    def patience(self) -> int:
+        """Spin limit: instructions a warp may run without yielding before it counts as waiting for a block."""
+        return min(context.SPINNING, context.PATIENCE) if self.spins else context.PATIENCE
+
+    @property
+    def turn(self) -> int:
+        """Instructions after which a warp lets others run where they may wait for each other."""
+        return min(context.SPINNING_TURN, context.TURN) if self.spins else context.TURN
 
     @property
     def reserve(self) -> int:
@@ -124,7 +142,7 @@ class Kernel:
         return _kernel(self.flow.code, self.flow.entry, self.facts, self.target, "interp")
 
     def worker(self, shape: Shape) -> Worker | None:
-        """A worker of an earlier launch that nobody uses, with the right sizes."""
+        """An idle worker of an earlier launch, with the right sizes."""
         for _ in range(len(self.idle)):
             try:
                 worker = self.idle.popleft()
@@ -168,6 +186,7 @@ class Kernel:
                 code.decoder.view.program,
                 f"{code.address} {entry} {f.registers} {sorted(f.flags)} {f.windows} {sorted(f.banks)} {f.has_local}",
                 repr(sorted(f.results)),
+                f"{f.choices} {code.drop_unallocated}",
                 code.units.__repr__(),
             ]
         )
@@ -178,14 +197,14 @@ class Kernel:
         return None if data is None else self._load(data)
 
     def _load(self, data: bytes) -> Executable:
-        main = library(self.target).main  # has the functions that kernels call
+        main = library(self.target, self.facts.choices).main  # has the functions that kernels call
         loaded = Loaded(data[8:], self.target)
         sites = int.from_bytes(data[:8], "little")
         # The reference machine may read registers that the code it goes on from does not name.
         return Executable(_entry(main), loaded.address("run_warp"), sites, self.flow.leaves, loaded)
 
     def _compile(self, elsewhere: bool = False) -> Executable:
-        """The kernel as a whole; `elsewhere`: compiled by another process, because nobody waits for it."""
+        """The kernel as a whole; `elsewhere`: compiled in the background by another process."""
         found = self._from_disk()
         if found is not None:
             return found
@@ -199,16 +218,8 @@ class Kernel:
         return self._load(data)
 
 
-@lru_cache(maxsize=64)
-def _compiled(choices: Choices) -> bool:
-    """Whether compiled code gives these answers to open questions."""
-    return replace(choices, barrier_all=DEFAULT.barrier_all) == DEFAULT
-
-
 def supported(launch: Launch) -> str | None:
     """Why the launch needs the reference engine, or None."""
-    if not _compiled(launch.choices):
-        return "answers to open questions differ from the defaults"
     if any(not isinstance(w, LinearWindow) for w in launch.windows.values()):
         return "a 2D window of global memory"
     if any(w.base + w.size > 1 << 32 for w in launch.windows.values() if isinstance(w, LinearWindow)):
@@ -217,14 +228,14 @@ def supported(launch: Launch) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def flow_of(code: Code, entry: int, results: frozenset[Place]) -> Flow:
+def flow_of(code: Code, entry: int, results: frozenset[Place], choices: Choices) -> Flow:
     """The control flow of a kernel. Raises NotCompiled."""
-    return Flow(code, entry, results)
+    return Flow(code, entry, results, choices)
 
 
 def has_loops(launch: Launch) -> bool:
     """Whether the kernel jumps back somewhere. Raises NotCompiled."""
-    return flow_of(launch.code, launch.entry, frozenset[Place]()).has_loops
+    return flow_of(launch.code, launch.entry, frozenset[Place](), launch.choices).has_loops
 
 
 @lru_cache(maxsize=256)
@@ -234,14 +245,14 @@ def _kernel(code: Code, entry: int, facts: Facts, target: Host, tier: str) -> Ke
 
 def at_hand(launch: Launch, results: frozenset[Place] = frozenset()) -> bool:
     """Whether the interpreter has all it needs for a kernel, so that nothing would be compiled. Raises NotCompiled."""
-    flow = flow_of(launch.code, launch.entry, results)
-    return library(host()).has(keys_of(launch.code, flow).values())
+    flow = flow_of(launch.code, launch.entry, results, launch.choices)
+    return handlers_of(host()).has(keys_of(launch.code, flow, launch.choices).values())
 
 
 def kernel_of(
     launch: Launch, tier: str = "auto", portable: bool = False, results: frozenset[Place] = frozenset()
 ) -> Kernel:
-    """The kernel of a launch, made once; `results`: registers somebody looks at in the end. Raises NotCompiled."""
+    """The kernel of a launch, made once; `results`: registers live on exit. Raises NotCompiled."""
     reason = supported(launch)
     if reason is not None:
         raise NotCompiled(reason)

@@ -24,14 +24,13 @@ from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
-from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel, kernel_of
-from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, from_machine, lanes_of, to_machine
+from isakit.machine.tesla.compiled.launch.warp_handover import BlockOfRecords, WarpStates, from_machine, lanes_of, to_machine
 from isakit.machine.tesla.compiled.launch.worker_context import Bound, Context
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.gang_state import State
 from isakit.machine.tesla.machine import Machine, executing_lanes, has_effect
-from isakit.machine.tesla.stack import Kind, Stack
+from isakit.machine.tesla.stack import Kind, Stack, rules_of
 
 T = TypeVar("T")
 
@@ -48,8 +47,7 @@ class ServedWarps:
         self.blocks = len(states.words) // per_block
         self.barriers = np.zeros((self.blocks, 16, 2), np.uint32)
         self.context = Context(bound, kernel)
-        self.context.put("warps", per_block)
-        self._leaves_out = self.launch.choices.barrier_all == "unfinished"
+        self.context.put("block_warps", per_block)
         self.context.put("sites", np.zeros(max(1, kernel.sites), np.uint64))
         threads = 32 * per_block
         # What belongs to a block: slot -> (address for the first block, bytes from one block to the next).
@@ -104,9 +102,9 @@ class ServedWarps:
     def _enter(self, block: int) -> None:
         for slot, (start, step) in self._of_block.items():
             self.context.put(slot, start + block * step)
-        self.context.put("ended", self._ended(block) if self._leaves_out else 0)
+        self.context.put("ended", self._ended(block))
         how, started = self.kernel.choose(), time.perf_counter()
-        self.context.use(how, context.TURN if how.resumes else context.PATIENCE)
+        self.context.use(how, self.kernel.turn if how.resumes else self.kernel.patience)
         how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
         self.kernel.spent(how, time.perf_counter() - started)
 
@@ -149,8 +147,7 @@ class ServedWarps:
         """Whether some warp has an entry of a `quadon` on its stack, which an end of its lanes may meet."""
         for k in warps[self.states.column(state_layout.DEPTH)[warps] != 0].tolist():
             depth = int(self.states.column(state_layout.DEPTH)[k])
-            kinds = self.states.words[k, state_layout.STACK // 4 :][: 2 * depth : 2] >> 24
-            if (kinds == Kind.QUADON).any():
+            if (self.states.entries(k)[:depth, 2] == Kind.QUADON).any():
                 return True
         return False
 
@@ -167,13 +164,13 @@ class ServedWarps:
         ):
             states.column(offset)[done] = value
         for k in warps[depth != 0].tolist():
-            stack = Stack(0)
+            stack = Stack(0, choices=self.launch.choices, size_at=self.launch.code.size_at)
             states.to_stack(k, stack)
             stack.exit()
             states.from_stack(k, stack)
             if stack.finished:
                 states.column(state_layout.STATUS)[k] = state_layout.FINISHED
-        if self._leaves_out and self.barriers.any():
+        if self.barriers.any():
             for block in np.unique(warps // self.per_block).tolist():
                 self._open_barriers(block)
 
@@ -183,16 +180,11 @@ class ServedWarps:
         return int(np.count_nonzero(status == state_layout.FINISHED))
 
     def _open_barriers(self, block: int) -> None:
-        """Open the barriers for all warps at which everyone who has not finished has arrived."""
-        everyone = self.per_block - self._ended(block)
-        status, at = (
-            self.states.column(offset).reshape(self.blocks, -1)[block]
-            for offset in (state_layout.STATUS, state_layout.BARRIER)
-        )
-        for n, (count, target) in enumerate(self.barriers[block].tolist()):
-            if count and not target and count >= everyone:
-                self.barriers[block, n, 0] = 0
-                status[(status == state_layout.WAITING) & (at == n)] = state_layout.READY
+        """Warps of a block have finished: what that does to its barriers, on objects of the same records."""
+        held = BlockOfRecords(self.states, self.barriers[block], block * self.per_block, self.per_block)
+        held.ended = self._ended(block) - 1  # one by one they would have opened the same barriers
+        rules_of(self.launch.choices).warp_ended(held)
+        held.put_back()
 
 
 def _compact(numbers: Array) -> Array | slice:
@@ -269,5 +261,6 @@ def interruptible(work: Callable[[], T], stop: Array) -> T:
     if threading.current_thread() is not threading.main_thread():
         return work()
     future = _runner().submit(work)
-    wait_stoppable([future], stop)
+    told = watcher()
+    wait_stoppable([future], stop, None if told is None else lambda: told(0, 0))
     return future.result()

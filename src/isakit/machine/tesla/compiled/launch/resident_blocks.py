@@ -1,4 +1,4 @@
-"""Blocks that wait for each other: those a chip would hold at once take turns.
+"""Blocks that wait for each other: those that would be resident at once are time-sliced.
 
 Blocks otherwise run to their end one after the other. A block that spins on global memory may wait for another one,
 which then must run too. As on the chip only so many blocks are resident; where these wait for one that is not, or for
@@ -29,8 +29,14 @@ FIRST_CHECK = 64
 """Round at which the watchdog looks for the first time; then at twice the number, and so on."""
 COMPARED = 8
 """Rounds after that in which the state is compared with what it was: loops end their turns in few different ways."""
+CLOCK_ROUND = 1 << 32
+"""Ticks after which $clock has been everything it can be."""
+SKIPPED = 1 << 20
+"""Instructions by which the clock of warps that only wait moves on in a round, without their being executed."""
 REFERENCE_TURN = 20_000
 """Instructions that the reference machine may execute for warps at an instruction that compiled code does not do."""
+CLOCK_CHECKED = 64
+"""Rounds between two looks at memory of the watchdog for loops with a clock."""
 POLLED, LOOP = 4, 200
 """Warps whose loops a message describes, and instructions after which a loop is taken to have come round."""
 
@@ -54,8 +60,11 @@ class _Block:
         """Bring the machine up to date."""
         to_machine(self.states, self.warps.barriers, self.machine)
 
-    def turn(self) -> bool:
-        """Let every warp have a turn; whether the block has ended. Raises MachineFault."""
+    def turn(self, budget: int | None) -> bool:
+        """Let every warp have a turn; whether the block has ended. Raises MachineFault, BudgetExceeded."""
+        if budget is not None:
+            self.warps.context.put("remaining", budget)
+            self.warps.context.put("reserve", self.warps.kernel.reserve)
         if self.warps.turn():
             return False
         if self.warps.finished:
@@ -63,13 +72,42 @@ class _Block:
             return True
         if self.warps.bound.stop[0]:
             return False
+        before = self.executed
         self.give()
+        left = None if budget is None else budget - (self.machine.stats.warp_instructions - before)
         try:
-            self.machine.run(max_instructions=REFERENCE_TURN)
+            self.machine.run(max_instructions=REFERENCE_TURN if left is None else min(left, REFERENCE_TURN))
         except BudgetExceeded:
             self.take()
+            if left is not None and left <= REFERENCE_TURN:
+                raise
             return False
+        except MachineFault:
+            self.take()
+            raise
         return True
+
+    @property
+    def executed(self) -> int:
+        """Instructions its warps have executed, those the machine does not know of yet included."""
+        not_yet = self.states.count(state_layout.ISSUED) - self.machine.state.issued
+        return self.machine.stats.warp_instructions + int(np.maximum(not_yet, 0).sum())
+
+    def spins(self) -> bool:
+        """Whether all warps that could go on turn in loops that take nothing along."""
+        ready = self.states.column(state_layout.STATUS) == state_layout.READY
+        at = self.states.column(state_layout.PC)[ready].tolist()
+        return all(any(first <= pc <= last for first, last in self.warps.kernel.spins) for pc in at)
+
+    def skip(self, instructions: int) -> None:
+        """Let the clock of the warps move on as if they had executed so many instructions; they do not count."""
+        ready = self.states.column(state_layout.STATUS) == state_layout.READY
+        self.states.count(state_layout.ISSUED)[ready] += instructions
+        self.machine.state.issued[ready] += instructions
+
+    def ticks(self) -> int:
+        """What $clock, if it had no end, would show in the warp for which it shows most."""
+        return int(self.states.count(state_layout.ISSUED).max()) * self.machine.launch.choices.clock_step
 
     def digest(self, h: Any) -> None:
         """Add everything that decides how the block goes on."""
@@ -101,6 +139,8 @@ class ResidentBlocks:
         self.launch, self.device, self.bound, self.kernel = launch, device, bound, kernel
         self.not_begun = not_begun
         self.widened = False
+        self.budget: int | None = None  # instructions of all warps that are left
+        self._still: tuple[bytes, int] | None = None  # memory, and the clock when it was first seen like that
         self.stats = Stats()
         self._blocks = [_Block(m, bound, kernel) for m in machines]
 
@@ -119,7 +159,7 @@ class ResidentBlocks:
         idle = rounds = 0  # rounds since a block ended or began
         seen: bytes | None = None
         while self._blocks and not self.bound.stop[0]:
-            ended = [b for b in self._blocks if not self.bound.stop[0] and b.turn()]
+            ended = [b for b in self._blocks if not self.bound.stop[0] and self._turn(b)]
             for b in ended:
                 self._blocks.remove(b)
                 self._count(b.machine)
@@ -129,12 +169,43 @@ class ResidentBlocks:
                 self._widen()  # others take their places, as on the chip
             elif idle >= ALONE and self._widen():
                 idle = 0
-            elif idle >= FIRST_CHECK and not self.kernel.flow.reads_clock:
+            elif idle >= FIRST_CHECK and self.kernel.flow.reads_clock:
+                self._watch_with_clock(idle)
+            elif idle >= FIRST_CHECK:
                 since = idle - (1 << (idle.bit_length() - 1))
                 if since == 0:
                     seen = self._digest()
                 elif since <= COMPARED and seen is not None and self._digest() == seen:
                     raise self._deadlock()
+
+    def _turn(self, block: _Block) -> bool:
+        """Let a block have its turn; whether it has ended. Raises MachineFault, BudgetExceeded."""
+        if self.budget is None:
+            return block.turn(None)
+        before = block.executed
+        try:
+            return block.turn(self.budget)
+        finally:
+            self.budget -= block.executed - before
+
+    def _watch_with_clock(self, idle: int) -> None:
+        """The watchdog where $clock makes every round differ.
+
+        Warps in loops that take nothing along depend on memory and the clock alone: where memory has stayed as it is
+        while the clock went round once, they wait for ever. Time passes quickly for them meanwhile.
+        """
+        if idle == FIRST_CHECK or not all(b.spins() for b in self._blocks):
+            self._still = None
+            return
+        for b in self._blocks:
+            b.skip(SKIPPED)
+        if idle % CLOCK_CHECKED:
+            return
+        memory, ticks = self._memory(), max(b.ticks() for b in self._blocks)
+        if self._still is None or self._still[0] != memory:
+            self._still = memory, ticks
+        elif ticks - self._still[1] >= CLOCK_ROUND:
+            raise self._deadlock()
 
     def _widen(self) -> bool:
         """Make more blocks resident; whether there were any, and room for them."""
@@ -154,12 +225,17 @@ class ResidentBlocks:
 
     # --- the watchdog ---------------------------------------------------------------------------------------
     def _digest(self) -> bytes:
-        """Stands for the whole state: blocks take turns in a fixed order, so that an equal one comes again for ever."""
-        h = hashlib.blake2b(digest_size=16)
+        """Stands for the whole state: blocks run in a fixed order, so that a state seen twice repeats for ever."""
+        h = hashlib.blake2b(self._memory(), digest_size=16)
         for b in self._blocks:
             b.digest(h)
+        return h.digest()
+
+    def _memory(self) -> bytes:
+        """Stands for what is in the device's memory."""
+        h = hashlib.blake2b(digest_size=16)
         for address, size in self.device.allocations.items():
-            h.update(self.device.memory.bytes[address : address + size].tobytes())
+            h.update(self.device.memory.bytes[address : address + size])
         return h.digest()
 
     def _deadlock(self) -> MachineFault:

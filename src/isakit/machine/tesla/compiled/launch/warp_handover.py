@@ -17,7 +17,8 @@ from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Place
 from isakit.machine.tesla.compiled.launch.worker_context import aligned
 from isakit.machine.tesla.machine import Machine
-from isakit.machine.tesla.stack import Entry, Kind, Stack
+from isakit.machine.tesla.rules.state import BlockState
+from isakit.machine.tesla.stack import Kind, Stack
 
 _LANES = np.arange(32, dtype=np.uint32)
 
@@ -52,6 +53,11 @@ class WarpStates:
     def count(self, offset: int) -> Array:
         """A 64-bit number of every warp."""
         return self._longs[:, offset // 8]
+
+    def entries(self, k: int) -> Array:
+        """The divergence stack of warp `k`: u32 [entries, 3], the fields of `StackEntry`."""
+        base, size = state_layout.STACK // 4, state_layout.ENTRY.size // 4
+        return self.words[k, base : base + state_layout.STACK_ENTRIES * size].reshape(-1, size)
 
     # --- registers ------------------------------------------------------------------------------------------
     def to_files(self, files: Any, places: Iterable[Place], warps: Array | slice) -> None:
@@ -89,9 +95,9 @@ class WarpStates:
         stack.active, stack.pc = int(words[state_layout.ACTIVE // 4]), int(words[state_layout.PC // 4])
         stack.broke, stack.returned = int(words[state_layout.BROKE // 4]), int(words[state_layout.RETURNED // 4])
         stack.exited = int(words[state_layout.EXITED // 4])
-        base = state_layout.STACK // 4
-        pairs = words[base : base + 2 * int(words[state_layout.DEPTH // 4])].reshape(-1, 2).tolist()
-        stack.entries[:] = [Entry(Kind(both >> 24), both & 0xFFFFFF, mask) for both, mask in pairs]
+        stack.entries = [
+            (kind, pc, mask) for pc, mask, kind in self.entries(k)[: int(words[state_layout.DEPTH // 4])].tolist()
+        ]
 
     def from_stack(self, k: int, stack: Stack) -> None:
         """The other way."""
@@ -105,17 +111,34 @@ class WarpStates:
             (state_layout.DEPTH, len(stack.entries)),
         ):
             words[offset // 4] = value
-        base = state_layout.STACK // 4
+        entries = self.entries(k)
         for n, e in enumerate(stack.entries):
-            words[base + 2 * n : base + 2 * n + 2] = e.pc | e.kind << 24, e.mask
+            entries[n] = e.pc, e.mask, e.kind
+
+
+class BlockOfRecords(BlockState):
+    """A block whose warps are records, as an object for routines: status and barrier of its warps, and its barriers."""
+
+    def __init__(self, states: WarpStates, arrivals: Array, first: int, warps: int) -> None:
+        super().__init__()
+        self._rows, self._arrivals = slice(first, first + warps), arrivals
+        self._columns = [states.column(o) for o in (state_layout.STATUS, state_layout.BARRIER)]
+        self.block_warps = warps
+        status, barrier = (c[self._rows].tolist() for c in self._columns)
+        for k, (s, b) in enumerate(zip(status, barrier, strict=True)):
+            self.state[k].status, self.state[k].barrier = s, b
+        for n, (count, target) in enumerate(arrivals.tolist()):
+            self.barriers[n].count, self.barriers[n].target = count, target
+
+    def put_back(self) -> None:
+        """Put into the records what has changed."""
+        self._columns[0][self._rows] = [self.state[k].status for k in range(self.block_warps)]
+        self._arrivals[:] = [(self.barriers[n].count, self.barriers[n].target) for n in range(len(self._arrivals))]
 
 
 def every_place(registers: int) -> list[Place]:
     """All registers of a thread."""
     return [*(("r", n) for n in range(registers)), *(("a", n) for n in range(8)), *(("c", n) for n in range(4))]
-
-
-_STATUS = {READY: state_layout.READY, WAITING: state_layout.WAITING, FINISHED: state_layout.FINISHED}
 
 
 def from_machine(machine: Machine, states: WarpStates, barriers: Array) -> None:
@@ -126,15 +149,16 @@ def from_machine(machine: Machine, states: WarpStates, barriers: Array) -> None:
     states.clear()
     for w in machine.warps:
         states.from_stack(w.number, w.control)
-        states.column(state_layout.STATUS)[w.number] = _STATUS[w.status]
-        states.column(state_layout.BARRIER)[w.number] = w.barrier or 0
+        states.column(state_layout.STATUS)[w.number] = w.control.status
+        states.column(state_layout.BARRIER)[w.number] = w.control.barrier
+        states.column(state_layout.LOCK)[w.number] = w.control.lock
         states.column(state_layout.NUMBER)[w.number] = w.index
-    for (_, word), warp in machine.state.locks.items():
-        states.column(state_layout.LOCK)[warp] = word + 1
     states.count(state_layout.ISSUED)[:] = machine.state.issued
+    for offset, counts in zip(state_layout.EVENTS, machine.state.events, strict=True):
+        states.column(offset)[:] = counts
     states.from_files(machine.state.files, every_place(machine.launch.code.registers), slice(None))
     for block, rows in zip(machine.blocks, barriers, strict=True):
-        rows[: len(block.counters), 0], rows[: len(block.targets), 1] = block.counters, block.targets
+        rows[:] = block.arrivals
 
 
 def to_machine(states: WarpStates, barriers: Array, machine: Machine) -> None:
@@ -145,28 +169,28 @@ def to_machine(states: WarpStates, barriers: Array, machine: Machine) -> None:
     machine.stats.instructions += int(states.count(state_layout.THREADS).sum())
     machine.stats.warp_instructions += int((executed - machine.state.issued).sum())
     machine.state.issued[:] = executed
+    for offset, counts in zip(state_layout.EVENTS, machine.state.events, strict=True):
+        counts[:] = states.column(offset)
     for w in machine.warps:
         _control_to_machine(states, w)
-    held = states.column(state_layout.LOCK)
-    blocks = machine.state.block_of_warp
-    machine.state.locks = {(int(blocks[w]), int(held[w]) - 1): int(w) for w in np.flatnonzero(held)}
     for block, rows in zip(machine.blocks, barriers.tolist(), strict=True):
-        n = len(block.counters)
-        block.counters[:], block.targets[:] = [r[0] for r in rows[:n]], [r[1] for r in rows[:n]]
+        block.arrivals = rows
     machine.requeue()
 
 
 def _control_to_machine(states: WarpStates, w: Warp) -> None:
     status, control = int(states.column(state_layout.STATUS)[w.number]), w.control
     states.to_stack(w.number, control)
-    if status in (state_layout.SERVED, state_layout.JOINED) and w.block.launch.code.at(control.pc).join:
+    control.lock = int(states.column(state_layout.LOCK)[w.number])
+    performed = status in (state_layout.SERVED, state_layout.JOINED) and control.choices.join == "before"
+    if performed and w.block.launch.code.at(control.pc).join:
         # The token is off already: put it back for the machine, which takes it off again.
-        control.entries.append(Entry(Kind.JOINAT, control.pc, control.active))
+        control.put(Kind.JOINAT, control.pc, control.active)
     if status == state_layout.FINISHED:
         control.active = 0
         if w.status != FINISHED:
             w.block.end(w)  # compiled code has opened the barriers that it kept closed
     elif status == state_layout.WAITING:
-        w.status, w.barrier = WAITING, int(states.column(state_layout.BARRIER)[w.number])
+        w.set_status(WAITING, int(states.column(state_layout.BARRIER)[w.number]))
     else:
-        w.status, w.barrier = READY, None
+        w.set_status(READY)

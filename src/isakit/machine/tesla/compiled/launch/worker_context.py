@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.machine.tesla.address_spaces import LinearWindow
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel
 from isakit.machine.tesla.compiled.state_layout import SLOT
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.launch import MP_FLAGS, Launch
 
+if TYPE_CHECKING:
+    from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel
+
 UNLIMITED = 1 << 62
 PATIENCE = 1 << 28
-"""Instructions a warp may execute without waiting until it is taken for one that turns in a loop for another warp."""
+"""Spin limit: instructions a warp may run without yielding before it is treated as busy-waiting."""
 TURN = 1 << 16
 """Instructions after which it lets the others run from then on."""
+SPINNING = 1 << 17
+"""The same as `PATIENCE` in kernels with loops that do nothing but wait (`spin_loops`)."""
+SPINNING_TURN = 1 << 11
+"""The same as `TURN` there: most of what a turn executes is in vain."""
 
 
 def aligned(nbytes: int) -> Array:
@@ -87,15 +95,13 @@ class Context(Slots):
             "shared_limit": launch.shared_limit,
             "local_limit": launch.local_limit,
             "stop": address_of(bound.stop),
-            "clock_step": launch.choices.clock_step,
-            "warps": launch.warps,
+            "block_warps": launch.warps,
             "state_bytes": kernel.state_bytes,
             "uops": 0 if kernel.program is None else address_of(kernel.program.records),
             "code_address": launch.code.address,
             "code_bytes": 4 * len(launch.code.units),
             "barrier_mask": (1 << launch.chip.barrier_bits) - 1,
             "has_barriers": kernel.flow.has_barriers,
-            "leaves_out": launch.choices.barrier_all == "unfinished",
             "entry": launch.entry,
             "remaining": UNLIMITED,
             "allowed_barriers": launch.barriers,

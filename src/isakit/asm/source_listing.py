@@ -1,0 +1,35 @@
+"""Listings with the lines of source and PTX between the instructions that come from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from isakit.asm.printer import lines
+from isakit.asm.program import Program
+from isakit.line_table import SourceLine
+
+_WIDTH = 100
+_ADDRESS = re.compile(r"// ([0-9a-f]{4,8}): [0-9a-f ]+$")
+"""What the printer puts behind an instruction: its address and its words."""
+
+
+def source_listing(program: Program, *, labels: bool = True) -> Iterator[str]:
+    """The lines of a listing, each instruction behind comments that say where it comes from if that is news.
+
+    Programs that know no lines are listed without.
+    """
+    table = program.lines
+    shown = SourceLine()
+    for line in lines(program, labels=labels):
+        found = _ADDRESS.search(line) if table is not None else None
+        where = table.at(int(found[1], 16)) if table is not None and found is not None else None
+        if table is not None and where is not None:
+            if where.line and (where.path, where.line) != (shown.path, shown.line):
+                text = table.source_text(where)
+                yield f"    // {where.path or '?'}:{where.line}{': ' + text if text else ''}"[:_WIDTH]
+            text = table.ptx_text(where)
+            if text and where.ptx != shown.ptx:
+                yield f"    //   {text}"[:_WIDTH]
+            shown = where
+        yield line

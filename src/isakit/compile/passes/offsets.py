@@ -1,0 +1,27 @@
+"""Behind this pass accesses to global memory have no offset: these chips know none there.
+
+The sums are values like any other, so what a loop adds to its pointer anyway is not added twice.
+"""
+
+from __future__ import annotations
+
+from isakit.compile.ir import Const, Function, Ins
+
+
+def global_offsets_are_sums(f: Function) -> None:
+    """Add the offsets of accesses to global memory to their addresses."""
+    for b in f.blocks:
+        out: list[Ins] = []
+        for i in b.ins:
+            if i.op in ("ld", "st", "atom") and i.attrs["space"] == "global" and i.attrs["offset"]:
+                offset, i.attrs["offset"] = Const(i.attrs["offset"]), 0
+                base = i.args[0]
+                if isinstance(base, Const):
+                    i.args[0] = Const(base.value + offset.value)
+                else:
+                    total = Ins("add", [base, offset], "r", {}, i.loc)
+                    total.block = b
+                    out.append(total)
+                    i.args[0] = total.out
+            out.append(i)
+        b.ins = out

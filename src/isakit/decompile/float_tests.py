@@ -1,0 +1,61 @@
+"""Tests of a float with zero, which look at its bits ([usse] 2.6.9), recognised in graphs."""
+
+from __future__ import annotations
+
+from isakit.sem.value import Value
+
+SIGN, MAGNITUDE, INFINITY = 0x80000000, 0x7FFFFFFF, 0x7F800000
+
+
+def equals(v: Value, n: int) -> bool:
+    """Whether a value is a number."""
+    return v.op == "const" and v.attr == n
+
+
+def zero_test(v: Value) -> Value | None:
+    """x of `(x & 0x7fffffff) == 0`."""
+    if v.op == "eq" and equals(v.args[1], 0) and v.args[0].op == "and" and equals(v.args[0].args[1], MAGNITUDE):
+        return v.args[0].args[0]
+    return None
+
+
+def negative_test(v: Value) -> Value | None:
+    """x of `sign(x) & ~zero(x) & ~nan(x)`."""
+    if v.op != "and" or v.args[0].op != "and" or v.args[1].op != "not" or v.args[0].args[1].op != "not":
+        return None
+    sign, zero, nan = v.args[0].args[0], v.args[0].args[1].args[0], v.args[1].args[0]
+    x = zero_test(zero)
+    if x is None or sign.op != "extract" or sign.attr != 31 or sign.args[0] is not x:
+        return None
+    if nan.op != "ult" or not equals(nan.args[0], INFINITY) or nan.args[1] is not zero.args[0]:
+        return None
+    return x
+
+
+_IDIOMS = {
+    ("and", True, False): ("<", True),
+    ("and", False, False): ("<=", False),
+    ("or", True, True): ("<=", True),
+    ("or", False, True): ("<", False),
+}
+"""Operation, whether the result is to be negative, whether it is to be zero -> comparison, and whether it must hold."""
+
+
+def zero_comparison(v: Value) -> tuple[Value, str, bool] | None:
+    """(x, comparison, whether it must hold) of a condition that compares x with zero: one thing in many operations."""
+    x = zero_test(v)
+    if x is not None:
+        return x, "==", True
+    x = negative_test(v)
+    if x is not None:
+        return x, "<", True
+    if v.op not in ("and", "or"):
+        return None
+    (first, negative), (second, zero) = map(_literal, v.args)
+    x = negative_test(first)
+    found = _IDIOMS.get((v.op, negative, zero))
+    return (x, *found) if found is not None and x is not None and x is zero_test(second) else None
+
+
+def _literal(v: Value) -> tuple[Value, bool]:
+    return (v.args[0], False) if v.op == "not" else (v, True)

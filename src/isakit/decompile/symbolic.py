@@ -1,0 +1,404 @@
+"""A shader executed once on symbols: registers and results as graphs of what the program is given.
+
+Branches become conditions. Going through the words in order, every instruction knows on which path invocations reach
+it; a branch forward takes its condition to the target, and a write keeps the old value on the other paths. A branch
+back is a loop, which has no expression.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from isakit.arch.usse import requests
+from isakit.arch.usse.arithmetic import DEFAULT, Rules, using
+from isakit.arch.usse.registers import ROLES
+from isakit.decompile.float_tests import zero_comparison
+from isakit.decompile.interface import BufferAddress, Fetch, Interface, TextureState, texel_words
+from isakit.engine.graph import postorder
+from isakit.errors import MachineFault, NotModelled
+from isakit.machine.usse.shader_code import Code, Increments, Step, check_modelled
+from isakit.sem.semantics import traced
+from isakit.sem.trace import Effect
+from isakit.sem.value import INTEGER_MEANING, Value, all_of, binary, const, node, select, u1
+
+Literal = tuple[Value, bool]
+MOST = 16
+"""Conjunctions of a path up to which conditions are taken apart."""
+MOST_PRUNED = 50_000
+"""Values on paths up to which alternatives are looked for that cannot be."""
+_BINARY = ("add", "sub", "mul", "and", "or", "xor")
+
+
+class Path:
+    """On which outcomes of conditions an instruction is reached: a disjunction of conjunctions of literals."""
+
+    def __init__(self, terms: frozenset[frozenset[Literal]]) -> None:
+        self.terms = terms
+
+    def both(self, condition: Value, wanted: bool) -> Path:
+        """The path where a condition also is as wanted."""
+        if condition.op == "const":
+            return self if bool(condition.attr) == wanted else NEVER
+        if condition.op == "not":
+            return self.both(condition.args[0], not wanted)
+        if condition.op in ("and", "or") and zero_comparison(condition) is None and len(self.terms) <= MOST:
+            first, second = condition.args
+            if (condition.op == "and") == wanted:
+                return self.both(first, wanted).both(second, wanted)
+            return self.both(first, wanted).either(self.both(first, not wanted).both(second, wanted))
+        literal, opposite = (condition, wanted), (condition, not wanted)
+        return Path(frozenset(t | {literal} for t in self.terms if opposite not in t))
+
+    def either(self, other: Path) -> Path:
+        """The two paths joined; what they differ in drops out where both outcomes are there."""
+        terms = set(self.terms | other.terms)
+        while merged := next(_merges(terms), None):
+            first, second, common = merged
+            terms -= {first, second}
+            terms.add(common)
+        return Path(frozenset(t for t in terms if not any(u < t for u in terms)))
+
+    def decides(self, other: Path) -> bool | None:
+        """Whether whoever is on this path is on another one: always, never, or (None) it depends."""
+        if all(any(o <= t for o in other.terms) for t in self.terms):
+            return True
+        if all(any((c, not wanted) in t for c, wanted in o) for t in self.terms for o in other.terms):
+            return False
+        return None
+
+    def value(self) -> Value:
+        """1 on the path."""
+        out = u1(0)
+        for term in sorted(self.terms, key=len):
+            out = out | all_of([c if wanted else ~c for c, wanted in term])
+        return out
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+
+ALWAYS = Path(frozenset({frozenset[Literal]()}))
+NEVER = Path(frozenset[frozenset[Literal]]())
+
+
+def _merges(terms: set[frozenset[Literal]]) -> Any:
+    for t in terms:
+        for literal in t:
+            other = t - {literal} | {(literal[0], not literal[1])}
+            if other in terms:
+                yield t, other, t - {literal}
+
+
+@dataclass
+class Outcome:
+    """What a program leaves: registers, whether the pixel is discarded, its depth (None where it is not set).
+
+    `path` is the one of invocations that come to the end.
+    """
+
+    registers: dict[tuple[str, int], Value]
+    killed: Value = field(default_factory=lambda: u1(0))
+    depth: Value | None = None
+    path: Path = ALWAYS
+
+
+class Execution:
+    """Runs programs of one shader; equal values are one object."""
+
+    def __init__(self, interface: Interface, rules: Rules = DEFAULT) -> None:
+        self.interface, self.rules = interface, rules
+        self._nodes: dict[object, Value] = {}
+        self._kept: set[int] = set()
+        self._fetches: dict[object, Fetch] = {}
+        self._paths: dict[int, Path] = {}
+        self._path = ALWAYS
+        self._pruned: dict[object, Value] = {}
+
+    def run(self, program: Any, registers: dict[tuple[str, int], Value]) -> Outcome:
+        """Execute a program from its first instruction.
+
+        Raises NotModelled for what has no expression (loops, registers chosen at run time, stores) and for
+        instructions of unknown meaning; MachineFault for words that are no instruction.
+        """
+        self.now = Outcome(dict(registers))
+        self._increments = Increments()
+        pending: dict[int, Path] = {}
+        path = ALWAYS
+        for pc, step in enumerate(Code(program, self.rules).steps):
+            path = path.either(pending.pop(pc, NEVER))
+            if not path:
+                continue
+            if step is None:
+                raise MachineFault("ILLEGAL_OPCODE", 8 * pc)
+            try:
+                path = self._step(pc, step, path, pending)
+            except NotModelled as e:
+                raise NotModelled(f"{pc:04x}: {e.what}", e.why) from None
+        for rest in pending.values():
+            path = path.either(rest)
+        self.now.path = path
+        return self.now
+
+    def _step(self, pc: int, step: Step, path: Path, pending: dict[int, Path]) -> Path:
+        check_modelled(step)
+        active = path
+        self._path = path
+        if step.pred is not None:
+            number, inverted = step.pred  # type: ignore[misc]
+            active = path.both(self._predicate(int(number)), not inverted)
+        if not active:
+            return path
+        self._path = active
+        for i in range(step.repeats):
+            word, moved = step.binding(i, self._increments)
+            with using(self.rules):
+                effects = traced(step.form, word).effects
+            done: dict[int, Value] = {}
+            numbers = {"word": word, "moved": moved}
+            known = [self._effect_values(e, numbers, done) for e in effects]
+            for effect, (args, when) in zip(effects, known, strict=True):
+                if effect.kind == "write":
+                    self._write(effect, args, when, active)
+                elif effect.kind == "control":
+                    path = self._control(pc, effect, args, path, active, pending)
+                elif effect.kind != "load":
+                    raise NotModelled(f"an expression for `{step.instruction.mnemonic}`", f"it has a {effect.kind}")
+        return path
+
+    def _predicate(self, number: int) -> Value:
+        return self._register(("p", number), 1)
+
+    def _register(self, key: tuple[str, int], width: int) -> Value:
+        """A register as it is on the path that reads it."""
+        value = self.now.registers.get(key, const(0, width))
+        while value.op == "select" and id(value.args[0]) in self._paths:
+            decided = self._path.decides(self._paths[id(value.args[0])])
+            if decided is None:
+                break
+            value = value.args[1 if decided else 2]
+        return value
+
+    # --- effects -----------------------------------------------------------------------------------------------------
+    def _effect_values(self, e: Effect, numbers: dict[str, Any], done: dict[int, Value]) -> tuple[list[Value], Value]:
+        args = [self.rebuilt(v, numbers, done) for v in e.args] if e.kind != "load" else []
+        return args, u1(1) if e.when is None else self.rebuilt(e.when, numbers, done)
+
+    def _write(self, e: Effect, args: list[Value], when: Value, active: Path) -> None:
+        if args[0].op != "const":
+            raise NotModelled("an expression for a register chosen at run time")
+        key = e.name, args[0].number
+        condition = self.one(active.value() & when)
+        if when.op == "const":
+            self._paths[id(condition)] = active
+        old = self.now.registers.get(key, const(0, args[1].width))
+        self.now.registers[key] = self._chosen(condition, args[1], old, active)
+
+    def _chosen(self, condition: Value, new: Value, old: Value, active: Path) -> Value:
+        """A value for a path and the old one for the others."""
+        while old.op == "select" and id(old.args[0]) in self._paths:
+            if self._paths[id(old.args[0])].decides(active) is not True:
+                break
+            old = old.args[2]  # who is not on the path was not on that part of it
+        if old.op == "select" and _opposite(old.args[0], condition):
+            old = old.args[1]
+        return self.one(chosen(condition, new, old))
+
+    def _control(
+        self, pc: int, e: Effect, args: list[Value], path: Path, active: Path, pending: dict[int, Path]
+    ) -> Path:
+        if e.name in (requests.BRANCH.name, requests.JUMP.name):
+            if e.get("link") or args[0].op != "const":
+                raise NotModelled("an expression for a call")
+            number = args[0].number
+            number -= number >> 31 << 32
+            target = pc + number if e.name == requests.BRANCH.name else number
+            if target <= pc:
+                raise NotModelled(f"an expression for a loop (branch back to {target:04x})")
+            pending[target] = pending.get(target, NEVER).either(active)
+            return _without(path, active)
+        if e.name == requests.KILL_LANES.name:
+            condition = e.get("condition")
+            dead = active if condition is None else active.both(self._predicate(condition[0]), not condition[1])
+            self.now.killed = self.one(self.now.killed | dead.value())
+            return _without(path, dead)
+        if e.name == requests.DEPTH.name:
+            old = const(0, 32) if self.now.depth is None else self.now.depth
+            self.now.depth = self._chosen(self.one(active.value()), args[0], old, active)
+        elif e.name == requests.INCREMENTS.name:
+            self._increments = Increments(tuple(e.get(r) for r in ROLES))
+        elif e.name == requests.BASES.name:
+            self._increments = Increments(bases=tuple(e.get(r) for r in ROLES))
+        elif e.name != requests.EMIT_RESULTS.name:
+            raise NotModelled(f"an expression for `{e.name}`")
+        return path
+
+    # --- values ------------------------------------------------------------------------------------------------------
+    def one(self, v: Value) -> Value:
+        """The one object for all values that are built alike."""
+        if id(v) in self._kept:
+            return v
+        args = tuple(self.one(a) for a in v.args)
+        key = v.op, v.width, tuple(map(id, args)), v.attr
+        if key not in self._nodes:
+            new = v if all(map(_same, args, v.args)) else Value(v.op, v.width, args, v.attr)
+            self._nodes[key] = new
+            self._kept.add(id(new))
+        return self._nodes[key]
+
+    def pruned(self, v: Value, path: Path) -> Value:
+        """A value without the alternatives that its own conditions rule out."""
+        if not v.args or len(self._pruned) > MOST_PRUNED:
+            return v
+        key = id(v), path.terms
+        if key not in self._pruned:
+            self._pruned[key] = self._prune(v, path)
+        return self._pruned[key]
+
+    def _prune(self, v: Value, path: Path) -> Value:
+        if v.width == 1 and (decided := path.decides(ALWAYS.both(v, True))) is not None:
+            return self.one(u1(decided))
+        if v.op in ("and", "or") and v.width == 1 and zero_comparison(v) is None:
+            return self.one(binary(v.op, *(self.pruned(a, path) for a in v.args)))
+        if v.op != "select":
+            args = tuple(self.pruned(a, path) for a in v.args)
+            return v if all(map(_same, args, v.args)) else self.one(Value(v.op, v.width, args, v.attr))
+        condition, *values = v.args
+        decided = path.decides(ALWAYS.both(condition, True))
+        if decided is not None:
+            return self.pruned(values[0 if decided else 1], path)
+        a, b = (self.pruned(x, path.both(condition, k == 0)) for k, x in enumerate(values))
+        return self.one(chosen(self.pruned(condition, path), a, b))
+
+    def rebuilt(self, v: Value, numbers: dict[str, Any], done: dict[int, Value]) -> Value:
+        """A traced graph with the state's values for what it reads."""
+        word, moved = numbers["word"], numbers["moved"]
+        for n in postorder(v, done):
+            args = tuple(done[id(a)] for a in n.args)
+            if n.op == "param":
+                new = const(moved[n.attr] if n.attr in moved else n.attr.get(word), n.width)
+            elif n.op == "const":
+                new = n
+            elif n.op == "read":
+                new = self._read(n, args[0])
+            elif n.op == "machine":
+                new = self._machine(n, args)
+            elif n.op == "load":
+                new = self._load(n, args[0])
+            elif n.op == "call":
+                new = n.attr[0](*args, **dict(n.attr[1]))
+            elif n.op in _BINARY:
+                new = binary(n.op, *args)
+            elif n.op == "extract":
+                new = bits(args[0], n.attr, n.width)
+            elif n.op == "select":
+                new = chosen(*args)
+            elif n.op == "eq":
+                new = _equal(*args)
+            elif n.op in INTEGER_MEANING:
+                new = node(n.op, n.width, args, n.attr)
+            else:
+                raise NotModelled(f"an expression for {n.op}")
+            done[id(n)] = self.one(new)
+        return done[id(v)]
+
+    def _read(self, n: Value, index: Value) -> Value:
+        if index.op != "const":
+            raise NotModelled("an expression for a register chosen at run time")
+        return self._register((n.attr, index.number), n.width)
+
+    def _machine(self, n: Value, args: tuple[Value, ...]) -> Value:
+        name, facts = n.attr[0], dict(n.attr[1])
+        if name not in (requests.SAMPLE.name, requests.SAMPLE_HAS.name):
+            return Value("machine", n.width, args, n.attr)
+        state, count, ty = args[1], facts["count"], facts["conv"]
+        if state.op != "symbol" or not isinstance(state.attr, TextureState):
+            raise NotModelled("an expression for a sample", "its texture state is computed")
+        if facts["mode"] != "sample":
+            raise NotModelled(f"an expression for a sample with {facts['mode']}")
+        ty = "u8" if ty in ("raw", "native") else ty
+        if name == requests.SAMPLE_HAS.name:
+            return u1(facts["word"] == 0)
+        coordinate, extra = args[2 : 2 + count], args[2 + count :]
+        key = state.attr.unit, *map(id, coordinate), *map(id, extra), facts["lod"]
+        fetch = self._fetches.setdefault(key, Fetch(state.attr.unit, coordinate, extra, facts["lod"]))
+        words = list(texel_words(fetch, ty))
+        number: int = facts["word"]
+        return words[number] if number < len(words) else const(0, n.width)
+
+    def _load(self, n: Value, address: Value) -> Value:
+        base, offset = address, 0
+        while base.op == "add" and base.args[1].op == "const":
+            base, offset = base.args[0], offset + base.args[1].attr
+        if base.op != "symbol" or not isinstance(base.attr, BufferAddress) or n.width != 32:
+            raise NotModelled("an expression for a load", "its address is computed")
+        return self.interface.buffer_word(base.attr, offset)
+
+
+def _same(a: Value, b: Value) -> bool:
+    return a is b
+
+
+def _opposite(a: Value, b: Value) -> bool:
+    return (a.op == "not" and a.args[0] is b) or (b.op == "not" and b.args[0] is a)
+
+
+def _without(path: Path, gone: Path) -> Path:
+    """The invocations of a path that did not take a part of it."""
+    out = path
+    for term in gone.terms:
+        rest = NEVER
+        for condition, wanted in term:
+            rest = rest.either(out.both(condition, not wanted))
+        out = rest
+    return out
+
+
+def chosen(condition: Value, a: Value, b: Value) -> Value:
+    """`condition ? a : b`, as logic where the values are conditions themselves."""
+    if a.width == 1:
+        for value, part, flip in ((a, b, False), (b, a, True)):
+            c = ~condition if flip else condition
+            if value.op == "const":
+                return c | part if value.attr else ~c & part
+    return select(condition, a, b)
+
+
+def _equal(a: Value, b: Value) -> Value:
+    """a == b, where a choice of numbers is compared with a number: the condition of the choice."""
+    if a.op == "select" and b.op == "const" and "const" in (a.args[1].op, a.args[2].op):
+        return chosen(a.args[0], _equal(a.args[1], b), _equal(a.args[2], b))
+    if a.op == "zext" and b.op == "const" and a.args[0].op == "select":
+        inner = a.args[0]
+        return _equal(inner, const(b.attr, inner.width)) if b.attr >> inner.width == 0 else u1(0)
+    return node("eq", 1, (a, b))
+
+
+def bits(v: Value, low: int, width: int) -> Value:
+    """`width` bits of a value from bit `low` on, looking through what puts registers together."""
+    if low == 0 and width == v.width:
+        return v
+    if v.op == "concat":
+        hi, lo = v.args
+        if low < lo.width < low + width:
+            upper = bits(hi, 0, low + width - lo.width)
+            return node("concat", width, (upper, bits(lo, low, lo.width - low)))
+        return bits(lo, low, width) if low < lo.width else bits(hi, low - lo.width, width)
+    if v.op == "zext":
+        inner = v.args[0]
+        if low >= inner.width:
+            return const(0, width)
+        return bits(inner, low, width) if low + width <= inner.width else v.bits(low, width)
+    if v.op == "select":
+        return chosen(v.args[0], bits(v.args[1], low, width), bits(v.args[2], low, width))
+    if v.op == "extract":
+        return bits(v.args[0], low + v.attr, width)
+    if v.op in ("and", "or", "xor"):
+        return binary(v.op, *(bits(a, low, width) for a in v.args))
+    if v.op in ("shl", "lshr") and v.args[1].op == "const":
+        start = low - v.args[1].attr if v.op == "shl" else low + v.args[1].attr
+        if start >= v.width or start + width <= 0:
+            return const(0, width)
+        if start >= 0 and start + width <= v.width:
+            return bits(v.args[0], start, width)
+    return v.bits(low, width)

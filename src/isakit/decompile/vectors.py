@@ -1,0 +1,201 @@
+"""Terms of components folded to terms of vectors.
+
+Components that are computed alike become one operation on vectors. Where a component of such a vector is needed alone,
+it is taken from the vector instead of being written again; components of a vector have the same height above the
+symbols, so none depends on another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from isakit.decompile.interface import Symbol
+from isakit.decompile.terms import Term, Terms
+
+LETTERS = "xyzw"
+COMMUTATIVE = {"+", "*", "fma", "min", "max"}
+"""Operations whose first two operands may change places."""
+_SCALAR = {"<", "<=", ">", ">=", "==", "!=", "!", "&&", "||", "vector", "splat", "dot"}
+"""Operations without a form for vectors."""
+Group = tuple[Term, ...]
+
+
+class Folding:
+    """Folds the components of results. `fold` may be called for all results once `learn` has seen them."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self._height: dict[int, int] = {}
+        self._home: dict[int, tuple[Group, int]] = {}
+        self._folded: dict[tuple[int, ...], Term] = {}
+        self._learning = False
+
+    def learn(self, results: Sequence[Sequence[Term]]) -> None:
+        """Find out which components are computed together."""
+        self._learning = True
+        for components in results:
+            self.fold(components)
+        self._learning = False
+        self._folded.clear()
+
+    def height(self, term: Term) -> int:
+        """How many operations are above the symbols."""
+        stack = [term]
+        while stack:
+            t = stack[-1]
+            missing = [a for a in t.args if id(a) not in self._height]
+            if missing:
+                stack += missing
+            else:
+                self._height[id(t)] = 1 + max((self._height[id(a)] for a in t.args), default=0)
+                stack.pop()
+        return self._height[id(term)]
+
+    # --- folding -----------------------------------------------------------------------------------------------------
+    def fold(self, parts: Sequence[Term]) -> Term:
+        """The vector of some components (a scalar for one)."""
+        key = tuple(map(id, parts))
+        if key not in self._folded:
+            self._folded[key] = self._fold(tuple(parts))
+        return self._folded[key]
+
+    def _fold(self, parts: Group) -> Term:
+        first = parts[0]
+        if len(parts) == 1:
+            return self._single(first)
+        if all(p is first for p in parts):
+            return self.terms.make("splat", first.type, self.fold([first]), size=len(parts))
+        home = self._common_home(parts)
+        if home is not None:
+            return home
+        return self._leaves(parts) or self._alike(parts) or self._pieces(parts)
+
+    def _single(self, t: Term) -> Term:
+        if t.op in ("number", "symbol", "texel"):
+            return self._leaves((t,)) or t
+        home = self._common_home((t,))
+        return home or self._dot(t) or self.terms.make(t.op, t.type, *(self.fold([a]) for a in t.args), attr=t.attr)
+
+    def _common_home(self, parts: Group) -> Term | None:
+        """The vector that all of the components are computed in, swizzled."""
+        homes = [self._home.get(id(p)) for p in parts]
+        if self._learning or homes[0] is None or any(h is None or h[0] is not homes[0][0] for h in homes):
+            return None
+        group = homes[0][0]
+        vector = self._whole(group)
+        return self._swizzled(vector, [h[1] for h in homes if h is not None])
+
+    def _whole(self, group: Group) -> Term:
+        key = (0, *map(id, group))
+        if key not in self._folded:
+            self._folded[key] = self._alike(group) or self._pieces(group)
+        return self._folded[key]
+
+    def _swizzled(self, vector: Term, at: list[int]) -> Term:
+        if at == list(range(vector.size)):
+            return vector
+        if len(at) > 1 and len(set(at)) == 1:
+            one = self._swizzled(vector, at[:1])
+            return self.terms.make("splat", vector.type, one, size=len(at))
+        if vector.size == 1:
+            return vector
+        return self.terms.make("swizzle", vector.type, vector, attr="".join(LETTERS[k] for k in at), size=len(at))
+
+    def _leaves(self, parts: Group) -> Term | None:
+        """Components of one symbol or one sample, or numbers."""
+        first = parts[0]
+        if any(p.op != first.op or p.type != first.type for p in parts):
+            return None
+        if first.op == "number":
+            return self.terms.make("vector", first.type, *parts, size=len(parts)) if len(parts) > 1 else first
+        if first.op == "symbol":
+            s: Symbol = first.attr
+            if any(p.attr.vector != s.vector for p in parts):
+                return None
+            whole = self.terms.make("symbol", first.type, attr=(s.vector, s.size), size=s.size)
+            return self._swizzled(whole, [p.attr.component for p in parts])
+        if first.op == "texel":
+            fetch, _ = first.attr
+            if any(p.attr[0] is not fetch for p in parts):
+                return None
+            count = len(fetch.coordinate)
+            args = [self.fold(first.args[:count])]
+            rest = first.args[count:]
+            if fetch.lod == "gradient":
+                args += [self.fold(rest[:count]), self.fold(rest[count:])]
+            elif rest:
+                args += [self.fold([rest[0]])]
+            whole = self.terms.make("texel", "float", *args, attr=fetch, size=4)
+            return self._swizzled(whole, [p.attr[1] for p in parts])
+        return None
+
+    def _alike(self, parts: Group) -> Term | None:
+        """One operation on vectors, where all components are made by the same one."""
+        first = parts[0]
+        for p in parts:
+            same = p.op == first.op and p.type == first.type and len(p.args) == len(first.args) and p.attr == first.attr
+            if not same or not p.args or p.op in _SCALAR or p.op == "texel":
+                return None
+        if first.op == "?:" and any(p.args[0] is not first.args[0] for p in parts):
+            return None
+        rows = [self._ordered(first, p) for p in parts]
+        columns = [tuple(r[k] for r in rows) for k in range(len(first.args))]
+        if self._learning and len({self.height(p) for p in parts}) == 1:
+            for k, p in enumerate(parts):
+                known = self._home.get(id(p))
+                if known is None or len(known[0]) < len(parts):
+                    self._home[id(p)] = parts, k
+        args = [self.fold(c[:1]) if first.op == "?:" and not k else self.fold(c) for k, c in enumerate(columns)]
+        return self.terms.make(first.op, first.type, *args, attr=first.attr, size=len(parts))
+
+    def _ordered(self, model: Term, t: Term) -> tuple[Term, ...]:
+        """Operands in the order in which they are most like those of another component."""
+        if t.op not in COMMUTATIVE:
+            return t.args
+        a, b, *rest = t.args
+        x, y = model.args[:2]
+        straight, swapped = _likeness(x, a) + _likeness(y, b), _likeness(x, b) + _likeness(y, a)
+        return (b, a, *rest) if swapped > straight else t.args
+
+    def _pieces(self, parts: Group) -> Term:
+        """A vector put together from the longest runs that fold."""
+        pieces: list[Term] = []
+        k = 0
+        while k < len(parts):
+            for end in range(len(parts) - (k == 0), k, -1):
+                run = parts[k:end]
+                if len(run) == 1 or self._folds(run):
+                    pieces.append(self.fold(run))
+                    k = end
+                    break
+        return self.terms.make("vector", parts[0].type, *pieces, size=len(parts))
+
+    def _folds(self, run: Group) -> bool:
+        found = self.fold(run)
+        return found.op != "vector" or all(a.op == "number" for a in found.args)
+
+    def _dot(self, t: Term) -> Term | None:
+        """A sum of products of the components of two vectors."""
+        products: list[Term] = []
+        while t.op == "+" and t.args[1].op == "*":
+            products.insert(0, t.args[1])
+            t = t.args[0]
+        if t.op != "*" or not 1 <= len(products) <= 3:
+            return None
+        products.insert(0, t)
+        rows = [self._ordered(products[0], p) for p in products]
+        sides = [self.fold([r[k] for r in rows]) for k in range(2)]
+        if any(s.op in ("vector", "splat") and any(a.op != "number" for a in s.args) for s in sides):
+            return None
+        return self.terms.make("dot", "float", *sides)
+
+
+def _likeness(a: Term, b: Term) -> int:
+    """How much two operands look like components of one vector."""
+    if a.op != b.op or a.type != b.type:
+        return 0
+    if a.op == "symbol":
+        return 3 if a.attr.vector == b.attr.vector else 1
+    if a.op == "texel":
+        return 3 if a.attr[0] is b.attr[0] else 1
+    return 2

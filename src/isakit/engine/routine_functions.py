@@ -1,0 +1,210 @@
+"""Routines as Python functions: the same statements, on objects of the declared records."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+from isakit.engine.lower_scalar import number, scalar_expression
+from isakit.sem.records import RecordField
+from isakit.sem.routine import External, Routine
+from isakit.sem.routine_code import (
+    FIELD, ITEM, LANE, LOCAL, MATCHING, Do, If, Let, Point, Raise, Return, RoutineCode, Row, Statement, Store, Text,
+    While,
+)  # fmt: skip
+from isakit.sem.value import Value, mask
+
+_made: dict[int, tuple[RoutineCode, Callable[..., Any]]] = {}
+"""Functions by the code they were made of, which is kept so that no other gets its identity."""
+
+_COMPARED = {"eq": "!=", "ult": ">="}
+"""The opposites of comparisons."""
+
+
+def python_function(routine: Routine[Any, Any], **statics: Any) -> Callable[..., Any]:
+    """The function of a routine for some static arguments; it takes the others in their order."""
+    return _function(routine.code(**statics))
+
+
+def _function(code: RoutineCode) -> Callable[..., Any]:
+    found = _made.get(id(code))
+    if found is None:
+        found = _made[id(code)] = code, _Writer(code).function()
+    return found[1]
+
+
+def source_of(routine: Routine[Any, Any], **statics: Any) -> str:
+    """The text of that function."""
+    return "\n".join(_Writer(routine.code(**statics)).lines())
+
+
+class _Writer:
+    """Writes one function."""
+
+    def __init__(self, code: RoutineCode) -> None:
+        self.code = code
+        self.space: dict[str, Any] = {}
+        self.text: list[str] = []
+
+    def function(self) -> Callable[..., Any]:
+        text = "\n".join(self.lines()) + "\n"
+        name = f"<routine {self.code.routine.name} {self.code.key} {id(self.code):x}>"
+        linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+        exec(compile(text, name, "exec"), self.space)
+        return self.space[self.code.routine.name]
+
+    def lines(self) -> list[str]:
+        names = ", ".join(p.name for p in self.code.routine.parameters)
+        self.text = [f"def {self.code.routine.name}({names}):"]
+        self._block(self.code.statements, 1)
+        return self.text
+
+    def _line(self, text: str, depth: int) -> None:
+        self.text.append("    " * depth + text)
+
+    # --- statements -------------------------------------------------------------------------------------------------
+    def _block(self, statements: list[Statement], depth: int) -> None:
+        if not statements:
+            self._line("pass", depth)
+        for s in statements:
+            self._statement(s, depth)
+
+    def _statement(self, s: Statement, depth: int) -> None:
+        match s:
+            case Let(name, value):
+                self._line(f"{name} = {self._bare(value)}", depth)
+            case Point(name, base, within, _, index):
+                row = base if within is None else f"{base}.{within.name}"
+                self._line(f"{name} = {row}[{self._bare(index)}]", depth)
+            case Store(base, within, value, index):
+                at = f"[{self._bare(index)}]" if index is not None else ""
+                self._line(f"{base}.{within.name}{at} = {self._bare(value)}", depth)
+            case If(condition, then, otherwise):
+                if not then:
+                    condition, then, otherwise = ~condition, otherwise, []
+                self._line(f"if {self._bare(condition)}:", depth)
+                self._block(then, depth + 1)
+                if otherwise:
+                    self._line("else:", depth)
+                    self._block(otherwise, depth + 1)
+            case While(before, condition, body):
+                if before:
+                    self._line("while True:", depth)
+                    self._block(before, depth + 1)
+                    self._line(f"if {self._bare(~condition)}:", depth + 1)
+                    self._line("break", depth + 2)
+                else:
+                    self._line(f"while {self._bare(condition)}:", depth)
+                self._block(body, depth + 1)
+            case Return(value):
+                self._line("return" if value is None else f"return {self._bare(value)}", depth)
+            case Do():
+                self._do(s, depth)
+            case Raise(kind, arguments):
+                listed = ", ".join(self._text(a) for a in arguments)
+                self._line(f"raise {self._named(kind, 'kind')}({listed})", depth)
+
+    def _do(self, s: Do, depth: int) -> None:
+        if isinstance(s.callee, External):
+            function = self._named(s.callee.function, s.callee.name)
+        else:
+            function = self._named(_function(s.callee.code(**s.statics)), s.callee.name)
+        call = f"{function}({', '.join(self._passed(a) for a in s.arguments)})"
+        self._line(call if s.name is None else f"{s.name} = {call}", depth)
+
+    def _passed(self, a: Any) -> str:
+        match a:
+            case str():
+                return a
+            case Row(base, within):
+                return base if within is None else f"{base}.{within.name}"
+            case _:
+                return self._bare(a)
+
+    def _text(self, a: Any) -> str:
+        if not isinstance(a, Text):
+            return repr(a) if isinstance(a, str | int) else self._named(a, "thing")
+        out = ""
+        for piece in a.pieces:
+            match piece:
+                case str():
+                    out += piece.replace("{", "{{").replace("}", "}}")
+                case Value():
+                    out += f"{{{self._of(piece)}}}"
+                case function, value:
+                    out += f"{{{self._named(function, 'text')}({self._bare(value)})}}"
+        return "f" + repr(out)
+
+    def _named(self, thing: Any, hint: str) -> str:
+        """The global name of an object. Locals of routines have no leading underscore."""
+        name = f"_{hint}"
+        while self.space.setdefault(name, thing) is not thing:
+            name += "_"
+        return name
+
+    # --- expressions ------------------------------------------------------------------------------------------------
+    def _bare(self, n: Value) -> str:
+        """An expression that stands alone."""
+        text = self._of(n)
+        if not text.startswith("("):
+            return text
+        open_ = 0
+        for k, c in enumerate(text):
+            open_ += (c == "(") - (c == ")")
+            if not open_:
+                return text[1:-1] if k == len(text) - 1 else text
+        return text
+
+    def _of(self, n: Value) -> str:
+        match n.op:
+            case "local":
+                return n.attr
+            case "field":
+                base, within = n.attr
+                return f"{base}.{_name(within)}"
+            case "item":
+                base, within = n.attr
+                return f"{base}.{_name(within)}[{self._bare(n.args[0])}]"
+            case "lane":
+                return f"int({n.attr}[{self._bare(n.args[0])}])"
+            case "matching":
+                return f"{self._named(_equal, 'lanes_equal')}({n.attr}, {self._bare(n.args[0])})"
+            case "not" if n.width == 1 and n.args[0].op in _COMPARED:
+                a, b = (self._of(x) for x in n.args[0].args)
+                return f"({a} {_COMPARED[n.args[0].op]} {b})"
+            case "not" if n.width == 1:
+                return f"(not {self._of(n.args[0])})"
+            case "clz" if n.args[0].op == "and":
+                return f"({n.width} - {self._of(n.args[0])}.bit_length())"
+            case "and" | "or" if n.width == 1:
+                return f" {n.op} ".join(self._of(a) for a in n.args).join("()")
+            case _:
+                args = [self._of(a) for a in n.args]
+                return scalar_expression(n, args, self._bound, self._constant)
+
+    def _bound(self, n: Value) -> int:
+        if n.op == "const":
+            return n.attr
+        if n.op == "zext":
+            return self._bound(n.args[0])
+        if n.op == "and":
+            return min(self._bound(a) for a in n.args)
+        if n.op == "lshr" and n.args[1].op == "const":
+            return self._bound(n.args[0]) >> n.args[1].attr
+        return mask(n.width)
+
+    def _constant(self, thing: object, hint: str) -> str:
+        return self._named(thing, hint)
+
+
+def _name(within: RecordField) -> str:
+    return within.name
+
+
+def _equal(lanes: Any, n: int) -> int:
+    return sum(1 << k for k, x in enumerate(lanes) if x == n)
+
+
+__all__ = ["python_function", "source_of"]
+_ = number, FIELD, ITEM, LANE, LOCAL, MATCHING

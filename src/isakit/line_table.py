@@ -1,0 +1,123 @@
+"""Which line of PTX and which line of the source an instruction comes from.
+
+The compiler makes the table, ELF cubins carry it in the section `.isakit.lines`, and `program.lines` has it for
+debuggers, profilers and listings.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+from isakit.json_text import parse_json
+
+SECTION = ".isakit.lines"
+_LARGEST_SOURCE = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of PTX and the line of the source it was made from; lines count from 1, 0 and "" mean unknown."""
+
+    ptx: int = 0
+    path: str = ""
+    line: int = 0
+
+
+class LineTable:
+    """The lines of one kernel: rows of (address of an instruction, where it comes from), in order of addresses.
+
+    `ptx` is the PTX text the lines of PTX count in.
+    """
+
+    def __init__(self, rows: Iterable[tuple[int, SourceLine]], ptx: str = "") -> None:
+        self.rows = sorted(rows, key=lambda r: r[0])
+        self.ptx = ptx
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[tuple[int, SourceLine]]:
+        return iter(self.rows)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"rows": self.rows, "ptx": self.ptx}
+
+    @cached_property
+    def _addresses(self) -> list[int]:
+        return [a for a, _ in self.rows]
+
+    def at(self, address: int) -> SourceLine | None:
+        """Where the instruction at an address comes from, None in front of the first row."""
+        k = bisect_right(self._addresses, address)
+        return self.rows[k - 1][1] if k else None
+
+    def addresses(self, line: int, path: str = "") -> list[int]:
+        """Where the code of a source line begins, each time it does; `path` may be the end of the file's name."""
+        out: list[int] = []
+        last: SourceLine | None = None
+        for address, where in self.rows:
+            mine = where.line == line and (not path or where.path == path or where.path.endswith("/" + path))
+            if mine and (last is None or (last.line, last.path) != (where.line, where.path)):
+                out.append(address)
+            last = where
+        return out
+
+    def ptx_addresses(self, line: int) -> list[int]:
+        """Addresses of the instructions that come from a line of PTX."""
+        return [a for a, where in self.rows if where.ptx == line]
+
+    @cached_property
+    def _ptx_lines(self) -> list[str]:
+        return self.ptx.splitlines()
+
+    def ptx_text(self, where: SourceLine) -> str:
+        """The line of PTX, with single blanks; "" if it is not known."""
+        return " ".join(self._ptx_lines[where.ptx - 1].split()) if 0 < where.ptx <= len(self._ptx_lines) else ""
+
+    @cached_property
+    def _sources(self) -> dict[str, list[str]]:
+        return {}
+
+    def source_text(self, where: SourceLine) -> str:
+        """The source line as its file has it now; "" if it cannot be read."""
+        if where.path not in self._sources:
+            text = ""
+            try:
+                file = Path(where.path)
+                if where.path and file.is_file() and file.stat().st_size <= _LARGEST_SOURCE:
+                    text = file.read_text(errors="replace")
+            except (OSError, ValueError):
+                text = ""
+            self._sources[where.path] = text.splitlines()
+        rows = self._sources[where.path]
+        return rows[where.line - 1].strip() if 0 < where.line <= len(rows) else ""
+
+
+def pack(tables: Mapping[str, LineTable]) -> bytes:
+    """Tables of several kernels, which share their PTX, as JSON for the section of an ELF cubin."""
+    paths = sorted({w.path for t in tables.values() for _, w in t})
+    number = {p: k for k, p in enumerate(paths)}
+    texts = list(dict.fromkeys(t.ptx for t in tables.values()))
+    kernels = {n: {"ptx": texts.index(t.ptx), "rows": [[a, w.ptx, number[w.path], w.line] for a, w in t]}
+               for n, t in tables.items()}  # fmt: skip
+    return json.dumps({"version": 1, "paths": paths, "ptx": texts, "kernels": kernels}, separators=(",", ":")).encode()
+
+
+def unpack(data: bytes) -> dict[str, LineTable]:
+    """The opposite of `pack`; what is damaged gives no table."""
+    try:
+        content = cast("Any", parse_json(data))
+        paths, texts = [str(p) for p in content["paths"]], [str(t) for t in content["ptx"]]
+        out: dict[str, LineTable] = {}
+        for name, table in content["kernels"].items():
+            rows = [(int(a), SourceLine(int(p), paths[int(f)], int(n))) for a, p, f, n in table["rows"]]
+            out[str(name)] = LineTable(rows, texts[int(table["ptx"])])
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+        return {}
+    return out

@@ -1,0 +1,43 @@
+"""Spin loops: loops that end only when another warp writes memory, which may be a warp of another block.
+
+Such a loop takes nothing along from one round to the next: each register it writes it writes before it reads it. So
+every round is like the one before until memory (or `$clock`) has changed.
+"""
+
+from __future__ import annotations
+
+from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
+
+LONGEST = 64
+"""Instructions of the longest loop that is looked at."""
+_READS = ("load", "atomic")
+
+
+def spin_loops(flow: Flow) -> list[tuple[int, int]]:
+    """(first, last) address of each such loop."""
+    places = {pc: k for k, pc in enumerate(flow.order)}
+    out: list[tuple[int, int]] = []
+    for pc in flow.order:
+        for target in flow.steps[pc].successors:
+            if target > pc or target not in places or places[pc] - places[target] >= LONGEST:
+                continue
+            inside = [flow.steps[at] for at in flow.order[places[target] : places[pc] + 1]]
+            if _spins(inside):
+                out.append((target, pc))
+    return out
+
+
+def _spins(steps: list[Step]) -> bool:
+    """Whether these instructions read memory that others write, and take nothing along."""
+    reads = False
+    before: set[Place] = set()  # registers read before they are written
+    written: set[Place] = set()
+    for s in steps:
+        if s.trace is None or s.control in ("bar", "call", "bra_indirect"):
+            return False
+        if s.trace.of_kind("store"):
+            return False
+        reads = reads or any(e.name[0] == "g" for e in s.trace.of_kind(*_READS))
+        before |= s.reads - written
+        written |= s.writes
+    return reads and not before & written

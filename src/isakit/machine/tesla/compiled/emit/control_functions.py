@@ -1,0 +1,78 @@
+"""The routines that compiled code calls, as functions: counting stack entries, barriers, locks.
+
+They are made for the choices that matter to them, together with the interpreter's loop and the scheduler, and found by
+name when a kernel is loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from isakit.engine.llvm import Host, Module
+from isakit.engine.llvm.routine_ir import Special, Surroundings, function, signature
+from isakit.machine.tesla.choices import Choices
+from isakit.machine.tesla.rules import accesses, barriers, locks, stack
+from isakit.sem.routine import Routine, on_change
+from isakit.sem.routine_code import RoutineCode
+
+SHARED: tuple[Routine[Any, Any], ...] = (
+    stack.entries_of, stack.nearest_of, barriers.arrive, barriers.open_if_reached, barriers.warp_ended,
+    locks.try_lock, locks.unlock,
+)  # fmt: skip
+ALWAYS: tuple[Routine[Any, Any], ...] = (accesses.in_buffers,)
+"""Routines that are the same for all choices: they are with the functions of memory."""
+
+
+def code_of(routine: Routine[Any, Any], choices: Choices) -> RoutineCode:
+    """A routine for compiled code, whose warps run until they wait."""
+    known = {"choices": choices, "in_turns": False}
+    return routine.code(**{n: known[n] for n in routine.statics})
+
+
+@lru_cache(maxsize=256)
+def control_key(choices: Choices) -> str:
+    """Stands for the choices, as far as they matter to the functions here and to the interpreter's loop."""
+    codes = [code_of(r, choices) for r in (*SHARED, stack.unwind, stack.join)]
+    return hashlib.sha256("\n".join(c.key for c in codes).encode()).hexdigest()[:12]
+
+
+on_change(control_key.cache_clear)
+
+
+def symbol(name: str, target: Host, choices: Choices) -> str:
+    """The name a function has for kernels of a target (kinds of targets pass vectors in different ways)."""
+    kind = "embedded" if target.embedded else "portable"
+    if any(r.name == name for r in ALWAYS):
+        return f"isakit_{name}_{kind}"
+    return f"isakit_{name}_{kind}_{control_key(choices)}"
+
+
+def names(target: Host, choices: Choices) -> list[str]:
+    """What kernels find by name."""
+    return [symbol(r.name, target, choices) for r in SHARED]
+
+
+def declared(module: Module, code: RoutineCode, target: Host, choices: Choices) -> str:
+    """A shared routine, declared in the module of a kernel."""
+    return module.declare(symbol(code.routine.name, target, choices), signature(code))
+
+
+def surroundings(target: Host, choices: Choices, specials: dict[Any, Special] | None = None) -> Surroundings:
+    """Of functions of their own in the module that has all of them."""
+
+    def nothing(*_: object) -> Any:
+        raise AssertionError("functions have these of their own")
+
+    return Surroundings(nothing, nothing, lambda c: "@" + symbol(c.routine.name, target, choices), specials or {})
+
+
+def add_functions(
+    module: Module, target: Host, choices: Choices, routines: Iterable[Routine[Any, Any]] = SHARED
+) -> None:
+    """Add them to a module."""
+    around = surroundings(target, choices)
+    for r in routines:
+        module.add(function(module, code_of(r, choices), "@" + symbol(r.name, target, choices), around))

@@ -1,0 +1,56 @@
+"""Checks of memory accesses: whether an address is a multiple of the size, and whether the bytes are there.
+
+A lane's access of `size` bytes, a power of two, either faults, counts, or is ignored (loads give 0, stores do nothing).
+Source: [001] "Memory", [tesla] 7, 14. The first routines are expressions: engines compute them for all lanes at once.
+"""
+
+from __future__ import annotations
+
+from isakit.machine.tesla.choices import Choices
+from isakit.machine.tesla.rules.state import BlockState, Buffer
+from isakit.sem.records import u32, u64
+from isakit.sem.routine import Lanes, lowest, routine, shared_routine
+
+
+@routine
+def misaligned(address: u32, size: u32) -> bool:
+    """Whether an address is no multiple of the size."""
+    return address & (size - 1) != 0
+
+
+@routine
+def aligned(address: u32, size: u32, choices: Choices) -> u32:
+    """The address that is accessed."""
+    return address & ~(size - 1) if choices.misaligned == "truncate" else address
+
+
+@routine
+def outside(address: u32, size: u32, limit: u32) -> bool:
+    """Whether some of the bytes are not among the first `limit` of a space."""
+    return limit < size or address > limit - size
+
+
+@routine
+def within(buffer: Buffer, address: u32, size: u32) -> bool:
+    """Whether a buffer has all of the bytes."""
+    return address >= buffer.start and u64(address) + size <= u64(buffer.start) + buffer.length
+
+
+@shared_routine
+def in_buffers(block: BlockState, site: Buffer, addresses: Lanes, lanes: u32, size: u32) -> u32:
+    """The mask of the lanes whose bytes are in one of the buffers; `site` remembers the buffer that was hit last."""
+    hits = 0
+    rest = lanes
+    while rest != 0:
+        lane = lowest(rest)
+        rest &= rest - 1
+        k = 0
+        while k < block.range_count:
+            buffer = block.ranges[k]
+            k += 1
+            if within(buffer, addresses[lane], size):
+                hits |= 1 << lane
+                site.start = buffer.start
+                site.length = buffer.length
+                k = block.range_count
+    return hits

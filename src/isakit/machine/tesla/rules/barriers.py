@@ -1,0 +1,61 @@
+"""The barriers of a block: counters of warps.
+
+Source: [tesla] 9.3. What diverged warps do is inferred (a warp that executes `bar` twice counts twice); whether finished
+warps count is `Choices.barrier_all`.
+"""
+
+from __future__ import annotations
+
+from isakit.machine.tesla.choices import Choices
+from isakit.machine.tesla.rules.state import BARRIERS, BlockState, Status, WarpState
+from isakit.sem.records import u32
+from isakit.sem.routine import routine, shared_routine
+
+ALL = 0xFFF
+"""The count that stands for all warps of the block."""
+
+
+@routine
+def everyone(block: BlockState, choices: Choices) -> u32:
+    """The warps that `all` stands for."""
+    return block.block_warps - block.ended if choices.barrier_all == "unfinished" else block.block_warps
+
+
+@shared_routine
+def arrive(
+    block: BlockState, w: WarpState, number: u32, count: u32, inc: bool, wait: bool, choices: Choices
+) -> bool:
+    """`bar`: inc: counter + 1, reset to 0 when it reaches the count; wait: block until 0. Whether the warp waits."""
+    barrier = block.barriers[number]
+    if inc:
+        barrier.target = 0 if count == ALL else count
+        barrier.count = (barrier.count + 1) & block.barrier_mask
+        open_if_reached(block, number, choices)
+    if wait and barrier.count != 0:
+        w.status = Status.WAITING
+        w.barrier = number
+        return True
+    return False
+
+
+@shared_routine
+def open_if_reached(block: BlockState, number: u32, choices: Choices) -> None:
+    """A counter that has reached its target is reset, and the warps that wait for it go on."""
+    barrier = block.barriers[number]
+    target = barrier.target if barrier.target != 0 else everyone(block, choices)
+    if barrier.count != 0 and barrier.count >= target:
+        barrier.count = 0
+        for k in range(block.block_warps):
+            w = block.state[k]
+            if w.status == Status.WAITING and w.barrier == number:
+                w.status = Status.READY
+
+
+@shared_routine
+def warp_ended(block: BlockState, choices: Choices) -> None:
+    """A warp of the block has finished, which may open the barriers that are for all."""
+    block.ended += 1
+    if choices.barrier_all == "unfinished":
+        for number in range(BARRIERS):
+            if block.barriers[number].count != 0 and block.barriers[number].target == 0:
+                open_if_reached(block, number, choices)

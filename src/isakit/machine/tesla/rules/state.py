@@ -1,0 +1,126 @@
+"""The state that control works on: of a warp, of the block it belongs to.
+
+Source: [tesla] 9.1, 9.3, 10. Compiled code has these records in memory, at the offsets that follow from the
+declarations; the reference machine has them as Python objects (`machine.tesla.stack`, `machine.tesla.block`).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Annotated
+
+from isakit.sem.records import Many, Record, u32, u64
+
+STACK_ENTRIES = 4096
+"""Entries a divergence stack may have: what the largest STACK_SIZE_LOG stands for."""
+BARRIERS = 16
+
+
+class Kind(IntEnum):
+    """Types of stack entries, with the hardware's numbers."""
+
+    BRANCH = 1
+    CALL = 2
+    LIMITED_CALL = 3
+    BREAK = 4
+    QUADON = 5
+    JOINAT = 6
+
+
+class Status(IntEnum):
+    """What a warp does.
+
+    STOPPED: something happens at its pc that compiled code does not do (a fault, an unknown target). SERVED: the host
+    must execute the instruction at its pc, whose `join` tail has been performed. JOINED: as STOPPED, behind the `join`
+    tail.
+    """
+
+    READY = 0
+    WAITING = 1
+    FINISHED = 2
+    STOPPED = 3
+    INTERRUPTED = 4
+    SERVED = 5
+    JOINED = 6
+
+
+class StackEntry(Record):
+    """One entry of a divergence stack: where its lanes continue, which lanes they are, what pushed it (`Kind`)."""
+
+    pc: u32
+    mask: u32
+    kind: u32
+
+
+class WarpState(Record):
+    """One warp. Masks have bit n for lane n.
+
+    Attributes: `pc`; `active` lanes; lanes that `broke`, `returned`, `exited`; `depth` (entries on the `stack`);
+    `status`; `barrier` (the one it waits at); `threads`, `issued` (instructions executed, per lane and per warp);
+    `number` (in its block); `visible` (lanes of a fragment program that are no helpers and were not discarded); `lock`
+    (the word of s[] it holds the lock of, counted from 1; 0 for none); `branches`, `divergent_branches`, `pm_events`
+    (what $pm0 to $pm3 may count); `conditions` (a lane mask for each flag of $c0 to $c3); `addresses` (32 numbers for
+    each of $a0 to $a7); `zero` (what registers that do not exist read as); `sink` (where writes to them go). The
+    registers follow.
+    """
+
+    pc: u32
+    active: u32
+    broke: u32
+    returned: u32
+    exited: u32
+    depth: u32
+    status: u32
+    barrier: u32
+    threads: u64
+    issued: u64
+    number: u32
+    visible: u32
+    lock: u32
+    branches: u32
+    divergent_branches: u32
+    pm_events: u32
+    conditions: Annotated[list[u32], Many(16, align=64)]
+    addresses: Annotated[list[u32], Many(8 * 32, align=64)]
+    zero: Annotated[list[u32], Many(32, align=64)]
+    stack: Annotated[list[StackEntry], Many(STACK_ENTRIES, align=64)]
+    sink: Annotated[list[u32], Many(32, align=64)]
+    registers: Annotated[list[u32], Many(0, align=64)]
+
+
+class Barrier(Record):
+    """One barrier of a block: warps that have arrived, and at how many it opens (0: at all)."""
+
+    count: u32
+    target: u32
+
+
+class Buffer(Record):
+    """Bytes of the device's memory that belong together."""
+
+    start: u32
+    length: u32
+
+
+Entries = Annotated[list[StackEntry], Many()]
+Warps = Annotated[list[WarpState], Many(behind=True, stride="state_bytes")]
+Barriers = Annotated[list[Barrier], Many(behind=True)]
+Buffers = Annotated[list[Buffer], Many(behind=True)]
+
+
+class BlockState(Record):
+    """A block, as its warps share it; in compiled code the beginning of a worker's context.
+
+    Attributes: `barriers`; `state` (its warps, `state_bytes` apart); `block_warps` (how many there are); `ended` (how
+    many have finished); `barrier_mask` (what a barrier's counter can hold); `ranges` (the `range_count` buffers of the
+    device).
+    """
+
+    barriers: Barriers
+    state: Warps
+    state_bytes: u64
+    block_warps: u64
+    ended: u64
+    barrier_mask: u64
+    ranges: Buffers
+    range_count: u64

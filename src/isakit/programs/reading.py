@@ -1,0 +1,125 @@
+"""Reading files of programs."""
+
+from __future__ import annotations
+
+import os
+import re
+from os import PathLike
+from pathlib import Path
+
+from isakit import formats
+from isakit.description import Module
+from isakit.errors import CompileError, Diagnostic, FormatError
+from isakit.instruction_sets import isa as instruction_set
+
+
+def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "", kernel: str = "") -> Module:
+    """Read a file of any supported format, detected by its content; of several programs in it the first that fits.
+
+    A PTX text is compiled, for the chip it is written for or for `variant`; so are the PTX texts in a host program or
+    fat binary that has no machine code for these chips.
+
+    Args:
+        source: a path, or the content as bytes.
+        isa: the instruction set, for files that do not say it (raw words, hexadecimal words, microcode).
+        variant: its variant, for the same files.
+        kernel: the name of a kernel that the program has to have.
+
+    Raises FormatError for what cannot be read or does not have the kernel, UnknownIsaError for names that do not exist,
+    CompileError for a PTX text of which nothing compiles.
+    """
+    modules = load_all(source, isa=isa, variant=variant)
+    found = next((m for m in modules if not kernel or kernel in m.kernels), None)
+    if found is None:
+        names = ", ".join(dict.fromkeys(name for m in modules for name in m.kernels))
+        raise FormatError(modules[0].path, 0, f"there is no kernel {kernel!r}; there are {names or 'none'}")
+    return found
+
+
+def load_all(
+    source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "", path: str | None = None
+) -> list[Module]:
+    """All programs of a file, at least one: an executable or a fat binary may embed many, most files hold one.
+
+    Programs that cannot be read are left out as long as one can. Arguments and errors as of `load`; `path` is the name
+    for messages where `source` is bytes.
+    """
+    if isa:
+        chosen = instruction_set(isa, variant or None)
+        isa, variant = chosen.name, chosen.variant
+    ptx = _ptx(source)
+    if ptx is not None:
+        from isakit.compile import compile_ptx  # here: no other file needs the compiler
+
+        name = path or ("<text>" if isinstance(source, bytes) else os.fspath(source))
+        return [compile_ptx(ptx, variant or None, path=name).module]
+    try:
+        return formats.load_images(source, isa=isa, variant=variant, path=path)
+    except FormatError:
+        modules = _compiled(source, variant, path) if isa in ("", "tesla") else []
+        if not modules:
+            raise
+        return modules
+
+
+def _compiled(source: str | PathLike[str] | bytes, variant: str, path: str | None) -> list[Module]:
+    """The PTX texts in a file, compiled: those for the oldest chip, since newer ones say the same once more.
+
+    Raises CompileError if there are some and none compiles.
+    """
+    try:
+        data = source if isinstance(source, bytes) else Path(source).read_bytes()
+    except (OSError, ValueError):
+        return []
+    name = path or (None if isinstance(source, bytes) else os.fspath(source))
+    found = [f for f in formats.find_embedded(data, name) if f.what == "ptx"]
+    if not found:
+        return []
+    from isakit.compile import compile_ptx
+
+    oldest = min(_target(f.text) for f in found)
+    out: list[Module] = []
+    errors: list[Diagnostic] = []
+    for f in found:
+        if _target(f.text) != oldest:
+            continue
+        try:
+            module = compile_ptx(f.text, variant or None, path=f"{name or '<data>'} at {f.offset:#x}").module
+        except CompileError as e:
+            errors += e.diagnostics
+            continue
+        module.path, module.offset, module.size = name, f.offset, f.size
+        out.append(module)
+    if not out:
+        raise CompileError(errors)
+    return out
+
+
+def _target(text: str) -> int:
+    """The number of the architecture a PTX text is for."""
+    m = re.search(r"\.target\s+(?:sm|compute)_(\d{1,4})", text)
+    return int(m[1]) if m else 0
+
+
+_LARGEST_PTX = 1 << 28
+
+
+def _ptx(source: str | PathLike[str] | bytes) -> str | None:
+    """The content, if it is a PTX text."""
+    if isinstance(source, bytes):
+        data = source
+    else:
+        try:
+            with Path(source).open("rb") as f:
+                data = f.read(0x4000)
+        except (OSError, ValueError):
+            return None  # the reader of files says what is wrong
+    if b".version" not in data[:0x4000]:
+        return None
+    from isakit.compile.ptx import is_ptx
+
+    if not is_ptx(data):
+        return None
+    if not isinstance(source, bytes):
+        data = Path(source).read_bytes()
+    return data[:_LARGEST_PTX].decode("utf-8", "replace")

@@ -1,0 +1,163 @@
+"""Records: the state of a machine as declared fields, from which its Python objects and its places in memory follow.
+
+A record is a class whose annotations say how many bits its fields have:
+
+    class Entry(Record):
+        pc: u32
+        mask: u32
+
+    class Warp(Record):
+        active: u32
+        depth: u32
+        stack: Annotated[list[Entry], Many(16)]
+
+Python code and the routines of `sem.routine` use its objects; compiled code finds the same fields at the offsets of
+`layout_of(Warp)`. Fields follow each other in the order of declaration, each at a multiple of its size, unless its
+`Many` asks for more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+
+from isakit.errors import DefinitionError
+
+
+@dataclass(frozen=True)
+class Bits:
+    """An unsigned number of `width` bits."""
+
+    width: int
+
+
+@dataclass(frozen=True)
+class Many:
+    """`count` elements in a row, from a multiple of `align` bytes on.
+
+    With `behind` the field holds a pointer to the elements; they are `stride` bytes apart, a field of the same record,
+    or as many as an element has.
+    """
+
+    count: int = 0
+    align: int = 1
+    behind: bool = False
+    stride: str = ""
+
+
+u8 = Annotated[int, Bits(8)]
+u16 = Annotated[int, Bits(16)]
+u32 = Annotated[int, Bits(32)]
+u64 = Annotated[int, Bits(64)]
+
+R = TypeVar("R", bound="Record")
+
+
+@dataclass(frozen=True)
+class RecordField:
+    """A field of a record: where it is, and what it holds.
+
+    `width`: bits of a number, or of each number where there are `many`; `element`: the record that the elements are.
+    """
+
+    name: str
+    offset: int
+    size: int
+    width: int = 0
+    element: type[Record] | None = None
+    many: Many | None = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Fields by name, and the size of the record in bytes."""
+
+    fields: dict[str, RecordField]
+    size: int
+
+    def __getitem__(self, name: str) -> RecordField:
+        return self.fields[name]
+
+    def at(self, name: str) -> int:
+        """The offset of a field."""
+        return self.fields[name].offset
+
+
+class Elements(dict[int, R], Generic[R]):
+    """The elements of a field as Python sees them: made when they are first reached, so that deep stacks cost nothing."""
+
+    def __init__(self, kind: type[R]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def __missing__(self, k: int) -> R:
+        made = self[k] = self.kind()
+        return made
+
+
+class Record:
+    """The base of declared records. Objects begin with all fields 0."""
+
+    def __init__(self) -> None:
+        for f in layout_of(type(self)).fields.values():
+            if f.element is not None:
+                setattr(self, f.name, Elements(f.element))
+            elif f.many is not None:
+                setattr(self, f.name, [0] * f.many.count)
+            else:
+                setattr(self, f.name, 0)
+
+
+def width_of(annotation: Any) -> int | None:
+    """The bits of an annotated number, 1 for a bool; None for something else."""
+    if annotation is bool:
+        return 1
+    if get_origin(annotation) is Annotated:
+        return next((x.width for x in get_args(annotation)[1:] if isinstance(x, Bits)), None)
+    return None
+
+
+def many_of(annotation: Any) -> tuple[Any, Many] | None:
+    """(what the elements are, how many) of an annotated list; None for something else."""
+    if get_origin(annotation) is Annotated:
+        inner, *extra = get_args(annotation)
+        many = next((x for x in extra if isinstance(x, Many)), None)
+        if many is not None and get_origin(inner) is list:
+            return get_args(inner)[0], many
+    return None
+
+
+@cache
+def layout_of(record: type[Record]) -> Layout:
+    """Where the fields of a record are. Raises DefinitionError for a field that is no number and no row of records."""
+    fields: dict[str, RecordField] = {}
+    end = 0
+    declared = next(c for c in record.__mro__ if c.__dict__.get("__annotations__"))
+    for name, annotation in get_type_hints(declared, include_extras=True).items():
+        f = _field(f"{record.__name__}.{name}", name, annotation, end)
+        fields[name] = f
+        end = f.offset + f.size
+    if not fields:
+        raise DefinitionError(f"{record.__name__} declares no fields")
+    return Layout(fields, end)
+
+
+def _field(where: str, name: str, annotation: Any, end: int) -> RecordField:
+    width = width_of(annotation)
+    if width is not None:
+        size = max(1, width // 8)
+        return RecordField(name, -(-end // size) * size, size, width)
+    several = many_of(annotation)
+    if several is None:
+        raise DefinitionError(f"{where} is neither a number nor many of a kind")
+    kind, many = several
+    if many.behind:
+        return RecordField(name, -(-end // 8) * 8, 8, width_of(kind) or 0, None if width_of(kind) else kind, many)
+    width, element = width_of(kind), None
+    if width is None:
+        element, size = kind, layout_of(kind).size
+    else:
+        size = width // 8
+    start = -(-end // many.align) * many.align
+    return RecordField(name, start, size * many.count, width or 0, element, many)

@@ -1,0 +1,240 @@
+"""Routines: control written once, as Python functions on scalars and records, for every engine.
+
+    @routine
+    def joinat(w: Warp, target: u32, choices: Choices) -> None:
+        "Active lanes will meet again at the join instruction at `target`."
+        push(w, Kind.JOINAT, target, w.active, choices)
+
+The parameters say what a routine works on: numbers of declared width, records (`sem.records`), the values of the lanes
+of a warp (`Lanes`); all others are static. For each set of static arguments the text of the function is translated
+once, into the statements of `sem.routine_code`; a condition on static values leaves only the side that holds. Engines
+lower the statements: to a Python function, to LLVM code inside of another function, or to an LLVM function.
+
+What a routine may contain: assignments to locals and fields, `if`, `while`, `for ... in range(...)`, early `return`,
+`raise`, calls of routines, arithmetic of `sem.value` (unsigned, modulo the width), `and`, `or`, `not`. Calls that do
+something stand alone, or are all of what is assigned, returned or tested.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import contextmanager
+from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
+
+from isakit.errors import DefinitionError
+from isakit.sem.records import Bits, Many, Record, many_of, width_of
+from isakit.sem.routine_code import Parameter, RoutineCode
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class OfLanes:
+    """Marks a parameter that has one u32 for each lane of a warp."""
+
+
+Lanes = Annotated[list[int], OfLanes()]
+"""One number per lane: `lanes[k]` is the one of lane k, `lanes_equal(lanes, n)` the mask of those that are n."""
+
+
+class Routine(Generic[P, T]):
+    """A function of the routine language.
+
+    Attributes: `name`, `function`, `shared` (compiled code calls it instead of containing it), `statics` (names of the
+    static parameters), `parameters` (all others).
+    """
+
+    def __init__(self, function: Callable[P, T], shared: bool = False) -> None:
+        self.function, self.shared, self.name = function, shared, function.__name__
+        self.__doc__ = function.__doc__
+        self._source: str | None = None
+        self._codes: list[tuple[dict[str, Any], RoutineCode]] = []
+        self._signature: tuple[list[Parameter], list[str], int] | None = None
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Only routines call routines like this; engines have functions of them."""
+        raise TypeError(f"{self.name} is a routine: call what an engine makes of it")
+
+    def __repr__(self) -> str:
+        return f"<routine {self.name}>"
+
+    # --- what it is -------------------------------------------------------------------------------------------------
+    @property
+    def source(self) -> str:
+        """Its text."""
+        return self._source or textwrap.dedent(inspect.getsource(self.function))
+
+    @property
+    def tree(self) -> ast.FunctionDef:
+        """Its text, parsed."""
+        tree = ast.parse(self.source).body[0]
+        assert isinstance(tree, ast.FunctionDef)
+        return tree
+
+    def _look(self) -> tuple[list[Parameter], list[str], int]:
+        if self._signature is None:
+            hints = get_type_hints(self.function, include_extras=True)
+            parameters: list[Parameter] = []
+            statics: list[str] = []
+            for name in inspect.signature(self.function).parameters:
+                p = _parameter(name, hints.get(name))
+                if p is None:
+                    statics.append(name)
+                else:
+                    parameters.append(p)
+            returns = hints.get("return")
+            width = 0 if returns in (None, type(None)) else width_of(returns)
+            if width is None:
+                raise DefinitionError(f"{self.name} returns neither a number nor nothing")
+            self._signature = parameters, statics, width
+        return self._signature
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """What compiled code passes to it."""
+        return self._look()[0]
+
+    @property
+    def statics(self) -> list[str]:
+        """Names of the static parameters."""
+        return self._look()[1]
+
+    @property
+    def width(self) -> int:
+        """Bits of what it returns; 0 for nothing."""
+        return self._look()[2]
+
+    # --- what it does -----------------------------------------------------------------------------------------------
+    def code(self, **statics: Any) -> RoutineCode:
+        """Its statements for these static arguments.
+
+        Arguments that differ only in attributes that it does not look at share them.
+        """
+        for given, code in self._codes:
+            if given == statics or (given.keys() == statics.keys() and code.holds(statics)):
+                return code
+        from isakit.sem.routine_translation import translate
+
+        code = translate(self, statics)
+        self._codes.append((statics, code))
+        return code
+
+    @contextmanager
+    def rewritten(self, old: str, new: str) -> Any:
+        """For tests: another text, with all engines that hold nothing of the old one (see `on_change`).
+
+        Raises DefinitionError where the text does not have `old` exactly once.
+        """
+        source = self.source
+        if source.count(old) != 1:
+            raise DefinitionError(f"{self.name} has {source.count(old)} times {old!r}")
+        self._source = source.replace(old, new)
+        forget()
+        try:
+            yield self
+        finally:
+            self._source = None
+            forget()
+
+    def forget(self) -> None:
+        """Translate it anew when it is asked for."""
+        self._codes.clear()
+
+
+_all: list[Routine[Any, Any]] = []
+
+
+_told: list[Callable[[], object]] = []
+
+
+def on_change(function: Callable[[], object]) -> None:
+    """Call `function` when routines have got another text, to forget what was made of them."""
+    _told.append(function)
+
+
+def forget() -> None:
+    """Translate all routines anew."""
+    for r in _all:
+        r.forget()
+    for function in _told:
+        function()
+
+
+def routine(function: Callable[P, T]) -> Routine[P, T]:
+    """Decorator: a function of the routine language, which becomes part of the compiled code that calls it."""
+    made = Routine(function)
+    _all.append(made)
+    return made
+
+
+def shared_routine(function: Callable[P, T]) -> Routine[P, T]:
+    """Decorator: a function of the routine language, which compiled code calls."""
+    made = Routine(function, shared=True)
+    _all.append(made)
+    return made
+
+
+class External(Generic[P, T]):
+    """Something a routine asks its surroundings for: Python calls the function, compiled code has code of its own."""
+
+    def __init__(self, function: Callable[P, T]) -> None:
+        self.function, self.name = function, function.__name__
+        self.__doc__ = function.__doc__
+        hints = get_type_hints(function, include_extras=True)
+        returns = hints.get("return")
+        self.width = 0 if returns in (None, type(None)) else width_of(returns) or 0
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        """What Python does."""
+        return self.function(*args, **kwargs)
+
+
+def external(function: Callable[P, T]) -> External[P, T]:
+    """Decorator: something compiled code has code of its own for."""
+    return External(function)
+
+
+# --- what routines know about lanes -----------------------------------------------------------------------------------
+def lanes_equal(lanes: Iterable[int], number: int) -> int:
+    """The mask of the lanes whose number is `number`."""
+    return sum(1 << k for k, n in enumerate(lanes) if n == number)
+
+
+def lowest(mask: int) -> int:
+    """The number of the lowest bit that is set, 32 if there is none (63 in 64 bits)."""
+    return (mask & -mask).bit_length() - 1 if mask else 32
+
+
+def highest(mask: int) -> int:
+    """The number of the highest bit that is set, all ones if there is none."""
+    return (mask.bit_length() - 1) & 0xFFFF_FFFF
+
+
+def _parameter(name: str, hint: Any) -> Parameter | None:
+    """A parameter that is not static."""
+    width = width_of(hint)
+    if width is not None:
+        return Parameter(name, width=width)
+    if isinstance(hint, type) and issubclass(hint, Record):
+        return Parameter(name, record=hint)
+    if get_origin(hint) is Annotated and any(isinstance(x, OfLanes) for x in get_args(hint)):
+        return Parameter(name, lanes=True)
+    several = many_of(hint)
+    if several is not None:
+        element = several[0]
+        return Parameter(name, record=element, row=True)
+    return None
+
+
+Static = Annotated[T, "static"]
+"""A number or bool that is known when code is made."""
+
+
+__all__ = [
+    "Bits", "External", "Lanes", "Many", "Routine", "Static", "external", "forget", "highest", "lanes_equal", "lowest",
+    "on_change", "routine", "shared_routine",
+]  # fmt: skip
+_ = Mapping

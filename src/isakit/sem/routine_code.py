@@ -1,0 +1,189 @@
+"""What routines are translated to: statements on locals, fields of records, and the lanes of a warp.
+
+Expressions are values of `sem.value` with leaves of their own:
+
+| op | args | attr | meaning |
+|---|---|---|---|
+| `LOCAL` | | name | a parameter or local |
+| `FIELD` | | (record, field) | a field of the record that a name stands for, as it is now |
+| `ITEM` | index | (record, field) | one of the numbers of a field |
+| `LANE` | index | name | the number of one lane |
+| `MATCHING` | number | name | the mask of the lanes that have this number |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from isakit.sem.records import Record, RecordField
+from isakit.sem.value import Value
+
+if TYPE_CHECKING:
+    from isakit.sem.routine import External, Routine
+
+LOCAL, FIELD, ITEM, LANE, MATCHING = "local", "field", "item", "lane", "matching"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a routine is given: a number of `width` bits, a record (or a `row` of them), or a number per lane."""
+
+    name: str
+    width: int = 0
+    record: type[Record] | None = None
+    row: bool = False
+    lanes: bool = False
+
+
+@dataclass(frozen=True)
+class Let:
+    """Set a local."""
+
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True)
+class Point:
+    """Let a name stand for an element of a field of the record `base`, or of the row `base`."""
+
+    name: str
+    base: str
+    within: RecordField | None
+    element: type[Record]
+    index: Value
+
+
+@dataclass(frozen=True)
+class Store:
+    """Set a field of a record, or (with `index`) one of its numbers."""
+
+    base: str
+    within: RecordField
+    value: Value
+    index: Value | None = None
+
+
+@dataclass(frozen=True)
+class If:
+    """Statements that depend on a condition of one bit."""
+
+    condition: Value
+    then: list[Statement]
+    otherwise: list[Statement]
+
+
+@dataclass(frozen=True)
+class While:
+    """`before` computes what the condition needs, each time."""
+
+    before: list[Statement]
+    condition: Value
+    body: list[Statement]
+
+
+@dataclass(frozen=True)
+class Return:
+    """Leave the routine."""
+
+    value: Value | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of records as an argument: a field of `base`, or all of the row `base`."""
+
+    base: str
+    within: RecordField | None
+
+
+Argument = "Value | str | Row"
+
+
+@dataclass(frozen=True)
+class Do:
+    """Call a routine (with its `statics`) or something of the surroundings; arguments that are names are records, rows
+    or lanes. `name`: the local that gets the result."""
+
+    callee: Routine[Any, Any] | External[Any, Any]
+    arguments: list[Any]
+    statics: Mapping[str, Any]
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text with values in it: pieces of text, values, functions of a value."""
+
+    pieces: tuple[str | Value | tuple[Callable[[int], object], Value], ...]
+
+
+@dataclass(frozen=True)
+class Raise:
+    """End with an exception: `kind(*arguments)`, static values and texts."""
+
+    kind: Callable[..., Exception]
+    arguments: tuple[Any, ...]
+
+
+Statement = Let | Point | Store | If | While | Return | Do | Raise
+
+
+@dataclass
+class RoutineCode:
+    """The statements of a routine for some static arguments.
+
+    `choices`: what of the static arguments decided about them, (parameter, attribute) -> value; the attribute is empty
+    for the argument itself.
+    """
+
+    routine: Routine[Any, Any]
+    statics: Mapping[str, Any]
+    statements: list[Statement] = field(default_factory=list[Statement])
+    choices: dict[tuple[str, str], Any] = field(default_factory=dict[tuple[str, str], Any])
+
+    def holds(self, statics: Mapping[str, Any]) -> bool:
+        """Whether other static arguments lead to the same statements."""
+        return all(
+            statics[name] == value if not attr else getattr(statics[name], attr) == value
+            for (name, attr), value in self.choices.items()
+        )
+
+    @property
+    def key(self) -> str:
+        """Stands for the static arguments, as far as they matter."""
+        return " ".join(f"{n}.{a}={v!r}" if a else f"{n}={v!r}" for (n, a), v in sorted(self.choices.items()))
+
+    @property
+    def raises(self) -> bool:
+        """Whether it may end with an exception, itself or in what it calls."""
+        return any(
+            isinstance(s, Raise) or (isinstance(s, Do) and code_of(s) is not None and _code(s).raises)
+            for s in walk(self.statements)
+        )
+
+
+def code_of(s: Do) -> RoutineCode | None:
+    """The code of a called routine; None for what the surroundings do."""
+    code = getattr(s.callee, "code", None)
+    return None if code is None else code(**s.statics)
+
+
+def _code(s: Do) -> RoutineCode:
+    code = code_of(s)
+    assert code is not None
+    return code
+
+
+def walk(statements: list[Statement]) -> Iterator[Statement]:
+    """All statements, those inside of others included."""
+    for s in statements:
+        yield s
+        if isinstance(s, If):
+            yield from walk(s.then)
+            yield from walk(s.otherwise)
+        elif isinstance(s, While):
+            yield from walk(s.before)
+            yield from walk(s.body)

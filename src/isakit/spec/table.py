@@ -1,0 +1,315 @@
+"""Forms as text, in the manner of manuals and of decodetree: how a form is written, and below it its bits.
+
+```text
+short  {name:o} {sat:s} {ty=width:w} {dst:w} {src1:w} {src2:w}
+       001o .... . o...... w...... s...... ..  | unless o=11
+```
+
+The first line has the names of shapes (one form each) and the syntax, which goes on in lines that begin with an
+operand; then come the bits, word by word, the highest first: fixed ones, letters for what this form selects, `-` for
+bits known to have no effect, `.` for what belongs to the operands. Words at the end that have only dots may be left
+out. An operand is `{part}`, `{part:arguments}` or `{part=kind:arguments}`: its kind is looked up among the parts
+given with the table, then in the shape's own vocabulary. Arguments are mostly letters of the pattern, several of them
+(highest first) for a concatenation.
+
+Behind the bits, or on lines of their own below, stand clauses that begin with `|`: `needs FEATURES`, `unless
+LETTERS=BITS`, `refuse LETTERS=BITS ERROR`, `lacking ERROR`, and `NAME=VALUE` for constants of the semantics. Further
+texts are tables whose rows are put in, row by row: a capital letter heads a column of bits for that letter of the
+pattern, other columns replace `<column>`, and `{column}` in the syntax.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from functools import cache, cached_property
+from itertools import product
+from string import ascii_lowercase
+from typing import Any
+
+from isakit.errors import DefinitionError, did_you_mean
+from isakit.lean import dataclass
+from isakit.spec.fields import Bits, Field
+from isakit.spec.parts import Alternative, Choice, Enum, Flag, Imm, Part, choice, when
+from isakit.spec.record import Form, Layout, Refusal, make_form
+
+Maker = Callable[..., Part]
+"""Makes an operand from the encoding of its form and the arguments in the syntax line."""
+
+_OPERAND = re.compile(r"\{(\w+)(?:=(\w+))?(?::([^}]*))?\}")
+_CELLS = re.compile(r"\s{2,}")
+_COLUMN = re.compile(r"<([^<>]+)>")
+_STRANGE = re.compile(r"[^01a-z.-]")
+_RUN = re.compile(r"([a-z])\1*")
+_each = cache(re.compile)
+_FIXED, _ONES, _IGNORED = ({ord(c): "01"[c in wanted] for c in f"01.-{ascii_lowercase}"} for wanted in ("01", "1", "-"))
+"""What makes a binary number of a pattern: 1 where it has one of some characters."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A layout with what all its forms share.
+
+    `fields` names its fields, `operands` are the kinds of operands to be had by name; `lead` stands in front of every
+    syntax line. `selectors` are bits that have no effect in forms whose operands do not look at all of them, `ignored`
+    bits that never have one.
+    """
+
+    layout: Layout
+    fields: Mapping[str, Any]
+    operands: Mapping[str, Part | Maker]
+    lead: str = ""
+    selectors: int = 0
+    ignored: int = 0
+    unless: tuple[Bits, ...] = ()
+    default: int | None = None
+    control: tuple[str, ...] = ()
+
+    @cached_property
+    def by_slices(self) -> dict[tuple[tuple[int, int], ...], Field]:
+        """The fields by their bits; of several the first."""
+        return {f.slices: f for f in reversed(list(self.fields.values())) if isinstance(f, Field)}
+
+
+class Encoding:
+    """The bits of one form: what is fixed, what has no effect, and its fields by letter."""
+
+    def __init__(
+        self, shape: Shape, pattern: str, row: Mapping[str, str], unit_bits: int, kinds: Mapping[str, Part | Maker]
+    ) -> None:
+        """Read a pattern; `row` has the bits of capital letters. Raises DefinitionError."""
+        self.shape, self._kinds = shape, kinds
+        characters = pattern.replace(" ", "")
+        size = shape.layout.units * unit_bits
+        if len(characters) % unit_bits or not 0 < len(characters) <= size:
+            raise DefinitionError(f"{len(characters)} bits in a pattern of {size}")
+        units = [characters[i : i + unit_bits] for i in range(0, len(characters), unit_bits)]
+        # From the highest bit of the last word down: the order in which the bits of a column are written.
+        text = "".join(reversed(units))
+        for c in set(filter(str.isupper, text)):
+            if text.count(c) < len(row[c]):
+                raise DefinitionError(f"more bits in a row than the pattern has for it: {row}")
+            cells = iter(row[c])
+            text = _each(c).sub(lambda _, cells=cells: next(cells, "?"), text)
+        strange = _STRANGE.search(text)
+        if strange:
+            raise DefinitionError(f"a pattern cannot have {strange[0]!r}")
+        self.fixed = Bits(int(text.translate(_FIXED), 2), int(text.translate(_ONES), 2))
+        self.ignored = int(text.translate(_IGNORED), 2)
+        slices: dict[str, list[tuple[int, int]]] = {}
+        for run in _RUN.finditer(text):
+            slices.setdefault(run[1], []).insert(0, (len(text) - run.end(), len(run[0])))
+        self._letters = {c: self._named(found) for c, found in slices.items()}
+        self.used: set[str] = set()
+
+    def _named(self, slices: Sequence[tuple[int, int]]) -> Field:
+        """The field of some bits, lowest first, under the shape's name for it."""
+        joined: list[tuple[int, int]] = []
+        for low, n in slices:
+            if joined and sum(joined[-1]) == low:
+                joined[-1] = joined[-1][0], joined[-1][1] + n
+            else:
+                joined.append((low, n))
+        key = tuple(joined)
+        return self.shape.by_slices.get(key) or Field(key)
+
+    def field(self, letters: str) -> Field:
+        """The field of a letter of the pattern, or of several, highest first. Raises DefinitionError."""
+        fields: list[Field] = []
+        for c in letters:
+            if c not in self._letters:
+                raise DefinitionError(f"the pattern has no letter {c!r}")
+            self.used.add(c)
+            fields.append(self._letters[c])
+        return fields[0] if len(fields) == 1 else self._named([s for f in reversed(fields) for s in f.slices])
+
+    def where(self, conditions: str) -> list[Bits]:
+        """`o=11 w=0` as bits; `o=01,10 w=0` as two."""
+        out = [Bits()]
+        for letters, _, values in (c.partition("=") for c in conditions.split()):
+            f = self.field(letters)
+            each = [Bits(f.mask, f.put(int(v, 2))) for v in values.split(",")]
+            out = [both for b in out for other in each if (both := b.join(other)) is not None]
+        return out
+
+    def operand(self, kind: str, arguments: str = "") -> Part:
+        """The operand of a kind; `arguments` as they stand in the syntax line. Raises DefinitionError."""
+        found = self._kinds.get(kind)
+        if found is None:
+            raise DefinitionError("; ".join((f"no operand {kind!r}", *did_you_mean(kind, self._kinds))))
+        self.used.add(kind)
+        return found if isinstance(found, Part) else found(self, *filter(None, arguments.split(",")))
+
+    def unused(self) -> list[str]:
+        """Letters that nothing has asked for."""
+        return sorted(set(self._letters) - self.used)
+
+
+@dataclass(frozen=True)
+class FormTable:
+    """Reads tables of forms; `shapes` by name, `operands` are kinds that all shapes have."""
+
+    shapes: Mapping[str, Shape]
+    operands: Mapping[str, Part | Maker] = field(default_factory=dict[str, "Part | Maker"])
+    unit_bits: int = 32
+    more: Mapping[str, Part | Maker] = field(default_factory=dict[str, "Part | Maker"])
+
+    def knowing(self, **operands: Part | Maker) -> FormTable:
+        """The same language with further kinds of operands, which win against those of the same name."""
+        return replace(self, more={**self.more, **operands})
+
+    def __call__(self, text: str, *rows: str, **parts: Any) -> list[Form]:
+        """The forms of a table, for each row of `rows`; several tables of rows are combined, the last varies fastest.
+
+        `parts` are operands (parts, or functions that make them from the encoding) and constants of the semantics.
+        Raises DefinitionError.
+        """
+        lines = [line.strip() for line in re.sub(r"\n\s*([|{])", r" \1", text).strip().splitlines()]
+        out: list[Form] = []
+        used: set[str] = set()
+        for combination in product(*(list(_rows(r)) for r in rows)):
+            row = {k: v for cells in combination for k, v in cells.items()}
+            row = {k: _fill(v, row) for k, v in row.items()}
+            for line, pattern in zip(lines[::2], lines[1::2], strict=True):
+                shapes, _, syntax = line.partition(" ")
+                for shape in shapes.split(","):
+                    try:
+                        out.append(self._form(shape, _fill(syntax, row), _fill(pattern, row), row, parts, used))
+                    except (DefinitionError, TypeError, ValueError) as e:
+                        raise DefinitionError(f"{line} / {pattern}{f' with {row}' if row else ''}: {e}") from e
+        idle = [n for n, p in parts.items() if (isinstance(p, Part) or callable(p)) and n not in used]
+        if idle:
+            raise DefinitionError(f"no form of the table has {', '.join(idle)}: {lines[0]}")
+        return out
+
+    def _form(
+        self, name: str, syntax: str, below: str, row: Mapping[str, str], parts: Mapping[str, Any], used: set[str]
+    ) -> Form:
+        if name not in self.shapes:
+            raise DefinitionError(f"no shape {name!r}; there are {', '.join(self.shapes)}")
+        shape = self.shapes[name]
+        pattern, *clauses = (c.strip() for c in below.split(" | "))
+        kinds = {**self.operands, **shape.operands, **self.more, **parts}
+        encoding = Encoding(shape, pattern, row, self.unit_bits, kinds)
+        constants = {n: p for n, p in parts.items() if not isinstance(p, Part) and not callable(p)}
+        options: dict[str, Any] = {"needs": [], "refusals": []}
+        unless = list(shape.unless)
+        for clause in clauses:
+            word, _, rest = clause.partition(" ")
+            if word == "needs":
+                options["needs"] += rest.split()
+            elif word == "lacking":
+                options["lacking"] = rest
+            elif word == "unless":
+                unless += encoding.where(rest)
+            elif word == "refuse":
+                conditions, _, error = rest.rpartition(" ")
+                options["refusals"] += [Refusal(b, error) for b in encoding.where(conditions)]
+            elif "=" in word:
+                constant, _, value = clause.partition("=")
+                constants[constant] = value
+            elif word:
+                raise DefinitionError(f"no clause {word!r}")
+        real: dict[str, Any] = {}
+        syntax = f"{shape.lead} {syntax}"
+        for part, kind, arguments in _OPERAND.findall(syntax):
+            if not kind and part in row and part not in parts:
+                constants[part] = row[part]
+            if not kind and isinstance(constants.get(part), str):
+                continue  # a word that the form says by itself
+            real[part] = encoding.operand(kind or part, arguments)
+        used |= encoding.used
+        if encoding.unused():
+            raise DefinitionError(f"nothing says what {', '.join(encoding.unused())} of the pattern mean")
+        ignored = shape.ignored | encoding.ignored
+        for p in real.values():
+            ignored |= p.possible() & shape.selectors
+        return make_form(
+            shape.layout,
+            _OPERAND.sub(r"{\1}", syntax),
+            real | constants,
+            encoding.fixed,
+            unless=unless,
+            ignored=ignored & ~encoding.fixed.mask,
+            default=shape.default,
+            control=shape.control,
+            **options,
+        )
+
+
+# --- kinds of operands that every instruction set can use -------------------------------------------------------------
+
+
+def words(
+    *spellings: str | None, values: Sequence[Any] | None = None, on: str = "", cls: type[Enum] = Enum, **options: Any
+) -> Maker:
+    """Words for the values of letters, from 0 up; None where there is no such encoding.
+
+    `values` is what the semantics gets (default: the words); `on` are the letters, where the syntax does not say them.
+    """
+    meant = {n: (values[n] if values else w) for n, w in enumerate(spellings) if w is not None}
+
+    def make(e: Encoding, letters: str = on) -> Enum:
+        return cls(e.field(letters), {n: spellings[n] or "" for n in meant}, meant if values else None, **options)
+
+    return make
+
+
+def flag(word: str, on: str = "") -> Maker:
+    """A word that is there or not; bound to a bool."""
+
+    def make(e: Encoding, letters: str = on) -> Enum:
+        return Flag(e.field(letters), word)
+
+    return make
+
+
+def number(label: str, width: int = 32, on: str = "", **options: Any) -> Maker:
+    """A number, bound to a value of `width` bits; `options` as `Imm` has them."""
+
+    def make(e: Encoding, letters: str = on) -> Imm:
+        return Imm(e.field(letters), width, label=label, **options)
+
+    return make
+
+
+def cases(alternatives: Mapping[str, Part | Maker | str]) -> Maker:
+    """One of several operands, by conditions like `w=0 s=1 | needs FEATURE`, the first that holds.
+
+    A text is an operand as in a syntax line, `dst:b32`.
+    """
+
+    def made(e: Encoding, what: Part | Maker | str) -> Part:
+        if isinstance(what, str):
+            kind, _, arguments = what.partition(":")
+            return e.operand(kind, arguments)
+        return what if isinstance(what, Part) else what(e)
+
+    def make(e: Encoding) -> Choice:
+        out: list[Alternative] = []
+        for conditions, what in alternatives.items():
+            bits, _, needs = conditions.partition("|")
+            out += [when(b, made(e, what), needs=needs.split()[1:]) for b in e.where(bits)]
+        return choice(*out)
+
+    return make
+
+
+def _rows(text: str) -> Iterator[dict[str, str]]:
+    """The rows of a table with a header; cells are two blanks apart, `-` is an empty one."""
+    header, *lines = (_CELLS.split(line.strip()) for line in text.strip().splitlines())
+    for cells in lines:
+        yield {k: "" if v == "-" else v for k, v in zip(header, cells, strict=True)}
+
+
+def _fill(text: str, row: Mapping[str, str]) -> str:
+    """The text with the cells of a row in place of `<column>`; a cell may name others."""
+    for _ in row:
+        if "<" not in text:
+            break
+        text = _COLUMN.sub(lambda m: row.get(m[1], m[0]), text)
+    return text
+
+
+__all__ = ["Encoding", "FormTable", "Maker", "Shape", "cases", "flag", "number", "words"]
