@@ -195,7 +195,7 @@ class Code:
 
 
 def check_modelled(step: Step) -> None:
-    """Raise NotModelled for what nobody knows."""
+    """Raise NotModelled for instructions whose effect is not known."""
     if step.status is Status.UNKNOWN:
         notes = step.form.record.notes if step.form.record else ()
         raise NotModelled(f"`{step.instruction.text}`", notes[0] if notes else "its meaning is not known")

@@ -262,7 +262,7 @@ class Part:
         return self._remembered(self.claimed, keep)
 
     def _remembered(self, function: Callable[[int], Any], keep: Keep) -> str:
-        """Expression that calls the function, or looks its result up where the bits are few enough to come again."""
+        """Expression that calls the function; memoised if it depends on at most 20 bits of the word."""
         bits = self.possible()
         if bits.bit_count() > _MEMO_BITS:
             return f"{keep(function)}(w)"

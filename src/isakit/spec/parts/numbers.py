@@ -174,8 +174,10 @@ class Reg(Part):
         return one_of((*self._values, *(n for n in self.texts if n))) if self.numbers else one_of(self._values)
 
     def accepts(self) -> str:
-        if self.hint is not None:
-            return self.hint
+        return self._accepts if self.hint is None else self.hint
+
+    @cached_property
+    def _accepts(self) -> str:
         legal = [n for n in self.names if n is not None]
         return f"{legal[0]} .. {legal[-1]}" if len(legal) > 2 else " | ".join(legal)
 

@@ -162,6 +162,10 @@ class Template(Part):
         return _union(p.static_word(word) for p in self.parts)
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        _, token, part = self.items[0]
+        if part is None and s.text(k) != token:  # most operands that are tried begin with another word
+            s.fail(k, self.accepts())
+            return iter(())
         return self._parse(s, k, 0, Bits())
 
     def _parse(self, s: TokenStream, k: int, i: int, so_far: Bits) -> Iterator[Match]:
@@ -314,8 +318,10 @@ class Template(Part):
         return out
 
     def accepts(self) -> str:
-        if self.hint:
-            return self.hint
+        return self.hint or self._accepts
+
+    @cached_property
+    def _accepts(self) -> str:
         return "".join(b + (t if p is None else p.accepts()) for b, t, p in self.items)
 
     def pattern(self) -> str:
