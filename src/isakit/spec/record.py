@@ -153,11 +153,6 @@ class Form:
         return any(p.addressed for p in self.parts.values())
 
     @cached_property
-    def addressed(self) -> bool:
-        """Whether the text of an operand depends on where the instruction stands."""
-        return any(p.addressed for p in self.parts.values())
-
-    @cached_property
     def code_address(self) -> str | None:
         """The part that says where the instruction branches."""
         return next((n for n, p in self.parts.items() if p.code_address), None)
