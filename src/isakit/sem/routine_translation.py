@@ -6,15 +6,31 @@ import ast
 import builtins
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from isakit.errors import DefinitionError
+from isakit.lean import dataclass
 from isakit.sem import value as v
 from isakit.sem.records import Record, RecordField, layout_of, width_of
 from isakit.sem.routine import External, Routine, highest, lanes_equal, lowest
 from isakit.sem.routine_code import (
-    FIELD, ITEM, LANE, LOCAL, MATCHING, Do, If, Let, Point, Raise, Return, RoutineCode, Row, Statement, Store, Text,
+    FIELD,
+    ITEM,
+    LANE,
+    LOCAL,
+    MATCHING,
+    Do,
+    If,
+    Let,
+    Point,
+    Raise,
+    Return,
+    RoutineCode,
+    Row,
+    Statement,
+    Store,
+    Text,
     While,
 )  # fmt: skip
 from isakit.sem.value import Value
