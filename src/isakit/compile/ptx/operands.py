@@ -44,7 +44,7 @@ class OperandReader:
         self.module = PtxModule(source)
         self.source = source
         self.toks: list[Token] = []
-        self.k = 0
+        self.k: int = 0
         self.scopes: list[Scope] = [Scope()]
         self.count = 0
         self.loc: tuple[int, int] | None = None
