@@ -107,6 +107,48 @@ again:
     exit nop
 """
 
+PTX = """\
+.version 1.4
+.target sm_10
+.const .align 4 .f32 table[4] = {0f3fc00000, 0f40200000, 0f40600000, 0f40900000};
+.const .align 4 .f32 scale = 0f40000000;
+.entry affine (.param .u64 y, .param .u64 x, .param .u32 n)
+{
+    .reg .u32 %r<8>;
+    .reg .u64 %rd<12>;
+    .reg .f32 %f<5>;
+    .reg .pred %p<2>;
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mul.lo.u32 %r3, %r1, %r2;
+    mov.u32 %r4, %tid.x;
+    add.u32 %r3, %r3, %r4;
+    ld.param.u32 %r5, [n];
+    setp.ge.u32 %p1, %r3, %r5;
+    @%p1 bra done;
+    cvt.u64.u32 %rd1, %r3;
+    mul.lo.u64 %rd2, %rd1, 4;
+    ld.param.u64 %rd3, [x];
+    add.u64 %rd4, %rd3, %rd2;
+    ld.global.f32 %f1, [%rd4];
+    and.b32 %r6, %r3, 3;
+    mov.u64 %rd5, table;
+    cvt.u64.u32 %rd6, %r6;
+    mul.lo.u64 %rd7, %rd6, 4;
+    add.u64 %rd8, %rd5, %rd7;
+    ld.const.f32 %f2, [%rd8];
+    ld.const.f32 %f3, [scale];
+    mul.rn.f32 %f1, %f1, %f3;
+    add.rn.f32 %f4, %f1, %f2;
+    ld.param.u64 %rd9, [y];
+    add.u64 %rd10, %rd9, %rd2;
+    st.global.f32 [%rd10], %f4;
+done:
+    exit;
+}
+"""
+"""The first of the kernels as PTX."""
+
 
 @cache
 def module() -> Module:
@@ -175,13 +217,18 @@ def build(
     runtime: str = "libcudart.so.4",
     generation: str = "new",
     flags: Sequence[str] = (),
+    library: bool = False,
+    images: Sequence[Entry] = (),
 ) -> Path:
-    """Compile `cuda_programs/NAME.c` into a folder; the program asks for `runtime` as real ones do."""
+    """Compile `cuda_programs/NAME.c` into a folder; the program asks for `runtime` as real ones do.
+
+    `images` is what its fat binary holds instead of a cubin for sm_10.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    images = c_array("container", container([Entry(1, 10, b".version 1.4\n\0"), Entry(2, 10, elf_cubin())]))
-    images += c_array("cubin", elf_cubin())
-    images += c_array("text_cubin", text_cubin().encode() + b"\0")
-    (folder / "images.h").write_text(images)
+    entries = images or [Entry(1, 10, b".version 1.4\n\0"), Entry(2, 10, elf_cubin())]
+    arrays = c_array("container", container(entries)) + c_array("cubin", elf_cubin())
+    arrays += c_array("text_cubin", text_cubin().encode() + b"\0")
+    (folder / "images.h").write_text(arrays)
     libraries: list[str] = []
     for needed in filter(None, (runtime, "libcuda.so.1")):
         stub = folder / needed
@@ -190,9 +237,10 @@ def build(
         names = [f.name for f in functions().values() if f.interface == interface]
         subprocess.run(line, input="".join(f"void {n}(void) {{}}\n" for n in names), text=True, check=True)
         libraries.append(str(stub))
-    target = folder / name
+    target = folder / (f"{name}.so" if library else name)
+    shape = ["-shared", "-fPIC"] if library else ["-no-pie"]
     old = ["-DOLD_GENERATION"] if generation == "old" else []
-    line = ["cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Werror", "-no-pie", *old, *flags, "-I", str(folder)]
+    line = ["cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Werror", *shape, *old, *flags, "-I", str(folder)]
     line += ["-I", str(PROGRAMS), "-o", str(target), str(PROGRAMS / f"{name}.c"), "-Wl,--no-as-needed", *libraries]
     subprocess.run([*line, "-lm", "-pthread"], check=True)
     return target

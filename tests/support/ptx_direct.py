@@ -88,7 +88,7 @@ class Threads:
         self.labels = {s.name: k for k, s in enumerate(entry.body) if isinstance(s, Label)}
 
     def run(self) -> None:
-        """Run everything: threads of a block take turns at barriers."""
+        """Run everything: threads of a block are switched at barriers."""
         for ctaid in range(self.grid):
             shared = bytearray(0x4000)
             threads = [Thread(self, t, ctaid, shared) for t in range(self.block)]

@@ -9,6 +9,7 @@ Settings are `NAME=VALUE` texts:
 | memory=FILE@ADDRESS | bytes of host memory, for rings and surfaces |
 | host.NAME=N | write a host register before the start, e.g. host.PARM, host.WDCNT, host.H2V |
 | option.NAME=VALUE | a field of `Options`, e.g. option.out_of_range=fault |
+| script=FILE | play the host: timed writes and expected answers, see `isakit.runtime.vuc_script` |
 | until=ADDRESS | stop when the instruction at this address is about to issue |
 | trace=FILE | a line for every cycle (`-`: with the other output) |
 | save_data=FILE, save_state=FILE | keep D[], or everything as JSON, afterwards |
@@ -30,6 +31,7 @@ from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.watch import Cycle
 from isakit.runtime.npy import load_array
 from isakit.runtime.vuc import DEFAULT_CYCLES, Core
+from isakit.runtime.vuc_script import Script, parse_script
 
 Report = tuple[dict[str, Any], list[str]]
 
@@ -52,18 +54,11 @@ def run_image(
         engine: as `isakit.vuc.Core` takes it.
 
     Returns plain data (`stats`, `state`, `findings`) and the lines to print. Raises LaunchError for a wrong setting,
-    FormatError for a file of another content, MachineFault for a faulting program, OSError for files.
+    FormatError for a file of another content, CheckFailed where a script expects something else, MachineFault for a
+    faulting program, OSError for files.
     """
     given = _Settings(settings)
-    _extents(given)  # what is wrong with them is said before the run
-    core = Core(source.variant or "vp3", given.options(), engine=engine)
-    core.load(source, start=False)
-    for path, cell in given.placed("data"):
-        core.write_data(_cells(path), _place(cell, "data") if cell else 0)
-    for path, address in given.placed("memory"):
-        core.memory.write(_place(address, "memory", "FILE@ADDRESS"), path.read_bytes())
-    for name, value in given.prefixed("host."):
-        core.host[name] = _number(value, f"host.{name}")
+    core = _prepared(source, given, engine)
     texts: list[str] = []
     findings: list[str] = []
     if _flag(given.one("lint") or "no", "lint"):
@@ -82,7 +77,11 @@ def run_image(
     for path in given.all("ring"):
         core.feed(_words(Path(path)))
     until = given.one("until")
+    script = given.one("script")
     try:
+        if script:
+            commands = parse_script(Path(script).read_text(encoding="utf-8", errors="replace"))
+            texts += Script(core).play(commands)
         stop = core.run(
             max_cycles or DEFAULT_CYCLES, until=_place(until, "until") if until else None, stop_spinning=True
         )
@@ -96,6 +95,31 @@ def run_image(
     texts += _summary(core, stop.reason, stop.cycles)
     state = {k: v for k, v in core.state().items() if k not in ("pwt", "vp", "mvsi", "mvso")}
     return {"stats": dataclasses.asdict(stop), "state": state, "findings": findings}, texts
+
+
+def prepared_core(
+    source: Any, settings: Sequence[str] = (), engine: Literal["auto", "reference", "llvm"] = "auto"
+) -> Core:
+    """A core with a program and its data, at the first instruction. Arguments and errors as of `run_image`."""
+    given = _Settings(settings)
+    core = _prepared(source, given, engine)
+    core.start()
+    for path in given.all("ring"):
+        core.feed(_words(Path(path)))
+    return core
+
+
+def _prepared(source: Any, given: _Settings, engine: Literal["auto", "reference", "llvm"]) -> Core:
+    _extents(given)  # what is wrong with them is said before the run
+    core = Core(source.variant or "vp3", given.options(), engine=engine)
+    core.load(source, start=False)
+    for path, cell in given.placed("data"):
+        core.write_data(_cells(path), _place(cell, "data") if cell else 0)
+    for path, address in given.placed("memory"):
+        core.memory.write(_place(address, "memory", "FILE@ADDRESS"), path.read_bytes())
+    for name, value in given.prefixed("host."):
+        core.host[name] = _number(value, f"host.{name}")
+    return core
 
 
 def _length(core: Core) -> int:
@@ -176,7 +200,7 @@ class _Settings:
     """`NAME=VALUE` texts, checked."""
 
     FILES = ("data", "ring", "memory", "save_data", "save_state", "save_memory")
-    OTHERS = ("until", "trace", "lint")
+    OTHERS = ("until", "trace", "lint", "script")
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.pairs: list[tuple[str, str]] = []

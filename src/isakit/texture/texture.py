@@ -142,7 +142,7 @@ class Texture:
             return np.ascontiguousarray(rows).reshape(-1, n)
 
         out = cls(np.zeros((depth, height, width)[-AXES[target] :], np.uint8), "r8", target)
-        out.format, out._raw, out._source = form, [texels()], texels
+        out.format, out._raw, out._source = form, [texels().copy()], texels
         out.normalized = out.normalized if normalized is None else normalized
         out._finish()
         return out
@@ -208,7 +208,7 @@ class Texture:
         if self._source is not None:
             now = self._source()
             if not np.array_equal(now, self._raw[0]):
-                self._raw = [now]
+                self._raw = [now.copy()]  # it may be the memory itself
                 self._planes = {}
 
     def planes(self, srgb: bool, srgb_bits: int | None = None) -> list[Array]:

@@ -1,16 +1,6 @@
 /* Checks of the runtime interface; the first argument says which. */
 #include "cuda_api.h"
 
-static void check_affine(const float *got, const float *x, unsigned n, float scale, const float *table)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (got[i] != x[i] * scale + table[i & 3]) {
-            printf("element %u is %g\n", i, got[i]);
-            exit(1);
-        }
-}
-static const float first_table[] = {1.5f, 2.5f, 3.5f, 4.5f};
-
 static void launches(void)
 {
     enum { N = 1000 };

@@ -33,7 +33,23 @@ int cuTexRefSetFormat(void *, int, int), cuTexRefSetFlags(void *, unsigned), cuT
 int cuTexRefSetAddressMode(void *, int, int), cuTexRefGetFlags(unsigned *, void *);
 int cuEventCreate(void **, unsigned), cuEventRecord(void *, void *), cuEventElapsedTime(float *, void *, void *);
 int cuStreamCreate(void **, unsigned), cuStreamSynchronize(void *), cuGetErrorName(int, const char **);
-int cuGLInit(void);
+int cuGLInit(void), cuLaunchGridAsync(void *, int, int, void *), cuParamSetf(void *, int, float);
+int cuTexRefSetAddress2D_v2(void *, const Description *, Address, size_t), cuTexRefGetAddress_v2(Address *, void *);
+int cuTexRefGetFormat(int *, int *, void *), cuTexRefGetArray(void **, void *), cuTexRefCreate(void **);
+int cuMemcpy2DUnaligned_v2(const Copy2D *), cuMemcpyDtoA_v2(void *, size_t, Address, size_t);
+int cuMemcpyAtoD_v2(Address, void *, size_t, size_t), cuMemcpyAtoA_v2(void *, size_t, void *, size_t, size_t);
+int cuMemcpyHtoDAsync_v2(Address, const void *, size_t, void *), cuStreamDestroy(void *), cuStreamWaitEvent(void *, void *, unsigned);
+int cuCtxAttach(void **, unsigned), cuCtxDetach(void *), cuCtxGetApiVersion(void *, unsigned *);
+int cuOccupancyMaxPotentialBlockSize(int *, int *, void *, size_t (*)(int), size_t, int);
+int cuDeviceGetProperties(int *, int), cuMemHostRegister(void *, size_t, unsigned), cuMemHostUnregister(void *);
+
+typedef struct {
+    size_t x, y, z, level; int what; void *host; Address device; void *array, *reserved; size_t pitch, rows;
+} Box;
+typedef struct { Box from, to; size_t width, height, depth; } CopyBox;
+typedef struct { size_t width, height, depth; int format; unsigned components, flags; } Description3D;
+int cuMemcpy3D_v2(const CopyBox *), cuArray3DCreate_v2(void **, const Description3D *);
+int cuArray3DGetDescriptor_v2(Description3D *, void *);
 
 static const char ptx[] =
     ".version 1.4\n.target sm_10\n.entry twice (.param .u64 p)\n{\n.reg .u64 %rd<4>;\n.reg .u32 %r<4>;\n"
@@ -197,8 +213,119 @@ static void devices(void)
     EXPECT(value, 77);
 }
 
+/* Arrays with three axes, and copies between everything. */
+static void boxes(void)
+{
+    void *volume, *flat, *other, *stream;
+    Address d;
+    unsigned short a[4 * 3 * 2], b[4 * 3 * 2];
+    begin();
+    for (int i = 0; i < 24; i++) a[i] = (unsigned short)(i + 1);
+    Description3D desc = {4, 3, 2, 0x02, 1, 0}, back;
+    OK(cuArray3DCreate_v2(&volume, &desc)); OK(cuArray3DGetDescriptor_v2(&back, volume)); OK(memcmp(&desc, &back, 40));
+    CopyBox up = {{.what = 1, .host = a, .pitch = 8, .rows = 3}, {.what = 3, .array = volume}, 8, 3, 2};
+    OK(cuMemcpy3D_v2(&up));
+    CopyBox down = {{.what = 3, .array = volume, .x = 2, .y = 1, .z = 1}, {.what = 1, .host = b, .pitch = 6, .rows = 2}, 6, 2, 1};
+    OK(cuMemcpy3D_v2(&down));
+    EXPECT(b[0], 18); EXPECT(b[3], 22); EXPECT(b[5], 24);
+    down.width = 7;
+    EXPECT(cuMemcpy3D_v2(&down), 1);
+    desc.flags = 1;
+    EXPECT(cuArray3DCreate_v2(&other, &desc), 1);
+    Description line_ = {12, 0, 0x02, 1};
+    OK(cuArrayCreate_v2(&flat, &line_)); OK(cuArrayCreate_v2(&other, &line_)); OK(cuMemAlloc_v2(&d, 48));
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuMemcpyHtoDAsync_v2(d, a, 48, stream)); OK(cuMemcpyDtoA_v2(flat, 4, d, 20)); OK(cuMemcpyAtoA_v2(other, 0, flat, 4, 20));
+    OK(cuMemcpyAtoD_v2(d + 24, other, 2, 18)); OK(cuMemcpyDtoH_v2(b, d, 48));
+    EXPECT(b[12], 2); EXPECT(b[20], 10); EXPECT(b[21], 22);
+    EXPECT(cuMemcpyHtoDAsync_v2(d, a, 48, (void *)77), 400);
+    Copy2D odd = {{.what = 2, .device = d + 2, .pitch = 10}, {.what = 1, .host = b, .pitch = 3}, 3, 4};
+    OK(cuMemcpy2DUnaligned_v2(&odd)); EXPECT(((char *)b)[3], 7);
+    OK(cuStreamDestroy(stream));
+    /* memory of the program */
+    char *own = malloc(20000);
+    OK(cuMemHostRegister(own, 20000, 0)); EXPECT(cuMemHostRegister(own, 20000, 0), 712);
+    OK(cuMemHostUnregister(own)); EXPECT(cuMemHostUnregister(own), 713);
+    free(own);
+}
+
+/* References are set up in any order: what counts is how they are when a kernel begins. */
+static void references(void)
+{
+    void *module, *f, *texture, *g, *array;
+    Address o, u, d, at;
+    int format, components, properties[14];
+    float got[4][4], points[] = {0.5f, 0.5f, 1.5f, 1.5f, 3.5f, 0.5f, 9, 9};
+    unsigned char rows[3][256] = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}};
+    unsigned words[8] = {10, 20, 30, 40, 50, 60, 70, 80}, read[8];
+    begin();
+    OK(cuModuleLoadData(&module, cubin)); OK(cuModuleGetFunction(&f, module, "sample"));
+    OK(cuModuleGetFunction(&g, module, "fetch"));
+    OK(cuMemAlloc_v2(&o, 256)); OK(cuMemAlloc_v2(&u, 256)); OK(cuMemAlloc_v2(&d, sizeof rows));
+    /* linear memory, whose format is said afterwards */
+    OK(cuModuleGetTexRef(&texture, module, "line"));
+    OK(cuMemcpyHtoD_v2(d, words, sizeof words));
+    OK(cuTexRefSetFormat(texture, 0x20, 4));
+    OK(cuTexRefSetAddress_v2(0, texture, d, sizeof words));
+    OK(cuTexRefSetFormat(texture, 0x03, 1)); OK(cuTexRefSetFlags(texture, 1));
+    OK(cuTexRefGetAddress_v2(&at, texture)); EXPECT(at, d); EXPECT(cuTexRefGetArray(&array, texture), 1);
+    OK(cuTexRefGetFormat(&format, &components, texture)); EXPECT(format, 3); EXPECT(components, 1);
+    OK(cuFuncSetBlockShape(g, 8, 1, 1)); OK(cuParamSetv(g, 0, &o, 8)); OK(cuParamSetSize(g, 8));
+    OK(cuLaunchGridAsync(g, 1, 1, 0)); OK(cuMemcpyDtoH_v2(read, o, sizeof read)); OK(memcmp(read, words, sizeof read));
+    EXPECT(cuLaunchGridAsync(g, 1, 1, (void *)5), 400);
+    /* rows with a pitch, as numbers from 0 to 1 */
+    OK(cuModuleGetTexRef(&texture, module, "plane"));
+    OK(cuMemcpyHtoD_v2(d, rows, sizeof rows)); OK(cuMemcpyHtoD_v2(u, points, sizeof points));
+    Description desc = {4, 3, 0x01, 1};
+    OK(cuTexRefSetAddress2D_v2(texture, &desc, d, 256)); OK(cuTexRefSetFlags(texture, 0));
+    OK(cuTexRefSetFilterMode(texture, 0));
+    OK(cuFuncSetBlockShape(f, 4, 1, 1)); OK(cuParamSetv(f, 0, &o, 8)); OK(cuParamSetv(f, 8, &u, 8)); OK(cuParamSetSize(f, 16));
+    OK(cuLaunch(f)); OK(cuMemcpyDtoH_v2(got, o, sizeof got));
+    EXPECT(lrintf(got[0][0] * 255), 1); EXPECT(lrintf(got[1][0] * 255), 6); EXPECT(lrintf(got[2][0] * 255), 4);
+    EXPECT(lrintf(got[3][0] * 255), 12);
+    EXPECT(cuTexRefSetAddress2D_v2(texture, &desc, d, 255), 1); EXPECT(cuParamSetTexRef(f, 3, texture), 1);
+    OK(cuTexRefCreate(&texture)); OK(cuTexRefSetFormat(texture, 0x20, 2)); EXPECT(cuTexRefSetFormat(texture, 0x55, 1), 1);
+    OK(cuDeviceGetProperties(properties, 0)); EXPECT(properties[0], 512); EXPECT(properties[9], 32);
+    int grid, block;
+    OK(cuOccupancyMaxPotentialBlockSize(&grid, &block, f, 0, 0, 0)); EXPECT(block % 32 == 0 && grid >= 30, 1);
+}
+
+/* Each thread has its own stack of contexts; one context may travel from thread to thread. */
+static void *shared_context;
+static void *visitor(void *p)
+{
+    void *now = p;
+    Address d;
+    OK(cuCtxGetCurrent(&now)); EXPECT(now == 0, 1); EXPECT(cuMemAlloc_v2(&d, 64), 201); EXPECT(cuCtxPopCurrent_v2(&now), 201);
+    OK(cuCtxPushCurrent_v2(shared_context));
+    OK(cuMemAlloc_v2(&d, 64)); OK(cuMemsetD32_v2(d, (unsigned)(uintptr_t)p, 16));
+    OK(cuCtxPopCurrent_v2(&now)); EXPECT(now == shared_context, 1); EXPECT(cuCtxSynchronize(), 201);
+    return (void *)(uintptr_t)d;
+}
+static void migration(void)
+{
+    pthread_t t[4];
+    void *results[4], *now, *second;
+    unsigned version;
+    shared_context = begin();
+    OK(cuCtxAttach(&now, 0)); EXPECT(now == shared_context, 1); OK(cuCtxDetach(now));
+    OK(cuCtxGetApiVersion(now, &version)); EXPECT(version >= 3000, 1);
+    OK(cuCtxPopCurrent_v2(&now)); EXPECT(cuCtxPopCurrent_v2(&now), 201);
+    for (uintptr_t k = 0; k < 4; k++) pthread_create(t + k, 0, visitor, (void *)(k + 1));
+    for (int k = 0; k < 4; k++) pthread_join(t[k], results + k);
+    OK(cuCtxPushCurrent_v2(shared_context));
+    for (unsigned k = 0; k < 4; k++) {
+        unsigned words[16];
+        OK(cuMemcpyDtoH_v2(words, (Address)results[k], 64)); EXPECT(words[15], k + 1);
+    }
+    OK(cuCtxCreate_v2(&second, 0, 0)); OK(cuCtxGetCurrent(&now)); EXPECT(now == second, 1);
+    OK(cuCtxDestroy_v2(second)); OK(cuCtxGetCurrent(&now)); EXPECT(now == shared_context, 1);
+    EXPECT(cuCtxPushCurrent_v2(second), 400);
+}
+
 static const struct { const char *name; void (*run)(void); } all[] = {
-    {"modules", modules}, {"memory", memory}, {"textures", textures}, {"devices", devices},
+    {"modules", modules}, {"memory", memory}, {"textures", textures}, {"devices", devices}, {"boxes", boxes},
+    {"references", references}, {"migration", migration},
 };
 
 int main(int n, char **words)

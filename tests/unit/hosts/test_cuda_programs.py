@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from support import cuda_build
-from support.cuda_build import run
+from support.cuda_build import Entry, run
 
 pytestmark = pytest.mark.skipif(not cuda_build.has_compiler(), reason="needs `cc` on 64-bit x86 Linux")
 
@@ -54,10 +54,34 @@ def test_the_runtime_interface_of_cuda_2(old: Path, check: str) -> None:
     assert run("--", old, check).stdout == f"{check} ok\n"
 
 
+DRIVER = ("modules", "memory", "textures", "devices", "boxes", "references")
+
+
 def test_the_driver_interface(driver: Path, tmp_path: Path) -> None:
-    names = ("modules", "memory", "textures", "devices")
-    out = run("--", driver, *names, folder=tmp_path).stdout
+    out = run("--", driver, *DRIVER, folder=tmp_path).stdout
+    assert out == "".join(f"{name} ok\n" for name in DRIVER)
+
+
+def test_contexts_belong_to_threads(driver: Path) -> None:
+    assert run("--", driver, "migration").stdout == "migration ok\n"
+
+
+@pytest.fixture(scope="session")
+def sdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What samples of the time do besides the plain calls, and a library they open late."""
+    folder = tmp_path_factory.mktemp("sdk")
+    cuda_build.build("late", folder, library=True)
+    return cuda_build.build("sdk", folder)
+
+
+def test_what_samples_do_besides_the_plain_calls(sdk: Path) -> None:
+    names = ("names", "streams", "texture_memory", "queries", "plugins")
+    out = run("--", sdk, *names, folder=sdk.parent).stdout
     assert out == "".join(f"{name} ok\n" for name in names)
+
+
+def test_the_driver_interface_finds_the_context_of_the_runtime(sdk: Path) -> None:
+    assert run("--", sdk, "both").stdout == "both ok\n"
 
 
 @pytest.mark.parametrize(
@@ -112,6 +136,28 @@ def test_a_statically_linked_runtime_is_diverted(tmp_path: Path) -> None:
     assert out == "launches ok\ncopies ok\ntextures ok\n"
 
 
+@pytest.mark.parametrize(
+    "beside", [(), (Entry(2, 20, b"\x7fELF of a later chip"),)], ids=["alone", "beside a later cubin"]
+)
+def test_ptx_is_compiled_where_there_is_no_machine_code(beside: tuple[Entry, ...], tmp_path: Path) -> None:
+    images = (Entry(1, 10, cuda_build.PTX.encode() + b"\0"), *beside)
+    program = cuda_build.build("checks", tmp_path, images=images)
+    assert run("--", program, "launches").stdout == "launches ok\n"
+
+
+def test_code_for_later_chips_alone_is_no_code(tmp_path: Path) -> None:
+    program = cuda_build.build("checks", tmp_path, images=[Entry(2, 20, b"\x7fELF of a later chip")])
+    done = run("--", program, "launches", code=1)
+    assert "is 48, expected 0" in done.stdout
+
+
+def test_a_runtime_that_comes_with_the_program_does_not_get_in_the_way(tmp_path: Path) -> None:
+    """The loader finds the other one first; ours is asked all the same."""
+    program = cuda_build.build("checks", tmp_path, flags=["-Wl,--disable-new-dtags,-rpath,$ORIGIN"])
+    assert (tmp_path / "libcudart.so.4").exists()
+    assert run("--", program, "launches").stdout == "launches ok\n"
+
+
 def test_a_trace_shows_the_calls(new: Path) -> None:
     trace = run("--trace", "--", new, "launches").stderr
     assert "cudaMalloc(4000)" in trace
@@ -164,6 +210,25 @@ def _processes(marker: str) -> list[int]:
     return out
 
 
+def _parent(process: int) -> int:
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def _ancestors(process: int) -> set[int]:
+    out: set[int] = set()
+    while process > 1 and process not in out:
+        process = _parent(process)
+        out.add(process)
+    return out
+
+
+def _children() -> list[int]:
+    return [int(f.name) for f in Path("/proc").iterdir() if f.name.isdigit()]
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, -signal.SIGTERM)])
 def test_an_interrupt_ends_program_and_device(new: Path, number: int, status: int) -> None:
     """Also while a kernel runs that never ends; nothing is left behind."""
@@ -188,6 +253,43 @@ def test_a_killed_program_ends_its_kernel(new: Path) -> None:
         os.kill(children[0], signal.SIGKILL)
         assert parent.wait(20) == -signal.SIGKILL
     assert not _processes(str(new))
+
+
+def test_a_killed_command_leaves_nothing_behind(new: Path) -> None:
+    """The program's call returns with an error, and it ends; no process that compiles goes on either."""
+    line = [sys.executable, "-m", "isakit", "cuda", "--", str(new), "endless"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        time.sleep(0.3)
+        started = {p for p in _children() if parent.pid in _ancestors(p)}
+        assert started
+        parent.kill()
+        assert parent.wait(20) == -signal.SIGKILL
+        deadline = time.monotonic() + 20
+        while any(Path(f"/proc/{p}").exists() for p in started) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not [p for p in started if Path(f"/proc/{p}").exists()]
+        assert "the connection to the simulated device is lost" in parent.communicate()[1]
+
+
+def test_several_programs_at_once(new: Path) -> None:
+    line = [sys.executable, "-m", "isakit", "cuda", "--", str(new), "threads", "launches"]
+    running = [subprocess.Popen(line, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    for process in running:
+        assert process.communicate(timeout=60)[0] == "threads ok\nlaunches ok\n"
+        assert process.returncode == 0
+
+
+def test_nothing_is_left_in_the_file_system(new: Path, tmp_path: Path) -> None:
+    environment = {"TMPDIR": str(tmp_path / "tmp"), "HOME": str(tmp_path / "home")}
+    for folder in environment.values():
+        Path(folder).mkdir()
+    before = set(Path("/dev/shm").iterdir())
+    run("--", new, "launches", folder=tmp_path, environment=environment)
+    run("--", new, "crash", folder=tmp_path, environment=environment, code=-signal.SIGSEGV)
+    assert set(Path("/dev/shm").iterdir()) == before
+    assert not list((tmp_path / "tmp").iterdir())
 
 
 def test_without_the_command_there_is_no_device(new: Path) -> None:
@@ -259,5 +361,6 @@ def test_the_library_passes_with_address_and_undefined_behaviour_checks(tmp_path
     out = run("--", program, *RUNTIME, environment=environment, timeout=200)
     assert "ERROR" not in out.stderr
     assert out.stdout.count(" ok\n") == len(RUNTIME)
-    out = run("--", driver, "modules", "memory", "textures", "devices", environment=environment, folder=tmp_path)
-    assert out.stdout.count(" ok\n") == 4
+    out = run("--", driver, *DRIVER, environment=environment, folder=tmp_path, timeout=200)
+    assert out.stdout.count(" ok\n") == len(DRIVER)
+    assert run("--", driver, "migration", environment=environment).stdout == "migration ok\n"

@@ -45,7 +45,7 @@ def handler(*names: str) -> Callable[[Handler], Handler]:
 
 
 class Gone(Exception):
-    """The process a kernel runs for has ended: nobody waits for the result."""
+    """The process a kernel runs for has ended; its result is not needed."""
 
 
 @cache
@@ -135,6 +135,7 @@ _AFTER_FAULT = frozenset(
         "module",
         "unregister",
         "refused",
+        "thread",
         "cudaThreadExit",
         "cudaDeviceReset",
         "cuCtxDestroy",
@@ -149,6 +150,17 @@ _AFTER_FAULT = frozenset(
 )
 
 
+# These need no context, and give the thread that calls them none.
+_WITHOUT_DEVICE = frozenset(
+    [
+        "hello", "connect", "module", "unregister", "function", "symbol", "texture", "refused", "properties", "thread",
+        "cudaGetDeviceCount", "cudaGetDevice", "cudaSetDevice", "cudaSetDeviceFlags", "cudaSetValidDevices",
+        "cudaChooseDevice", "cudaDeviceGetAttribute", "cudaRuntimeGetVersion", "cudaDriverGetVersion",
+        "cudaDeviceGetByPCIBusId", "cudaDeviceGetPCIBusId", "cudaThreadExit", "cudaDeviceReset",
+    ]
+)  # fmt: skip
+
+
 def answer(session: Session, number: int, body: bytes) -> bytes:
     """The whole answer to a message. Raises ProtocolError where the connection cannot go on."""
     code, back = 0, b""
@@ -161,6 +173,8 @@ def answer(session: Session, number: int, body: bytes) -> bytes:
         f, handle, arguments = parsed(number, body)
         if session.lost is not None and f.name not in _AFTER_FAULT:
             raise session.lost
+        if interface == "runtime" and session.thread not in session.users and f.name not in _WITHOUT_DEVICE:
+            session.users.add(session.thread)
         back = packed(f, handle(session, *arguments))
     except (ProtocolError, Gone):
         raise
@@ -177,7 +191,7 @@ def answer(session: Session, number: int, body: bytes) -> bytes:
     return ANSWER.pack(code, len(back)) + back
 
 
-_QUIET = frozenset(("connect", "refused", "copy"))
+_QUIET = frozenset(("connect", "refused", "copy", "thread"))
 """Messages that say nothing to a user, or that say what they do themselves."""
 
 

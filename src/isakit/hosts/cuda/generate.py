@@ -47,8 +47,8 @@ def c_files() -> dict[str, str]:
     """The generated headers of the C library: what its sources include, by name."""
     exported = [f for f in functions().values() if f.interface in EXPORTED]
     table = [_MADE, f"#define TABLE {fingerprint():#x}u"]
-    table += [f"#define OP_{f.name} {f.number}" for f in functions().values() if f.kind in ("call", "copy", "wire")]
-    table += [f"EXPORT {f.prototype};" for f in exported if f.kind == "local"]
+    table += [f"#define OP_{f.name} {f.number}" for f in functions().values() if f.kind not in ("hint", "refuse")]
+    table += [f"EXPORT {_prototype(f)};" for f in exported]
     made = [_MADE, *(_function(f) for f in exported if f.kind != "local"), "const struct export exports[] = {"]
     made += [f'    {{"{f.name}", (void (*)(void)){f.name}}},' for f in exported]
     made += ["    {0, 0},", "};"]
@@ -71,9 +71,13 @@ def _c_parameter(p: Parameter) -> str:
     return f"{made}{star}{'*' if p.result else ''}{p.name}" if p.result else f"{made}{star}{p.name}"
 
 
-def _function(f: Function) -> str:
+def _prototype(f: Function) -> str:
     parameters = ", ".join(_c_parameter(p) for p in f.parameters) or "void"
-    head = f"EXPORT int {f.name}({parameters});\nint {f.name}({parameters})\n{{"
+    return f.prototype or f"int {f.name}({parameters})"
+
+
+def _function(f: Function) -> str:
+    head = f"{_prototype(f)}\n{{"
     lines = {"call": _call, "copy": _copy, "hint": _hint, "refuse": _refuse}[f.kind](f)
     return "\n".join([head, *(f"    {line}" for line in lines), "}"])
 
@@ -94,8 +98,9 @@ def _refuse(f: Function) -> list[str]:
 
 
 def _copy(f: Function) -> list[str]:
-    done = f"return {_FINISH[f.interface]}(move_bytes(OP_{f.name}, {f.more}));"
-    return [*_unused(f, f.more), done]
+    move = "move_in_stream(handle_number(stream), " if f.parameters[-1].name == "stream" else "move_bytes("
+    done = f"return {_FINISH[f.interface]}({move}OP_{f.name}, {f.more}));"
+    return [*_unused(f, done), done]
 
 
 def _call(f: Function) -> list[str]:

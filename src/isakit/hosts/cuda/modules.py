@@ -127,7 +127,8 @@ class ProgramModule:
             raise CudaError("cudaErrorNoKernelImageForDevice", f"no code for sm_10 to sm_13: there is {found}")
         best = max(texts, key=lambda c: c.arch)
         self.arch = best.arch
-        return self.session.compile_ptx(best.data.decode("utf-8", "replace"))
+        text = best.data.split(b"\0", 1)[0]  # containers pad it with zeros
+        return self.session.compile_ptx(text.decode("utf-8", "replace"))
 
     def unload(self) -> None:
         """Forget what is on the device; the next use starts from the image again."""

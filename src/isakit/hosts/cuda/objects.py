@@ -10,7 +10,7 @@ from isakit.hosts.cuda.codes import CudaError
 if TYPE_CHECKING:
     from isakit.hosts.cuda.modules import ProgramModule
     from isakit.machine.tesla import Launch as MachineLaunch
-    from isakit.runtime import LoadedKernel
+    from isakit.runtime import LoadedKernel, Sampler, Texture
 
 T = TypeVar("T")
 
@@ -42,6 +42,10 @@ class Handles:
         found = self.get(handle, kind)
         del self._objects[handle]
         return found
+
+    def holds(self, kind: type[T]) -> bool:
+        """Whether there is an object of a kind."""
+        return any(isinstance(o, kind) for o in self._objects.values())
 
     def forget(self, kinds: tuple[type, ...]) -> None:
         """Forget all handles of some kinds."""
@@ -186,9 +190,23 @@ class Binding:
     array: Array | None = None
 
 
+@dataclass(frozen=True)
+class Shown:
+    """What the chip has for a texture reference in a state with a binding."""
+
+    binding: Binding
+    state: TextureState
+    texture: Texture
+    sampler: Sampler
+
+
 @dataclass
 class TextureReference:
-    """A texture reference of a module (None: made by the driver interface and not yet of one)."""
+    """A texture reference of a module (None: made by the driver interface and not yet of one).
+
+    `shown` is what the last launch has seen; its texels are read again by every launch, but only decoded when they have
+    changed.
+    """
 
     module: ProgramModule | None
     name: str
@@ -196,3 +214,4 @@ class TextureReference:
     state: TextureState = field(default_factory=TextureState)
     binding: Binding | None = None
     offset: int = 0
+    shown: Shown | None = None

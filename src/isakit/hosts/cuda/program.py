@@ -17,14 +17,14 @@ from isakit.formats.elf import ELF_MAGIC, ElfImage, read_elf
 from isakit.hosts.c_library import private_folder
 from isakit.hosts.cuda.build import library_folder
 
-_DT_NULL, _DT_NEEDED, _DT_STRTAB = 0, 1, 5
-_STT_FUNC = 2
+_DT_NULL, _DT_NEEDED, _DT_RPATH, _DT_RUNPATH = 0, 1, 15, 29
+_RUNTIME = "libcudart.so"
 _EM_X86_64 = 62
 _TOOLKIT = re.compile(
     r"lib(cublas|cufft|curand|cusparse|cudpp|cutil|npp\w*|nvcuvid|cusolver|cudnn|cupti|cuinj64|nvToolsExt|mpi|OpenCL)"
     r"[\w.+-]*\.so[\d.]*"
 )
-"""Libraries of their day that such programs ask for, and that nobody has any more."""
+"""Libraries of their day that such programs ask for, and that systems no longer have."""
 _STATIC_RUNTIME = "libcudart.so.6.5"
 
 
@@ -34,11 +34,16 @@ class ProgramError(IsakitError):
 
 @dataclass(frozen=True)
 class Program:
-    """A program file: the libraries it asks for, and whether the runtime is linked into it."""
+    """A program file.
+
+    Attributes: `needed` (libraries it asks for), `folders` (where the loader looks for them before it looks at the
+    environment), `asks` (for the runtime; without that it has it inside, or starts other programs).
+    """
 
     path: str
     needed: tuple[str, ...] = ()
-    static: bool = False
+    folders: tuple[str, ...] = ()
+    asks: bool = False
 
 
 def examined(command: str) -> Program:
@@ -59,13 +64,14 @@ def examined(command: str) -> Program:
         elf = read_elf(data, path)
     except FormatError:
         return Program(path)
-    needed = _needed(elf)
-    runtime = any(name.startswith("libcudart.so") for name in needed)
-    static = not runtime and any(s.name == "cudaLaunch" and s.type == _STT_FUNC and s.section for s in elf.symbols)
-    return Program(path, needed, static)
+    needed = _strings(elf, _DT_NEEDED)
+    folders = () if _strings(elf, _DT_RUNPATH) else _strings(elf, _DT_RPATH)
+    folders = tuple(f for paths in folders for f in re.sub(r"\$\{?ORIGIN\}?", str(Path(path).parent), paths).split(":"))
+    return Program(path, needed, folders, any(name.startswith(_RUNTIME) for name in needed))
 
 
-def _needed(elf: ElfImage) -> tuple[str, ...]:
+def _strings(elf: ElfImage, wanted: int) -> tuple[str, ...]:
+    """The strings that a kind of entry of the dynamic section names."""
     dynamic, strings = elf.section(".dynamic"), elf.section(".dynstr")
     if dynamic is None or strings is None:
         return ()
@@ -74,7 +80,7 @@ def _needed(elf: ElfImage) -> tuple[str, ...]:
         tag, value = (int.from_bytes(dynamic.data[at + k : at + k + 8], "little") for k in (0, 8))
         if tag == _DT_NULL:
             break
-        if tag == _DT_NEEDED:
+        if tag == wanted:
             out.append(strings.data[value:].split(b"\0", 1)[0].decode("latin-1"))
     return tuple(out)
 
@@ -115,8 +121,9 @@ def environment_for(program: Program, broker: int, given: Mapping[str, str]) -> 
     aliases = _aliases(program, given)
     out["LD_LIBRARY_PATH"] = ":".join(filter(None, (folder, given.get("LD_LIBRARY_PATH", ""), aliases)))
     out["ISAKIT_CUDA"] = str(broker)
-    if program.static:
+    if not program.asks:  # the runtime is part of it, or of what it starts
         out["ISAKIT_CUDA_STATIC"] = "1"
+    if not program.asks or any(Path(f, n).exists() for f in program.folders for n in program.needed if _RUNTIME in n):
         out["LD_PRELOAD"] = ":".join(filter(None, (f"{folder}/{_STATIC_RUNTIME}", given.get("LD_PRELOAD", ""))))
     return out
 

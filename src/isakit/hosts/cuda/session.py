@@ -17,7 +17,7 @@ from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.device_facts import Card, Version
 from isakit.hosts.cuda.heap import WINDOW, Heap, memory_file
 from isakit.hosts.cuda.modules import ProgramModule
-from isakit.hosts.cuda.objects import Array, Context, Function, Handles, TextureReference, Variable
+from isakit.hosts.cuda.objects import Array, Binding, Context, Function, Handles, Shown, TextureReference, Variable
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.textures import sampler_of, texture_over
 from isakit.machine.tesla import Launch as MachineLaunch
@@ -48,7 +48,7 @@ class Options:
     """What the command line says about the device.
 
     Attributes: `card`, `engine`, `tier`, `threads` (as of `Device`), `strict` (accesses outside of allocations fault),
-    `fill` (value of memory nobody wrote), `version` (of CUDA, where it cannot be told from the program), `trace`,
+    `fill` (value of memory never written), `version` (of CUDA, where it cannot be told from the program), `trace`,
     `blocking` (a launch reports its own fault), `tell` (writes a line for the user).
     """
 
@@ -109,12 +109,15 @@ class Session:
         self.variables: list[Variable] = []
         self.textures: list[TextureReference] = []
         self.runtime = ""
-        self.contexts: list[int] = []
+        self.thread = 0
+        self.users: set[int] = set()  # threads that have used the runtime
+        self.stacks: dict[int, list[int]] = {}
         self.flags = 0
         self.limits: dict[int, int] = {0: 1024, 1: 1 << 20, 2: 8 << 20}
         self.lost: CudaError | None = None
         self.recorder = recorder
         self._banks: dict[tuple[int, int], int] = {}
+        self._own_context = 0
         self._start_device()
 
     def _start_device(self) -> None:
@@ -146,7 +149,13 @@ class Session:
         for module in self.modules:
             module.unload()
         for texture in self.textures:
-            texture.binding = None
+            texture.binding = texture.shown = None
+        if self._own_context:
+            self.handles.drop(self._own_context, Context)
+            for stack in self.stacks.values():
+                stack[:] = [c for c in stack if c != self._own_context]
+            self._own_context = 0
+        self.users.clear()
         self._banks.clear()
         self.lost = None
         self.pages.madvise(mmap.MADV_REMOVE, 0, WINDOW)
@@ -236,6 +245,19 @@ class Session:
         """A registered texture reference by its number."""
         return self._numbered(self.textures, number, "cudaErrorInvalidTexture")
 
+    @property
+    def contexts(self) -> list[int]:
+        """Handles of the contexts of the thread that calls; the last one is current.
+
+        A thread that has used the runtime has the runtime's own context.
+        """
+        stack = self.stacks.setdefault(self.thread, [])
+        if not stack and self.thread in self.users:
+            if not self._own_context:
+                self._own_context = self.handles.add(Context())
+            stack.append(self._own_context)
+        return stack
+
     def context(self) -> Context:
         """The current context of the driver interface. Raises CudaError where there is none."""
         if not self.contexts:
@@ -308,8 +330,15 @@ class Session:
             if reference is None or reference.binding is None:
                 kernel.bind(name, None)
             else:
-                texture = texture_over(self.device.memory.memory.bytes, reference.binding, reference.state)
-                kernel.bind(name, texture, sampler_of(reference.state))
+                shown = self._shown(reference, reference.binding)
+                kernel.bind(name, shown.texture, shown.sampler)
+
+    def _shown(self, reference: TextureReference, binding: Binding) -> Shown:
+        found, state = reference.shown, reference.state
+        if found is None or found.binding is not binding or found.state is not state:
+            texture = texture_over(self.device.memory.memory.bytes, binding, state)
+            found = reference.shown = Shown(binding, state, texture, sampler_of(state))
+        return found
 
     def bound_texture(self, module: ProgramModule, name: str) -> TextureReference | None:
         """The texture reference of a module by name, if the program has made it known."""

@@ -70,10 +70,14 @@ def sampler_of(state: TextureState) -> Sampler:
 def texture_over(memory: NDArray[np.uint8], bound: Binding, state: TextureState) -> Texture:
     """The texture a binding shows, over the whole memory of a device."""
     pages = memory[bound.address : bound.address + bound.size]
+    # The format of linear memory may have been set after its address.
+    width = bound.size // state.channel.nbytes if bound.target == "buffer" else bound.width
+    if not width:
+        raise CudaError("cudaErrorInvalidTextureBinding", f"{bound.size} bytes hold no texel")
     return Texture.from_memory(
         lambda: pages,
         format_of(state),
-        bound.width,
+        width,
         max(1, bound.height),
         max(1, bound.depth),
         target=cast(Any, bound.target),

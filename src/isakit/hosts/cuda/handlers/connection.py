@@ -10,8 +10,8 @@ from isakit.hosts.cuda.objects import Function, TextureReference, Variable
 from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import fingerprint
 
-_MOST = 1 << 16
-"""Modules, functions or variables of one process."""
+_MOST, _MOST_THREADS = 1 << 16, 1 << 20
+"""Modules, functions or variables of one process; threads it has had."""
 
 
 def _text(raw: bytes) -> str:
@@ -36,6 +36,14 @@ def hello(s: Session, table: int, process: int, runtime: bytes) -> int:
 def connect(s: Session) -> int:
     """Nothing: the library sends it to be connected."""
     return 0
+
+
+@handler("thread")
+def thread(s: Session, number: int) -> None:
+    """From here on it is another thread of the program that calls."""
+    if number > _MOST_THREADS:
+        raise CudaError("cudaErrorMemoryAllocation", "too many threads")
+    s.thread = number
 
 
 @handler("refused")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from isakit.hosts.cuda.codes import CudaError, invalid
 from isakit.hosts.cuda.dispatch import handler
+from isakit.hosts.cuda.handlers.streams import known_stream
 from isakit.hosts.cuda.objects import Array
 from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import by_number
@@ -18,10 +19,14 @@ Extent = tuple[int, int, int]
 
 
 @handler("copy")
-def copy(s: Session, call: int, kind: int, width: int, height: int, depth: int, *numbers: int) -> tuple[int, ...]:
-    """Check a copy of `width` bytes x `height` x `depth`; returns start, pitch and slice of both sides."""
-    extent = width, height, depth
-    to, source = _place(s, numbers[:7], extent), _place(s, numbers[7:], extent)
+def copy(s: Session, call: int, stream: int, kind: int, *numbers: int) -> tuple[int, ...]:
+    """Check a copy; returns start, pitch and slice of both sides.
+
+    `numbers`: width in bytes, height, depth, and the seven of each side.
+    """
+    width, height, depth = extent = numbers[0], numbers[1], numbers[2]
+    known_stream(s, stream)
+    to, source = _place(s, numbers[3:10], extent), _place(s, numbers[10:], extent)
     if s.options.trace:
         f = by_number().get(call)
         s.options.tell(f"{f.name if f else 'copy'}: {width} x {height} x {depth} to {to[0]:#x} from {source[0]:#x}")

@@ -78,14 +78,14 @@ def set_flags(s: Session, flags: int) -> None:
     s.flags = flags
 
 
-@handler("cudaDeviceGetByPCIBusId")
+@handler("cudaDeviceGetByPCIBusId", "cuDeviceGetByPCIBusId")
 def by_bus(s: Session, name: str) -> int:
     if name.lower() not in (_BUS, _BUS[5:], _BUS[:-2]):
         raise CudaError("cudaErrorInvalidDevice", name)
     return 0
 
 
-@handler("cudaDeviceGetPCIBusId")
+@handler("cudaDeviceGetPCIBusId", "cuDeviceGetPCIBusId")
 def bus_of(s: Session, length: int, device: int) -> bytes:
     only(device)
     if length < len(_BUS) + 1:
@@ -104,9 +104,17 @@ def runtime_version(s: Session) -> int:
     return 1000 * major + 10 * minor
 
 
-@handler("cudaDeviceReset", "cudaThreadExit")
+@handler("cudaDeviceReset")
 def reset(s: Session) -> None:
     s.reset()
+
+
+@handler("cudaThreadExit")
+def thread_exit(s: Session) -> None:
+    """Before CUDA 4 every thread had memory of its own, and ended that alone: the last one ends it here."""
+    s.users.discard(s.thread)
+    if s.version[0] >= (4, 0) or not s.users:
+        s.reset()
 
 
 @handler("cudaDeviceSynchronize", "cudaThreadSynchronize")

@@ -23,8 +23,9 @@ def create(s: Session, flags: int, device: int) -> int:
 @handler("cuCtxDestroy", "cuCtxDestroy_v2")
 def destroy(s: Session, handle: int) -> None:
     s.handles.drop(handle, Context)
-    s.contexts = [c for c in s.contexts if c != handle]
-    if not s.contexts:
+    for stack in s.stacks.values():
+        stack[:] = [c for c in stack if c != handle]
+    if not s.handles.holds(Context):
         s.reset()
 
 

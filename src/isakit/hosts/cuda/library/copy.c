@@ -54,7 +54,8 @@ static void fill_row(unsigned char *to, uint64_t width, uint64_t value, uint64_t
         for (uint64_t k = 0; k + size <= width; k += size) memcpy(to + k, &value, size);
 }
 
-int move_bytes(unsigned op, struct side to, struct side from, uint64_t width, uint64_t height, uint64_t depth, int kind)
+int move_in_stream(uint64_t stream, unsigned op, struct side to, struct side from, uint64_t width, uint64_t height,
+                   uint64_t depth, int kind)
 {
     int status = direct(&to, &from, kind);
     if (status) return status;
@@ -62,7 +63,7 @@ int move_bytes(unsigned op, struct side to, struct side from, uint64_t width, ui
     uint64_t out[6] = {0};
     if (on_device(to.place) || on_device(from.place)) {
         const uint64_t in[] = {
-            op, (uint64_t)(int64_t)kind, width, height, depth,
+            op, stream, (uint64_t)(int64_t)kind, width, height, depth,
             to.place, to.place == ON_HOST ? 0 : to.at, to.x, to.y, to.z, to.pitch, to.rows,
             from.place, from.place == ON_HOST ? 0 : from.at, from.x, from.y, from.z, from.pitch, from.rows};
         status = say(OP_copy, in, sizeof in / sizeof *in, out, 6);
@@ -109,18 +110,18 @@ static int copy_3d(unsigned op, const struct copy_3d *p)
     return move_bytes(op, to, from, times(p->extent.width, element), p->extent.height, p->extent.depth, p->kind);
 }
 
-EXPORT int cudaMemcpy3D(const struct copy_3d *p) { return runtime_status(copy_3d(OP_copy, p)); }
+EXPORT int cudaMemcpy3D(const struct copy_3d *p) { return runtime_status(copy_3d(OP_cudaMemcpy3D, p)); }
 EXPORT int cudaMemcpy3DAsync(const struct copy_3d *p, void *stream)
 {
     (void)stream;
-    return runtime_status(copy_3d(OP_copy, p));
+    return runtime_status(copy_3d(OP_cudaMemcpy3D, p));
 }
 
 EXPORT int cudaMemset3D(struct pitched_ptr p, int value, struct extent extent)
 {
     struct side to = {ON_DEVICE, 0, address_number(p.ptr), 0, 0, 0, p.pitch, p.rows};
     return runtime_status(
-        move_bytes(OP_copy, to, fill((uint64_t)value, 1), extent.width, extent.height, extent.depth, FIXED));
+        move_bytes(OP_cudaMemset3D, to, fill((uint64_t)value, 1), extent.width, extent.height, extent.depth, FIXED));
 }
 EXPORT int cudaMemset3DAsync(struct pitched_ptr p, int value, struct extent extent, void *stream)
 {
@@ -131,7 +132,7 @@ EXPORT int cudaMemset3DAsync(struct pitched_ptr p, int value, struct extent exte
 static int peer(void *to, int to_device, const void *from, int from_device, size_t count)
 {
     if (to_device || from_device) return 10;
-    return move_bytes(OP_copy, device(to), device(from), count, 1, 1, FIXED);
+    return move_bytes(OP_cudaMemcpyPeer, device(to), device(from), count, 1, 1, FIXED);
 }
 EXPORT int cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t count)
 {
@@ -154,11 +155,11 @@ static struct side driver_side(const struct box *b)
     return (struct side){place, b->host, at, b->x, b->y, b->z, pitch, b->rows};
 }
 
-static int copy_box(const struct copy_box *c)
+static int copy_box(unsigned op, const struct copy_box *c)
 {
     if (c->to.what < MEMORY_HOST || c->to.what > MEMORY_ARRAY || c->from.what < MEMORY_HOST || c->from.what > MEMORY_ARRAY)
         return INVALID;
-    return move_bytes(OP_copy, driver_side(&c->to), driver_side(&c->from), c->width, c->height, c->depth, FIXED);
+    return move_bytes(op, driver_side(&c->to), driver_side(&c->from), c->width, c->height, c->depth, FIXED);
 }
 
 static struct box box_of_plane(const struct plane *p)
@@ -177,7 +178,7 @@ static int copy_plane(const struct copy_2d *c)
 {
     if (!c) return INVALID;
     struct copy_box box = {box_of_plane(&c->from), box_of_plane(&c->to), c->width, c->height, 1};
-    return copy_box(&box);
+    return copy_box(OP_cuMemcpy2D_v2, &box);
 }
 static int copy_plane_old(const struct copy_2d_old *c)
 {
@@ -189,7 +190,7 @@ static int copy_box_old(const struct copy_box_old *c)
 {
     if (!c) return INVALID;
     struct copy_box newer = {newer_box(&c->from), newer_box(&c->to), c->width, c->height, c->depth};
-    return copy_box(&newer);
+    return copy_box(OP_cuMemcpy3D_v2, &newer);
 }
 
 EXPORT int cuMemcpy2D(const struct copy_2d_old *c) { return driver_status(copy_plane_old(c)); }
@@ -200,11 +201,11 @@ EXPORT int cuMemcpy2DUnaligned_v2(const struct copy_2d *c) { return driver_statu
 EXPORT int cuMemcpy2DAsync_v2(const struct copy_2d *c, void *s) { (void)s; return driver_status(copy_plane(c)); }
 EXPORT int cuMemcpy3D(const struct copy_box_old *c) { return driver_status(copy_box_old(c)); }
 EXPORT int cuMemcpy3DAsync(const struct copy_box_old *c, void *s) { (void)s; return driver_status(copy_box_old(c)); }
-EXPORT int cuMemcpy3D_v2(const struct copy_box *c) { return driver_status(c ? copy_box(c) : INVALID); }
+EXPORT int cuMemcpy3D_v2(const struct copy_box *c) { return driver_status(c ? copy_box(OP_cuMemcpy3D_v2, c) : INVALID); }
 EXPORT int cuMemcpy3DAsync_v2(const struct copy_box *c, void *s)
 {
     (void)s;
-    return driver_status(c ? copy_box(c) : INVALID);
+    return driver_status(c ? copy_box(OP_cuMemcpy3D_v2, c) : INVALID);
 }
 
 /* --- symbols --------------------------------------------------------------------------------------------------------- */

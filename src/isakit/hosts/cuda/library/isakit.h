@@ -90,7 +90,13 @@ enum { FIXED = -1, HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVIC
 struct side {
     enum place place; const void *host; uint64_t at, x, y, z, pitch, rows;
 };
-int move_bytes(unsigned op, struct side to, struct side from, uint64_t width, uint64_t height, uint64_t depth, int kind);
+int move_in_stream(uint64_t stream, unsigned op, struct side to, struct side from, uint64_t width, uint64_t height,
+                   uint64_t depth, int kind);
+static inline int move_bytes(unsigned op, struct side to, struct side from, uint64_t width, uint64_t height,
+                             uint64_t depth, int kind)
+{
+    return move_in_stream(0, op, to, from, width, height, depth, kind);
+}
 
 static inline struct side pitched(const void *p, uint64_t pitch)
 {

@@ -132,7 +132,7 @@ static int send_module(struct module *m)
 
 int send_modules(void)
 {
-    /* The caller holds the connection; nobody registers while holding `lock` and waiting for it. */
+    /* The caller holds the connection; registration never holds `lock` and waiting for it. */
     for (size_t k = 0; k < module_count; k++) {
         int status = send_module(modules[k]);
         if (status) return status;
@@ -218,6 +218,21 @@ EXPORT void __cudaRegisterSharedVar(void **handle, void **address, size_t size, 
     (void)handle, (void)address, (void)size, (void)alignment, (void)storage;
 }
 EXPORT char __cudaInitModule(void **handle) { (void)handle; return 1; }
+
+/* Managed memory needs sm_30: a variable of that kind is an ordinary one, and copies to it fail with the others' error. */
+EXPORT void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int ext, int size,
+                                     int constant, int global)
+{
+    (void)device, (void)ext, (void)global;
+    add(VARIABLE, handle, host, name, (uint64_t)size, (uint64_t)constant);
+}
+EXPORT char __cudaInitManagedRuntime(void **handle) { (void)handle; return 1; }
+
+/* Functions that kernels call are part of the machine code; they are never launched. */
+EXPORT void __cudaRegisterDeviceFunction(void **handle, const char *host, char *device, const char *name)
+{
+    (void)handle, (void)host, (void)device, (void)name;
+}
 
 /* Device emulation ran kernels on the host and called these; no program with machine code does. */
 EXPORT void __cudaMutexOperation(int operation) { (void)operation; }

@@ -193,8 +193,16 @@ static int connect_once(void)
 
 static int locked(struct request *r)
 {
+    static unsigned threads, last;
+    static __thread unsigned number; /* contexts belong to threads, so the server has to know which one it is */
     int first = !link_.process, status = connect_once();
     if (!status && first) status = send_modules();
+    if (!number) number = ++threads;
+    if (!status && number != last) {
+        const uint64_t in = number;
+        struct request who = {OP_thread, &in, 1, 0, 0, 0, 0, 0, 0, 0};
+        if (!(status = exchange(&who))) last = number;
+    }
     return status ? status : exchange(r);
 }
 

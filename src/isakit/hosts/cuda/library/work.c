@@ -142,6 +142,22 @@ EXPORT int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, c
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, size, shared);
 }
 
+/* The largest block with the best occupancy; as many blocks as then fill the chip. */
+EXPORT int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *function, size_t (*shared_of)(int),
+                                            size_t shared, int limit)
+{
+    int best = 0, most, processors;
+    int status = grid && block ? cuFuncGetAttribute(&most, 0, function) : INVALID;
+    if (!status) status = cuDeviceGetAttribute(&processors, 16, 0);
+    if (!status && limit > 0 && limit < most) most = limit;
+    for (int size = most; !status && size > 0; size = size % 32 ? size - size % 32 : size - 32) {
+        int blocks;
+        status = cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, size, shared_of ? shared_of(size) : shared);
+        if (!status && blocks * size > best) best = blocks * size, *block = size, *grid = blocks * processors;
+    }
+    return driver_status(status);
+}
+
 /* Work is done when a call returns, so a callback is due at once. */
 EXPORT int cudaStreamAddCallback(void *stream, void (*callback)(void *, int, void *), void *data, unsigned flags)
 {
