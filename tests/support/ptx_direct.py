@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from isakit.compile.ptx.grammar import match
-from isakit.compile.ptx.parser import float_bits
+from isakit.compile.ptx.numbers import float_bits
 from isakit.compile.ptx.syntax import (
     SIZES,
     Address,
