@@ -293,7 +293,7 @@ class Choice(Part):
     @cached_property
     def _words(self) -> frozenset[str]:
         """All words that some alternative is known to begin with."""
-        return frozenset().union(*(starts(a.part) or () for a in self.alternatives)) - {"", NUMBER_START}
+        return frozenset[str]().union(*(starts(a.part) or () for a in self.alternatives)) - {"", NUMBER_START}
 
     def _plan(self, first: str) -> Iterator[_Step]:
         """What to do about a text that begins with a word, or with `$` or `NUMBER_START` for all others."""
