@@ -131,7 +131,7 @@ class Raise:
 Statement = Let | Point | Store | If | While | Return | Do | Raise
 
 
-@dataclass
+@dataclass(eq=False)
 class RoutineCode:
     """The statements of a routine for some static arguments.
 

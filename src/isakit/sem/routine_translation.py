@@ -104,10 +104,7 @@ class Translation:
     # --- statements -------------------------------------------------------------------------------------------------
     def _block(self, body: list[ast.stmt]) -> bool:
         """Translate statements in order; returns whether their end is reached."""
-        for s in body:
-            if not self._statement(s):
-                return False
-        return True
+        return all(self._statement(s) for s in body)
 
     def _within(self, body: list[ast.stmt] | Callable[[], object]) -> tuple[list[Statement], bool]:
         """Statements on their own; names they bind are unknown behind them."""

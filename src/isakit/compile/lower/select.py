@@ -223,7 +223,9 @@ class Selector(FloatSelection, MemorySelection):
             a, b = b, a
         if isinstance(a, Literal):
             a = self.reg(Const(a.value))
-        self.emit("add", name=name, ty="b32", dst=self.result(i), src1=a, src2=b).literal = True
+        ops = self._tested(i)
+        m = self.emit("add", ("dst", "cdst"), name=name, ty="b32", src1=a, src2=b, **ops)
+        m.literal = "cdst" not in ops
 
     def on_sub(self, i: Ins) -> None:
         self.on_add(i, "sub")
@@ -453,7 +455,7 @@ class Selector(FloatSelection, MemorySelection):
         if a is ZERO:
             a = self.reg(Const(0), zero=False)
         count: Any = Number(min(n.value, 127)) if isinstance(n, Const) else self.reg(n)
-        self.emit(op, ty=ty, dst=self.result(i), src1=a, count=count)
+        self.emit(op, ("dst", "cdst"), ty=ty, src1=a, count=count, **self._tested(i))
 
     def on_shl(self, i: Ins) -> None:
         self._shift(i, "shl", "b32")
