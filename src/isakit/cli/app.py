@@ -21,6 +21,7 @@ COMMANDS = {
     "explain": "Say what every bit of an instruction means.",
     "info": "Show what a program file contains.",
     "cfg": "Show the control-flow graph of a program.",
+    "find": "Find instructions in program files.",
     "run": "Run a program on a simulated chip.",
     "compare": "Tell whether two shaders or kernels compute the same.",
     "draw": "Draw a scene with vertex, geometry and fragment programs.",

@@ -1,8 +1,8 @@
 """The text of an instruction as a tree of few kinds of nodes, from which exports generate disassemblers.
 
-`Model` walks the parts of every form of a view. What a part says is taken apart where it is made of others, and put into
-a table where it depends on few bits; the nodes say the same as `Instruction.text`, which the tests of every export hold
-against each other. A part of another kind raises `CannotExport`.
+`Model` walks the parts of every form of a view. What a part says is taken apart where it is made of others, and put
+into a table where it depends on few bits; the nodes say the same as `Instruction.text`, which the tests of every export
+hold against each other. A part of another kind raises `CannotExport`.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Join:
-    """Texts one after the other, with `glue` between those that are not empty; `glues` has one for each but the first."""
+    """Texts one after the other; `glues` are the blanks between those that are not empty, one fewer than these."""
 
     nodes: tuple[Node, ...]
     glues: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Any_:
+class Either:
     """Flags: whether one of them is set. Masks: all their bits."""
 
     nodes: tuple[Node, ...]
@@ -116,7 +116,7 @@ class Mask:
     value: int
 
 
-Node = Words | Table | Number | Join | Any_ | All | Within | Same | Select | Mask
+Node = Words | Table | Number | Join | Either | All | Within | Same | Select | Mask
 NO, YES = Mask(0), Mask(1)
 
 
@@ -348,7 +348,7 @@ class Model:
         raise CannotExport(f"cannot tell when {type(other).__name__} reads what {type(part).__name__} prints")
 
     def _probed(self, part: Part, other: Part) -> Node:
-        """NO where no text of a few hundred words is read; parts of different kinds that read each other are unknown."""
+        """NO where no text of a few hundred words is read; parts of different kinds that read each other raise."""
         mask = part.possible()
         for k in range(300):
             word = (k * 0x9E3779B97F4A7C15F39CC0605CEDC835) & mask
@@ -418,7 +418,7 @@ def _any(nodes: Sequence[Node]) -> Node:
     constant = 0
     rest: dict[int, Node] = {}
     for n in nodes:
-        inner = n.nodes if isinstance(n, Any_) else (n,)
+        inner = n.nodes if isinstance(n, Either) else (n,)
         for m in inner:
             if isinstance(m, Mask):
                 constant |= m.value
@@ -427,7 +427,7 @@ def _any(nodes: Sequence[Node]) -> Node:
     if not rest:
         return Mask(constant)
     found = (*([Mask(constant)] if constant else []), *rest.values())
-    return found[0] if len(found) == 1 else Any_(found)
+    return found[0] if len(found) == 1 else Either(found)
 
 
 def _all(nodes: Sequence[Node]) -> Node:
@@ -458,7 +458,7 @@ def evaluate(node: Node, word: int, address: int = 0) -> str | int:
             if text:
                 out += glue + text if out else text
         return out
-    if isinstance(node, Any_):
+    if isinstance(node, Either):
         found = 0
         for n in node.nodes:
             found |= int(evaluate(n, word))

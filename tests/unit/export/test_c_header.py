@@ -13,7 +13,8 @@ from tests.unit.export.test_texts import words_of
 
 import isakit
 from isakit.export.c_header import c_header
-from isakit.export.texts import CannotExport
+from isakit.export.texts import CannotExport, Model
+from isakit.spec.parts import Part
 
 COMPILER = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
 pytestmark = [pytest.mark.compiler, pytest.mark.skipif(COMPILER is None, reason="no C compiler")]
@@ -103,7 +104,12 @@ def test_c_prints_the_corpus(tmp_path: Path, shared: Path) -> None:
 
 
 def test_what_cannot_be_told_is_named() -> None:
-    try:
-        c_header(isakit.isa("usse").decoder())
-    except CannotExport as e:
-        assert "without the library" in str(e)
+    class WithBits(Part):
+        """An operand that says nothing about how it is made."""
+
+        def possible(self) -> int:
+            return (1 << 20) - 1
+
+    model = Model(isakit.isa("vuc", "vp2").decoder())
+    with pytest.raises(CannotExport, match="without the library"):
+        model.text(WithBits())
