@@ -6,6 +6,8 @@ character.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from isakit.codec import Decoder
 from isakit.errors import IsakitError
 from isakit.export.texts import (
@@ -65,12 +67,11 @@ class _Writer:
             return _hex(node.value)
         return f"{self._function('bits', node, self._bits)}(w)"
 
-    def _function(self, kind: str, node: Node, body: object) -> str:
+    def _function(self, kind: str, node: Node, body: Callable[[Node], list[str]]) -> str:
         key = (kind, id(node))
         name = self.made.get(key)
         if name is None:
-            assert callable(body)
-            lines: list[str] = body(node)
+            lines = body(node)
             same = (kind, *lines)  # many operands are written the same way
             name = self.made[key] = self.bodies.get(same) or f"{self.name}_{kind}{len(self.bodies)}"
             if same in self.bodies:
@@ -293,7 +294,8 @@ class _Writer:
             for v in range(1 << field.width):
                 word = field.put(v)
                 lists.append(tuple(k for k, f in forms if not (f.fixed.value ^ word) & f.fixed.mask & key))
-            starts, cells, known = [], [], dict[tuple[int, ...], int]()
+            starts, cells = list[int](), list[int]()
+            known: dict[tuple[int, ...], int] = {}
             for found in lists:
                 if found not in known:
                     known[found] = len(cells)

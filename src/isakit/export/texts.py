@@ -7,7 +7,8 @@ hold against each other. A part of another kind raises `CannotExport`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from isakit.codec import Decoder, Stream, tokenize
 from isakit.errors import AsmError, IsakitError
@@ -177,12 +178,10 @@ class Model:
         """What a part prints."""
         return self._once(self._texts, part, self._text)
 
-    def _once(self, known: dict[int, Node], part: Part, make: object) -> Node:
+    def _once(self, known: dict[int, Node], part: Part, make: Callable[[Any], Node]) -> Node:
         found = known.get(id(part))
         if found is None:
-            assert callable(make)
-            made: Node = make(part)
-            found = known[id(part)] = made
+            found = known[id(part)] = make(part)
             self._keep.append(part)
         return found
 
@@ -205,16 +204,14 @@ class Model:
             return Join(tuple(self.text(p) for p in part.parts), (part.glue,) * (len(part.parts) - 1))
         raise CannotExport(f"{type(part).__name__} has no text that could be told without the library")
 
-    def _tabulated(self, part: Part, say: object) -> Node:
-        assert callable(say)
+    def _tabulated(self, part: Part, say: Callable[[int], str | int]) -> Node:
         mask = part.possible()
         values = tuple(say(w) for w in subsets(mask))
         if len(set(values)) == 1:
             return Words(values[0]) if isinstance(values[0], str) else Mask(int(values[0]))
         return Table(mask, values)
 
-    def _select(self, part: Choice, make: object, otherwise: Node) -> Node:
-        assert callable(make)
+    def _select(self, part: Choice, make: Callable[[Part], Node], otherwise: Node) -> Node:
         cases: list[tuple[Bits, Bits | None, Node]] = []
         for a in part.alternatives:
             cases.append((a.when, a.unless, make(a.part)))
