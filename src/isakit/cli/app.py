@@ -23,6 +23,8 @@ COMMANDS = {
     "cfg": "Show the control-flow graph of a program.",
     "find": "Find instructions in program files.",
     "run": "Run a program on a simulated chip.",
+    "debug": "Step through a program, forwards and backwards.",
+    "sanitize": "Run a program and report races, unwritten values and bad accesses.",
     "compare": "Tell whether two shaders or kernels compute the same.",
     "draw": "Draw a scene with vertex, geometry and fragment programs.",
     "cuda": "Run a CUDA program made for sm_10 to sm_13.",
