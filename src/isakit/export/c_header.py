@@ -11,6 +11,7 @@ from collections.abc import Callable
 from isakit.codec import Decoder
 from isakit.errors import IsakitError
 from isakit.export.texts import (
+    AFTER_NUMBER,
     UNREADABLE,
     All,
     Either,
@@ -22,6 +23,7 @@ from isakit.export.texts import (
     Number,
     Same,
     Select,
+    Switch,
     Table,
     Within,
     Words,
@@ -114,30 +116,46 @@ class _Writer:
         if isinstance(node, Number):
             return self._number(node)
         if isinstance(node, Join):
-            lines = ["char *s = o, *t = o;"]
-            for n, glue in zip(node.nodes, ("", *node.glues), strict=True):
-                if isinstance(n, Words) and n.text and not glue:
-                    lines.append(f"memcpy(o, {_quoted(n.text)}, {len(n.text)}); o += {len(n.text)};")
-                    continue
-                function = self.text(n)
-                if glue:
-                    n_glue = len(glue)
-                    lines += [
-                        "if (o != s) {",
-                        f"    memcpy(o, {_quoted(glue)}, {n_glue});",
-                        f"    t = {function}(o + {n_glue}, w, a);",
-                        f"    o = t == o + {n_glue} ? o : t;",
-                        "} else {",
-                        f"    o = {function}(o, w, a);",
-                        "}",
-                    ]
-                else:
-                    lines.append(f"o = {function}(o, w, a);")
-            return [*lines, "(void)s; (void)t; (void)w; (void)a;", "return o;"]
+            return self._joined(node)
         if isinstance(node, Select):
             lines = [f"if ({test}) return {self.text(n)}(o, w, a);" for test, n in self._cases(node)]
             return [*lines, f"return {self.text(node.otherwise)}(o, w, a);"]
+        if isinstance(node, Switch):
+            cases = [f"case {k}: return {self.text(n)}(o, w, a);" for k, n in enumerate(node.nodes)]
+            return [f"switch ({self._number_of(node)}) {{", *cases, "default: return o;", "}"]
         raise TypeError(type(node).__name__)
+
+    def _joined(self, node: Join) -> list[str]:
+        marked = AFTER_NUMBER in node.glues
+        lines = ["char *s = o, *t = o;", *(["char *last = o, *before;"] if marked else [])]
+        for n, glue in zip(node.nodes, ("", *node.glues), strict=True):
+            if marked:
+                lines.append("before = o;")
+            if glue == AFTER_NUMBER:
+                lines += ["if (o != s && *last == '#') *o++ = ' ';", "before = o;"]
+            blank = "" if glue == AFTER_NUMBER else glue
+            if isinstance(n, Words) and n.text and not blank:
+                lines.append(f"memcpy(o, {_quoted(n.text)}, {len(n.text)}); o += {len(n.text)};")
+            elif blank:
+                size = len(blank)
+                lines += [
+                    "if (o != s) {",
+                    f"    memcpy(o, {_quoted(blank)}, {size});",
+                    f"    t = {self.text(n)}(o + {size}, w, a);",
+                    f"    o = t == o + {size} ? o : t;",
+                    *([f"    before += {size};"] if marked else []),
+                    "} else {",
+                    f"    o = {self.text(n)}(o, w, a);",
+                    "}",
+                ]
+            else:
+                lines.append(f"o = {self.text(n)}(o, w, a);")
+            if marked:
+                lines.append("if (o > before) last = before;")
+        return [*lines, "(void)s; (void)t; (void)w; (void)a;", "return o;"]
+
+    def _number_of(self, node: Switch) -> str:
+        return f"{self.table('number', node.indices)}[{_field(Field(tuple(runs(node.mask))))}]"
 
     def _value(self, node: Number) -> str:
         v = _field(node.field)
@@ -185,6 +203,9 @@ class _Writer:
         if isinstance(node, Select):
             lines = [f"if ({test}) return {self.flag(n)};" for test, n in self._cases(node)]
             return [*lines, f"return {self.flag(node.otherwise)};"]
+        if isinstance(node, Switch):
+            cases = [f"case {k}: return {self.flag(n)};" for k, n in enumerate(node.nodes)]
+            return [f"switch ({self._number_of(node)}) {{", *cases, "default: return 0;", "}"]
         raise TypeError(type(node).__name__)
 
     # --- forms ----------------------------------------------------------------------------------------------------
@@ -347,6 +368,8 @@ class _Writer:
                     found = 24 + len(node.prefix)
                 elif isinstance(node, Join):
                     found = sum(map(size, node.nodes)) + sum(map(len, node.glues))
+                elif isinstance(node, Switch):
+                    found = max(map(size, node.nodes))
                 elif isinstance(node, Select):
                     found = max(size(n) for n in (*(n for _, _, n in node.cases), node.otherwise))
                 else:

@@ -16,7 +16,7 @@ from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.parts import Part
 from isakit.spec.parts.base import Bitless
-from isakit.spec.parts.compose import Choice, Seq
+from isakit.spec.parts.compose import Choice, Dependent, Seq
 from isakit.spec.parts.numbers import Imm, Reg, Relative
 from isakit.spec.parts.template import Template
 from isakit.spec.record import Form
@@ -25,6 +25,10 @@ TABLE_BITS = 14
 """A part that depends on at most this many bits becomes a table."""
 JOINED_BITS = 7
 """The same for parts that are made of others and can be taken apart."""
+_TRIALS = 1500
+"""Words with which it is tried what the bits of a part decide."""
+AFTER_NUMBER = "#"
+"""A glue: a blank if the text before begins with `#`, else nothing, so that a dot is none of the number."""
 UNREADABLE = "???"
 
 
@@ -111,13 +115,22 @@ class Select:
 
 
 @dataclass(frozen=True, eq=False)
+class Switch:
+    """`nodes[indices[k]]` for the value k of the bits of `mask`, lowest bit first."""
+
+    mask: int
+    indices: tuple[int, ...]
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Mask:
     """A mask, or a flag, that does not depend on the word."""
 
     value: int
 
 
-Node = Words | Table | Number | Join | Either | All | Within | Same | Select | Mask
+Node = Words | Table | Number | Join | Either | All | Within | Same | Select | Switch | Mask
 NO, YES = Mask(0), Mask(1)
 
 
@@ -197,9 +210,12 @@ class Model:
             return Number(part.field, part.signed, part.scale, part.form, part.prefix)
         if isinstance(part, Template):
             nodes = tuple(Words(token) if p is None else self.text(p) for _, token, p in part.items)
-            return Join(nodes, tuple(blank for blank, _, _ in part.items[1:]))
+            glues = (AFTER_NUMBER if p is None and token == "." else blank for blank, token, p in part.items[1:])
+            return Join(nodes, tuple(glues))
         if isinstance(part, Choice):
             return self._select(part, self.text, Words(UNREADABLE))
+        if isinstance(part, Dependent):
+            return self._switch(part, self.text)
         if isinstance(part, Seq):
             return Join(tuple(self.text(p) for p in part.parts), (part.glue,) * (len(part.parts) - 1))
         raise CannotExport(f"{type(part).__name__} has no text that could be told without the library")
@@ -219,6 +235,28 @@ class Model:
                 break
         return Select(tuple(cases), otherwise)
 
+    def _switch(self, part: Dependent, make: Callable[[Part], Node]) -> Node:
+        """Cases by the bits that decide which part it is; which these are is found by trying."""
+        words = [k * 0x9E3779B97F4A7C15F39CC0605CEDC835 >> 7 & part.bits for k in range(_TRIALS)]
+        words += [1 << low for low, n in runs(part.bits) for low in range(low, low + n)]
+        deciding = 0
+        for low, n in runs(part.bits):
+            for b in range(low, low + n):
+                if any(part.choose(w) is not part.choose(w ^ 1 << b) for w in words):
+                    deciding |= 1 << b
+        if deciding.bit_count() > TABLE_BITS:
+            raise CannotExport(f"{type(part).__name__} depends on {deciding.bit_count()} bits")
+        numbers: dict[int, int] = {}
+        nodes: list[Node] = []
+        indices: list[int] = []
+        for w in subsets(deciding):
+            chosen = part.choose(w)
+            if id(chosen) not in numbers:
+                numbers[id(chosen)] = len(nodes)
+                nodes.append(make(part.given(w)))
+            indices.append(numbers[id(chosen)])
+        return Switch(deciding, tuple(indices), tuple(nodes)) if len(nodes) > 1 else nodes[0]
+
     # --- errors and claimed bits -----------------------------------------------------------------------------------
 
     def error(self, part: Part) -> Node:
@@ -236,6 +274,8 @@ class Model:
             return self._tabulated(part, lambda w: int(part.error(w) is not None))
         if isinstance(part, Choice):
             return self._select(part, self.error, YES)
+        if isinstance(part, Dependent):
+            return self._switch(part, self.error)
         if isinstance(part, (Template, Seq)):
             return _any([self.error(p) for p in part.parts])
         raise CannotExport(f"{type(part).__name__} has errors that cannot be told without the library")
@@ -259,6 +299,8 @@ class Model:
             return _any([self.claimed(p) for p in part.parts])
         if isinstance(part, (Imm, Reg)):
             return Mask(part.field.mask)
+        if isinstance(part, Dependent) and not _small(part):
+            return self._switch(part, self.claimed)
         if part.possible().bit_count() <= TABLE_BITS:
             return self._tabulated(part, part.claimed)
         raise CannotExport(f"{type(part).__name__} claims bits in a way that cannot be told without the library")
@@ -449,11 +491,14 @@ def evaluate(node: Node, word: int, address: int = 0) -> str | int:
             value = value % node.modulus if node.modulus else value
         return f"{node.prefix}{value:{node.form}}"
     if isinstance(node, Join):
-        out = ""
+        out = last = ""
         for n, glue in zip(node.nodes, ("", *node.glues), strict=True):
             text = str(evaluate(n, word, address))
+            if glue == AFTER_NUMBER:
+                glue = " " if last[:1] == "#" else ""
             if text:
                 out += glue + text if out else text
+                last = text
         return out
     if isinstance(node, Either):
         found = 0
@@ -467,6 +512,9 @@ def evaluate(node: Node, word: int, address: int = 0) -> str | int:
         return int(node.low <= value <= node.high and value % node.step == 0)
     if isinstance(node, Same):
         return node.bits.mask & ~(node.bits.value ^ word)
+    if isinstance(node, Switch):
+        chosen = node.indices[Field(tuple(runs(node.mask))).get(word)]
+        return evaluate(node.nodes[chosen], word, address)
     for when, unless, inner in node.cases:
         if when.holds(word) and not (unless is not None and unless.holds(word)):
             return evaluate(inner, word, address)

@@ -215,7 +215,8 @@ def test_dead_registers_may_be_overwritten_with_noise() -> None:
     [
         ("mov *", 2), ("add b32 * $r?", 1), ("ld *", 0), ("st b32 g14[$r*] *", 1), ("bra *", 1), ("*", 8),
         ("opcode=add", 2), ("opcode=a*", 2), ("writes=$r1 and opcode=mov", 1), ("group=branch", 1),
-        ("not group=branch", 7), ("immediate=16 or group=branch", 2), ("(opcode=mov or opcode=st) and not reads=$r2", 2),
+        ("not group=branch", 7), ("immediate=16 or group=branch", 2),
+        ("(opcode=mov or opcode=st) and not reads=$r2", 2),
         ("valid=yes and b32", 5), ("size=4 and opcode=add", 1), ("reads=$r[12]", 0),
     ],
 )  # fmt: skip

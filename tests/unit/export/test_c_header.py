@@ -71,7 +71,8 @@ def check(folder: Path, program: Path, name: str, variant: str, kind: str | None
     ("name", "variant", "kind", "rate"),
     [("vuc", "vp2", None, 5e6), ("vuc", "vp4", None, 5e6),
      pytest.param("tesla", "gt200", None, 5e6, marks=pytest.mark.slow),
-     pytest.param("tesla", "g80", "fragment", 5e6, marks=pytest.mark.slow)],
+     pytest.param("tesla", "g80", "fragment", 5e6, marks=pytest.mark.slow),
+     pytest.param("usse", "sgx543", "primary", 5e6, marks=pytest.mark.slow)],
 )  # fmt: skip
 def test_c_prints_the_same(tmp_path: Path, name: str, variant: str, kind: str | None, rate: float) -> None:
     program = built(tmp_path, name, variant, kind)
