@@ -15,7 +15,18 @@ from isakit.sem.operation import Operation
 from isakit.sem.records import RecordField
 from isakit.sem.routine import External, Routine
 from isakit.sem.routine_code import (
-    LOCAL, Do, If, Let, Point, Raise, Return, RoutineCode, Row, Statement, Store, Text,
+    LOCAL,
+    Do,
+    If,
+    Let,
+    Point,
+    Raise,
+    Return,
+    RoutineCode,
+    Row,
+    Statement,
+    Store,
+    Text,
     While,
 )  # fmt: skip
 from isakit.sem.value import Value, mask, node

@@ -104,8 +104,10 @@ Argument = "Value | str | Row"
 
 @dataclass(frozen=True)
 class Do:
-    """Call a routine (with its `statics`) or something of the surroundings; arguments that are names are records, rows
-    or lanes. `name`: the local that gets the result."""
+    """Call a routine (with its `statics`) or something of the surroundings.
+
+    Arguments that are names are records, rows or lanes. `name`: the local that gets the result.
+    """
 
     callee: Routine[Any, Any] | External[Any, Any]
     arguments: list[Any]

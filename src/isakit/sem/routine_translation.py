@@ -14,7 +14,22 @@ from isakit.sem import value as v
 from isakit.sem.records import Record, RecordField, layout_of, width_of
 from isakit.sem.routine import External, Routine, highest, lanes_equal, lowest
 from isakit.sem.routine_code import (
-    FIELD, ITEM, LANE, LOCAL, MATCHING, Do, If, Let, Point, Raise, Return, RoutineCode, Row, Statement, Store, Text,
+    FIELD,
+    ITEM,
+    LANE,
+    LOCAL,
+    MATCHING,
+    Do,
+    If,
+    Let,
+    Point,
+    Raise,
+    Return,
+    RoutineCode,
+    Row,
+    Statement,
+    Store,
+    Text,
     While,
 )  # fmt: skip
 from isakit.sem.value import Value

@@ -17,7 +17,17 @@ from isakit.errors import DefinitionError
 from isakit.sem.records import RecordField, layout_of
 from isakit.sem.routine import External, Routine
 from isakit.sem.routine_code import (
-    Do, If, Let, Point, Raise, Return, RoutineCode, Row, Statement, Store, While,
+    Do,
+    If,
+    Let,
+    Point,
+    Raise,
+    Return,
+    RoutineCode,
+    Row,
+    Statement,
+    Store,
+    While,
     walk,
 )  # fmt: skip
 from isakit.sem.value import Value
@@ -421,4 +431,15 @@ def function(
     return f"define {ty} {name}({', '.join(listed)}) {attributes} {{\nentry:\n{lines}\n{b.text()}\n}}"
 
 
-__all__ = ["InMemory", "Lowering", "Special", "Surroundings", "Where", "call", "emit", "expression", "function", "signature"]
+__all__ = [
+    "InMemory",
+    "Lowering",
+    "Special",
+    "Surroundings",
+    "Where",
+    "call",
+    "emit",
+    "expression",
+    "function",
+    "signature",
+]

@@ -6,7 +6,7 @@ The lane axis spans all resident warps: warp w is lanes 32w to 32w+31. One call 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 

@@ -1,7 +1,7 @@
 """The barriers of a block: counters of warps.
 
-Source: [tesla] 9.3. What diverged warps do is inferred (a warp that executes `bar` twice counts twice); whether finished
-warps count is `Choices.barrier_all`.
+Source: [tesla] 9.3. What diverged warps do is inferred (a warp that executes `bar` twice counts twice); whether
+finished warps count is `Choices.barrier_all`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ def everyone(block: BlockState, choices: Choices) -> u32:
 
 
 @shared_routine
-def arrive(
-    block: BlockState, w: WarpState, number: u32, count: u32, inc: bool, wait: bool, choices: Choices
-) -> bool:
+def arrive(block: BlockState, w: WarpState, number: u32, count: u32, inc: bool, wait: bool, choices: Choices) -> bool:
     """`bar`: inc: counter + 1, reset to 0 when it reaches the count; wait: block until 0. Whether the warp waits."""
     barrier = block.barriers[number]
     if inc:

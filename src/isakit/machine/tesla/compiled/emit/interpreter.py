@@ -32,6 +32,7 @@ from isakit.machine.tesla.compiled.emit.memory_ir import add_support, kernel_mod
 from isakit.machine.tesla.compiled.state_layout import slot
 from isakit.machine.tesla.kernel_code import Code, Op
 from isakit.object_cache import keys
+from isakit.sem.routine import on_change
 
 METADATA = "\n".join(
     [
@@ -196,9 +197,7 @@ def _control_module(target: Host, choices: Choices) -> str:
     add_functions(module, target, choices)
     entry = scheduler_ir.entry(module, target)
     warp_ended = "@" + symbol("warp_ended", target, choices)
-    return (
-        str(module) + scheduler_ir.driver(warp_ended) + scheduler_ir.turns(warp_ended) + loop() + entry + METADATA
-    )
+    return str(module) + scheduler_ir.driver(warp_ended) + scheduler_ir.turns(warp_ended) + loop() + entry + METADATA
 
 
 INDEX = ".index"
@@ -341,6 +340,14 @@ def library(target: Host, choices: Choices) -> Library:
     return _libraries[key]
 
 
+def forget() -> None:
+    """Make everything anew when it is asked for: routines have got another text."""
+    handlers_of.cache_clear()
+    _libraries.clear()
+
+
+on_change(forget)
+
 _ACCESS = ("load", "store", "atomic")
 
 
@@ -367,7 +374,8 @@ def key_of(step: Step, forms: dict[int, int], chip: str, choices: Choices) -> st
     guard = form.parts.get("guard")
     fixed = step.word & guard.static_mask() if guard is not None and step.guard is not None else 0
     marks = f"{step.guard is not None:d}{op.never:d}{op.dropped:d}{op.exit:d}{any(op.fixed_a):d}"
-    return f"{chip} {forms[id(form)]} {form.static_word(step.word):x} {fixed:x} {marks} {step.control} {_choices_of(step, choices)}"
+    asked = f"{step.control} {_choices_of(step, choices)}"
+    return f"{chip} {forms[id(form)]} {form.static_word(step.word):x} {fixed:x} {marks} {asked}"
 
 
 @cache
@@ -379,7 +387,9 @@ def keys_of(code: Code, flow: Flow, choices: Choices) -> dict[int, str]:
     """The handlers a kernel needs, by address."""
     view = code.decoder.view
     numbers, chip = _form_numbers(code.decoder), f"{view.variant.name} {view.program}"
-    return {s.pc: key_of(s, numbers, chip, choices) for s in flow.steps.values() if s.trace is not None and not s.served}
+    return {
+        s.pc: key_of(s, numbers, chip, choices) for s in flow.steps.values() if s.trace is not None and not s.served
+    }
 
 
 class Program:

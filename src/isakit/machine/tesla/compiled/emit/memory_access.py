@@ -55,8 +55,10 @@ class Placed:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Accesses that may be to neighbours: addresses, lanes that access, the pointer if so; label if not, label after
-    both, site."""
+    """Accesses that may be to neighbours.
+
+    The addresses, the lanes that access, the pointer if so; label if not, label after both, site.
+    """
 
     addresses: Ref
     lanes: str
@@ -228,7 +230,7 @@ class Access:
         return (vector if base is None else low.op("add", vector, base)), lanes
 
     def _in_buffers(self, step: Step, site: str, vector: Ref, size: int, lanes: str, low: ValueLowering) -> Placed:
-        """Accesses that hit a buffer. `check_global` is `rules.accesses.in_buffers` where all lanes hit the last one."""
+        """Accesses that hit a buffer: `in_buffers` of the rules, which `check_global` is where all hit the last one."""
         c, b = self.code, self.code.body
         f, bits = c.shared("check_global"), c.as_bits(lanes)
         bad = b(f"call i1 {f}(ptr %ctx, ptr {site}, {V32} {vector.text}, i32 {size}, i32 {bits})")
@@ -435,9 +437,7 @@ class Access:
         b.label(rows.done)
         return [Ref(b(f"phi {V32} [ {x}, %{near} ], [ {y}, %{far} ]"), 32) for x, y in zip(v1, v2, strict=True)]
 
-    def _load_missed(
-        self, step: Step, space: str, rows: _Rows, size: int, low: ValueLowering
-    ) -> list[Ref]:
+    def _load_missed(self, step: Step, space: str, rows: _Rows, size: int, low: ValueLowering) -> list[Ref]:
         """The words where the lanes do not access neighbours in the buffer that was accessed last."""
         placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, low)
         got = self._loaded(space, placed.offsets, size, low, placed.lanes)
