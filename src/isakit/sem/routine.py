@@ -213,6 +213,16 @@ def highest(mask: int) -> int:
     return (mask.bit_length() - 1) & 0xFFFF_FFFF
 
 
+def signed_less(a: int, b: int) -> bool:
+    """Whether a is less than b, both as signed numbers of 64 bits."""
+    return a - (a >> 63 << 64) < b - (b >> 63 << 64)
+
+
+def wide(number: int) -> int:
+    """The number in 64 bits, so that sums do not wrap."""
+    return number
+
+
 def _parameter(name: str, hint: Any) -> Parameter | None:
     """A parameter that is not static."""
     width = width_of(hint)
@@ -235,5 +245,5 @@ Static = Annotated[T, "static"]
 
 __all__ = [
     "Bits", "External", "Lanes", "Many", "Routine", "Static", "external", "forget", "highest", "lanes_equal", "lowest",
-    "on_change", "routine", "shared_routine",
+    "on_change", "routine", "shared_routine", "signed_less", "wide",
 ]  # fmt: skip

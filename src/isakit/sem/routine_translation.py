@@ -7,12 +7,12 @@ import builtins
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from isakit.errors import DefinitionError
 from isakit.sem import value as v
 from isakit.sem.records import Record, RecordField, layout_of, width_of
-from isakit.sem.routine import External, Routine, highest, lanes_equal, lowest
+from isakit.sem.routine import External, Routine, highest, lanes_equal, lowest, signed_less, wide
 from isakit.sem.routine_code import (
     FIELD,
     ITEM,
@@ -70,9 +70,9 @@ class LaneNumbers:
 Operand = Static | Value | Pointer | Rows | LaneNumbers
 
 _STATIC_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
-    ast.FloorDiv: operator.floordiv,
+    ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult: lambda a, b: a * b,
+    ast.BitAnd: lambda a, b: a & b, ast.BitOr: lambda a, b: a | b, ast.BitXor: lambda a, b: a ^ b,
+    ast.LShift: lambda a, b: a << b, ast.RShift: lambda a, b: a >> b, ast.FloorDiv: lambda a, b: a // b,
 }  # fmt: skip
 _STATIC_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
@@ -124,12 +124,12 @@ class Translation:
     def _within(self, body: list[ast.stmt] | Callable[[], object]) -> tuple[list[Statement], bool]:
         """Statements on their own; names they bind are unknown behind them."""
         outer, names = self.statements, dict(self.names)
-        self.statements = []
+        self.statements: list[Statement] = []
         goes_on = True
-        if isinstance(body, list):
-            goes_on = self._block(body)
-        else:
+        if callable(body):
             body()
+        else:
+            goes_on = self._block(body)
         inner, self.statements = self.statements, outer
         for name, old in list(self.names.items()):
             if name not in names and isinstance(old, Value) and name not in self._once:
@@ -459,8 +459,7 @@ class Translation:
     # --- calls ------------------------------------------------------------------------------------------------------
     def _do(self, call: ast.Call, name: str | None = None) -> Operand:
         """A call that may do something; `name`: the local that gets the result."""
-        callee = self._expression(call.func)
-        f = callee.thing if isinstance(callee, Static) else None
+        f = self._called_by(call)
         if isinstance(f, Routine) and _returned(f) is None:
             given = self._given(call, f)
             arguments = [self._argument(given[p.name], p.width, call) for p in f.parameters]
@@ -477,6 +476,13 @@ class Translation:
             arguments = [self._argument(a, a.width if isinstance(a, Value) else 64, call) for a in given_args]
             return self._called(f, arguments, {}, f.width, name)
         return self._pure_call(call)
+
+    def _called_by(self, call: ast.Call) -> Routine[Any, Any] | Callable[..., Any]:
+        """What a call names."""
+        callee = self._expression(call.func)
+        if not isinstance(callee, Static) or not callable(callee.thing):
+            self._fail(call, "not a routine")
+        return cast("Routine[Any, Any] | Callable[..., Any]", callee.thing)
 
     def _called(
         self, f: Any, arguments: list[Any], statics: Mapping[str, Any], width: int, name: str | None
@@ -515,10 +521,7 @@ class Translation:
 
     def _pure_call(self, call: ast.Call) -> Operand:
         """A call that computes a value of its operands."""
-        callee = self._expression(call.func)
-        if not isinstance(callee, Static):
-            self._fail(call, "not a routine")
-        f = callee.thing
+        f = self._called_by(call)
         if isinstance(f, Routine):
             returned = _returned(f)
             if returned is None:
@@ -534,6 +537,10 @@ class Translation:
                 return v.const(mask.width - 1, mask.width) - (mask & -mask).clz
             case _, [Value() as mask] if f is highest:
                 return v.const(mask.width - 1, mask.width) - mask.clz
+            case _, [Value() as a, Value() as b] if f is signed_less:
+                return a.slt(b)
+            case _, [Value() as n] if f is wide:
+                return n.resize(64)
             case _, [Value() as n] if f is bool:
                 return n if n.width == 1 else n != 0
             case _, [Value() as n] if width_of(f) is not None:

@@ -310,7 +310,8 @@ class Lowering:
             case "field":
                 return Ref(b(f"load i{n.width}, ptr {self._field(*n.attr)}"), n.width, True)
             case "item":
-                p = self._item(*n.attr, n.args[0])
+                base, within = n.attr
+                p = self._item(base, within, n.args[0])
                 return Ref(b(f"load i{n.width}, ptr {p}"), n.width, True)
             case "lane":
                 at = self.value(n.args[0])

@@ -99,6 +99,7 @@ class Block(BlockState):
         self.barriers: Any = Elements(Barrier)
         self.state: Any = []
         self.block_warps = self.ended = 0
+        self.allowed_barriers = launch.barriers
         self.barrier_mask = (1 << launch.chip.barrier_bits) - 1
         self.rules = rules_of(launch.choices)
 

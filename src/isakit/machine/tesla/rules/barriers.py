@@ -7,7 +7,7 @@ finished warps count is `Choices.barrier_all`.
 from __future__ import annotations
 
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.rules.state import BARRIERS, BlockState, Status, WarpState
+from isakit.machine.tesla.rules.state import BlockState, Status, WarpState
 from isakit.sem.records import u32
 from isakit.sem.routine import routine, shared_routine
 
@@ -54,6 +54,6 @@ def warp_ended(block: BlockState, choices: Choices) -> None:
     """A warp of the block has finished, which may open the barriers that are for all."""
     block.ended += 1
     if choices.barrier_all == "unfinished":
-        for number in range(BARRIERS):
+        for number in range(block.allowed_barriers):
             if block.barriers[number].count != 0 and block.barriers[number].target == 0:
                 open_if_reached(block, number, choices)

@@ -31,6 +31,7 @@ from isakit.machine.tesla.compiled.emit.interpreter_handlers import HandlerCode,
 from isakit.machine.tesla.compiled.emit.memory_ir import add_support, kernel_module, names
 from isakit.machine.tesla.compiled.state_layout import slot
 from isakit.machine.tesla.kernel_code import Code, Op
+from isakit.machine.tesla.rules import turns
 from isakit.object_cache import keys
 from isakit.sem.routine import on_change
 
@@ -196,8 +197,8 @@ def _control_module(target: Host, choices: Choices) -> str:
     nothing.joining("join")
     add_functions(module, target, choices)
     entry = scheduler_ir.entry(module, target)
-    warp_ended = "@" + symbol("warp_ended", target, choices)
-    return str(module) + scheduler_ir.driver(warp_ended) + scheduler_ir.turns(warp_ended) + loop() + entry + METADATA
+    called = ["@" + symbol(r.name, target, choices) for r in (turns.run_rounds, turns.run_turns, turns.tally)]
+    return str(module) + scheduler_ir.driver(*called) + loop() + entry + METADATA
 
 
 INDEX = ".index"
