@@ -10,7 +10,7 @@ from isakit.errors import did_you_mean
 from isakit.lean import dataclass
 from isakit.spec.fields import Bits
 from isakit.spec.isa import View
-from isakit.spec.parts import Choice, Illegal, Part, needed_words
+from isakit.spec.parts import NUMBER_START, Choice, Illegal, Part, needed_words
 from isakit.spec.record import Form
 
 MOST = 8
@@ -255,8 +255,8 @@ def _match(
         return
     part = form.parts[name[1:-1]]
     if s.quick:
-        begin = form.starts[item]
-        if begin is not None and s.text(k) not in begin:
+        begin, first = form.starts[item], s.text(k)
+        if begin is not None and first not in begin and (first[:1] == "$" or NUMBER_START not in begin):
             return
     for n, b in part.parse(s, k):
         both = so_far.join(b)

@@ -6,10 +6,11 @@ import ast
 import builtins
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NoReturn, cast
 
 from isakit.errors import DefinitionError
+from isakit.lean import dataclass
 from isakit.sem import value as v
 from isakit.sem.records import Record, RecordField, layout_of, width_of
 from isakit.sem.routine import External, Routine, highest, lanes_equal, lowest, signed_less, wide

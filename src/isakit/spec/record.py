@@ -141,14 +141,15 @@ class Form:
 
     @cached_property
     def starts(self) -> list[frozenset[str] | None]:
-        """For each item of the syntax the tokens it may begin with, None where that is not known."""
+        """For each item of the syntax the tokens it begins with (see `Part.starts`), None where it may be left out."""
         from isakit.spec.parts import starts
 
-        return [starts(self.parts[i[1:-1]]) if i[0] == "{" else frozenset({i}) for i in self.syntax]
+        found = (starts(self.parts[i[1:-1]]) if i[0] == "{" else frozenset({i}) for i in self.syntax)
+        return [None if words is None or "" in words else words for words in found]
 
     @cached_property
     def addressed(self) -> bool:
-        """Whether the text depends on where the instruction stands."""
+        """Whether the text of an operand depends on where the instruction stands."""
         return any(p.addressed for p in self.parts.values())
 
     @cached_property

@@ -59,18 +59,7 @@ class Stack(WarpState):
     """
 
     __slots__ = (
-        "active",
-        "barrier",
-        "broke",
-        "choices",
-        "depth",
-        "exited",
-        "lock",
-        "pc",
-        "returned",
-        "rules",
-        "size_at",
-        "stack",
+        "active", "barrier", "broke", "choices", "depth", "exited", "lock", "pc", "returned", "rules", "size_at", "stack",
         "status",
     )  # fmt: skip
 

@@ -189,7 +189,7 @@ class Core:
         self.code[address] = word
         self.code_version += 1
         if word >> 26 & 5 == 1 and SR_SRC1.get(word) == SR["pred"]:
-            self.shows_predicates = True  # somebody reads $pred, which lags behind
+            self.shows_predicates = True  # the program reads $pred, which lags behind
         self._ops[address] = None
 
     def load_words(self, words: Sequence[int], address: int = 0) -> None:
@@ -400,7 +400,7 @@ class Core:
         return "limit"
 
     def _hurry(self, limit: int, stops: Container[int]) -> None:
-        """Issue plain instructions and branches in a row, as long as nothing lands and nobody counts to a limit."""
+        """Issue plain instructions and branches in a row, while no late write is due and no limit is counted."""
         heap, start = self.queue, self.cycle
         if heap and heap[0][0] - 1 < limit:
             limit = heap[0][0] - 1

@@ -6,6 +6,7 @@ subclasses for operands with behaviour of their own (banks with swizzles, memory
 
 from isakit.spec.parts.base import (
     ILLEGAL,
+    NUMBER_START,
     Binder,
     Bitless,
     Context,
@@ -22,19 +23,21 @@ from isakit.spec.parts.base import (
     pattern,
     starts,
 )
-from isakit.spec.parts.compose import Alternative, Choice, Seq, choice, or_sources, when
+from isakit.spec.parts.compose import Alternative, Choice, Dependent, Seq, choice, or_sources, when
 from isakit.spec.parts.numbers import Constant, Imm, Reg, Relative
 from isakit.spec.parts.template import Template, Written, cell, template, written
-from isakit.spec.parts.words import Enum, Flag, HasFeature, Illegal, Literal, Nothing
+from isakit.spec.parts.words import Enum, Flag, HasFeature, Illegal, Literal, Nothing, Silent
 
 __all__ = [
     "ILLEGAL",
+    "NUMBER_START",
     "Alternative",
     "Binder",
     "Bitless",
     "Choice",
     "Constant",
     "Context",
+    "Dependent",
     "Enum",
     "Flag",
     "HasFeature",
@@ -49,6 +52,7 @@ __all__ = [
     "Relative",
     "Row",
     "Seq",
+    "Silent",
     "Template",
     "TokenStream",
     "Written",

@@ -11,6 +11,8 @@ from isakit.spec.operands import CodeAddress, Compound, Condition, Flag, Memory,
 from isakit.spec.patterns import ANYTHING
 
 ILLEGAL = "ILLEGAL_OPCODE"
+NUMBER_START = "0"
+"""Stands for whatever a number may begin with, which is anything but `$`."""
 
 
 class Binder(Protocol):
@@ -167,7 +169,10 @@ class Part:
         return None
 
     def starts(self) -> frozenset[str] | None:
-        """The tokens one of which every text of this operand begins with; None where that is not known, or is none."""
+        """Words one of which every text of this kind begins with; None where that is not known.
+
+        The empty word: it may be left out. `NUMBER_START`: it may begin with a number.
+        """
         return None
 
     def pattern(self) -> str:
@@ -257,7 +262,7 @@ class Part:
         return self._remembered(self.claimed, keep)
 
     def _remembered(self, function: Callable[[int], Any], keep: Keep) -> str:
-        """Expression that calls the function, or looks its result up where the bits are few enough to come again."""
+        """Expression that calls the function; memoised if it depends on at most 20 bits of the word."""
         bits = self.possible()
         if bits.bit_count() > _MEMO_BITS:
             return f"{keep(function)}(w)"
@@ -360,7 +365,7 @@ def needed_words(part: Part) -> frozenset[str] | None:
 
 
 def starts(part: Part) -> frozenset[str] | None:
-    """`part.starts()`, unless a subclass reads texts in a way of its own and does not say how they begin."""
+    """`part.starts()`, unless a subclass reads texts in a way of its own."""
     return part.starts() if _describes_itself(part, "starts") else None
 
 

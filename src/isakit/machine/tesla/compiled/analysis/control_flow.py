@@ -215,7 +215,7 @@ class Flow:
             out.append(op.following)
         return out
 
-    # --- what is known of registers and waiting lanes, when somebody asks -----------------------------------
+    # --- what is known of registers and waiting lanes, computed on demand -----------------------------------
     @cached_property
     def _liveness(self) -> Liveness:
         return Liveness(self)
@@ -229,7 +229,7 @@ class Flow:
     def live(self) -> dict[int, frozenset[Place]]:
         """Registers that may still be read, before each instruction, for any lane.
 
-        Where compiled code stops and the reference machine goes on, nobody knows which are read.
+        Where compiled code stops and the reference machine goes on, any of them may be read.
         """
         return self._liveness.live
 

@@ -87,7 +87,7 @@ class Access:
     def _check(self, step: Step, bad: Ref, lanes: str) -> None:
         """Stop where any accessing lane is bad (for all lanes or for none)."""
         c, b = self.code, self.code.body
-        if lanes == c.mask:  # somebody is active
+        if lanes == c.mask:  # some lane is active
             c.stop(step, bad.text)
             return
         c.stop(step, b(f"and i1 {bad.text}, {b(f'icmp ne i32 {c.as_bits(lanes)}, 0')}"))
@@ -298,7 +298,7 @@ class Access:
         else:
             got = self._load_placed(step, e.name, low.resize(low.value(where), 32), size, low, lanes)
         if node is None:
-            return  # nobody uses the result
+            return  # the result is dead
         if size == 16:
             pairs = [self._pair(low, got[0], got[1]), self._pair(low, got[2], got[3])]
             self.code.halves[id(node)] = pairs[0], pairs[1]

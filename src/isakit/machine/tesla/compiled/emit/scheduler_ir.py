@@ -11,7 +11,7 @@ from isakit.machine.tesla.compiled.state_layout import SLOT, record, slot
 from isakit.machine.tesla.rules.turns import Ended
 
 TURNS = 2
-"""In place of `fresh`: run the warps as they are until none of them can go on without the host."""
+"""Value of `fresh` that resumes all warps until each of them needs the host."""
 DONE, DEADLOCK, HALTED = (int(e) for e in Ended)
 """Results of `run_blocks`, see `rules.turns`."""
 

@@ -1,4 +1,4 @@
-"""Blocks that wait for each other: those a chip would hold at once take turns.
+"""Blocks that wait for each other: those that would be resident at once are time-sliced.
 
 Blocks otherwise run to their end one after the other. A block that spins on global memory may wait for another one,
 which then must run too. As on the chip only so many blocks are resident; where these wait for one that is not, or for
@@ -97,7 +97,7 @@ class _Block:
         """Whether all warps that could go on turn in loops that take nothing along."""
         ready = self.states.column(state_layout.STATUS) == state_layout.READY
         at = self.states.column(state_layout.PC)[ready].tolist()
-        return all(any(first <= pc <= last for first, last in self.warps.kernel.spins) for pc in at)
+        return all(any(first <= pc <= last for first, last in self.warps.kernel.known.spins) for pc in at)
 
     def skip(self, instructions: int) -> None:
         """Let the clock of the warps move on as if they had executed so many instructions; they do not count."""
@@ -169,7 +169,7 @@ class ResidentBlocks:
                 self._widen()  # others take their places, as on the chip
             elif idle >= ALONE and self._widen():
                 idle = 0
-            elif idle >= FIRST_CHECK and self.kernel.flow.reads_clock:
+            elif idle >= FIRST_CHECK and self.kernel.known.reads_clock:
                 self._watch_with_clock(idle)
             elif idle >= FIRST_CHECK:
                 since = idle - (1 << (idle.bit_length() - 1))
@@ -225,7 +225,7 @@ class ResidentBlocks:
 
     # --- the watchdog ---------------------------------------------------------------------------------------
     def _digest(self) -> bytes:
-        """Stands for the whole state: blocks take turns in a fixed order, so that an equal one comes again for ever."""
+        """Stands for the whole state: blocks run in a fixed order, so that a state seen twice repeats for ever."""
         h = hashlib.blake2b(self._memory(), digest_size=16)
         for b in self._blocks:
             b.digest(h)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 UNLIMITED = 1 << 62
 PATIENCE = 1 << 28
-"""Instructions a warp may execute without waiting until it is taken for one that turns in a loop for another warp."""
+"""Spin limit: instructions a warp may run without yielding before it is treated as busy-waiting."""
 TURN = 1 << 16
 """Instructions after which it lets the others run from then on."""
 SPINNING = 1 << 17
@@ -86,7 +86,7 @@ class Context(Slots):
 
     def __init__(self, bound: Bound, kernel: Kernel) -> None:
         super().__init__()
-        launch, stored = bound.launch, kernel.flow.stored
+        launch, stored = bound.launch, kernel.known.stored
         self._bound = bound
         slots = {
             "memory": address_of(bound.memory),
@@ -101,7 +101,7 @@ class Context(Slots):
             "code_address": launch.code.address,
             "code_bytes": 4 * len(launch.code.units),
             "barrier_mask": (1 << launch.chip.barrier_bits) - 1,
-            "has_barriers": kernel.flow.has_barriers,
+            "has_barriers": kernel.known.has_barriers,
             "entry": launch.entry,
             "remaining": UNLIMITED,
             "allowed_barriers": launch.barriers,
