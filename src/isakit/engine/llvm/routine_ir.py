@@ -27,6 +27,7 @@ from isakit.sem.routine_code import (
     Row,
     Statement,
     Store,
+    Translatable,
     While,
     walk,
 )  # fmt: skip
@@ -213,7 +214,7 @@ class Lowering:
             if got is None and not s.callee.width and self._ended():
                 return False
         else:
-            assert isinstance(s.callee, Routine)
+            assert isinstance(s.callee, Translatable)
             code = s.callee.code(**s.statics)
             falls, got = self._call(s, code) if s.callee.shared else self._inline(s, code)
             if not falls:

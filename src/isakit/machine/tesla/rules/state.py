@@ -120,11 +120,12 @@ class BlockState(Record):
 
     Attributes: `barriers`; `state` (its warps, `state_bytes` apart); `block_warps` (how many there are); `ended` (how
     many have finished); `barrier_mask` (what a barrier's counter can hold); `ranges` (the `range_count` buffers of the
-    device); `has_barriers` (whether the kernel uses any), `allowed_barriers` (how many it has). For `rules.turns`: `remaining` (instructions that warps may
-    still execute; while a warp runs, the count at which it ends), `reserve`, `turn_length`, `patience` (the count at
-    which a turn ends), `paused` (the status of a warp whose turn is over), `one_round`, `run_warp` (a function),
-    `halted_warp` (the one that stopped), `stop`, `thread_count` and `warp_count` (instructions executed, per lane and
-    per warp).
+    device); `has_barriers` (whether the kernel uses any), `allowed_barriers` (how many it has).
+
+    For `rules.turns`: `remaining` (instructions that warps may still execute; while a warp runs, the count at which it
+    ends), `reserve`, `turn_length`, `patience` (the count at which a turn ends), `paused` (the status of a warp whose
+    turn is over), `one_round`, `run_warp` (a function), `halted_warp` (the one that stopped), `stop`, `thread_count`
+    and `warp_count` (instructions executed, per lane and per warp).
     """
 
     barriers: Barriers

@@ -1,4 +1,4 @@
-"""In which order the warps of a block run in compiled code: one after the other, each until it waits, round after round.
+"""In which order the warps of a block run in compiled code: one after the other, each until it waits, in rounds.
 
 The reference machine runs the warps at the lowest address first, side by side (`machine.tesla.gang`); a kernel without
 races cannot tell. A warp may execute so many instructions until it has to let the others run: it may turn in a loop
