@@ -1,7 +1,7 @@
 """A million pixels through a 20-instruction fragment shader, on the reference engine and on the llvm engine.
 
 Run it: `python bench/usse_pixels.py [pixels]`. It prints the processor time of `isakit.usse.run`, inputs and results
-included, as a Markdown table. The engines take turns in one process, so that whatever else the machine does meets both.
+included, as a Markdown table. The engines are timed alternately in one process, so that other load affects both alike.
 What the shader computes is checked in the tests; here only that both engines give the same bits.
 """
 

@@ -78,7 +78,7 @@ tile:
     add f32 $r10 (mul b32 s[$a2+0x78] $r9) $r10
     ld $r9 b32 s[$a3+0x800]
     add f32 $r10 (mul b32 s[$a2+0x7c] $r9) $r10
-    bar inc wait 0x0 0xfff                      // nobody overwrites the tiles before all have used them
+    bar inc wait 0x0 0xfff                      // the tiles are overwritten only after all have used them
     sub b32 $c0 $r12 $r12 $r13
     (lg $c0) bra #tile
 

@@ -323,7 +323,7 @@ def named_segments(data: bytes, names: Mapping[str, int]) -> list[ConstantSegmen
 
 
 def merge_segments(segments: Sequence[ConstantSegment]) -> bytes:
-    """Content of a bank: later segments win, ranges nobody fills are zero."""
+    """Content of a bank: later segments win, bytes in no segment are zero."""
     out = bytearray(max((s.offset + max(s.size, len(s.data)) for s in segments), default=0))
     for s in segments:
         out[s.offset : s.offset + len(s.data)] = s.data

@@ -102,6 +102,10 @@ class LaunchError(IsakitError):
     """Arguments, sizes or limits of a launch that the chip or the kernel does not allow."""
 
 
+class CheckFailed(IsakitError):
+    """A program did not do what a script or a capture says it does; names what, where and when."""
+
+
 class HostError(IsakitError):
     """A program, library or tool of the host that is missing or does not do its part."""
 

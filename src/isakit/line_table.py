@@ -14,6 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
+from isakit.json_text import parse_json
+
 SECTION = ".isakit.lines"
 _LARGEST_SOURCE = 1 << 24
 
@@ -110,12 +112,12 @@ def pack(tables: Mapping[str, LineTable]) -> bytes:
 def unpack(data: bytes) -> dict[str, LineTable]:
     """The opposite of `pack`; what is damaged gives no table."""
     try:
-        content = cast("Any", json.loads(data))
+        content = cast("Any", parse_json(data))
         paths, texts = [str(p) for p in content["paths"]], [str(t) for t in content["ptx"]]
         out: dict[str, LineTable] = {}
         for name, table in content["kernels"].items():
             rows = [(int(a), SourceLine(int(p), paths[int(f)], int(n))) for a, p, f, n in table["rows"]]
             out[str(name)] = LineTable(rows, texts[int(table["ptx"])])
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return {}
     return out

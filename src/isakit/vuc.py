@@ -14,7 +14,21 @@ from isakit.instruction_sets import Isa
 from isakit.instruction_sets import isa as _isa
 from isakit.machine.targets import target_of as target
 from isakit.machine.vuc.core import Core as Machine
-from isakit.machine.vuc.mbring import coded_packet, header_packet, packet, vectors_packet
+from isakit.machine.vuc.mbring_packets import (
+    MotionVector,
+    Weight,
+    coded_packet,
+    coefficients_packet,
+    end_packet,
+    header_packet,
+    mpeg_error_packet,
+    mpeg_header_packet,
+    mpeg_vectors_packet,
+    packet,
+    samples_packet,
+    vectors_packet,
+    weights_packet,
+)
 from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.watch import Cycle, Hazard
 from isakit.registry import VARIANTS as _VARIANTS
@@ -36,13 +50,22 @@ __all__ = [
     "Finding",
     "Hazard",
     "Machine",
+    "MotionVector",
     "Options",
     "Stop",
+    "Weight",
     "coded_packet",
+    "coefficients_packet",
+    "end_packet",
     "header_packet",
     "isa",
     "lint",
+    "mpeg_error_packet",
+    "mpeg_header_packet",
+    "mpeg_vectors_packet",
     "packet",
+    "samples_packet",
     "target",
     "vectors_packet",
+    "weights_packet",
 ]

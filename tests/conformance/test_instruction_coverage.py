@@ -22,7 +22,7 @@ from isakit.spec import Choice, Form, Imm, Part, Seq
 from support import lane_oracle
 from support.lane_oracle import compare, tuned
 
-# Coordinates of texture instructions are random bits, NaN included: nobody wants to be warned of that.
+# Coordinates of texture instructions are random bits, NaN included: warnings about them mean nothing.
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 VARIANTS = ("gt200", "gt215", "g84", "g80", "mcp77")

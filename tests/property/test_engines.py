@@ -1,7 +1,7 @@
 """Random kernels leave the same on every engine, tier and number of threads.
 
 Kernels are compiled in a worker process: LLVM can abort on bad input, which must fail one test, not end the run. The
-`long` profile runs 10,000 kernels, which come past every item of the instruction coverage; about a second each.
+`long` profile runs 10,000 kernels, which cover every item of the instruction coverage; about a second each.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def test_random_kernels(worker: ProcessPoolExecutor, seed: int) -> None:
 @pytest.mark.parametrize("worker", [fuzz.in_turns], indirect=True, ids=["turns"])
 @pytest.mark.parametrize("seed", range(FIRST_IN_TURNS, FIRST_IN_TURNS + IN_TURNS.get(PROFILE, 2)))
 def test_random_kernels_in_turns(worker: ProcessPoolExecutor, seed: int) -> None:
-    """Warps that turn in loops go on in turns, at any of their jumps back, and nobody can tell."""
+    """Warps that spin yield at any of their backward jumps, and no result depends on it."""
     assert differences(worker, seed, ALL_WAYS + (PORTABLE if seed % 10 == 0 else [])) == []
 
 

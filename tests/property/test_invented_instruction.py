@@ -1,4 +1,4 @@
-"""One definition is enough: an instruction nobody ever built gets everything from its record alone."""
+"""One definition is enough: an instruction that was never built gets everything from its record alone."""
 
 from __future__ import annotations
 

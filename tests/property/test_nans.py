@@ -1,4 +1,4 @@
-"""NaNs of the host stay in registers only where nobody can tell: kernels leave what the reference engine does."""
+"""NaNs of the host stay in registers only where no result depends on it: results are the reference engine's."""
 
 from __future__ import annotations
 

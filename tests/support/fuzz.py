@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 import isakit
 from isakit.errors import BudgetExceeded, IsakitError, MachineFault
 from isakit.machine.tesla.address_spaces import LinearWindow
+from isakit.machine.tesla.choices import DEFAULT, Choices
 from support.compiled import compiled_device
 from support.fuzz_instructions import STARTS, WARP_BYTES
 from support.fuzz_kernels import Generator
@@ -44,6 +46,7 @@ class Fuzzed:
     budget: int | None
     inputs: Any
     constants: dict[int, bytes]
+    choices: Choices = DEFAULT
     code: Any = None
     """The decoded program, once it was launched: engines that compile do so once for all launches."""
 
@@ -120,6 +123,42 @@ def kernel(seed: int) -> Fuzzed:
     return prepared(seed, g.chip, g.text, g.grid, g.block, g.flags, g.budget)
 
 
+LONG = 20_000
+"""Instructions after which a kernel counts as one that never ends: with some choices lanes turn in loops for ever."""
+
+
+def random_choices(seed: int) -> Choices:
+    """Answers to the open questions; about half of them as usual."""
+    r = Random(f"choices of {seed}")
+    counters = ["none", "instructions", "branches", "divergent_branches", "pm_events"]
+    answers: dict[str, Any] = {
+        "first": r.choice(["taken", "fallthrough"]),
+        "join": r.choice(["before", "before", "after"]),
+        "early_join": r.choice(["wait", "complete"]),
+        "stack_entries": r.choice([0, 1, 2, 3, 4, 6, 16, 4096, 4096, 4096, 4096]),
+        "stack_overflow": r.choice(["fault", "ignore"]),
+        "wrong_entry": r.choice(["continue", "fault"]),
+        "brk_without_entry": r.choice(["STACK_UNDERFLOW", "STACK_MISMATCH"]),
+        "call_limit_log": r.choice([0, 1, 2, 15]),
+        "barrier_all": r.choice(["unfinished", "block"]),
+        "out_of_range": r.choice(["fault", "ignore"]),
+        "misaligned": r.choice(["fault", "truncate"]),
+        "drop_unallocated": r.random() < 0.5,
+        "nonzero_a56": r.choice(["fault", "ignore"]),
+        "brkpt": r.choice(["fault", "ignore"]),
+        "pm_counters": tuple(r.choice(counters) for _ in range(4)),
+        "clock_step": r.choice([4, 1, 7]),
+    }
+    return Choices(**{name: answer for name, answer in answers.items() if r.random() < 0.6})
+
+
+def with_choices(seed: int) -> Fuzzed:
+    """The kernel of a seed, with random choices."""
+    k = kernel(seed)
+    k.choices = random_choices(seed)
+    return k
+
+
 @dataclass
 class Loaded:
     """A kernel on a device. `size`: bytes of global memory with its data."""
@@ -136,7 +175,7 @@ class Loaded:
 
 def loaded(k: Fuzzed, engine: str, **how: Any) -> Loaded:
     """A kernel with its buffers, windows and texture; `how` says how the llvm engine works: tier, threads, portable."""
-    options: dict[str, Any] = {"limits": False, **k.flags}
+    options: dict[str, Any] = {"limits": False, "choices": k.choices, **k.flags}
     device = (
         compiled_device(how, k.chip, **options) if engine == "llvm" else isakit.Device(k.chip, engine=engine, **options)
     )
@@ -183,6 +222,21 @@ def in_turns() -> None:
 
     keep_nothing()
     context.PATIENCE, context.TURN = 24, 9
+
+
+def compare_choices(seed: int, ways: list[tuple[str, dict[str, Any]]]) -> list[str]:
+    """Run the kernel of a seed with random choices in all ways; returns what differs."""
+    k = with_choices(seed)
+    budget, k.budget = k.budget, k.budget or LONG
+    wanted = run(k, "reference")
+    if wanted.fault is None or wanted.fault[0] != "budget":
+        k.budget = budget
+    found: list[str] = []
+    for engine, how in ways:
+        difference = wanted.difference(run(k, engine, **how))
+        if difference:
+            found.append(f"{seed} ({k.chip}), {engine} {how}, {k.choices}: {difference}")
+    return found
 
 
 def compare(which: int | Path, ways: list[tuple[str, dict[str, Any]]]) -> list[str]:

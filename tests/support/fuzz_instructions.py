@@ -1,7 +1,7 @@
 """Random Tesla instructions for fuzzing: every form, operand alternative and modifier value, with operands that exist.
 
 What there is to hit is what instruction coverage counts (`isakit.debug.coverage`). `walk` lists all of it for a chip,
-so that consecutive seeds come past everything; `Instructions` writes the lines of one instruction: registers of the
+so that consecutive seeds cover everything; `Instructions` writes the lines of one instruction: registers of the
 kernel, addresses in memory of the warp, tails left out.
 """
 

@@ -17,7 +17,7 @@ from support.fuzz_instructions import CODE_BANK, DATA, WARP_BYTES, Instructions,
 
 CHIPS = ("g80", "g84", "gt200", "gt215", "mcp77")
 WALKED = 5
-"""Items of the walk that one kernel takes on: 10,000 seeds, 2000 per chip, come past all of them."""
+"""Items of the walk that one kernel takes on: 10,000 seeds, 2000 per chip, cover all of them."""
 CONDITIONS = [f"({c} $c{{}})" for c in CONDITION_NAMES if c not in ("never", "always", "")] + ["(never)"]
 
 

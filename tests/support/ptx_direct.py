@@ -88,7 +88,7 @@ class Threads:
         self.labels = {s.name: k for k, s in enumerate(entry.body) if isinstance(s, Label)}
 
     def run(self) -> None:
-        """Run everything: threads of a block take turns at barriers."""
+        """Run everything: threads of a block are switched at barriers."""
         for ctaid in range(self.grid):
             shared = bytearray(0x4000)
             threads = [Thread(self, t, ctaid, shared) for t in range(self.block)]
@@ -439,10 +439,24 @@ class Thread:
     do_max_flt = do_min_flt
 
     def do_div_flt(self, m: Any, a: Any, op: str) -> None:
-        self.put(a[0], self.result(self.number(a[1], "f32") / self.number(a[2], "f32"), m, "f32"), "f32")
+        self.quotient(m, a[0], self.get(a[1], m["flt"]), self.get(a[2], m["flt"]))
+
+    def do_rcp(self, m: Any, a: Any, op: str) -> None:
+        self.quotient(m, a[0], 0x3FF0 << 48 if m["flt"] == "f64" else 0x3F80_0000, self.get(a[1], m["flt"]))
+
+    def quotient(self, m: Any, d: Any, x: int, y: int) -> None:
+        if m["flt"] == "f32":
+            self.put(d, self.result(f32(x) / f32(y), m, "f32"), "f32")
+            return
+        v = bits64(f64(x) / f64(y))
+        self.put(d, (chosen_nan(x, y) or NAN64) if is_nan64(v) else v, "f64")
 
     def do_sqrt(self, m: Any, a: Any, op: str) -> None:
-        self.put(a[0], self.result(np.sqrt(self.number(a[1], "f32")), m, "f32"), "f32")
+        if m["flt"] == "f32":
+            self.put(a[0], self.result(np.sqrt(self.number(a[1], "f32")), m, "f32"), "f32")
+            return
+        x = self.get(a[1], "f64")
+        self.put(a[0], chosen_nan(x) or bits64(np.sqrt(f64(x))), "f64")
 
     def do_abs_flt(self, m: Any, a: Any, op: str) -> None:
         if m["flt"] == "f64" and is_nan64(self.get(a[1], "f64")):

@@ -280,15 +280,13 @@ class Program:
         d, a, b = self.reg(ty), self.value(ty), self.value(ty)
         if op in ("abs", "neg"):
             self.put(f"{op}.{ty} {d}, {self.reg(ty)}")
-        elif op in ("div", "sqrt", "fma"):
-            if not self.doubles:
-                return
+        elif op == "div":
+            self.put(f"div.rn.{ty} {d}, {a}, {b}" if r.random() < 0.8 else f"rcp.rn.{ty} {d}, {self.reg(ty)}")
+        elif op == "sqrt":
+            self.put(f"sqrt.rn.{ty} {d}, {self.reg(ty)}")
+        elif op == "fma":
             d, a, b = self.reg("f32"), self.value("f32"), self.value("f32")
-            if op == "div":
-                self.put(f"div.rn.f32 {d}, {a}, {b}")
-            elif op == "sqrt":
-                self.put(f"sqrt.rn.f32 {d}, {self.reg('f32')}")
-            else:
+            if self.doubles:
                 self.put(f"fma.rn.f32 {d}, {a}, {b}, {self.value('f32')}")
         else:
             sat = ".sat" if ty == "f32" and op not in ("min", "max") and r.random() < 0.15 else ""

@@ -212,6 +212,6 @@ def _summary(block: Block, facts: dict[int, tuple[int, int]]) -> tuple[int, int]
 
 
 def _may_end(flow: ControlFlow, n: int) -> bool:
-    """Whether a lane may finish the program in a block: it ends it, or returns to nobody the graph knows."""
+    """Whether a lane may finish the program in a block: by an exit, or a return whose call is not in the graph."""
     last = flow.blocks[n].instructions[-1]
     return not flow.successors[n] or not last.falls_through or last.guarded

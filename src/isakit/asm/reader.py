@@ -222,7 +222,7 @@ class Reader:
         return self.bank
 
     def set_program(self, program: str, s: Statement) -> None:
-        """Say the type of the program; behind a program, begin another one."""
+        """`.program TYPE`: set the program type, or start the next program."""
         view = self.decoder.view
         if self.started or self._programs:
             self._start_program(program, s)

@@ -57,7 +57,7 @@ class StatementEncoder:
         if tokens and tokens[0].text == "long":
             long, tokens = True, tokens[1:]
             forms = [f for f in forms if f.units > 1]
-        addressed = any(p.addressed for f in forms for p in f.parts.values())
+        addressed = any(f.addressed for f in forms)
         words = frozenset(t.text for t in tokens if t.kind == "word")
         parsed = Parsed(tokens, flip, long, forms, addressed, words, None)
         if not addressed and "." not in words:
@@ -71,24 +71,29 @@ class StatementEncoder:
         `address` is where the instruction will stand, in units.
         """
         found = self._encode(p, p.tokens, symbol, address)
-        sizes = {f.units for f in p.forms}
-        if len(found) < len(sizes):
-            for tokens in self._implied(p.tokens, bool(found)):
-                found = self._encode(p, tokens, symbol, address) | found
+        missing = [f for f in p.forms if f.units not in found]
+        if missing and self.decoder.isa.implied:
+            for forms, tokens in self._implied(missing, p.tokens, bool(found)):
+                found = self._encode(p, tokens, symbol, address, forms) | found
         return tuple(found[n] for n in sorted(found))
 
-    def _encode(self, p: Parsed, tokens: list[Token], symbol: Symbol | None, address: int) -> dict[int, Encoded]:
+    def _encode(
+        self, p: Parsed, tokens: list[Token], symbol: Symbol | None, address: int, forms: list[Form] | None = None
+    ) -> dict[int, Encoded]:
         """Size to the preferred encoding."""
+        encoder = self.decoder.encoder
         found: dict[int, Encoded] = {}
-        for form in p.forms:
+        for form in encoder.plausible(p.forms if forms is None else forms, tokens):
             if form.units not in found:
-                for e in self.decoder.encoder.encodings(tokens, symbol, flip=p.flip, forms=[form], address=address):
+                for e in encoder.readings(form, tokens, symbol, flip=p.flip, address=address):
                     found[form.units] = e
                     break
         return found
 
-    def _implied(self, tokens: list[Token], encodes: bool) -> Iterator[list[Token]]:
-        """Other spellings of the statement: with a word that goes without saying, or without it.
+    def _implied(
+        self, forms: list[Form], tokens: list[Token], encodes: bool
+    ) -> Iterator[tuple[list[Form], list[Token]]]:
+        """Other spellings of the statement: with a word that goes without saying, or without it; and forms they may be.
 
         `encodes` says that the statement encodes as it stands: then a word that was written asks for the form that has
         it.
@@ -100,10 +105,14 @@ class StatementEncoder:
         implied = self.decoder.isa.implied[words[k]]
         if implied in words:
             if not encodes:
-                yield [t for t in tokens if t.text != implied]
+                yield forms, [t for t in tokens if t.text != implied]
+            return
+        encoder = self.decoder.encoder
+        wanting = [f for f in forms if any(implied in w for w in encoder.wanted(f))]
+        if not encoder.plausible(wanting, [*tokens, Token(implied, "word", 0, True)]):
             return
         for at in range(k + 1, min(k + _IMPLIED_REACH, len(tokens))):
-            yield [*tokens[:at], Token(implied, "word", tokens[at].column, True), *tokens[at:]]
+            yield wanting, [*tokens[:at], Token(implied, "word", tokens[at].column, True), *tokens[at:]]
 
     def explain_miss(self, p: Parsed, symbol: Symbol | None, address: int) -> Miss:
         """Why a statement does not encode."""

@@ -110,7 +110,7 @@ def echo_json(data: Any) -> None:
 
 
 def coloured() -> bool:
-    """Whether output may be coloured: a terminal, and nobody objects."""
+    """Whether output may be coloured: standard output is a terminal, and NO_COLOR is not set."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or on_terminal()

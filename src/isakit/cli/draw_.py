@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -50,7 +52,8 @@ def command(
     pipeline = found.pipeline(threads=threads, engine=engine, tier=tier)
     if target >= len(pipeline.targets):
         raise IsakitError(f"the scene has {len(pipeline.targets)} render targets; there is no number {target}")
-    drawn = [found.draw(pipeline, n, chip or found.default_chip) for n in range(len(found.draws))]
+    draws = _shown(range(len(found.draws)), "drawing")
+    drawn = [found.draw(pipeline, n, chip or found.default_chip) for n in draws]
     image = pipeline.image(target)
     if Path(output).suffix == ".bin":
         write_bytes(output, image.tobytes())
@@ -64,3 +67,13 @@ def command(
                 f"draw {n}: {d.vertices} vertices, {d.primitives} primitives, {d.fragments} fragments, "
                 f"{d.instructions} instructions, {d.seconds:.3f} s"
             )
+
+
+def _shown(numbers: Sequence[int], what: str) -> Iterable[int]:
+    """Numbers, one after the other, with a progress bar on a terminal."""
+    if len(numbers) < 2 or not sys.stderr.isatty():
+        return numbers
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(numbers, what, console=Console(stderr=True), transient=True)

@@ -9,6 +9,7 @@ Settings are `NAME=VALUE` texts:
 | memory=FILE@ADDRESS | bytes of host memory, for rings and surfaces |
 | host.NAME=N | write a host register before the start, e.g. host.PARM, host.WDCNT, host.H2V |
 | option.NAME=VALUE | a field of `Options`, e.g. option.out_of_range=fault |
+| script=FILE | play the host: timed writes and expected answers, see `isakit.runtime.vuc_script` |
 | until=ADDRESS | stop when the instruction at this address is about to issue |
 | trace=FILE | a line for every cycle (`-`: with the other output) |
 | save_data=FILE, save_state=FILE | keep D[], or everything as JSON, afterwards |
@@ -30,6 +31,7 @@ from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.watch import Cycle
 from isakit.runtime.npy import load_array
 from isakit.runtime.vuc import DEFAULT_CYCLES, Core
+from isakit.runtime.vuc_script import Script, parse_script
 
 Report = tuple[dict[str, Any], list[str]]
 
@@ -52,7 +54,8 @@ def run_image(
         engine: as `isakit.vuc.Core` takes it.
 
     Returns plain data (`stats`, `state`, `findings`) and the lines to print. Raises LaunchError for a wrong setting,
-    FormatError for a file of another content, MachineFault for a faulting program, OSError for files.
+    FormatError for a file of another content, CheckFailed where a script expects something else, MachineFault for a
+    faulting program, OSError for files.
     """
     given = _Settings(settings)
     _extents(given)  # what is wrong with them is said before the run
@@ -82,7 +85,11 @@ def run_image(
     for path in given.all("ring"):
         core.feed(_words(Path(path)))
     until = given.one("until")
+    script = given.one("script")
     try:
+        if script:
+            commands = parse_script(Path(script).read_text(encoding="utf-8", errors="replace"))
+            texts += Script(core).play(commands)
         stop = core.run(
             max_cycles or DEFAULT_CYCLES, until=_place(until, "until") if until else None, stop_spinning=True
         )
@@ -176,7 +183,7 @@ class _Settings:
     """`NAME=VALUE` texts, checked."""
 
     FILES = ("data", "ring", "memory", "save_data", "save_state", "save_memory")
-    OTHERS = ("until", "trace", "lint")
+    OTHERS = ("until", "trace", "lint", "script")
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.pairs: list[tuple[str, str]] = []

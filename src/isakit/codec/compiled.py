@@ -38,7 +38,7 @@ class CompiledForm:
 
     def __init__(self, form: Form) -> None:
         self.form = form
-        self.addressed = any(p.addressed for p in form.parts.values())
+        self.addressed = form.addressed
 
     @cached_property
     def text(self) -> Callable[[int], str]:

@@ -10,7 +10,7 @@ from isakit.errors import did_you_mean
 from isakit.lean import dataclass
 from isakit.spec.fields import Bits
 from isakit.spec.isa import View
-from isakit.spec.parts import Choice, Illegal, Part, needed_words
+from isakit.spec.parts import NUMBER_START, Choice, Illegal, Part, needed_words
 from isakit.spec.record import Form
 
 MOST = 8
@@ -97,12 +97,19 @@ class Encoder:
         words = {t.text for t in tokens}
         out: list[Form] = []
         for f in forms:
-            sets = self._wanted.get(f)
-            if sets is None:
-                sets = self._wanted[f] = wanted(f)
-            if not any(words.isdisjoint(w) for w in sets):
+            for w in self.wanted(f):
+                if words.isdisjoint(w):
+                    break
+            else:
                 out.append(f)
         return out
+
+    def wanted(self, form: Form) -> list[frozenset[str]]:
+        """Sets of words one of which must stand in a statement of this form, smallest sets first."""
+        sets = self._wanted.get(form)
+        if sets is None:
+            sets = self._wanted[form] = wanted(form)
+        return sets
 
     def encodings(
         self,
@@ -118,11 +125,17 @@ class Encoder:
         `address` is where the instruction will stand, in units of code.
         """
         for form in self.plausible(self.forms(tokens) if forms is None else forms, tokens):
-            stream = Stream(tokens, symbol, address)
-            for bits in match(form, stream):
-                word = (bits.value | form.base & ~bits.mask) ^ flip
-                if form.matches(word) and form.error(word) is None:
-                    yield Encoded(form, word, frozenset(stream.symbols_used))
+            yield from self.readings(form, tokens, symbol, flip=flip, address=address)
+
+    def readings(
+        self, form: Form, tokens: list[Token], symbol: Symbol | None = None, *, flip: int = 0, address: int = 0
+    ) -> Iterator[Encoded]:
+        """Every legal encoding in a form."""
+        stream = Stream(tokens, symbol, address, quick=True)
+        for bits in match(form, stream):
+            word = (bits.value | form.base & ~bits.mask) ^ flip
+            if form.matches(word) and form.error(word) is None:
+                yield Encoded(form, word, frozenset(stream.symbols_used))
 
     def diagnose(self, tokens: list[Token], symbol: Symbol | None = None, address: int = 0) -> Miss:
         """Explain why nothing encodes."""
@@ -241,6 +254,10 @@ def _match(
             s.fail(k, f"`{name}`")
         return
     part = form.parts[name[1:-1]]
+    if s.quick:
+        begin, first = form.starts[item], s.text(k)
+        if begin is not None and first not in begin and (first[:1] == "$" or NUMBER_START not in begin):
+            return
     for n, b in part.parse(s, k):
         both = so_far.join(b)
         if both is not None:

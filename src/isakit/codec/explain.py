@@ -150,7 +150,7 @@ def explain(i: Instruction) -> Explanation:
         (selectors, "selectors", "choose the kinds of the operands"),
         (ignored, "ignored", "known to have no effect"),
         (rest & ~odd, "unused", "no field, as the assembler writes it"),
-        (odd, "unknown", "nobody knows what these bits do"),
+        (odd, "unknown", "the effect of these bits is not known"),
     ):
         if mask:
             rows.append(ExplainRow(bit_names(mask, unit_bits), name, _gather(i.word, mask), meaning, reference, mask))

@@ -81,12 +81,18 @@ _MAX_BITS = 1 << 12
 class Stream:
     """Tokens with symbols; remembers the furthest place where something else was expected.
 
-    `address` is where the instruction will stand, in units of code.
+    `address` is where the instruction will stand, in units of code. A `quick` stream does not say what was expected.
     """
 
     def __init__(
-        self, tokens: list[Token], symbol: Callable[[str], int | None] | None = None, address: int = 0
+        self,
+        tokens: list[Token],
+        symbol: Callable[[str], int | None] | None = None,
+        address: int = 0,
+        *,
+        quick: bool = False,
     ) -> None:
+        self.quick = quick
         self.tokens = tokens
         self.address = address
         self._symbol = symbol

@@ -2,7 +2,7 @@
 
 Kinds of values: `r` 32 bits, `d` 64 bits and `q` 128 bits in adjacent registers, `p` a predicate, `f` the carry of an
 addition. Values of 8 and 16 bits are `r` whose upper bits mean nothing; what needs them clean extends them first.
-64-bit integers are two `r`: what nobody reads of them disappears like any other dead value.
+64-bit integers are two `r`: an unused half is removed like any other dead value.
 """
 
 from __future__ import annotations

@@ -16,9 +16,8 @@ from typing import Literal
 from isakit.codec.decoder import decoder
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
-from isakit.spec import Bits, Choice, Enum, Form, HasFeature, Illegal, Imm, Part, Seq, Written
+from isakit.spec import Bits, Choice, Enum, Form, HasFeature, Illegal, Imm, Nothing, Part, Seq, Written
 from isakit.spec.isa import View
-from isakit.spec.parts import needs_set
 
 Kind = Literal["form", "alternative", "value", "feature"]
 KINDS: tuple[Kind, ...] = ("form", "alternative", "value", "feature")
@@ -141,20 +140,26 @@ def items_of(view: View) -> dict[Form, dict[Item, Condition]]:
     out: dict[Form, dict[Item, Condition]] = {}
     positions = ((r.name, i, f) for r in view.records for i, f in enumerate(r.forms))
     for (name, i, original), form in zip(positions, view.forms, strict=True):
-        if not view.available(form) or only_errors(form):
-            continue
-        risky = [(p.possible() & ~form.fixed.mask, p) for p in form.parts.values() if _has_illegal(p)]
-        items = out[form] = {Item(name, i, "form"): Condition(form.fixed, form.unless)}
-        for n, p in form.parts.items():
-            asked = original.parts[n]
-            if isinstance(asked, HasFeature):
-                what = f"{asked.name} is {view.context.has(needs_set(asked.name))}"
-                items[Item(name, i, "feature", n, what)] = Condition(form.fixed)
-            for kind, path, what, condition in _part_items(p, n, form.fixed, form.unless):
-                need = condition.need
-                if not any(bits & need.mask and _surely_illegal(other, need) for bits, other in risky):
-                    items[Item(name, i, kind, path, what)] = condition
+        if view.available(form) and not only_errors(form):
+            out[form] = _form_items(form, original, name, i)
     return out
+
+
+@cache
+def _form_items(form: Form, original: Form, record: str, i: int) -> dict[Item, Condition]:
+    """The items of form `i` of a record as it is in some contexts; `original` is the form before that."""
+    risky = [(p.possible() & ~form.fixed.mask, p) for p in form.parts.values() if _has_illegal(p)]
+    items = {Item(record, i, "form"): Condition(form.fixed, form.unless)}
+    for n, p in form.parts.items():
+        asked = original.parts[n]
+        if isinstance(asked, HasFeature) and isinstance(p, Nothing):
+            what = f"{asked.name} is {p.value}"
+            items[Item(record, i, "feature", n, what)] = Condition(form.fixed)
+        for kind, path, what, condition in _part_items(p, n, form.fixed, form.unless):
+            need = condition.need
+            if not any(bits & need.mask and _surely_illegal(other, need) for bits, other in risky):
+                items[Item(record, i, kind, path, what)] = condition
+    return items
 
 
 def word_for(view: View, form: Form, item: Item, random: Random, wanted: Collection[Item] = ()) -> int | None:

@@ -161,7 +161,7 @@ def read_text_cubin(data: bytes | str, path: str | None = None, offset: int = 0)
     """Read a text cubin, abiversion 0 or 1.
 
     `bar =` is the highest barrier a kernel uses, so one more is allocated: that is enough for files of later
-    releases too, which print the count. Keys and blocks nobody knows stay in `extra["text"]`.
+    releases too, which print the count. Unknown keys and blocks stay in `extra["text"]`.
     Raises FormatError. Source: [tesla] 11.
     """
     text = data if isinstance(data, str) else data.decode("latin-1")

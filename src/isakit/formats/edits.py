@@ -6,9 +6,10 @@ Everything that is None or missing stays as it is in the file.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from isakit.description import InfoRecord, Param
+from isakit.lean import dataclass
 
 
 @dataclass

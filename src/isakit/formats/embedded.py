@@ -27,7 +27,7 @@ _PTX_HEAD = 0x2000
 _TEXT_START = re.compile(rb"architecture\s{0,64}\{\s{0,64}sm_\d\d")
 _TEXT_BODY = re.compile(rb"[\t\n\r\x20-\x7e]*")
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})[uUlL]{0,3}")
-# A comment that nobody closes ends with the text: searching on from each of many would take quadratic time.
+# An unterminated comment ends with the text: searching on from each of many would take quadratic time.
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
 _BRACE = re.compile(r"[{}]")
 

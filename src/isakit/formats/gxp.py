@@ -1,6 +1,6 @@
 """GXP files: compiled shader programs for the PowerVR USSE, versions 1.4 and 1.5.
 
-`parse_gxp` reads every field and keeps the order of the parts and the bytes nobody can explain, so that `write_gxp` (in
+`parse_gxp` reads every field and keeps the order of the parts and unexplained bytes, so that `write_gxp` (in
 `gxp_write`) writes the file back byte for byte, or with other programs and tables in it. Offsets in the file count from
 their own place. Source: [usse] 3; the sizes of header and varyings per version are measured on real files.
 """

@@ -119,8 +119,8 @@ def _reached(i: Instruction) -> list[tuple[str, int]]:
 
 def _doubled(part: Any, word: int) -> bool:
     for _ in range(4):
-        if hasattr(part, "place"):
-            return bool(part.place.double)
+        if hasattr(part, "register"):
+            return bool(part.register and part.register.double)
         part = part.pick(word) if hasattr(part, "pick") else getattr(part, "part", None)
     return False
 

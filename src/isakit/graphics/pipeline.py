@@ -35,6 +35,9 @@ LANES = 1 << 15
 _Shaded = tuple[Array, list[Array], Array | None, int]
 """Positions of the fragments that are left, their colours and depth, instructions."""
 
+MAX_VERTICES = 1 << 24
+"""Vertices of a draw, all instances together: their outputs are kept until it is done."""
+
 
 class Pipeline:
     """Render targets and what draws into them.
@@ -166,11 +169,16 @@ class Pipeline:
         stats = DrawStats()
         arrays = [a if isinstance(a, Attribute) else Attribute(a) for a in attributes]
         bound = by_stage(textures)
+        for what, number in (("vertices", count or 0), ("instances", instances), ("first vertex", first)):
+            if number < 0:
+                raise LaunchError(f"a draw of {what} {number}")
         if indices is None:
             n = count if count is not None else max((len(a.data) for a in arrays if not a.divisor), default=0)
+            _check_size(n, instances)
             order = np.arange(first, first + n)
         else:
             order = np.asarray(indices).astype(np.int64).ravel()
+            _check_size(len(order), instances)
         self.vertices = self._vertices(
             mode, vertex, arrays, order, restart, instances, state, bound["vertex"], stats, edges
         )
@@ -485,3 +493,10 @@ def _alpha_mask(color: Array, samples: int) -> Array:
 
 
 __all__ = ["Pipeline"]
+
+
+def _check_size(vertices: int, instances: int) -> None:
+    if vertices * instances > MAX_VERTICES:
+        raise LaunchError(
+            f"a draw of {vertices} vertices and {instances} instances; {MAX_VERTICES} vertices are allowed"
+        )

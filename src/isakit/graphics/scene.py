@@ -6,7 +6,6 @@ is what `Pipeline.draw` takes. The format is described in the reference pages.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from isakit.graphics.pipeline import Pipeline
 from isakit.graphics.planes import FragmentInput, PositionInput, VaryingInput
 from isakit.graphics.scene_schema import problem
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
+from isakit.json_text import parse_json
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 
@@ -47,7 +47,7 @@ class Scene:
         if self.path.is_dir():
             self.path /= "scene.json"
         try:
-            self.data: dict[str, Any] = json.loads(self.path.read_text())
+            self.data: dict[str, Any] = parse_json(self.path.read_bytes())
         except ValueError as e:
             raise self._wrong(f"is no JSON: {e}") from None
         if not isinstance(self.data, dict):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -262,12 +262,11 @@ class StageMachine(Machine):
         self.state = state = StageState(launch, stage)
         masks = stage.masks()
         block = Block(launch, 0, np.zeros(0, np.uint8))
-        block.warps = [
-            Warp(state, block, i, i, Stack(m, launch.entry, choices, launch.code.size_at))
-            for i, m in enumerate(masks.tolist())
-        ]
+        for i, m in enumerate(masks.tolist()):
+            block.add(Warp(state, block, i, i, Stack(m, launch.entry, choices, launch.code.size_at)))
         running = np.flatnonzero(masks)
-        block.unfinished = len(running)
+        block.ended = len(masks) - len(running)
         self.blocks, self.warps = [block], block.warps
+        state.blocks = self.blocks
         if len(running):
             self.ready.add(Gang(running, masks[running], launch.entry))

@@ -60,7 +60,7 @@ class StageEngine:
         return StageRun(machine.state, machine.stats)
 
     def interrupt(self) -> None:
-        """Let runs in other threads end, with results that are worth nothing."""
+        """Cancel runs in other threads; their results are undefined."""
         with self._lock:
             for stop in self._stops:
                 stop[0] = 1
@@ -111,7 +111,7 @@ def _maker() -> ThreadPoolExecutor:
 
 
 def _in_child() -> None:
-    """A forked process has neither the thread that makes code nor whoever held the lock."""
+    """A forked process has neither the compiler thread nor the thread that held the lock."""
     global _lock
     _lock = threading.Lock()
     _maker.cache_clear()

@@ -72,7 +72,7 @@ class StageProgram:
         samplers: Mapping[int, Sampler] | None = None,
         texturing: TextureChoices = DEFAULT_TEXTURING,
     ) -> Launch:
-        """What a run of the program fixes beside its inputs."""
+        """The part of a run that does not depend on the inputs."""
         return Launch(
             self.code,
             CHIPS[self.chip],

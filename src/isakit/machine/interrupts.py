@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +40,13 @@ class Deferred:
                 try:
                     handler(number, frame)
                 except BaseException as e:
-                    self.pending = e
-                    for stop in self.stops:
-                        stop[0] = 1
+                    self.keep(e)
+
+    def keep(self, e: BaseException) -> None:
+        """Let an exception wait, and tell what runs to stop."""
+        self.pending = e
+        for stop in self.stops:
+            stop[0] = 1
 
     def install(self) -> None:
         """Take over the handlers that are functions; the others end the process or do nothing."""
@@ -81,40 +84,55 @@ class deferred:  # noqa: N801 - used like a function
 
     def __enter__(self) -> Deferred:
         global _active
-        self._own = _active is None and threading.current_thread() is threading.main_thread()
-        if not self._own:
-            on_main = threading.current_thread() is threading.main_thread()
+        on_main = threading.current_thread() is threading.main_thread()
+        self._own: Deferred | None = None
+        if not on_main or _active is not None:
             return _active if on_main and _active is not None else Deferred()
         found = Deferred()
         found.install()
-        _active = found
+        self._own = _active = found
         return found
 
     def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, where: TracebackType | None) -> None:
         global _active
-        if self._own:
-            found, _active = _active, None
-            assert found is not None
+        found = self._own
+        if found is not None:
+            _active = None
             found.restore()
             found.check()
 
 
-@contextmanager
-def allowed() -> Generator[None]:
+class allowed:  # noqa: N801 - used like a function
     """Inside of `deferred`: let exceptions strike again, for work in Python that can be left anywhere."""
-    global _active
-    found = _active
-    if found is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    _active = None
-    found.restore()
-    try:
-        found.check()
-        yield
-    finally:
-        found.install()
-        _active = found
+
+    __slots__ = ("_found",)
+
+    def __enter__(self) -> None:
+        global _active
+        on_main = threading.current_thread() is threading.main_thread()
+        self._found = _active if on_main else None
+        if self._found is not None:
+            _active = None
+            try:
+                self._found.restore()
+                self._found.check()
+            except BaseException:
+                self._defer_again(self._found)
+                raise
+
+    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, where: TracebackType | None) -> None:
+        if self._found is not None:
+            self._defer_again(self._found)
+
+    def _defer_again(self, found: Deferred) -> None:
+        """Take the handlers over; what strikes before that is done waits, too, as the outer block relies on it."""
+        global _active
+        while _active is not found:
+            try:
+                found.install()
+                _active = found
+            except BaseException as e:
+                found.keep(e)
 
 
 def wait_stoppable(

@@ -1,4 +1,4 @@
-"""Reports on the progress of long launches, for whoever asked for them."""
+"""Reports on the progress of long launches, for callers that asked for them."""
 
 from __future__ import annotations
 

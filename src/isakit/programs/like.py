@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import SequenceMatcher
 
 from isakit import formats
@@ -17,6 +17,7 @@ from isakit.errors import FormatError
 from isakit.formats.cubin_elf_edit import edit_elf_cubin
 from isakit.formats.cubin_text_edit import edit_text_cubin
 from isakit.formats.edits import Edits, KernelEdit
+from isakit.lean import dataclass
 
 _PROGRAM = re.compile(r"^[ \t]*\.file[ \t]+(\d{1,9})\b.*$", re.MULTILINE)
 _MOST_COMPARED = 3000

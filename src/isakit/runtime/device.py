@@ -46,6 +46,9 @@ Engine = Literal["auto", "reference", "llvm"]
 Place = Buffer | int
 """A buffer, or a 32-bit device address."""
 
+MAX_BUDGET = (1 << 63) - 1
+"""Instructions a launch may be bounded to; more is no bound anyway."""
+
 
 class Device:
     """A Tesla chip with its memory.
@@ -258,7 +261,11 @@ class Device:
         return {int(bank[1:]): bytearray(info.address_table(addresses, bank)) for bank in banks}
 
     def execute(self, launch: Launch, max_instructions: int | None = None) -> Stats:
-        """Run a prepared launch on this device's engine."""
+        """Run a prepared launch on this device's engine. Raises LaunchError, MachineFault, BudgetExceeded."""
+        if max_instructions is not None:
+            if max_instructions < 0:
+                raise LaunchError(f"max_instructions is {max_instructions}")
+            max_instructions = min(max_instructions, MAX_BUDGET)  # what the counters of compiled code hold
         with self.memory.lock, deferred():
             return self._execute(launch, self.memory, max_instructions)
 

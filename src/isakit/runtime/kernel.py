@@ -238,6 +238,8 @@ class LoadedKernel:
         dynamic_shared: int,
     ) -> Launch:
         d = self.device
+        if dynamic_shared < 0:
+            raise LaunchError(f"{self.name}: {dynamic_shared} bytes of dynamic shared memory")
         return Launch(
             self.code,
             d.limits_of,

@@ -18,6 +18,8 @@ def load_array(path: str | PathLike[str]) -> NDArray[Any]:
     except (ValueError, EOFError):
         # NumPy's own message recommends to load what it does not know as a pickle, which runs code.
         loaded = None
+    except MemoryError:
+        raise FormatError(fspath(path), 0, "claims more elements than memory can hold") from None
     if isinstance(loaded, np.lib.npyio.NpzFile):
         loaded.close()
         raise FormatError(fspath(path), 0, "holds several arrays; save one with numpy.save")

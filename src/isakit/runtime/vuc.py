@@ -46,7 +46,7 @@ class Core(Machine):
         options: settings for what is not documented.
         engine: `reference` (Python, one function per instruction word), `llvm` (compiled code; the reference core does
             what touches the units around the core), or `auto`: compiled code once a program has run for a while, if
-            llvmlite is installed. The results are the same. Cycles that somebody watches are the reference core's.
+            llvmlite is installed. The results are the same. Cycles that are watched run on the reference core.
 
     State: `r` and `p` (lists), `sr` (by number or name, without side effects), `data` (D[], 0x800 cells), `pc`,
     `cycle`, `icnt`, `host` (host registers by name and address), `memory` (host memory for rings and surfaces).

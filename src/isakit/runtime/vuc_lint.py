@@ -1,4 +1,4 @@
-"""A static look at vµc programs: reads inside a latency window, lost results, things nobody documents.
+"""A static look at vµc programs: reads inside a latency window, lost results, undocumented behaviour.
 
 The machine has no interlocks, so a program that reads a register too early runs and computes with the old value. The
 linter follows every path from a late write until it is visible. Source: [vuc] 8.
@@ -212,9 +212,9 @@ class _Linter:
             if file == "sr" and n in _read_only(self.variant):
                 yield Finding(at, "read-only", f"{self.names[n]} cannot be written; nothing happens")
             if file == "sr" and self.names[n].startswith("$sr"):
-                yield Finding(at, "unknown", f"nobody knows what {self.names[n]} is")
+                yield Finding(at, "unknown", f"the meaning of {self.names[n]} is not known")
         if "unknown" in op.footprint.controls:
-            yield Finding(at, "unknown", f"nobody knows what {op.instruction.mnemonic} does")
+            yield Finding(at, "unknown", f"the effect of {op.instruction.mnemonic} is not known")
         branches = bool({"branch", "call", "return"} & set(op.footprint.controls))
         if branches and op.relative is not None:
             yield Finding(at, "two-branches", "both slots branch; if both are taken, the main slot wins")
@@ -222,7 +222,7 @@ class _Linter:
         if before is not None and (branches or op.relative is not None):
             earlier = bool({"branch", "call", "return"} & set(before.footprint.controls)) or before.relative is not None
             if earlier:
-                yield Finding(at, "branch-in-delay-slot", "nobody knows what a branch in a delay slot does")
+                yield Finding(at, "branch-in-delay-slot", "the effect of a branch in a delay slot is not known")
 
 
 def _is_long(op: Op) -> bool:

@@ -88,6 +88,10 @@ class Bits:
         """Both together, or None where they want different values for the same bit."""
         if (self.value ^ other.value) & self.mask & other.mask:
             return None
+        if not other.mask & ~self.mask:
+            return self
+        if not self.mask:
+            return other
         return Bits(self.mask | other.mask, self.value | other.value)
 
     def holds(self, word: int) -> bool:

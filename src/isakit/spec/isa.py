@@ -126,6 +126,7 @@ class InstructionSet:
     _forms: dict[Any, Form] = field(default_factory=dict[Any, Form], repr=False)
     #: what the forms of another record must not contradict
     known_forms: KnownForms = field(default_factory=KnownForms, init=False, repr=False)
+    _alike: dict[Form, list[Form]] = field(default_factory=dict[Form, "list[Form]"], init=False, repr=False)
     _unchecked: list[Record] = field(default_factory=list[Record], init=False, repr=False)
     _checked_parts: dict[int, object] = field(default_factory=dict[int, object], init=False, repr=False)
     _checked_code: set[CodeType] = field(default_factory=set[CodeType], init=False, repr=False)
@@ -155,12 +156,13 @@ class InstructionSet:
         """Decorator that records an instruction: its encodings here, its meaning and manual text in the function."""
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            doc = function.__doc__ or ""
             self.add(
                 Record(
                     name or function.__name__,
                     tuple(forms),
                     function,
-                    inspect.getdoc(function) or "",
+                    inspect.cleandoc(doc) if "\n" in doc else doc.strip(),
                     ref,
                     status,
                     tuple(notes),
@@ -240,7 +242,13 @@ class InstructionSet:
     def _resolved(self, form: Form, ctx: Context) -> Form:
         found = self._forms.get((form, ctx))
         if found is None:
-            found = self._forms[form, ctx] = form.resolve(ctx)
+            found = form.resolve(ctx)
+            # In contexts that do not differ for it, a form is one object: what is derived from it is made once.
+            alike = self._alike.setdefault(form, [])
+            found = next((f for f in alike if f.is_like(found)), found)
+            if found not in alike:
+                alike.append(found)
+            self._forms[form, ctx] = found
         return found
 
 

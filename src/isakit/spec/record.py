@@ -140,6 +140,24 @@ class Form:
         return out
 
     @cached_property
+    def starts(self) -> list[frozenset[str] | None]:
+        """For each item of the syntax the tokens it begins with (see `Part.starts`), None where it may be left out."""
+        from isakit.spec.parts import starts
+
+        found = (starts(self.parts[i[1:-1]]) if i[0] == "{" else frozenset({i}) for i in self.syntax)
+        return [None if words is None or "" in words else words for words in found]
+
+    @cached_property
+    def addressed(self) -> bool:
+        """Whether the text depends on where the instruction stands."""
+        return any(p.addressed for p in self.parts.values())
+
+    @cached_property
+    def addressed(self) -> bool:
+        """Whether the text of an operand depends on where the instruction stands."""
+        return any(p.addressed for p in self.parts.values())
+
+    @cached_property
     def code_address(self) -> str | None:
         """The part that says where the instruction branches."""
         return next((n for n, p in self.parts.items() if p.code_address), None)
@@ -201,6 +219,10 @@ class Form:
         if refusals == self.refusals and all(parts[n] is p for n, p in self.parts.items()):
             return self
         return replace(self, parts=parts, refusals=refusals)
+
+    def is_like(self, other: Form) -> bool:
+        """Whether two forms that one form became in contexts are made of the same objects."""
+        return self.refusals == other.refusals and all(other.parts[n] is p for n, p in self.parts.items())
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:

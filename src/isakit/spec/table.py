@@ -22,11 +22,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+from functools import cache, cached_property
 from itertools import product
+from string import ascii_lowercase
 from typing import Any
 
 from isakit.errors import DefinitionError, did_you_mean
+from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.parts import Alternative, Choice, Enum, Flag, Imm, Part, choice, when
 from isakit.spec.record import Form, Layout, Refusal, make_form
@@ -36,6 +39,12 @@ Maker = Callable[..., Part]
 
 _OPERAND = re.compile(r"\{(\w+)(?:=(\w+))?(?::([^}]*))?\}")
 _CELLS = re.compile(r"\s{2,}")
+_COLUMN = re.compile(r"<([^<>]+)>")
+_STRANGE = re.compile(r"[^01a-z.-]")
+_RUN = re.compile(r"([a-z])\1*")
+_each = cache(re.compile)
+_FIXED, _ONES, _IGNORED = ({ord(c): "01"[c in wanted] for c in f"01.-{ascii_lowercase}"} for wanted in ("01", "1", "-"))
+"""What makes a binary number of a pattern: 1 where it has one of some characters."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,11 @@ class Shape:
     default: int | None = None
     control: tuple[str, ...] = ()
 
+    @cached_property
+    def by_slices(self) -> dict[tuple[tuple[int, int], ...], Field]:
+        """The fields by their bits; of several the first."""
+        return {f.slices: f for f in reversed(list(self.fields.values())) if isinstance(f, Field)}
+
 
 class Encoding:
     """The bits of one form: what is fixed, what has no effect, and its fields by letter."""
@@ -71,39 +85,34 @@ class Encoding:
         if len(characters) % unit_bits or not 0 < len(characters) <= size:
             raise DefinitionError(f"{len(characters)} bits in a pattern of {size}")
         units = [characters[i : i + unit_bits] for i in range(0, len(characters), unit_bits)]
-        mask = value = self.ignored = 0
-        places: dict[str, list[int]] = {}
-        given = {c: list(row[c]) for c in set(characters) if c.isupper()}
         # From the highest bit of the last word down: the order in which the bits of a column are written.
-        for place, c in enumerate("".join(reversed(units))):
-            at = len(characters) - 1 - place
-            if c in given:
-                c = given[c].pop(0) if given[c] else "?"
-            if c in "01":
-                mask |= 1 << at
-                value |= int(c) << at
-            elif c == "-":
-                self.ignored |= 1 << at
-            elif c.islower():
-                places.setdefault(c, []).insert(0, at)
-            elif c != ".":
-                raise DefinitionError(f"a pattern cannot have {c!r}")
-        if any(given.values()):
-            raise DefinitionError(f"more bits in a row than the pattern has for it: {row}")
-        self.fixed = Bits(mask, value)
-        self._letters = {c: self._named(found) for c, found in places.items()}
+        text = "".join(reversed(units))
+        for c in set(filter(str.isupper, text)):
+            if text.count(c) < len(row[c]):
+                raise DefinitionError(f"more bits in a row than the pattern has for it: {row}")
+            cells = iter(row[c])
+            text = _each(c).sub(lambda _, cells=cells: next(cells, "?"), text)
+        strange = _STRANGE.search(text)
+        if strange:
+            raise DefinitionError(f"a pattern cannot have {strange[0]!r}")
+        self.fixed = Bits(int(text.translate(_FIXED), 2), int(text.translate(_ONES), 2))
+        self.ignored = int(text.translate(_IGNORED), 2)
+        slices: dict[str, list[tuple[int, int]]] = {}
+        for run in _RUN.finditer(text):
+            slices.setdefault(run[1], []).insert(0, (len(text) - run.end(), len(run[0])))
+        self._letters = {c: self._named(found) for c, found in slices.items()}
         self.used: set[str] = set()
 
-    def _named(self, places: Sequence[int]) -> Field:
+    def _named(self, slices: Sequence[tuple[int, int]]) -> Field:
         """The field of some bits, lowest first, under the shape's name for it."""
-        slices: list[tuple[int, int]] = []
-        for at in places:
-            if slices and sum(slices[-1]) == at:
-                slices[-1] = slices[-1][0], slices[-1][1] + 1
+        joined: list[tuple[int, int]] = []
+        for low, n in slices:
+            if joined and sum(joined[-1]) == low:
+                joined[-1] = joined[-1][0], joined[-1][1] + n
             else:
-                slices.append((at, 1))
-        known = (f for f in self.shape.fields.values() if isinstance(f, Field) and f.slices == tuple(slices))
-        return next(known, Field(tuple(slices)))
+                joined.append((low, n))
+        key = tuple(joined)
+        return self.shape.by_slices.get(key) or Field(key)
 
     def field(self, letters: str) -> Field:
         """The field of a letter of the pattern, or of several, highest first. Raises DefinitionError."""
@@ -113,7 +122,7 @@ class Encoding:
                 raise DefinitionError(f"the pattern has no letter {c!r}")
             self.used.add(c)
             fields.append(self._letters[c])
-        return self._named([at for f in reversed(fields) for low, n in f.slices for at in range(low, low + n)])
+        return fields[0] if len(fields) == 1 else self._named([s for f in reversed(fields) for s in f.slices])
 
     def where(self, conditions: str) -> list[Bits]:
         """`o=11 w=0` as bits; `o=01,10 w=0` as two."""
@@ -297,8 +306,9 @@ def _rows(text: str) -> Iterator[dict[str, str]]:
 def _fill(text: str, row: Mapping[str, str]) -> str:
     """The text with the cells of a row in place of `<column>`; a cell may name others."""
     for _ in row:
-        for column, cell in row.items():
-            text = text.replace(f"<{column}>", cell)
+        if "<" not in text:
+            break
+        text = _COLUMN.sub(lambda m: row.get(m[1], m[0]), text)
     return text
 
 

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from isakit.arch.usse.fields import VBW
 from isakit.arch.usse.forms import destination, form, seed_view, word_source
-from isakit.arch.usse.operands import SourcePart
-from isakit.arch.usse.places import SRC, Immediate, Place
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, const
-from isakit.spec import Choice, Enum, Flag, Form, Ref, Status, choice, when
+from isakit.spec import Choice, Enum, Flag, Form, Imm, Ref, Status, choice, when
 
 OPS = {
     (2, 0): "and",
@@ -32,8 +30,8 @@ OPS = {
 def _source2() -> Choice:
     """A register, or the 16-bit immediate spread over three fields."""
     selector = VBW.s2bank + VBW.s2ext
-    place = Place(VBW.s2n, selector, SRC, False, 7, "src2")
-    return choice(when({selector: 6}, Immediate(VBW.imm16, 32, label="a 16-bit number")), when({}, SourcePart(place)))
+    number = Imm(VBW.imm16, 32, label="a 16-bit number", prefix="#")
+    return choice(when({selector: 6}, number), when({}, word_source(VBW, 2)))
 
 
 def _forms(*wanted: str) -> list[Form]:

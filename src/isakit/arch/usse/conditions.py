@@ -11,8 +11,7 @@ from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import VTST
 from isakit.arch.usse.float import quad_derivative
 from isakit.arch.usse.forms import PredicatePart, destination, form, source
-from isakit.arch.usse.operands import SourcePart
-from isakit.arch.usse.swizzles import Swizzle
+from isakit.arch.usse.swizzles import swizzle
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, const, select, write
@@ -174,9 +173,9 @@ def _operands(ty: str) -> dict[str, Any]:
     is_float = ty != "int"
     alias, fmt = (8, ty) if is_float else (7, "f32")
     src1 = source(VTST, 1, double=is_float, alias=alias, ty=fmt)
-    src2 = source(VTST, 2, double=is_float, alias=alias, ty=fmt)
-    scalar = SourcePart(src2.place, Swizzle(VTST.s2scalar, ("xyzw", "xxxx")), None, None, fmt)
-    return {"src1": src1, "src2": scalar if is_float else src2}
+    letters = swizzle(VTST.s2scalar, ("xyzw", "xxxx")) if is_float else None
+    src2 = source(VTST, 2, double=is_float, alias=alias, letters=letters, ty=fmt)
+    return {"src1": src1, "src2": src2}
 
 
 def _op(names: dict[int, str]) -> str:

@@ -5,8 +5,6 @@ Source: [usse] 2.7.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from isakit.arch.usse.fields import BR, DEPTHF, EMIT, KILL, NOP, PHAS, SMBO, SMLSI, SPECIAL
@@ -14,159 +12,22 @@ from isakit.arch.usse.forms import UNEXPLORED, form, source, word_source
 from isakit.arch.usse.requests import BASES, BRANCH, DEPTH, EMIT_RESULTS, INCREMENTS, JUMP, KILL_LANES, RETURN
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
-from isakit.sem import param
-from isakit.spec import (
-    Bits,
-    Choice,
-    Enum,
-    Field,
-    Flag,
-    Form,
-    Imm,
-    Match,
-    Nothing,
-    Part,
-    Ref,
-    Row,
-    Status,
-    TokenStream,
-    choice,
-    when,
-)
-from isakit.spec.operands import CodeAddress, Operand
-from isakit.spec.operands import Flag as Word
-from isakit.spec.parts import Binder
+from isakit.spec import Choice, Enum, Field, Flag, Form, Imm, Nothing, Ref, Relative, Status, choice, when
 
 GROUP = 0x1F
 _REF = Ref("usse", "2.7 Special group")
 
 
-@dataclass(frozen=True)
-class BranchTarget(Part):
-    """A distance in instructions from the branch itself (`+12`, `-6`), or the name of the place to go to."""
+def _movement(increment: Field, mode: Field) -> Choice:
+    """How an operand moves: `1`, `-2` a step per repetition, `o2010` the offsets of four repetitions.
 
-    field: Field
-    addressed = True
-    code_address = True
-
-    def _distance(self, word: int) -> int:
-        v = self.field.get(word)
-        return v - (1 << self.field.width) if v >> (self.field.width - 1) else v
-
-    def text(self, word: int) -> str:
-        return f"{self._distance(word):+d}"
-
-    def claimed(self, word: int) -> int:
-        return self.field.mask
-
-    def possible(self) -> int:
-        return self.field.mask
-
-    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        got = s.number(k)
-        half = 1 << (self.field.width - 1)
-        # A number is the distance itself, a name the place to go to.
-        distance = 0 if got is None else got[1] - (0 if s.text(k)[:1] in "+-0123456789" else s.address)
-        if got is None or not -half <= distance < half:
-            s.fail(k, self.accepts())
-            return
-        yield got[0], Bits(self.field.mask, self.field.put(distance & 2 * half - 1))
-
-    def bind(self, word: int, b: Binder) -> object:
-        return param(self.field, self.field.width).sext(32)
-
-    def operand(self, word: int) -> Operand:
-        return self.operand_at(word, 0)
-
-    def operand_at(self, word: int, address: int) -> Operand:
-        return CodeAddress(address + self._distance(word), text=self.text(word))
-
-    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
-        if not isinstance(value, (int, CodeAddress)):
-            return ()
-        distance = (value if isinstance(value, int) else value.address) - address
-        half = 1 << (self.field.width - 1)
-        return (Bits(self.field.mask, self.field.put(distance & 2 * half - 1)),) if -half <= distance < half else ()
-
-    def rows(self, word: int) -> list[Row]:
-        return [Row(self.field, self.field.get(word), f"{self._distance(word):+d} instructions from here")]
-
-    def accepts(self) -> str:
-        return "a distance in instructions, or a label"
-
-
-@dataclass(frozen=True)
-class Step(Part):
-    """How an operand moves: `d 1`, `d -2` a step per repetition, `d o2010` the offsets of four repetitions."""
-
-    increment: Field
-    mode: Field
-    name: str
-    static = True
-
-    @property
-    def field(self) -> Field:
-        """Increment and mode."""
-        return self.increment + self.mode
-
-    def value(self, word: int) -> tuple[str, tuple[int, ...]]:
-        """(`step`, (n,)) or (`offsets`, four numbers)."""
-        v = self.increment.get(word)
-        if self.mode.get(word):
-            return "offsets", tuple(v >> 2 * k & 3 for k in range(4))
-        return "step", (v - 256 if v > 127 else v,)
-
-    def operand(self, word: int) -> Operand:
-        kind, numbers = self.value(word)
-        return Word(self.text(word), (kind, numbers))
-
-    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
-        kind, numbers = (
-            value.value if isinstance(value, Word) else value if isinstance(value, tuple) else ("step", (value,))
-        )
-        if kind == "step" and len(numbers) == 1 and isinstance(numbers[0], int) and -128 <= numbers[0] < 128:
-            return (Bits(self.field.mask, self.increment.put(numbers[0] & 255)),)
-        if kind == "offsets" and len(numbers) == 4 and all(n in range(4) for n in numbers):
-            v = sum(n << 2 * k for k, n in enumerate(numbers))
-            return (Bits(self.field.mask, self.increment.put(v) | self.mode.put(1)),)
-        return ()
-
-    def text(self, word: int) -> str:
-        kind, numbers = self.value(word)
-        return f"{self.name} {numbers[0]}" if kind == "step" else f"{self.name} o{''.join(map(str, numbers))}"
-
-    def claimed(self, word: int) -> int:
-        return self.field.mask
-
-    def possible(self) -> int:
-        return self.field.mask
-
-    def static_mask(self) -> int:
-        return self.field.mask
-
-    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        if s.text(k) == self.name:
-            t = s.text(k + 1)
-            if len(t) == 5 and t[0] == "o" and set(t[1:]) <= set("0123"):
-                v = sum(int(c) << 2 * i for i, c in enumerate(t[1:]))
-                yield k + 2, Bits(self.field.mask, self.increment.put(v) | self.mode.put(1))
-                return
-            got = s.number(k + 1)
-            if got is not None and -128 <= got[1] < 128:
-                yield got[0], Bits(self.field.mask, self.increment.put(got[1] & 255))
-                return
-        s.fail(k, self.accepts())
-
-    def bind(self, word: int, b: Binder) -> object:
-        return self.value(word)
-
-    def rows(self, word: int) -> list[Row]:
-        kind, numbers = self.value(word)
-        what = f"moves by {numbers[0]} in each repetition" if kind == "step" else f"offsets {numbers}"
-        return [Row(self.field, self.field.get(word), what)]
-
-    def accepts(self) -> str:
-        return f"`{self.name}` and a step, or o and four offsets"
+    Bound to the step or to the four offsets.
+    """
+    offsets = {v: tuple(v >> 2 * k & 3 for k in range(4)) for v in range(1 << increment.width)}
+    names = {v: f"o{''.join(map(str, o))}" for v, o in offsets.items()}
+    step = Imm(increment, signed=True, fixed=True, form="d", label="a step", meaning="moves by {} in each repetition")
+    each = Enum(increment, names, offsets, meanings={v: f"offsets {o}" for v, o in offsets.items()}, hint="oNNNN")
+    return choice(when({mode: 0}, step), when({mode: 1}, each))
 
 
 _BR_FLAGS = {
@@ -183,7 +44,16 @@ _BR_FLAGS = {
 
 
 def _branch(name: str, sub: int, target: bool) -> Form:
-    where = {0: Imm(BR.off, 32, label="an instruction number", code_address=True), 1: BranchTarget(BR.off)}
+    distance = Relative(
+        BR.off,
+        32,
+        signed=True,
+        code_address=True,
+        as_distance=True,
+        hint="a distance in instructions, or a label",
+        meaning="{:+d} instructions from here",
+    )
+    where = {0: Imm(BR.off, 32, label="an instruction number", code_address=True), 1: distance}
     flags: dict[str, Any] = {n: Flag(f, n) for n, f in _BR_FLAGS.items()}
     operands: dict[str, Any] = {"target": where[sub]} if target else {}
     return form(
@@ -296,17 +166,17 @@ def phas(name):
         form(
             SMLSI,
             GROUP,
-            "{name} limits {temp} {pa} {sa} {d} {s0} {s1} {s2}",
+            "{name} limits {temp} {pa} {sa} d {d} s0 {s0} s1 {s1} s2 {s2}",
             {SMLSI.op2: 2, SMLSI.cat: 1, SMLSI.special: 0},
             name="smlsi",
             flags=("nosched",),
             temp=Imm(SMLSI.templim, fixed=True, label="a limit"),
             pa=Imm(SMLSI.palim, fixed=True, label="a limit"),
             sa=Imm(SMLSI.salim, fixed=True, label="a limit"),
-            d=Step(SMLSI.dinc, SMLSI.dmode, "d"),
-            s0=Step(SMLSI.s0inc, SMLSI.s0mode, "s0"),
-            s1=Step(SMLSI.s1inc, SMLSI.s1mode, "s1"),
-            s2=Step(SMLSI.s2inc, SMLSI.s2mode, "s2"),
+            d=_movement(SMLSI.dinc, SMLSI.dmode),
+            s0=_movement(SMLSI.s0inc, SMLSI.s0mode),
+            s1=_movement(SMLSI.s1inc, SMLSI.s1mode),
+            s2=_movement(SMLSI.s2inc, SMLSI.s2mode),
         )
     ],
     ref=Ref("usse", "2.7 SMLSI"),
@@ -316,7 +186,8 @@ def phas(name):
 )
 def smlsi(name, temp, pa, sa, d, s0, s1, s2):
     """Set how operands of repeated instructions move: by a signed step per repetition, or to one of four offsets."""
-    INCREMENTS(dst=d, src0=s0, src1=s1, src2=s2)
+    moves = {"dst": d, "src0": s0, "src1": s1, "src2": s2}
+    INCREMENTS(**{role: ("offsets", m) if isinstance(m, tuple) else ("step", (m,)) for role, m in moves.items()})
 
 
 @usse.insn(

@@ -7,24 +7,31 @@ one is unified. Source: [usse] 2.6.6.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from itertools import product
+from dataclasses import dataclass
+from functools import cache, partial, reduce
+from operator import or_
 from typing import Any
 
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import VDUAL
 from isakit.arch.usse.forms import form, seed_view
-from isakit.arch.usse.operands import NO_BITS, DestPart, SourcePart, internal_source
-from isakit.arch.usse.places import DEST_NO_EXT, SRC_NO_EXT, Place
+from isakit.arch.usse.operands import dest_part, internal_source, source_part
+from isakit.arch.usse.places import DEST_NO_EXT, SRC_NO_EXT, place
 from isakit.arch.usse.registers import Destination, Source
-from isakit.arch.usse.swizzles import DUAL3EXT, DUAL3STD, DUAL4EXT, DUAL4STD, Mask, Swizzle, extended
-from isakit.arch.usse.usse import SECONDARY, usse
-from isakit.spec import Bits, Context, Field, Form, Match, Part, Ref, Row, Status, TokenStream
-from isakit.spec.operands import Compound, Immediate, Operand, Register
-from isakit.spec.operands import Flag as Word
-from isakit.spec.parts import ILLEGAL, Binder
+from isakit.arch.usse.swizzles import (
+    DUAL3EXT,
+    DUAL3STD,
+    DUAL4EXT,
+    DUAL4STD,
+    extended,
+    implied_mask,
+    mask,
+    swizzle,
+)
+from isakit.arch.usse.usse import usse
+from isakit.spec import Dependent, Enum, Field, Form, Part, Ref, Silent, Status, Template, template
+from isakit.spec.operands import Compound
+from isakit.spec.parts import ILLEGAL
 
 OPERATIONS = (
     "vmad",
@@ -66,263 +73,108 @@ SECOND = {
 
 
 @dataclass(frozen=True)
-class ImpliedMask(Mask):
-    """A mask without bits: it follows from the operation and the kind of destination."""
-
-    wide: str = "xyzw"
-    narrow: str = "x"
-
-    def used(self, internal: bool) -> int:
-        return 0
-
-    def channels(self, word: int, internal: bool) -> tuple[int, ...]:
-        return tuple("xyzw".index(c) for c in (self.wide if internal else self.narrow))
-
-    def encode(self, letters: str, internal: bool) -> Bits | None:
-        return Bits() if letters == (self.wide if internal else self.narrow) else None
-
-
-@dataclass(frozen=True)
 class Half:
-    """One of the two operations: name, destination, sources; as parts, or bound for the semantics."""
+    """One of the two operations: name, destination, sources."""
 
     name: str
-    dst: Any
-    sources: tuple[Any, ...]
+    dst: Destination
+    sources: tuple[Source, ...]
+
+
+def _kinds(word: int, op1: Field) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+    """Where the sources of both operations come from, None where there is no such combination."""
+    n1, n2 = (_sources(f.get(word)) for f in (op1, VDUAL.op2))
+    cfg, second = VDUAL.srccfg.get(word), SECOND.get((n1, n2), ())
+    first = FIRST.get(n1, ())
+    return first[cfg] if cfg < len(first) else None, second[cfg] if cfg < len(second) else None
+
+
+def _sources(operation: int) -> int:
+    """Number of sources of an operation, 0 where there is no such."""
+    return SOURCES.get(OPERATIONS[operation], 1) if operation < len(OPERATIONS) else 0
 
 
 @cache
-def _halves(
-    op1: int, op2: int, cfg: int, prim_u: int, vec4: bool, ty: str, secondary: bool
-) -> tuple[Half, Half] | None:
-    """The parts of both operations, None where the combination is not legal."""
-    if not (op1 < len(OPERATIONS) and 0 < op2 < len(OPERATIONS)):
-        return None
-    names = OPERATIONS[op1], OPERATIONS[op2]
-    n1, n2 = (SOURCES.get(n, 1) for n in names)
-    second = SECOND.get((n1, n2))
-    if second is None or cfg >= len(FIRST[n1]) or cfg >= len(second):
-        return None
-    kinds = FIRST[n1][cfg], second[cfg]
-    halves = [
-        Half(
-            name,
-            _destination(name, unified == prim_u, vec4, ty, secondary),
-            tuple(_source(kind, name, n1, vec4, ty, secondary) for kind in mine),
-        )
-        for name, unified, mine in zip(names, (1, 0), kinds, strict=True)
-    ]
-    return halves[0], halves[1]
+def _half(name: str, kinds: tuple[str, ...], unified: bool, several: bool, vec4: bool, ty: str) -> Template:
+    """The operands of one operation; `several`: the first operation has more than one source."""
+    sources = {f"src{k}": _source(kind, name, several, vec4, ty) for k, kind in enumerate(kinds)}
+
+    def make(dst: Destination, **sources: Source) -> Half:
+        return Half(name, dst, tuple(sources.values()))
+
+    spelling = " ".join(f"{{{n}}}" for n in ("dst", *sources))
+    dst = _destination(name, unified, vec4, ty)
+    return template(spelling, Compound, make, hint=dst.accepts(), dst=dst, **sources)
 
 
-def _destination(name: str, unified: bool, vec4: bool, ty: str, secondary: bool) -> DestPart:
+def _destination(name: str, unified: bool, vec4: bool, ty: str) -> Part:
     if not unified:
-        mask = VDUAL.gmask + VDUAL.w54 if vec4 else VDUAL.gmask
-        return DestPart(Place(VDUAL.gdn, None, ("r",), False, 2, "dst"), Mask(mask), "f32")
+        written = mask(VDUAL.gmask + VDUAL.w54 if vec4 else VDUAL.gmask)
+        return dest_part(place(VDUAL.gdn, None, ("r",), alias=2), written, written)
     vector = name in VECTOR_RESULT
     narrow = {(True, "f32"): "xy", (True, "f16"): "xyzw", (False, "f32"): "x", (False, "f16"): "xy"}[vector, ty]
-    place = Place(VDUAL.udn, VDUAL.udbank, DEST_NO_EXT, vector, 8 if vector else 7, "dst", secondary, tag=True)
-    return DestPart(place, ImpliedMask(NO_BITS, "raw", "xyzw" if vec4 else "xyz", narrow), ty)
+    at = place(VDUAL.udn, VDUAL.udbank, DEST_NO_EXT, double=vector, alias=8 if vector else 7, tag=True)
+    return dest_part(at, implied_mask(narrow), implied_mask("xyzw" if vec4 else "xyz"), ty)
 
 
-def _source(kind: str, name: str, n1: int, vec4: bool, ty: str, secondary: bool) -> SourcePart:
+def _source(kind: str, name: str, several: bool, vec4: bool, ty: str) -> Part:
     std, ext = (DUAL4STD, DUAL4EXT) if vec4 else (DUAL3STD, DUAL3EXT)
+    both = extended(std, ext)
     if kind == I0:
-        return internal_source(VDUAL.g0n, Swizzle(VDUAL.g0swz, std))
+        return internal_source(VDUAL.g0n, swizzle(VDUAL.g0swz, std))
     if kind == I1:
-        return internal_source(VDUAL.g1n, Swizzle(VDUAL.g1swz, extended(std, ext)), VDUAL.g1neg, None, "src1")
+        return internal_source(VDUAL.g1n, swizzle(VDUAL.g1swz, both), VDUAL.g1neg, None, "src1")
     if kind == I2:
-        return internal_source(VDUAL.g2n if n1 >= 2 else 2, None, None, None, "src2")
+        return internal_source(VDUAL.g2n if several else 2, None, None, None, "src2")
     vector = name in VECTOR
-    place = Place(VDUAL.usn, VDUAL.usbank, SRC_NO_EXT, vector, 8 if vector else 7, "src1", secondary)
-    if n1 >= 2:
-        return SourcePart(place, Swizzle(VDUAL.uswz, std), VDUAL.uneg, None, ty)
-    return SourcePart(place, Swizzle(VDUAL.uswz + VDUAL.uswzx, extended(std, ext)), VDUAL.uneg, VDUAL.uabs, ty)
+    at = place(VDUAL.usn, VDUAL.usbank, SRC_NO_EXT, double=vector, alias=8 if vector else 7, role="src1")
+    if several:
+        return source_part(at, swizzle(VDUAL.uswz, std), VDUAL.uneg, None, ty)
+    return source_part(at, swizzle(VDUAL.uswz + VDUAL.uswzx, both), VDUAL.uneg, VDUAL.uabs, ty)
 
 
-@dataclass(frozen=True)
-class DualPart(Part):
-    """Everything of a dual-issue instruction behind its name."""
+_OPERANDS = reduce(or_, (f.mask for name, f in vars(VDUAL).items() if name not in ("vec4", "pred", "skipinv", "f16")))
+_WRITES = {v: f"the {which} operation writes the unified destination" for v, which in enumerate(("second", "first"))}
 
-    vec4: bool
-    ty: str
-    secondary: bool = False
 
-    @property
-    def op1(self) -> Field:
-        """The first operation; its top bit is a mask bit in the 4-channel form."""
-        return VDUAL.op1 if self.vec4 else VDUAL.op1 + VDUAL.w54
+def _operations(vec4: bool, ty: str) -> Template:
+    """Everything of a dual-issue instruction behind its name; bound to both halves.
 
-    @property
-    def selectors(self) -> tuple[Field, ...]:
-        """The fields that decide what the others are."""
-        return self.op1, VDUAL.op2, VDUAL.srccfg, VDUAL.prim_u
+    Which field each operand comes from is decided by both operations, the configuration and the unified destination.
+    """
+    # The top bit of the first operation is a mask bit in the 4-channel form.
+    op1 = VDUAL.op1 if vec4 else VDUAL.op1 + VDUAL.w54
 
-    def resolve(self, ctx: Context) -> Part:
-        return replace(self, secondary=True) if SECONDARY in ctx.features else self
+    def half(which: int, word: int) -> Part | None:
+        kinds = _kinds(word, op1)[which]
+        if kinds is None:
+            return None
+        name = OPERATIONS[(VDUAL.op2 if which else op1).get(word)]
+        unified = VDUAL.prim_u.get(word) != which
+        return _half(name, kinds, unified, _sources(op1.get(word)) >= 2, vec4, ty)
 
-    def halves(self, word: int) -> tuple[Half, Half] | None:
-        """The parts of both operations."""
-        op1, op2, cfg, prim_u = (f.get(word) for f in self.selectors)
-        return _halves(op1, op2, cfg, prim_u, self.vec4, self.ty, self.secondary)
+    def operation(f: Field, which: str, first: int) -> Enum:
+        names = {v: n for v, n in enumerate(OPERATIONS) if first <= v < 1 << f.width}
+        return Enum(f, names, meanings={v: f"{which} operation {n}" for v, n in names.items()})
 
-    def parts(self, word: int) -> list[Part]:
-        """All operands in the order of the text."""
-        halves = self.halves(word)
-        return [p for h in halves or () for p in (h.dst, *h.sources)]
-
-    def text(self, word: int) -> str:
-        halves = self.halves(word)
-        if halves is None:
-            return "???"
-        texts = [" ".join([h.name, h.dst.text(word), *(s.text(word) for s in h.sources)]) for h in halves]
-        cfg = VDUAL.srccfg.get(word)
-        return " + ".join(texts) + (f" cfg{cfg}" if cfg else "")
-
-    def error(self, word: int) -> str | None:
-        if self.halves(word) is None:
-            return ILLEGAL
-        return next((e for p in self.parts(word) if (e := p.error(word)) is not None), None)
-
-    def claimed(self, word: int) -> int:
-        out = 0
-        for f in self.selectors:
-            out |= f.mask
-        for p in self.parts(word):
-            out |= p.claimed(word)
-        return out
-
-    def possible(self) -> int:
-        fields = (
-            *self.selectors,
-            VDUAL.w54,
-            VDUAL.g1neg,
-            VDUAL.uswz,
-            VDUAL.uneg,
-            VDUAL.g0swz,
-            VDUAL.g1swz,
-            VDUAL.udbank,
-            VDUAL.usbank,
-            VDUAL.gdn,
-            VDUAL.udn,
-            VDUAL.g2n,
-            VDUAL.g1n,
-            VDUAL.g0n,
-            VDUAL.gmask,
-            VDUAL.usn,
-        )
-        return sum(1 << b for b in range(64) if any(f.mask >> b & 1 for f in fields))
-
-    def static_mask(self) -> int:
-        return self.possible()
-
-    def static_word(self, word: int) -> int:
-        out = 0
-        for f in self.selectors:
-            out |= word & f.mask
-        for p in self.parts(word):
-            out |= p.static_word(word)
-        return out
-
-    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        names = {n: i for i, n in enumerate(OPERATIONS)}
-        plus, depth = k, 0
-        while s.text(plus) and (s.text(plus) != "+" or depth):
-            depth += (s.text(plus) == "[") - (s.text(plus) == "]")
-            plus += 1
-        first, second = names.get(s.text(k)), names.get(s.text(plus + 1))
-        if first is None or second is None or first >> self.op1.width:
-            s.fail(k if first is None else plus + 1, " | ".join(f"`{n}`" for n in OPERATIONS))
-            return
-        for cfg, prim_u in product(range(4), range(2)):
-            values = (first, second, cfg, prim_u)
-            selected = Bits()
-            for f, v in zip(self.selectors, values, strict=True):
-                selected = Bits(selected.mask | f.mask, selected.value | f.put(v))
-            halves = self.halves(selected.value)
-            if halves is not None:
-                yield from self._operands(s, k + 1, selected, halves, cfg)
-
-    def _operands(self, s: TokenStream, k: int, so_far: Bits, halves: tuple[Half, Half], cfg: int) -> Iterator[Match]:
-        items: list[Part | str] = [
-            halves[0].dst,
-            *halves[0].sources,
-            "+",
-            halves[1].name,
-            halves[1].dst,
-            *halves[1].sources,
-            *([f"cfg{cfg}"] if cfg else []),
-        ]
-        bits = so_far
-        for item in items:
-            if isinstance(item, str):
-                if s.text(k) != item:
-                    s.fail(k, f"`{item}`")
-                    return
-                k += 1
-                continue
-            found = next(iter(item.parse(s, k)), None)
-            both = bits.join(found[1]) if found else None
-            if found is None or both is None:
-                return
-            k, bits = found[0], both
-        yield k, bits
-
-    def bind(self, word: int, b: Binder) -> tuple[Half, ...]:
-        halves = self.halves(word) or ()
-        return tuple(Half(h.name, h.dst.bind(word, b), tuple(x.bind(word, b) for x in h.sources)) for h in halves)
-
-    def rows(self, word: int) -> list[Row]:
-        halves = self.halves(word)
-        if halves is None:
-            return []
-        rows = [
-            Row(self.op1, self.op1.get(word), f"first operation {halves[0].name}"),
-            Row(VDUAL.op2, VDUAL.op2.get(word), f"second operation {halves[1].name}"),
-            Row(VDUAL.srccfg, VDUAL.srccfg.get(word), "which fields the sources come from"),
-            Row(
-                VDUAL.prim_u,
-                VDUAL.prim_u.get(word),
-                f"the {'first' if VDUAL.prim_u.get(word) else 'second'} operation writes the unified destination",
-            ),
-        ]
-        return rows + [r for p in self.parts(word) for r in p.rows(word)]
-
-    def accepts(self) -> str:
-        return "`operation dst sources + operation dst sources`"
-
-    def operand(self, word: int) -> Operand | None:
-        out: list[Operand] = []
-        for h in self.halves(word) or ():
-            out.append(Word(h.name))
-            for name, p in (("dst", h.dst), *(("src", x) for x in h.sources)):
-                out.append(p.operand(word))
-                out[-1].name = name
-        if out and VDUAL.srccfg.get(word):
-            out.append(Word(f"cfg{VDUAL.srccfg.get(word)}"))
-        return Compound(tuple(out), text=self.text(word)) if out else None
-
-    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
-        given = value.operands if isinstance(value, Compound) else ()
-        names = [str(o) for o in given if str(o) in OPERATIONS]
-        cfg = next((int(o[3:]) for o in map(str, given) if o in ("cfg1", "cfg2", "cfg3")), 0)
-        if len(names) != 2 or OPERATIONS.index(names[0]) >> self.op1.width:
-            return ()
-        wanted = [o for o in given if isinstance(o, (Register, Immediate))]
-        out: list[Bits] = []
-        for prim_u in range(2):
-            values = (OPERATIONS.index(names[0]), OPERATIONS.index(names[1]), cfg, prim_u)
-            b: Bits | None = Bits()
-            for f, v in zip(self.selectors, values, strict=True):
-                b = b and b.join(Bits(f.mask, f.put(v)))
-            parts = self.parts(b.value) if b else []
-            if len(parts) == len(wanted):
-                for p, o in zip(parts, wanted, strict=True):
-                    found = p.put(o)
-                    b = b.join(found[0]) if b is not None and found else None
-                if b is not None:
-                    out.append(b)
-        return out
+    configurations = {v: f"cfg{v}" if v else "" for v in range(4)}
+    return template(
+        "{unified}{sources}{op1} {first} + {op2} {second} {cfg}",
+        Compound,
+        lambda first, second, **_: (first, second) if first and second else (),
+        hint="`operation dst sources + operation dst sources`",
+        unified=Silent(VDUAL.prim_u, _WRITES),
+        sources=Silent(VDUAL.srccfg),
+        op1=operation(op1, "first", 0),
+        second=Dependent(partial(half, 1), _OPERANDS),
+        first=Dependent(partial(half, 0), _OPERANDS),
+        op2=operation(VDUAL.op2, "second", 1),
+        cfg=Enum(
+            VDUAL.srccfg,
+            configurations,
+            meanings=dict.fromkeys(range(4), "which fields the sources come from"),
+        ),
+    )
 
 
 SECONDARY_LEGAL = Field(((43, 1),), "op2")
@@ -351,7 +203,7 @@ def _dual() -> list[Form]:
                 {VDUAL.f16: code},
                 table="pred2",
                 name=f"dual{4 if vec4 else 3}.{ty}",
-                ops=DualPart(vec4, ty),
+                ops=_operations(vec4, ty),
                 vec4=vec4,
                 lacking=ILLEGAL,
             )

@@ -23,7 +23,7 @@ from isakit.arch.usse.swizzles import (
     V3STD,
     V4EXT,
     V4STD,
-    Swizzle,
+    swizzle,
 )
 from isakit.arch.usse.usse import usse
 from isakit.sem import Value
@@ -45,9 +45,9 @@ def _vmad2() -> list[Form]:
             table="pred2",
             name=f"vmad2.{ty}",
             dst=destination(VMAD2, double=True, mask=ty, ty=ty, ext=False),
-            src0=source(VMAD2, 0, double=True, swizzle=Swizzle(VMAD2.s0swz, MAD2_SRC0), ty=ty, ext=False),
-            src1=source(VMAD2, 1, double=True, swizzle=Swizzle(VMAD2.s1swz, MAD2_SRC1), ty=ty),
-            src2=source(VMAD2, 2, double=True, swizzle=Swizzle(VMAD2.s2swz, MAD2_SRC2), ty=ty),
+            src0=source(VMAD2, 0, double=True, letters=swizzle(VMAD2.s0swz, MAD2_SRC0), ty=ty, ext=False),
+            src1=source(VMAD2, 1, double=True, letters=swizzle(VMAD2.s1swz, MAD2_SRC1), ty=ty),
+            src2=source(VMAD2, 2, double=True, letters=swizzle(VMAD2.s2swz, MAD2_SRC2), ty=ty),
         )
         out += [f, seed_view(f, f"mad.{ty}", [VMAD2.fmt])]
     return out
@@ -88,8 +88,8 @@ def _nmad(*ops: int) -> list[Form]:
                 name=f"v{NMAD_OPS[op]}.{ty}",
                 op=NMAD_OPS[op],
                 dst=destination(NMAD, double=True, mask="raw", ty=ty),
-                src1=source(NMAD, 1, double=True, swizzle=Swizzle(NMAD.s1swz, CODES4), ty=ty),
-                src2=source(NMAD, 2, double=True, swizzle=Swizzle(NMAD.s2swz, V4STD), ty=ty),
+                src1=source(NMAD, 1, double=True, letters=swizzle(NMAD.s1swz, CODES4), ty=ty),
+                src2=source(NMAD, 2, double=True, letters=swizzle(NMAD.s2swz, V4STD), ty=ty),
             )
             out.append(f)
             if op == 0:
@@ -159,9 +159,9 @@ def _vmad() -> list[Form]:
             name=f"vmad{3 + vec4}.f32",
             control=("rptmode",),
             dst=destination(VMAD, double=True, mask="raw"),
-            src0=internal_source(VMAD.g0n, Swizzle(VMAD.g0swz, tables), VMAD.g0neg, VMAD.g0abs, "src0"),
-            src1=source(VMAD, 1, double=True, swizzle=Swizzle(VMAD.s1swz, tables)),
-            src2=internal_source(VMAD.g1n, Swizzle(VMAD.g1swz, tables), VMAD.g1neg, VMAD.g1abs, "src2"),
+            src0=internal_source(VMAD.g0n, swizzle(VMAD.g0swz, tables), VMAD.g0neg, VMAD.g0abs, "src0"),
+            src1=source(VMAD, 1, double=True, letters=swizzle(VMAD.s1swz, tables)),
+            src2=internal_source(VMAD.g1n, swizzle(VMAD.g1swz, tables), VMAD.g1neg, VMAD.g1abs, "src2"),
             rptmode=_mode(VMAD.rptmode),
         )
         out += [f, seed_view(f, "mad.f32", base=0)]
@@ -183,11 +183,11 @@ UNUSED_CHANNEL = 3 << 15
 
 def _vdp_source(vec4: int) -> Any:
     """Source 1: three letters in the 3-channel form, four where the channel it does not have is not w."""
-    four = source(VDP, 1, double=True, swizzle=Swizzle(VDP.s1swz, CODES4))
+    four = source(VDP, 1, double=True, letters=swizzle(VDP.s1swz, CODES4))
     if vec4:
         return four
     unused, used = Field(((15, 3),), "s1w"), Field(((6, 9),), "s1swz")
-    three = source(VDP, 1, double=True, swizzle=Swizzle(used, CODES3))
+    three = source(VDP, 1, double=True, letters=swizzle(used, CODES3))
     return choice(when({unused: UNUSED_CHANNEL >> 15}, three), when({}, four))
 
 
@@ -205,7 +205,7 @@ def _vdp(clip: int) -> list[Form]:
             control=("rptmode", "plane"),
             dst=destination(VDP, double=True, mask="raw"),
             src1=_vdp_source(vec4),
-            src2=internal_source(VDP.g0n, Swizzle(VDP.g0swz, std), None, VDP.g0abs, "src2"),
+            src2=internal_source(VDP.g0n, swizzle(VDP.g0swz, std), None, VDP.g0abs, "src2"),
             plane=Enum(Field(((34, 3),), "clipplane"), names, label="no clip plane"),
             rptmode=_mode(VDP.rptmode),
             count=3 + vec4,
@@ -264,7 +264,7 @@ def _vcomp() -> list[Form]:
                 table="pred3",
                 name=Enum(VCOMP.op, names, FUNCTIONS),
                 dst=destination(VCOMP, double=True, alias=8, mask="raw", ty=dty),
-                src1=source(VCOMP, 1, double=True, alias=8, swizzle=Swizzle(VCOMP.s1chan, CHANNEL), ty=sty),
+                src1=source(VCOMP, 1, double=True, alias=8, letters=swizzle(VCOMP.s1chan, CHANNEL), ty=sty),
             )
             out.append(f)
             if s != 1:

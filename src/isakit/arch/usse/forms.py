@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
 from isakit.arch.usse.fields import OPCODE, WORD
-from isakit.arch.usse.operands import DestPart, Hidden, SourcePart
-from isakit.arch.usse.places import DEST, DEST_NO_EXT, SRC, SRC0, SRC0_NO_EXT, SRC_NO_EXT, Place
-from isakit.arch.usse.swizzles import Mask, Swizzle
+from isakit.arch.usse.operands import Hidden, Span, dest_part, source_part, written_mask
+from isakit.arch.usse.places import DEST, DEST_NO_EXT, SRC, SRC0, SRC0_NO_EXT, SRC_NO_EXT, place
 from isakit.arch.usse.usse import SEED, SGX543
-from isakit.spec import (
-    Bitless,
-    Bits,
-    Enum,
-    Field,
-    Flag,
-    Form,
-    Match,
-    Part,
-    Refusal,
-    TokenStream,
-    bits,
-    make_form,
-    where,
-)
+from isakit.spec import Bits, Enum, Field, Flag, Form, Literal, Part, Refusal, bits, make_form, where
 from isakit.spec.operands import Condition, Operand, Register, key_of
-from isakit.spec.parts import Binder
 
 UNDESCRIBED, UNEXPLORED = "UNDESCRIBED", "UNEXPLORED"
 """Decode errors of the variant `seed`: bits whose meaning the page does not give; groups it did not look at."""
@@ -79,37 +63,6 @@ class PredicatePart(Enum):
         return self._all.get(key_of(value), ())
 
 
-@dataclass(frozen=True)
-class Mnemonic(Bitless):
-    """A mnemonic that may also be written as the early page has it."""
-
-    name: str
-    aliases: tuple[str, ...]
-
-    @property
-    def mnemonics(self) -> list[str]:
-        """All spellings, the canonical one first."""
-        return [self.name, *self.aliases]
-
-    def text(self, word: int) -> str:
-        return self.name
-
-    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        if s.text(k) in (self.name, *self.aliases):
-            yield k + 1, Bits()
-        else:
-            s.fail(k, self.accepts())
-
-    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
-        return (Bits(),) if value in (self.name, *self.aliases) else ()
-
-    def bind(self, word: int, b: Binder) -> str:
-        return self.name
-
-    def accepts(self) -> str:
-        return f"`{self.name}`"
-
-
 _EARLY = {
     "vmad2": "mad",
     "vmad3": "mad",
@@ -147,7 +100,7 @@ def _named(name: str | Part) -> str | Part:
         early = {e: v for v, n in name.names.items() if (e := early_name(n)) is not None}
         return replace(name, aliases={**early, **name.aliases})
     early = early_name(name) if isinstance(name, str) else None
-    return Mnemonic(name, (early,)) if isinstance(name, str) and early else name
+    return Literal(name, aliases=(early,)) if isinstance(name, str) and early else name
 
 
 def predicate(field: Field, table: str) -> PredicatePart:
@@ -221,7 +174,7 @@ def seed_view(
     as unexplained. Where the page gives one mnemonic to several groups, `base` is the canonical word of the first of
     them: the words of the others print as bits XORed onto it, so that the text still tells the group.
     """
-    parts: dict[str, Any] = {n: p if n == "pred" else Hidden(p) for n, p in of.parts.items() if n != "name"}
+    parts: dict[str, Any] = {n: p if n == "pred" else Hidden(part=p) for n, p in of.parts.items() if n != "name"}
     hidden = "".join(f" {{{n}}}" for n in parts if n != "pred")
     constants = {n: v for n, v in of.constants.items() if n != "name"}
     selected = of.fixed.join(where(dict(fixed or {}))) or of.fixed
@@ -253,33 +206,35 @@ def source(
     layout: Any,
     n: int,
     *,
-    double: bool,
+    double: bool = False,
     alias: int = 7,
-    swizzle: Swizzle | None = None,
+    letters: Enum | None = None,
     ty: str = "f32",
     ext: bool = True,
     number: Field | None = None,
-) -> SourcePart:
-    """Source operand `n` of a layout, with the modifiers the layout has for it."""
+    plain: bool = False,
+    span: Span | None = None,
+) -> Part:
+    """Source operand `n` of a layout, with the modifiers the layout has for it (unless `plain`)."""
     bank = getattr(layout, f"s{n}bank")
     ext_field = getattr(layout, f"s{n}ext", None) if ext else None
     banks = (SRC0 if ext_field else SRC0_NO_EXT) if n == 0 else (SRC if ext_field else SRC_NO_EXT)
-    place = Place(number or getattr(layout, f"s{n}n"), _selector(bank, ext_field), banks, double, alias, f"src{n}")
-    return SourcePart(place, swizzle, getattr(layout, f"s{n}neg", None), getattr(layout, f"s{n}abs", None), ty)
+    number = number or getattr(layout, f"s{n}n")
+    at = place(number, _selector(bank, ext_field), banks, double=double, alias=alias, role=f"src{n}")
+    neg, absolute = (None if plain else getattr(layout, f"s{n}{m}", None) for m in ("neg", "abs"))
+    return source_part(at, letters, neg, absolute, ty, span)
 
 
-def word_source(layout: Any, n: int, *, ext: bool = True) -> SourcePart:
+def word_source(layout: Any, n: int, *, ext: bool = True, span: Span | None = None) -> Part:
     """A 32-bit register operand without swizzle and modifiers."""
-    part = source(layout, n, double=False, alias=7, ext=ext)
-    return SourcePart(part.place)
+    return source(layout, n, ext=ext, plain=True, span=span)
 
 
 def destination(
-    layout: Any, *, double: bool, alias: int = 7, mask: str | Field | None = None, ty: str = "f32", ext: bool = True
-) -> DestPart:
+    layout: Any, *, double: bool, alias: int = 7, mask: str | None = None, ty: str = "f32", ext: bool = True
+) -> Part:
     """The destination of a layout; `mask` is the rule of the write mask field, or None for none."""
     ext_field = getattr(layout, "dext", None) if ext else None
-    place = Place(
-        layout.dn, _selector(layout.dbank, ext_field), DEST if ext_field else DEST_NO_EXT, double, alias, "dst"
-    )
-    return DestPart(place, Mask(layout.mask, mask) if isinstance(mask, str) else None, ty)
+    banks = DEST if ext_field else DEST_NO_EXT
+    at = place(layout.dn, _selector(layout.dbank, ext_field), banks, double=double, alias=alias)
+    return dest_part(at, *(written_mask(layout.mask, mask) if mask else (None, None)), ty)

@@ -5,20 +5,18 @@ Source: [usse] 2.6.13, 2.6.14.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from isakit.arch.usse.fields import LDST, SMP, WDF
 from isakit.arch.usse.forms import NO_SOURCE2, form, source, word_source
-from isakit.arch.usse.operands import DestPart
-from isakit.arch.usse.places import Place
+from isakit.arch.usse.operands import Span, dest_part
+from isakit.arch.usse.places import place
 from isakit.arch.usse.registers import Location
 from isakit.arch.usse.requests import SAMPLE, SAMPLE_HAS
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, load, store
-from isakit.spec import Choice, Enum, Flag, Form, Nothing, Ref, Status, choice, when
+from isakit.spec import Choice, Enum, Flag, Form, Nothing, Part, Ref, Status, choice, when
 
 DIMENSIONS = {0: "1d", 1: "2d", 2: "3d"}
 CONVERSIONS = {0: "", 1: "native", 2: "f16", 3: "f32"}
@@ -27,8 +25,8 @@ MODES = {0: "", 1: "gather4", 2: "info", 3: "gather4_uv"}
 COORDINATES = {0: "f32", 1: "f16", 2: "c10"}
 
 
-def _dest(layout: Any, span: Callable[[int], int]) -> DestPart:
-    return DestPart(Place(layout.dn, layout.destpa, ("r", "pa"), False, 7, "dst"), span=span)
+def _dest(layout: Any, span: Span) -> Part:
+    return dest_part(place(layout.dn, layout.destpa, ("r", "pa"), alias=7), span=span)
 
 
 def _elements(word: int) -> int:
@@ -56,7 +54,7 @@ def _smp() -> list[Form]:
     for code, ty in COORDINATES.items():
         lod: Choice = choice(
             when({SMP.lod: 0}, Nothing()),
-            when({}, replace(source(SMP, 2, double=True, alias=8, ty=ty), span=_detail_registers)),
+            when({}, source(SMP, 2, double=True, alias=8, ty=ty, span=_detail_registers)),
         )
         names = {d: f"smp{n}.{ty}" for d, n in DIMENSIONS.items()}
         out.append(
@@ -71,7 +69,7 @@ def _smp() -> list[Form]:
                 ty=ty,
                 dst=_dest(SMP, _texel_registers),
                 src0=source(SMP, 0, double=True, alias=8, ty=ty),
-                src1=replace(source(SMP, 1, double=True, alias=8), span=_state_registers),
+                src1=source(SMP, 1, double=True, alias=8, span=_state_registers),
                 lodmode=Enum(SMP.lod, LODS),
                 src2=lod,
                 mode=Enum(SMP.sb, MODES),
@@ -166,7 +164,7 @@ def _ldst_forms(opcode: int, stem: str) -> list[Form]:
             name=Enum(LDST.dtype, names, {v: s for v, (s, _) in SIZES.items()}),
             src0=word_source(LDST, 0),
             src1=word_source(LDST, 1),
-            src2=word_source(LDST, 2) if is_load else replace(word_source(LDST, 2), span=_elements),
+            src2=word_source(LDST, 2, span=None if is_load else _elements),
             count=Enum(LDST.count, {v: f"x{v + 1}" for v in range(16)}, {v: v + 1 for v in range(16)}),
             addrmode=Enum(LDST.addrmode, {v: f"addr{v}" if v else "" for v in range(4)}),
             mode=Enum(LDST.mode, {v: f"mode{v}" if v else "" for v in range(4)}),

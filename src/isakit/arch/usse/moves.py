@@ -5,17 +5,16 @@ Source: [usse] 2.6.7, 2.6.8, 2.7 (LIMM); groups 38 and 40 of [004].
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import LIMM, VMOV, VPCK
 from isakit.arch.usse.forms import NO_SOURCE2, UNDESCRIBED, destination, form, seed_view, source
-from isakit.arch.usse.operands import SourcePart
-from isakit.arch.usse.swizzles import SELECT4, V4STD, Swizzle
+from isakit.arch.usse.swizzles import SELECT4, V4STD, swizzle
 from isakit.arch.usse.usse import usse
 from isakit.sem import Value, const, select
 from isakit.sem.fp.ieee import float_to_int, float_to_ratio, int_to_float, ratio_to_float
-from isakit.spec import Enum, Flag, Form, Imm, Nothing, Ref, Status
+from isakit.spec import Enum, Flag, Form, Imm, Nothing, Part, Ref, Status
 
 MOVE_TYPES = {0: "i8", 1: "i16", 2: "i32", 3: "c10", 4: "f16", 5: "f32"}
 FLOATS = {"c10", "f16", "f32"}
@@ -33,13 +32,8 @@ def _move_forms(kind: int) -> list[Form]:
         is_float = ty in FLOATS
         alias, kind_of_float = 7 if is_float else 6, ty if is_float else "f32"
 
-        def operand(
-            n: int, swizzle: Swizzle | None, *, ty: str = kind_of_float, alias: int = alias, double: bool = is_float
-        ) -> SourcePart:
-            part = source(VMOV, n, double=double, alias=alias, swizzle=swizzle, ty=ty)
-            return part
-
-        swizzle = Swizzle(VMOV.swz, V4STD) if is_float else None
+        operand = partial(source, VMOV, double=is_float, alias=alias, ty=kind_of_float)
+        letters = swizzle(VMOV.swz, V4STD) if is_float else None
         rule = "raw" if ty == "c10" else ty
         dst = destination(VMOV, double=is_float, alias=alias, mask=rule if is_float else None, ty=kind_of_float)
         # Compilers write channel x and xyzw where neither matters.
@@ -57,14 +51,14 @@ def _move_forms(kind: int) -> list[Form]:
                 name=f"vmov.{ty}",
                 ty=ty,
                 dst=dst,
-                src1=operand(1, swizzle),
+                src1=operand(1, letters=letters),
                 default=default,
             )
             out += [f, seed_view(f, f"mov.{_seed_type(ty)}", [VMOV.type, VMOV.dt])]
             continue
         stem = "vmovc" if kind == 1 else "vmovcu8"
         for swizzled in (0, 1) if is_float else (0,):
-            first = operand(0, swizzle if swizzled else None)
+            span = (lambda _: 2) if kind == 2 else None  # bytes of it, whatever the swizzle
             names = {v: f"{stem}.{n}.{ty}" for v, n in CONDITIONS.items()}
             f = form(
                 VMOV,
@@ -76,9 +70,9 @@ def _move_forms(kind: int) -> list[Form]:
                 name=Enum(VMOV.cond, names, CONDITIONS),
                 ty=ty,
                 dst=dst,
-                src0=replace(first, span=lambda _: 2) if kind == 2 else first,  # bytes of it, whatever the swizzle
-                src1=operand(1, swizzle),
-                src2=operand(2, swizzle),
+                src0=operand(0, letters=letters if swizzled else None, span=span),
+                src1=operand(1, letters=letters),
+                src2=operand(2, letters=letters),
                 default=default,
             )
             out.append(f)
@@ -170,13 +164,13 @@ def _pack_forms(odd: bool) -> list[Form]:
             rest = VPCK.sel1 + VPCK.sel2 + VPCK.sel3
             if sty == "f32":
                 selectors = VPCK.sel0low + VPCK.a + rest
-                src1 = source(VPCK, 1, double=True, swizzle=Swizzle(selectors, SELECT4), ty=sty)
-                src2: SourcePart | Nothing = source(VPCK, 2, double=True, ty=sty)
+                src1 = source(VPCK, 1, double=True, letters=swizzle(selectors, SELECT4), ty=sty)
+                src2: Part = source(VPCK, 2, double=True, ty=sty)
             else:
                 selectors = VPCK.sel0low + VPCK.sel0bit1 + rest
                 double = sty in PACK_FLOATS
                 number = VPCK.s1n if double else VPCK.a + VPCK.s1n
-                src1 = source(VPCK, 1, double=double, swizzle=Swizzle(selectors, SELECT4), ty=sty, number=number)
+                src1 = source(VPCK, 1, double=double, letters=swizzle(selectors, SELECT4), ty=sty, number=number)
                 src2 = Nothing()
             f = form(
                 VPCK,

@@ -7,17 +7,18 @@ same register reached through another bank `sa4@r`. Source: [usse] 2.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
 from isakit.arch.usse.registers import Location, alias_index, indexed, offset
+from isakit.arch.usse.usse import SECONDARY
 from isakit.sem import Value
-from isakit.spec import Bits, Field, Imm, Match, Part, TokenStream
+from isakit.spec import Bits, Context, Field, Part, Reg
 from isakit.spec.operands import Immediate as Number
 from isakit.spec.operands import Operand, Register, SpecialRegister
-from isakit.spec.parts import Binder, Keep
+from isakit.spec.parts import Binder
 
 DEST = ("r", "o", "pa", "indexed1", "sa", "special", "index", "indexed2")
 """Banks of a destination by (ext, selector)."""
@@ -41,242 +42,203 @@ def unified_name(bank: str, secondary: bool) -> tuple[str, str]:
     return "sa", "" if bank == "pa" else f"@{bank}"
 
 
-@cache
-def _names(
-    width: int, banks: tuple[str, ...], double: bool, alias: int, secondary: bool, tag: bool
-) -> tuple[str | None, ...]:
-    """Text of every (number, bank) value; None where nothing is known to be there."""
-    out: list[str | None] = []
-    for bank in banks:
-        for n in range(1 << width):
-            number = n << 1 if double else n
-            out.append(_name(bank, n, number, width, double, alias, secondary, tag))
-    return tuple(out)
-
-
-def _name(bank: str, n: int, number: int, width: int, double: bool, alias: int, secondary: bool, tag: bool) -> str:
-    if bank == "r" and alias and number >= (1 << alias) - (8 if double else 4):
-        return f"i{(number >> 1 if double else number) & 3}" + ("@r" if tag else "")
-    if bank in UNIFIED:
-        name, suffix = unified_name(bank, secondary)
-        return f"{name}{number}{suffix}"
-    if bank == "special":
-        return f"c{n}" if n < 64 else f"g{n - 64}"
-    if bank == "immediate":
-        return f"#{n:#x}"
-    if bank == "index":
-        return f"idx{n}"
-    if bank in INTERNAL_BANKS:
-        return f"i{INTERNAL_BANKS[bank] + n}"
-    low = width - 2
-    name, suffix = unified_name(INDEXED_BANKS[n >> low], secondary)
-    off = n & (1 << low) - 1
-    return f"{name}{suffix}[idx{bank[-1]}{f'*2+{2 * off}' if double else f'+{off}'}]"
-
-
-@cache
-def _values(names: tuple[str | None, ...]) -> dict[str, int]:
-    out: dict[str, int] = {}
-    for v, name in enumerate(names):
-        if name is not None:
-            out.setdefault(name, v)
-    return out
+NO_BITS = Field(())
 
 
 @dataclass(frozen=True)
-class Place:
-    """A register named by number and bank fields.
+class Named:
+    """What one value of number and bank means.
 
-    `selector` holds the bank bits, the ext bit on top (None: always `banks[0]`). `double`: the number counts 64-bit
-    registers. `alias`: the top of the temporaries that many bits can number are internal registers. `tag` writes these
-    as `i0@r`, where i0 alone would mean another field.
+    Attributes:
+        text: how it is written.
+        kind: unified, indexed, internal, constant, global, immediate or index.
+        file: the register file.
+        index: the number of the first 32-bit register, or of the constant, or the immediate number.
+        via: the index register that is added, 0 for none.
     """
 
-    number: Field
-    selector: Field | None
-    banks: tuple[str, ...]
-    double: bool
-    alias: int
-    role: str
+    text: str
+    kind: str
+    file: str
+    index: int
+    via: int = 0
+
+
+@cache
+def _table(
+    width: int, banks: tuple[str, ...], double: bool, alias: int, secondary: bool, tag: bool
+) -> tuple[Named, ...]:
+    """The meaning of every (number, bank) value."""
+    return tuple(n for bank in banks for n in _bank(bank, width, double, alias, secondary, tag))
+
+
+def _bank(bank: str, width: int, double: bool, alias: int, secondary: bool, tag: bool) -> Iterator[Named]:
+    """The meaning of every number of a bank."""
+    first_alias = (1 << alias) - (8 if double else 4) if alias else 1 << 16
+    for n in range(1 << width):
+        number = n << double
+        if bank == "r" and number >= first_alias:
+            i = (number >> double) & 3
+            yield Named(f"i{i}" + ("@r" if tag else ""), "internal", "i", 4 * i)
+        elif bank in UNIFIED:
+            name, suffix = unified_name(bank, secondary)
+            yield Named(f"{name}{number}{suffix}", "unified", name, number)
+        elif bank == "special":
+            yield Named(f"c{n}", "constant", "c", n) if n < 64 else Named(f"g{n - 64}", "global", "g", n - 64)
+        elif bank == "immediate":
+            yield Named(f"#{n:#x}", "immediate", "", n)
+        elif bank == "index":
+            yield Named(f"idx{n}", "index", "idx", n)
+        elif bank in INTERNAL_BANKS:
+            i = INTERNAL_BANKS[bank] + n
+            yield Named(f"i{i}", "internal", "i", 4 * (i & 3))
+        else:
+            low, via = width - 2, int(bank[-1])
+            name, suffix = unified_name(INDEXED_BANKS[n >> low], secondary)
+            index = (n & (1 << low) - 1) << double
+            text = f"{name}{suffix}[idx{via}{'*2' if double else ''}+{index}]"
+            yield Named(text, "indexed", name, index, via)
+
+
+@dataclass(frozen=True, eq=False)
+class Place(Reg):
+    """A register named by number and bank fields, made by `place`.
+
+    `table` has the meaning of every value of the field. `role` is what repetitions move it as.
+    """
+
+    table: tuple[Named, ...] = ()
+    number: Field = NO_BITS
+    selector: Field | None = None
+    banks: tuple[str, ...] = ()
+    double: bool = False
+    alias: int = 0
+    role: str = "dst"
     secondary: bool = False
     tag: bool = False
+    own = frozenset({"via"})
 
-    @cached_property
-    def field(self) -> Field:
-        """Number and bank together."""
-        return self.number + self.selector if self.selector else self.number
+    def resolve(self, ctx: Context) -> Part:
+        if SECONDARY not in ctx.features or self.secondary:
+            return self
+        more = {"double": self.double, "alias": self.alias, "role": self.role, "tag": self.tag}
+        return place(self.number, self.selector, self.banks, secondary=True, **more)
 
-    @cached_property
-    def names(self) -> tuple[str | None, ...]:
-        """The text of every value of `field`."""
-        return _names(self.number.width, self.banks, self.double, self.alias, self.secondary, self.tag)
-
-    def bank(self, word: int) -> str:
-        """The bank the word selects."""
-        return self.banks[self.selector.get(word) if self.selector else 0]
+    def meant(self, word: int) -> Named:
+        """What the word selects."""
+        return self.table[self.field.get(word)]
 
     def internal(self, word: int) -> bool:
         """Whether the operand is an internal register."""
-        number = self.number.get(word) << self.double
-        return bool(self.alias) and self.bank(word) == "r" and number >= (1 << self.alias) - (8 if self.double else 4)
+        return self.meant(word).kind == "internal"
 
-    def text(self, word: int) -> str:
-        """The register's text."""
-        return self.names[self.field.get(word)] or "???"
+    # Names may go on behind the first word, be followed by a dot, or be numbers that can be written otherwise.
+    starts = needed_words = Part.starts
+    pattern = Part.pattern
 
-    def operand(self, word: int, text: str, touched: tuple[int, ...], **more: Any) -> Operand:
-        """The register as an operand with this text, of which the 32-bit registers `touched` are meant."""
-        bank, n, plain = self.bank(word), self.number.get(word), self.text(word)
-        width = 32 * (max(touched, default=0) + 1)
-        more |= {"text": text}
-        if bank == "immediate":
+    def described(self, word: int, text: str, *, words: tuple[int, ...] = (0,), **more: Any) -> Operand:
+        """The register as an operand with this text, of which the 32-bit registers `words` are meant."""
+        at = self.meant(word)
+        if at.kind in ("immediate", "constant"):
             more.pop("partial", None)
-            return Number(n, f"u{self.number.width}", **more)
-        more["plain"] = plain
-        if "@" in plain:
-            more["via"] = plain.partition("@")[2].partition("[")[0]
-        if bank == "special" and n >= 64:
-            return Register("g", n - 64, width, words=touched, **more)
-        if bank == "special":
-            more.pop("partial", None)
-            return SpecialRegister(f"c{n}", n, file="c", **more)
-        if bank in INTERNAL_BANKS or self.internal(word):
-            first = INTERNAL_BANKS[bank] + n if bank in INTERNAL_BANKS else (n << self.double >> self.double)
-            return Register("i", 4 * (first & 3), 128, words=touched, **more)
-        if bank == "index":
-            return Register("idx", n, width, words=touched, **more)
-        index_register = None
-        if bank.startswith("indexed"):
-            low = self.number.width - 2
-            index_register = Register("idx", int(bank[-1]), 32, text=f"idx{bank[-1]}")
-            bank, n = INDEXED_BANKS[n >> low], n & (1 << low) - 1
-        return Register(self.file(bank), n << self.double, width, index_register=index_register, words=touched, **more)
+        if at.kind == "immediate":
+            return Number(at.index, f"u{self.number.width}", text=text, **more)
+        if "@" in at.text:
+            more["via"] = at.text.partition("@")[2].partition("[")[0]
+        if at.kind == "constant":
+            return SpecialRegister(at.text, at.index, file="c", text=text, plain=at.text, **more)
+        width = 128 if at.kind == "internal" else 32 * (max(words, default=0) + 1)
+        added = Register("idx", at.via, 32, text=f"idx{at.via}") if at.via else None
+        return Register(at.file, at.index, width, text=text, plain=at.text, words=words, index_register=added, **more)
 
     @cached_property
-    def _by_content(self) -> dict[Any, int]:
-        """Values of `field` by what the registers are, the first encoding of each."""
-        out: dict[Any, int] = {}
-        for v, name in enumerate(self.names):
-            if name is not None:
-                out.setdefault(_content(self.operand(self.field.put(v), name, (0,))), v)
+    def _by_content(self) -> dict[Any, Bits]:
+        """The bits of what registers and numbers are, the first encoding of each."""
+        out: dict[Any, Bits] = {}
+        for v, at in enumerate(self.table):
+            key = at.index if at.kind == "immediate" else (at.file, at.index, at.via)
+            out.setdefault(key, Bits(self.field.mask, self.field.put(v)))
         return out
 
-    def put(self, value: Operand) -> Bits | None:
-        """The bits of a register or number, whatever stands with it."""
-        plain = value.plain if isinstance(value, Register) else ""
-        known = _values(self.names)
-        v = known[plain] if plain in known else self._by_content.get(_content(value))
-        return None if v is None else Bits(self.field.mask, self.field.put(v))
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        found = None
+        if isinstance(value, Register):
+            via = value.index_register.index if value.index_register else 0
+            found = self._values.get(value.plain) or self._by_content.get((value.file, value.index, via))
+        elif isinstance(value, Number):
+            found = self._by_content.get(value.value)
+        return (found,) if found is not None else ()
 
-    def encode(self, name: str) -> Bits | None:
-        """The bits of a register's text."""
-        v = _values(self.names).get(name)
-        return None if v is None else Bits(self.field.mask, self.field.put(v))
+    def static_mask(self) -> int:
+        return self.field.mask
 
     def static_word(self, word: int) -> int:
         """Bank bits; of the number only what says internal or which bank is indexed."""
-        out = word & self.selector.mask if self.selector else 0
-        top = (1 << self.number.width) - 1
-        if self.internal(word):
-            out |= self.number.put(top & ~3)
-        elif self.bank(word).startswith("indexed"):
-            out |= word & self.number.put(top & ~(top >> 2))
-        elif self.bank(word) == "special":
-            out |= word & self.number.put(64)
-        return out
+        kind, top = self.meant(word).kind, (1 << self.number.width) - 1
+        told = {"internal": top & ~3, "indexed": top & ~(top >> 2), "constant": 64, "global": 64}.get(kind, 0)
+        return word & ((self.selector.mask if self.selector else 0) | self.number.put(told & top))
 
-    def location(self, word: int, b: Binder) -> Location:
-        """What the semantics gets."""
-        bank = self.bank(word)
-        if bank in INTERNAL_BANKS:
-            named = b.param(self.number) if self.number.width else b.const(INTERNAL_BANKS[bank], 32)
-            return Location("internal", "i", alias_index(named, self.role))
-        number: Value = b.param(self.number)
-        if self.internal(word):
+    def bind(self, word: int, b: Binder) -> Location:
+        at, double = self.meant(word), int(self.double)
+        number: Value = b.param(self.number) if self.number.width else b.const(at.index >> 2, 32)
+        if at.kind == "internal":
             return Location("internal", "i", alias_index(number, self.role))
-        if bank == "special":
-            if self.number.width > 6 and self.number.get(word) >= 64:
-                return Location("global", "g", number.resize(32) & 63)
-            return Location("constant", "", number.resize(32) & 63)
-        if bank == "immediate":
-            return Location("immediate", "", number.resize(32))
-        if bank == "index":
-            return Location("index", "idx", number.resize(32))
-        scale = 2 if self.double else 1
-        if bank.startswith("indexed"):
-            low = self.number.width - 2
-            kind = INDEXED_BANKS[self.number.get(word) >> low]
-            base = (number.trunc(low).resize(32) << int(self.double)) + offset(self.role, internal=False)
-            return Location("unified", self.file(kind), indexed(base, int(bank[-1]), scale))
-        base = (number.resize(32) << int(self.double)) + offset(self.role, internal=False)
-        return Location("unified", self.file(bank), base)
-
-    def file(self, bank: str) -> str:
-        """The register file of a unified bank in this program type."""
-        return "sa" if self.secondary else bank
+        number = number.resize(32)
+        if at.kind in ("constant", "global"):
+            return Location(at.kind, "" if at.kind == "constant" else "g", number & 63)
+        if at.kind in ("immediate", "index"):
+            return Location(at.kind, at.file, number)
+        if at.via:
+            number = b.param(self.number).trunc(self.number.width - 2).resize(32)
+        base = (number << double) + offset(self.role, internal=False)
+        return Location("unified", at.file, indexed(base, at.via, 1 << double) if at.via else base)
 
 
-def _content(value: Operand) -> Any:
-    """What a register or number is, without what stands with it."""
-    if isinstance(value, Register):
-        return value.file, value.index, value.index_register and value.index_register.index
-    return value.value if isinstance(value, Number) else None
+@cache
+def place(
+    number: Field,
+    selector: Field | None,
+    banks: tuple[str, ...],
+    *,
+    double: bool = False,
+    alias: int = 0,
+    role: str = "dst",
+    secondary: bool = False,
+    tag: bool = False,
+) -> Place:
+    """A register named by number and bank.
+
+    Args:
+        number: the field of its number.
+        selector: the field of the bank, the ext bit on top (None: always `banks[0]`).
+        banks: the banks by the selector.
+        double: the number counts 64-bit registers.
+        alias: the top of the temporaries that so many bits can number are internal registers; 0 for none.
+        role: what repetitions move the register as.
+        secondary: in a secondary program all unified banks are `sa`.
+        tag: internal registers are written `i0@r`, where i0 alone would mean another field.
+    """
+    table = _table(number.width, banks, double, alias, secondary, tag)
+    unified = ", ".join(f"{b}N" for b in banks if b in UNIFIED)
+    hint = f"a register ({unified}, i0..i3 ...)" if unified else "an internal register i0 .. i3 with swizzle"
+    return Place(
+        number + selector if selector else number,
+        _texts(table),
+        lambda index: index,
+        hint=hint,
+        mark="#",
+        table=table,
+        number=number,
+        selector=selector,
+        banks=banks,
+        double=double,
+        alias=alias,
+        role=role,
+        secondary=secondary,
+        tag=tag,
+    )
 
 
-def take_immediate(s: TokenStream, k: int) -> tuple[int, int] | None:
-    """(next token, value) of `#number`, or of `#` and a constant expression."""
-    t = s.text(k)
-    if t == "#":
-        return s.number(k + 1)
-    try:
-        return (k + 1, int(t[1:], 0)) if t.startswith("#") else None
-    except ValueError:
-        return None
-
-
-@dataclass(frozen=True)
-class Immediate(Imm):
-    """An immediate number written `#0x5`."""
-
-    def text(self, word: int) -> str:
-        return f"#{self.value(word):#x}"
-
-    def text_source(self, keep: Keep) -> str:
-        return Part.text_source(self, keep)
-
-    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        got = take_immediate(s, k)
-        bits = self.encode(got[1]) if got else None
-        if got is None or bits is None:
-            s.fail(k, self.accepts())
-        else:
-            yield got[0], bits
-
-
-def take_register(s: TokenStream, k: int) -> tuple[int, str, str]:
-    """A register's text and the letters behind its dot, from the tokens at `k`."""
-    t = s.text(k)
-    if t.startswith("#"):
-        got = take_immediate(s, k)
-        if got is None:
-            return k, "", ""
-        name, k = f"#{got[1]:#x}", got[0]
-    elif s.text(k + 1) == "[":
-        name = t
-        k += 1
-        while s.text(k) not in ("]", ""):
-            name += s.text(k)
-            k += 1
-        name, k = name + s.text(k), k + 1
-    else:
-        name, _, letters = t.partition(".")
-        return k + 1, name, letters
-    letters = s.text(k)
-    return (k + 1, name, letters[1:]) if letters.startswith(".") else (k, name, "")
-
-
-def attach(name: str, letters: str | None) -> str:
-    """Register text and swizzle or mask letters in one; letters stand apart from an immediate."""
-    if not letters:
-        return name
-    return f"{name} .{letters}" if name.startswith("#") else f"{name}.{letters}"
+@cache
+def _texts(table: tuple[Named, ...]) -> tuple[str, ...]:
+    return tuple(n.text for n in table)

@@ -105,7 +105,7 @@ class Location:
         """Write 8-bit elements."""
         for n in sorted({k >> 2 for k in values}):
             mine = [values.get(4 * n + j) for j in range(4)]
-            old = self.word(n)  # a value nobody uses costs nothing
+            old = self.word(n)  # an unused value costs nothing
             parts = [old.bits(8 * j, 8) if v is None else v for j, v in enumerate(mine)]
             self.put(n, concat(*reversed(parts)))
 

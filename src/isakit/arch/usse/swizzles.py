@@ -6,10 +6,9 @@ constants. Source: [usse] 2.1 "Swizzle tables".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
-from isakit.spec import Bits, Field
+from isakit.spec import Enum, Field
 
 CHANNELS = "xyzw012h"
 """Letters of the 3-bit channel codes."""
@@ -45,70 +44,45 @@ SELECT4 = tuple("".join("xyzw"[v >> 2 * k & 3] for k in range(4)) for v in range
 
 
 @cache
-def _values(names: tuple[str | None, ...]) -> dict[str, int]:
-    out: dict[str, int] = {}
-    for v, n in enumerate(names):
-        if n is not None:
-            out.setdefault(n, v)
-    return out
-
-
-@dataclass(frozen=True)
-class Swizzle:
+def swizzle(field: Field, names: tuple[str | None, ...]) -> Enum:
     """A swizzle field with its table; a missing name is an encoding without a known meaning."""
-
-    field: Field
-    names: tuple[str | None, ...]
-
-    def letters(self, word: int) -> str | None:
-        """The channels, one letter each."""
-        return self.names[self.field.get(word)]
-
-    def encode(self, letters: str) -> Bits | None:
-        """The field's bits for some letters."""
-        v = _values(self.names).get(letters)
-        return None if v is None else Bits(self.field.mask, self.field.put(v))
+    letters = {v: n for v, n in enumerate(names) if n is not None}
+    missing = {v: "undefined" for v, n in enumerate(names) if n is None}
+    return Enum(field, letters, meanings=missing, illegal="UNDEFINED_SWIZZLE", hint="")
 
 
-@dataclass(frozen=True)
-class Mask:
-    """A 4-bit write mask.
+def _picked(field: Field, channels: tuple[int, ...]) -> Field:
+    """Some bits of a field."""
+    places = [low + k for low, n in field.slices for k in range(n)]
+    return Field(tuple((places[k], 1) for k in channels), field.name)
 
-    `rule` says what the bits mean when the destination is not an internal register: `raw` one channel each, `f32` only
-    x and y exist, `f16` bit 0 stands for x and y and bit 2 for z and w.
-    """
 
-    field: Field
-    rule: str = "raw"
+MASK_RULES: dict[str, dict[int, tuple[int, ...]]] = {
+    "raw": {0: (0,), 1: (1,), 2: (2,), 3: (3,)},
+    "f32": {0: (0,), 1: (1,)},
+    "f16": {0: (0, 1), 2: (2, 3)},
+}
+"""The channels that each bit of a write mask stands for where the destination is not an internal register."""
 
-    def used(self, internal: bool) -> int:
-        """The bits of the field (not of the word) that matter."""
-        if internal:
-            return 15
-        return {"raw": 15, "f32": 3, "f16": 5}[self.rule]
 
-    def used_bits(self, internal: bool) -> int:
-        """The bits of the word that matter."""
-        return self.field.put(self.used(internal) & (1 << self.field.width) - 1)
+@cache
+def mask(field: Field, rule: str = "raw") -> Enum:
+    """A write mask: the channels as letters, `_` for none; bound to their numbers."""
+    bits = [k for k in MASK_RULES[rule] if k < field.width]
+    channels = {
+        v: tuple(c for j, k in enumerate(bits) if v >> j & 1 for c in MASK_RULES[rule][k])
+        for v in range(1 << len(bits))
+    }
+    names = {v: _letters(c) for v, c in channels.items()}
+    used = _picked(field, tuple(bits))
+    return Enum(used, names, channels, shown=field, meanings={0: "nothing"}, hint="")
 
-    def channels(self, word: int, internal: bool) -> tuple[int, ...]:
-        """The channels that are written."""
-        value = self.field.get(word) & self.used(internal)
-        if self.rule == "f16" and not internal:
-            value |= value << 1
-        return tuple(k for k in range(4) if value >> k & 1)
 
-    def letters(self, word: int, internal: bool) -> str:
-        """The channels as letters, `_` for none."""
-        return "".join("xyzw"[k] for k in self.channels(word, internal)) or "_"
+def _letters(channels: tuple[int, ...]) -> str:
+    return "".join("xyzw"[k] for k in channels) or "_"
 
-    def encode(self, letters: str, internal: bool) -> Bits | None:
-        """The field's bits for some letters."""
-        wanted = 0 if letters == "_" else sum(1 << "xyzw".index(c) for c in letters if c in "xyzw")
-        for value in range(1 << self.field.width):
-            if value & ~self.used(internal):
-                continue
-            word = self.field.put(value)
-            if self.letters(word, internal) == letters and (wanted or letters == "_"):
-                return Bits(self.used_bits(internal), word)
-        return None
+
+@cache
+def implied_mask(letters: str) -> Enum:
+    """A mask without bits: it follows from the operation and the kind of destination."""
+    return Enum(Field(()), {0: letters}, {0: tuple("xyzw".index(c) for c in letters)}, hint="")

@@ -90,7 +90,7 @@ def exp2_f32(a: Value) -> Value:
 
 @operation
 def log2_f32(a: Value) -> Value:
-    """Logarithm to base 2 of f32, within 0.501 units in the last place; of zero -infinity, of negative numbers NaN."""
+    """Logarithm to base 2 of f32, within 0.501 units in the last place; -infinity for zero, NaN for negative inputs."""
     x = unpack(a, F32)
     exponent, m = normalise(x.exponent + 8, x.significand)  # m: 1.31 bits
     whole = exponent - F32.bias

@@ -21,4 +21,4 @@ MBIREAD = REQUESTS.control("mbiread", "load the macroblock registers", per="mach
 MBINEXT = REQUESTS.control("mbinext", "go to the next macroblock", per="machine")
 MVSREAD = REQUESTS.control("mvsread", "read a pair of macroblocks of the input surface", per="machine")
 MVSWRITE = REQUESTS.control("mvswrite", "write a macroblock to the output surface", per="machine")
-UNKNOWN = REQUESTS.control("unknown", "an operation nobody knows", facts=["op"], per="machine")
+UNKNOWN = REQUESTS.control("unknown", "an operation whose effect is not known", facts=["op"], per="machine")

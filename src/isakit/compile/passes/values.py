@@ -124,7 +124,7 @@ def _forget_decided(f: Function) -> None:
 
 
 def no_value_unused(f: Function) -> None:
-    """Remove what nothing depends on; a sum whose carry nobody reads is a plain sum."""
+    """Remove what nothing depends on; a sum whose carry is unused is a plain sum."""
     used: set[Value] = set()
     work: list[Ins] = []
     seen: set[Ins] = set()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from isakit.compile.ir import Const, Value
 from isakit.compile.ptx.syntax import SIZES, Operand
-from isakit.compile.translate.base import Base
+from isakit.compile.translate.exact import ROUNDINGS, Exact
 
 Mods = dict[str, str]
 Args = tuple[Operand, ...]
@@ -19,11 +19,10 @@ LARGE = 0x7E80_0000
 """`div.full` scales both operands by a quarter where the divisor exceeds 2^126, whose reciprocal is a denormal."""
 
 
-class Floats(Base):
+class Floats(Exact):
     """Floats."""
 
     leading: Callable[[Value], Value]
-    shift_left: Callable[[tuple[Value, Value], Value], tuple[Value, Value]]
 
     def single(self, m: Mods) -> bool:
         """Whether an instruction works on f32 registers."""
@@ -97,23 +96,11 @@ class Floats(Base):
                 notes=("compile with contraction off (clang: -ffp-contract=off, NVRTC: -fmad=false)",),
             )
         op = self.b.op
-        x, y, z = (self._wide(self._clean(self.word(o, "f32"))) for o in a[1:4])
+        x, y, z = (self.widened(self.flushed(self.word(o, "f32"))) for o in a[1:4])
         v = self.round_once(op("dmul", x, y, rnd="rn"), z, m["rnd"])
         if m["sat"]:
             v = op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
         self.write(a[0], v, "f32")
-
-    def round_once(self, p: Value, z: Value, rnd: str) -> Value:
-        """p + z as f32, for an exact product: the f64 sum rounded to odd keeps enough to be rounded again."""
-        op = self.b.op
-        s = op("dadd", p, z, rnd="rz")
-        # what truncation lost: whether the sum rounded up differs from the one rounded down
-        up, down = op("dadd", p, z, rnd="rp"), op("dadd", p, z, rnd="rm")
-        inexact = op("cmpd", up, down, cond="lg")
-        low = op("or", op("word", s, i=0), op("and", op("mask", inexact), Const(1)))
-        odd = op("pack", low, op("word", s, i=1))
-        v = op("cvt", odd, kinds="r", to="f32", **{"from": "f64"}, rnd=rnd)
-        return op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, again=True)
 
     # --- one operand ------------------------------------------------------------------------------------------------
     def do_abs_flt(self, m: Mods, a: Args) -> None:
@@ -189,6 +176,10 @@ class Floats(Base):
             raise self.refuse("`.full` is for `div`")
         return False
 
+    def _how(self, m: Mods) -> str:
+        """The rounding of an exact operation."""
+        return m["approx"] if m.get("approx") in ROUNDINGS else "rn"
+
     def _finish(self, m: Mods, operand: Operand, v: Value) -> None:
         if m.get("sat"):
             v = self.b.op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
@@ -200,16 +191,15 @@ class Floats(Base):
             if self._approximate(m):
                 self._finish(m, a[0], self.b.op("rcp", x))
             else:
-                self._finish(m, a[0], self.exact_quotient(Const(0x3F80_0000), x, m["approx"]))
+                self._finish(m, a[0], self.exact_quotient(Const(0x3F80_0000), x, self._how(m)))
             return
-        self.write_double(
-            a[0], self.divide_double(self.b.op("pack", Const(0), Const(0x3FF0_0000)), self.double(a[1]), m)
-        )
+        one = self.b.op("pack", Const(0), Const(0x3FF0_0000))
+        self.write_double(a[0], self.divide_double(one, self.double(a[1]), self._how(m)))
 
     def do_div_flt(self, m: Mods, a: Args) -> None:
         op = self.b.op
         if not self.single(m):
-            self.write_double(a[0], self.divide_double(self.double(a[1]), self.double(a[2]), m))
+            self.write_double(a[0], self.divide_double(self.double(a[1]), self.double(a[2]), self._how(m)))
             return
         x, y = self.word(a[1], "f32"), self.word(a[2], "f32")
         if m["approx"] == "full":
@@ -217,89 +207,25 @@ class Floats(Base):
             x = op("sel", big, op("fmul", x, Const(QUARTER)), x)
             y = op("sel", big, op("fmul", y, Const(QUARTER)), y)
         elif not self._approximate(m):
-            self._finish(m, a[0], self.exact_quotient(x, y, m["approx"]))
+            self._finish(m, a[0], self.exact_quotient(x, y, self._how(m)))
             return
         self._finish(m, a[0], op("fmul", x, op("rcp", y)))
 
     def do_sqrt(self, m: Mods, a: Args) -> None:
         if not self.single(m):
-            raise self.refuse("square roots of f64 are not supported")
+            self.write_double(a[0], self.root_double(self.double(a[1]), self._how(m)))
+            return
         x = self.word(a[1], "f32")
         if self._approximate(m):
             self._finish(m, a[0], self.b.op("rcp", self.b.op("rsqrt", x)))
         else:
-            self._finish(m, a[0], self.exact_root(x, m["approx"]))
+            self._finish(m, a[0], self.exact_root(x, self._how(m)))
 
     def do_rsqrt(self, m: Mods, a: Args) -> None:
         if not self.single(m):
-            raise self.refuse("reciprocal square roots of f64 are not supported")
+            self.write_double(a[0], self.inverse_root_double(self.double(a[1])))
+            return
         self._finish(m, a[0], self.b.op("rsqrt", self.word(a[1], "f32")))
-
-    def _wide(self, x: Value) -> Value:
-        return self.b.op("cvt", x, kinds="d", to="f64", **{"from": "f32"})
-
-    def _clean(self, x: Value) -> Value:
-        return self.b.op("cvt", x, kinds="r", to="f32", **{"from": "f32"})
-
-    def exact_quotient(self, x: Value, y: Value, rnd: str) -> Value:
-        """A correctly rounded quotient of f32, through double precision: one quotient has no ties there."""
-        if not self.target.fp64 or rnd not in ("rn", "rz", "rm", "rp"):
-            raise self.refuse(
-                f"correctly rounded f32 division is not supported on {self.target.variant}",
-                notes=("gt200 can, through double precision; or use `.approx` or `.full`",),
-            )
-        op = self.b.op
-        x, y = self._clean(x), self._clean(y)
-        guess = op("rcp", self._scaled(y))
-        exponent = op("and", y, Const(0x7F80_0000))
-        # y = m * 2^e with 1 <= m < 2: the reciprocal of m never leaves the range, the exponent goes into the product
-        m, one = self._wide(self._scaled(y)), op("pack", Const(0), Const(0x3FF0_0000))
-        r = self._wide(guess)
-        for _ in range(2):
-            r = op("dfma", r, op("dfma", m, r, one, rnd="rn", negp=True), r, rnd="rn")
-        mx = self._wide(self._scaled(x))
-        q = op("dmul", mx, r, rnd="rn")
-        q = op("dfma", op("dfma", m, q, mx, rnd="rn", negp=True), r, q, rnd="rn")
-        shift = op("sub", op("and", x, Const(0x7F80_0000)), exponent)  # in units of 2^23
-        high = op("add", op("word", q, i=1), op("sar", shift, Const(3)))
-        exact = op("cvt", op("pack", op("word", q, i=0), high), kinds="r", to="f32", **{"from": "f64"}, rnd=rnd)
-        exact = op("cvt", exact, kinds="r", to="f32", **{"from": "f32"}, again=True)
-        # zeros, infinities and NaN: the approximation gets them right
-        ax, ay = op("and", x, Const(0x7FFF_FFFF)), op("and", y, Const(0x7FFF_FFFF))
-        normal = op("pand", self._normal(ax), self._normal(ay))
-        return op("sel", normal, exact, op("fmul", x, op("rcp", y)))
-
-    def _scaled(self, x: Value) -> Value:
-        """The sign and mantissa of an f32 with the exponent of 1."""
-        return self.b.op("or", self.b.op("and", x, Const(0x807F_FFFF)), Const(0x3F80_0000))
-
-    def _normal(self, x: Value) -> Value:
-        op = self.b.op
-        return op("cmp", op("sub", x, Const(0x0080_0000)), Const(0x7F00_0000), cond="l", ty="u32")
-
-    def exact_root(self, x: Value, rnd: str) -> Value:
-        """A correctly rounded square root of f32."""
-        if not self.target.fp64 or rnd not in ("rn", "rz", "rm", "rp"):
-            raise self.refuse(
-                f"correctly rounded f32 square roots are not supported on {self.target.variant}",
-                notes=("gt200 can, through double precision; or use `.approx`",),
-            )
-        op = self.b.op
-        x = self._clean(x)
-        d, half = self._wide(x), op("pack", Const(0), Const(0x3FE0_0000))
-        r = self._wide(op("rsqrt", x))
-        one_half = op("pack", Const(0), Const(0x3FF8_0000))
-        for _ in range(2):
-            h = op("dmul", op("dmul", d, half, rnd="rn"), r, rnd="rn")
-            r = op("dmul", r, op("dfma", h, r, one_half, rnd="rn", negp=True), rnd="rn")
-        s = op("dmul", d, r, rnd="rn")
-        s = op("dfma", op("dfma", s, s, d, rnd="rn", negp=True), op("dmul", r, half, rnd="rn"), s, rnd="rn")
-        exact = op("cvt", s, kinds="r", to="f32", **{"from": "f64"}, rnd=rnd)
-        normal = op("cmp", op("sub", x, Const(0x0080_0000)), Const(0x7F00_0000), cond="l", ty="u32")
-        return op("sel", normal, exact, op("rcp", op("rsqrt", x)))
-
-    def divide_double(self, x: Value, y: Value, m: Mods) -> Value:
-        raise self.refuse("division of f64 is not supported")
 
     def do_sfu_sin(self, m: Mods, a: Args) -> None:
         self._finish(m, a[0], self.b.op("sin", self.word(a[1], "f32")))

@@ -1,4 +1,4 @@
-"""Compilation that nobody waits for, in a process of its own, which can be ended at any moment.
+"""Background compilation, in a process of its own that can be ended at any moment.
 
 A thread would keep the interpreter from ending for as long as LLVM takes (`exclusive` says why), which for big kernels
 is a minute.
@@ -105,7 +105,7 @@ def _at_end() -> None:
         process.kill()
         with suppress(KeyboardInterrupt):
             process.wait()
-            if _server.lock.acquire(timeout=1):  # whoever waited for an answer has given up
+            if _server.lock.acquire(timeout=1):  # the caller that waited for an answer has given up
                 _server.end()
 
 

@@ -1,4 +1,4 @@
-"""The process behind `background`: compiles what standard input asks for until that ends, or until nobody asks."""
+"""The process behind `background`: compiles what standard input asks for until it is closed or idle for long."""
 
 from __future__ import annotations
 

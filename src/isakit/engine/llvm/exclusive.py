@@ -1,7 +1,7 @@
 """LLVM and the life of the process: nothing of it runs while the process ends or forks.
 
 LLVM cannot be interrupted. A process that ends while a thread is inside of it crashes, and a child that was forked then
-waits for that thread, which it does not have. So whoever calls LLVM holds `using_llvm`; at the end the main thread
+waits for that thread, which it does not have. So callers of LLVM hold `using_llvm`; at the end the main thread
 takes it for good, and a fork waits for it.
 """
 
@@ -15,7 +15,7 @@ using_llvm = threading.RLock()
 
 
 def _at_end() -> None:
-    """Wait for other threads to leave LLVM, and let nobody in again."""
+    """Wait for other threads to leave LLVM, and keep new calls out."""
     while True:
         try:
             using_llvm.acquire()

@@ -152,7 +152,7 @@ def _flushed(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -
 
 
 def rsqrt_f32(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
-    """1 / sqrt(a) rounded to nearest, of negative numbers NaN, of zeros infinities of their sign.
+    """1 / sqrt(a) rounded to nearest; NaN for negative inputs, signed infinity for zeros.
 
     No f32 has a reciprocal root so close to the middle of two f32 that rounding twice goes wrong.
     """

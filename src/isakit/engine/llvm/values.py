@@ -21,7 +21,7 @@ INLINED_LINES = 40
 """Longer definitions stay functions: compiled once, however many instructions of a kernel use them."""
 
 PURE = "willreturn memory(none)"
-"""What LLVM may know of definitions; it need not look into them to leave out a call nobody needs."""
+"""Attributes of operation functions, so that LLVM can drop unused calls."""
 
 Leaf = Callable[[Value], Ref]
 Native = Callable[["ValueLowering", Sequence[Ref], dict[str, Any]], "Ref | None"]

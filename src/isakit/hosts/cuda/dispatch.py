@@ -45,7 +45,7 @@ def handler(*names: str) -> Callable[[Handler], Handler]:
 
 
 class Gone(Exception):
-    """The process a kernel runs for has ended: nobody waits for the result."""
+    """The process a kernel runs for has ended; its result is not needed."""
 
 
 @cache

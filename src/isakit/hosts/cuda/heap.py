@@ -38,7 +38,7 @@ class Heap:
         pages: the map behind that memory.
         first, limit: the addresses of the range.
         strict: whether accesses between allocations fault.
-        fill: value of bytes nobody has written; programs see it in fresh memory.
+        fill: value of bytes never written; programs see it in fresh memory.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Heap:
         self._starts: list[int] = []
         self._sizes: dict[int, int] = {}
         self._mapped = first
-        self._touched = first + SLACK  # behind this nobody has written
+        self._touched = first + SLACK  # nothing was written behind this
         self._segments: list[int] = []
 
     def alloc(self, nbytes: int, alignment: int = ALIGNMENT) -> int:
@@ -125,7 +125,7 @@ class Heap:
         self._mapped = upto
 
     def _clear(self, start: int, end: int) -> None:
-        """Make the bytes look as if nobody had written them."""
+        """Make the bytes look as if they had never been written."""
         memory = self.device.memory.memory.bytes
         if self.fill:
             memory[start:end] = self.fill

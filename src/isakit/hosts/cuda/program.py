@@ -24,7 +24,7 @@ _TOOLKIT = re.compile(
     r"lib(cublas|cufft|curand|cusparse|cudpp|cutil|npp\w*|nvcuvid|cusolver|cudnn|cupti|cuinj64|nvToolsExt|mpi|OpenCL)"
     r"[\w.+-]*\.so[\d.]*"
 )
-"""Libraries of their day that such programs ask for, and that nobody has any more."""
+"""Libraries of their day that such programs ask for, and that systems no longer have."""
 _STATIC_RUNTIME = "libcudart.so.6.5"
 
 

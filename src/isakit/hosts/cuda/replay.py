@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
 import re
@@ -20,6 +19,7 @@ from isakit.hosts.cuda.capture import FORMAT, KIND, PIECE, CaptureError, blob_na
 from isakit.hosts.cuda.heap import WINDOW, memory_file
 from isakit.hosts.cuda.objects import Binding, Channel, TextureState
 from isakit.hosts.cuda.textures import sampler_of, texture_over
+from isakit.json_text import parse_json
 from isakit.machine.tesla import LinearWindow, Stats
 from isakit.runtime import Device, LoadedKernel
 
@@ -69,7 +69,7 @@ class Capture:
     @staticmethod
     def _json(path: Path) -> dict[str, Any]:
         try:
-            data = json.loads(path.read_text("utf-8"))
+            data = parse_json(path.read_bytes())
         except FileNotFoundError:
             raise CaptureError(f"{path.parent} is no capture: {path.name} is missing") from None
         except (OSError, ValueError) as e:

@@ -48,7 +48,7 @@ class Options:
     """What the command line says about the device.
 
     Attributes: `card`, `engine`, `tier`, `threads` (as of `Device`), `strict` (accesses outside of allocations fault),
-    `fill` (value of memory nobody wrote), `version` (of CUDA, where it cannot be told from the program), `trace`,
+    `fill` (value of memory never written), `version` (of CUDA, where it cannot be told from the program), `trace`,
     `blocking` (a launch reports its own fault), `tell` (writes a line for the user).
     """
 

@@ -155,7 +155,7 @@ class VideoMemory:
 
 
 def os_punch(descriptor: int, offset: int, size: int, view: Array) -> None:
-    """Make bytes of the file zero. Memory that nobody touched stays unused."""
+    """Make bytes of the file zero. Untouched memory stays unallocated."""
     at = offset
     end = offset + size
     while at < end:

@@ -18,7 +18,7 @@ import numpy as np
 
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
-from isakit.errors import IsakitError
+from isakit.errors import IsakitError, LaunchError
 from isakit.lean import dataclass
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.device_memory import DeviceMemory, Memory
@@ -110,12 +110,22 @@ class OwnSpace(Accesses):
         return self.memory, address, good
 
 
+def _check_window(**numbers: int) -> None:
+    """Raise LaunchError for a window that is not in the 40-bit addresses of the device."""
+    for name, n in numbers.items():
+        if not 0 <= n <= 1 << 40:
+            raise LaunchError(f"a window of device memory with {name} {n}: from 0 to {1 << 40:#x}")
+
+
 @dataclass(frozen=True)
 class LinearWindow:
     """`size` bytes of device memory from `base` on."""
 
     base: int = 0
     size: int = 1 << 32
+
+    def __post_init__(self) -> None:
+        _check_window(base=self.base, size=self.size)
 
     def device_address(self, address: Array) -> tuple[Array, Array | None]:
         """(device addresses, lanes inside the window or None for all)."""
@@ -134,6 +144,9 @@ class PitchWindow:
     pitch: int
     width: int
     height: int
+
+    def __post_init__(self) -> None:
+        _check_window(base=self.base, pitch=self.pitch, width=self.width, height=self.height)
 
     def device_address(self, address: Array) -> tuple[Array, Array | None]:
         """(device addresses, lanes inside the window or None for all)."""

@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from isakit.engine.protocol import Array
-from isakit.machine.tesla.stack import Entry, Stack
+from isakit.machine.tesla.rules.state import BARRIERS, Barrier, BlockState, Status
+from isakit.machine.tesla.stack import Entry, Stack, rules_of
+from isakit.sem.records import Elements
 
 if TYPE_CHECKING:
     from isakit.machine.tesla.gang_state import State
     from isakit.machine.tesla.launch import Launch
 
-READY, WAITING, FINISHED = "ready", "waiting", "finished"
+STATUS = READY, WAITING, FINISHED = "ready", "waiting", "finished"
+"""What the values of `rules.state.Status` that the reference machine has are called."""
 
 
 class Warp:
     """One warp. Arrays are views of the machine's state: writing them changes it.
 
-    Attributes: `number` (on the machine's lane axis), `index` (in its block), `control` (lanes, pc and stack),
-    `status` ("ready", "waiting" at a barrier, "finished"), `barrier` (the one it waits at, or None).
+    Attributes: `number` (on the machine's lane axis), `index` (in its block), `control` (lanes, pc and stack).
     """
 
-    __slots__ = ("_state", "barrier", "block", "control", "index", "number", "status")
+    __slots__ = ("_state", "block", "control", "index", "number")
 
     def __init__(self, state: State, block: Block, index: int, number: int, control: Stack) -> None:
         self._state, self.block, self.index, self.number, self.control = state, block, index, number, control
-        self.status = READY
-        self.barrier: int | None = None
+
+    @property
+    def status(self) -> str:
+        """"ready", "waiting" at a barrier, or "finished"."""
+        return STATUS[self.control.status]
+
+    @property
+    def barrier(self) -> int | None:
+        """The barrier it waits at."""
+        return self.control.barrier if self.control.status == Status.WAITING else None
+
+    def set_status(self, status: str, barrier: int | None = None) -> None:
+        """Make it ready, waiting at a barrier, or finished; nothing else changes."""
+        self.control.status, self.control.barrier = STATUS.index(status), barrier or 0
 
     @property
     def lanes(self) -> slice:
@@ -75,60 +89,59 @@ class Warp:
         )
 
 
-class Block:
-    """One block: its warps, shared memory (`shared`, a uint8 view) and barrier counters.
-
-    Barriers count warps. Source: [tesla] 9.3 (what diverged and finished warps do is inferred, see `Choices`).
-    """
+class Block(BlockState):
+    """One block: its warps, shared memory (`shared`, a uint8 view) and barriers, for which `rules.barriers` has the rules."""
 
     def __init__(self, launch: Launch, number: int, shared: Array) -> None:
         self.launch, self.number, self.shared = launch, number, shared
         self.index = (number % launch.grid[0], number // launch.grid[0])
         self.warps: list[Warp] = []
-        self.counters = [0] * launch.chip.barriers
-        self.targets = [0] * launch.chip.barriers
-        self.unfinished = 0
+        self.barriers: Any = Elements(Barrier)
+        self.state: Any = []
+        self.block_warps = self.ended = 0
+        self.barrier_mask = (1 << launch.chip.barrier_bits) - 1
+        self.rules = rules_of(launch.choices)
+
+    def add(self, warp: Warp) -> None:
+        """Add a warp."""
+        self.warps.append(warp)
+        self.state.append(warp.control)
+        self.block_warps += 1
 
     @property
-    def everyone(self) -> int:
-        """The warps `all` stands for."""
-        return self.unfinished if self.launch.choices.barrier_all == "unfinished" else len(self.warps)
+    def unfinished(self) -> int:
+        """Warps that have not finished."""
+        return self.block_warps - self.ended
+
+    @property
+    def arrivals(self) -> list[tuple[int, int]]:
+        """(count, target) of every barrier."""
+        return [(self.barriers[n].count, self.barriers[n].target) for n in range(BARRIERS)]
+
+    @arrivals.setter
+    def arrivals(self, arrivals: Iterable[tuple[int, int]]) -> None:
+        for n, (count, target) in enumerate(arrivals):
+            self.barriers[n].count, self.barriers[n].target = count, target
 
     def bar(self, warp: Warp, number: int, count: int, inc: bool, wait: bool) -> list[Warp]:
         """One `bar` of one warp; returns the warps that waited and can go on now."""
-        whole = count == 0xFFF
-        if inc:
-            self.targets[number] = 0 if whole else count
-            self.counters[number] = (self.counters[number] + 1) & ((1 << self.launch.chip.barrier_bits) - 1)
-            released = self.settle(number)
-        else:
-            released = []
-        if wait and self.counters[number]:
-            warp.status, warp.barrier = WAITING, number
-        return released
-
-    def settle(self, number: int) -> list[Warp]:
-        """Reset a counter that has reached its target; returns the warps that waited for it."""
-        target = self.targets[number] or self.everyone
-        if not self.counters[number] or self.counters[number] < target:
-            return []
-        self.counters[number] = 0
-        released = [w for w in self.warps if w.status == WAITING and w.barrier == number]
-        for w in released:
-            w.status, w.barrier = READY, None
-        return released
+        return self._released(lambda: self.rules.arrive(self, warp.control, number, count, inc, wait))
 
     def end(self, warp: Warp) -> None:
         """A warp has finished; barriers are not looked at."""
-        warp.status = FINISHED
-        self.unfinished -= 1
+        warp.set_status(FINISHED)
+        self.ended += 1
 
     def retire(self, warp: Warp) -> list[Warp]:
         """A warp has finished; returns the warps that its end releases."""
-        self.end(warp)
-        if self.launch.choices.barrier_all == "block":
-            return []
-        return [w for n, c in enumerate(self.counters) if c and not self.targets[n] for w in self.settle(n)]
+        warp.set_status(FINISHED)
+        return self._released(lambda: self.rules.warp_ended(self))
+
+    def _released(self, action: Callable[[], object]) -> list[Warp]:
+        """The warps that wait before an action and not behind it."""
+        waiting = [w for w in self.warps if w.control.status == Status.WAITING]
+        action()
+        return [w for w in waiting if w.control.status == Status.READY]
 
     def __repr__(self) -> str:
         return f"<block {self.index}: {self.unfinished} of {len(self.warps)} warps unfinished>"

@@ -1,6 +1,6 @@
 """What the documents leave open, as switches with documented defaults.
 
-Every field names a question the sources do not settle ([tesla] 14); the default is the decision the reference takes.
+Every field names a question that the sources leave open ([tesla] 14); the default is the reference's decision.
 """
 
 from __future__ import annotations

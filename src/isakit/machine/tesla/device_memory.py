@@ -132,7 +132,7 @@ _spaces: WeakSet[DeviceMemory] = WeakSet()
 
 
 def _in_child() -> None:
-    """In a forked process nobody holds the locks."""
+    """A forked process starts with its locks free."""
     for space in list(_spaces):
         space.lock = threading.RLock()
 
@@ -147,7 +147,7 @@ class DeviceMemory:
     Addresses index `memory` directly. The first 64 KB are never handed out, so that small numbers used as pointers
     fault. `limit` is where the space ends: at 4 GB, or where the buffer ends that was given to hold it.
 
-    Threads share it: whoever works on its content for some time, as a launch does, holds `lock`, because an allocation
+    Threads share it: work on its content that takes time, like a launch, holds `lock`, because an allocation
     may move all of it. `version` changes with every allocation and every end of one.
     """
 

@@ -26,6 +26,10 @@ from isakit.sem.requests import MachineValue, covered
 if TYPE_CHECKING:
     from isakit.texture import TextureUnit
 
+if TYPE_CHECKING:
+    from isakit.machine.tesla.block import Block
+    from isakit.machine.tesla.stack import Stack
+
 Pair = tuple[Array, Array]
 
 _ANSWERS = 8
@@ -79,7 +83,7 @@ class State:
         self.pending = 0
         self.physid = np.zeros(lanes, np.uint32)
         self.block_of_warp = np.zeros(warps, np.int64)
-        self.locks: dict[tuple[int, int], int] = {}  # (block, word address) -> warp
+        self.blocks: Sequence[Block] = ()
         self.lanes = Lanes.span(0, 0)
         self._asked = 0
         self._answers: deque[tuple[int, list[Array]]] = deque(maxlen=_ANSWERS)  # (number, components)
@@ -232,27 +236,25 @@ class State:
         return np.repeat(((counts[warps] + more) * step & 0xFFFF_FFFF).astype(np.uint32), 32)
 
     def _lock(self, lanes: Lanes, address: Any) -> Array:
-        """Try to lock a word of s[]; a warp holds one lock at a time, so its lowest lane with a free word gets it."""
-        got = np.zeros(lanes.count, bool)
-        addresses = np.broadcast_to(address, (lanes.count,))
-        holders = set(self.locks.values())
-        for k in np.flatnonzero(lanes.mask):
-            warp = int(lanes.numbers[k]) >> 5
-            key = int(self.block_of_warp[warp]), int(addresses[k]) >> 2
-            if warp not in holders and key not in self.locks:
-                self.locks[key] = warp
-                holders.add(warp)
-                got[k] = True
-        return got
+        """Try to lock a word of s[]; see `rules.locks`."""
+        got = np.zeros(lanes.count // 32, np.uint32)
+        for k, (block, control, words, mask) in enumerate(self._lockers(lanes, address)):
+            got[k] = control.rules.try_lock(block, control, words, mask)
+        return np.unpackbits(got.view(np.uint8), bitorder="little").view(bool)
 
     def unlock(self, lanes: Lanes, address: Any) -> None:
-        """Release the words the warp holds."""
-        addresses = np.broadcast_to(address, (lanes.count,))
-        for k in np.flatnonzero(lanes.mask):
-            warp = int(lanes.numbers[k]) >> 5
-            key = int(self.block_of_warp[warp]), int(addresses[k]) >> 2
-            if self.locks.get(key) == warp:
-                del self.locks[key]
+        """Release the words the warps hold."""
+        for _, control, words, mask in self._lockers(lanes, address):
+            control.rules.unlock(control, words, mask)
+
+    def _lockers(self, lanes: Lanes, address: Any) -> Iterator[tuple[Block, Stack, list[int], int]]:
+        """(block, warp, words of its lanes, counted from 1, lanes that execute) of every warp."""
+        words = (np.broadcast_to(address, (lanes.count,)).reshape(-1, 32).astype(np.int64) >> 2) + 1
+        masks = np.packbits(lanes.mask.reshape(-1, 32), axis=1, bitorder="little").view(np.uint32).ravel()
+        for k, number in enumerate((lanes.numbers[::32] >> 5).tolist()):
+            block = self.blocks[int(self.block_of_warp[number])]
+            index = number - int(np.searchsorted(self.block_of_warp, self.block_of_warp[number]))
+            yield block, block.state[index], words[k].tolist(), int(masks[k])
 
     requests: ClassVar[Mapping[MachineValue, ValueHandler]] = {
         request.LANE: _lane,

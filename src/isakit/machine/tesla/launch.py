@@ -29,6 +29,9 @@ HEADER_BYTES = 0x10
 PARAM_LIMIT = 64 * 4
 MP_FLAGS = ("mul_zero_wins", "sat_nan", "nonfp_deriv_inf")
 
+MAX_BLOCK_STATE = 1 << 30
+"""Bytes of registers and local memory of a block, where the chip's limits are not enforced."""
+
 
 @dataclass(frozen=True)
 class Launch:
@@ -111,12 +114,21 @@ class Launch:
             raise LaunchError(
                 f"grid {self.grid} or block {self.block} does not fit the 16-bit fields of the launch header"
             )
+        for name, size in (("shared", self.shared_bytes), ("local", self.local_bytes)):
+            if size < 0:
+                raise LaunchError(f"{size} bytes of {name} memory")
         c = self.chip
         if len(self.params) > PARAM_LIMIT:
             raise LaunchError(f"{len(self.params)} bytes of parameters; at most {PARAM_LIMIT}")
         if self.shared_limit > c.shared_bytes:
             raise LaunchError(f"{self.shared_limit} bytes of shared memory; {c.variant} has {c.shared_bytes}")
         if not self.limits:
+            state = 32 * self.warps * (4 * self.code.registers + self.local_limit)
+            if state > MAX_BLOCK_STATE:
+                raise LaunchError(
+                    f"the registers and local memory of a block of {self.threads} threads take {state >> 20} MiB; "
+                    f"without the chip's limits {MAX_BLOCK_STATE >> 20} MiB are allowed"
+                )
             return
         if self.threads > c.threads_per_block:
             raise LaunchError(f"{self.threads} threads per block; {c.variant} allows {c.threads_per_block}")

@@ -99,12 +99,12 @@ class Machine:
             view = shared.bytes[b * limit : (b + 1) * limit]
             view[: len(header)] = np.frombuffer(header, np.uint8)
             block = Block(launch, first + b, view)
-            block.unfinished = n
             for i in range(n):
                 stack = Stack(masks[i], launch.entry, choices, launch.code.size_at)
-                block.warps.append(Warp(state, block, i, b * n + i, stack))
+                block.add(Warp(state, block, i, b * n + i, stack))
             self.blocks.append(block)
             self.warps += block.warps
+        state.blocks = self.blocks
         self.ready.add(Gang(np.arange(count * n), np.tile(np.array(masks, np.uint32), count), launch.entry))
 
     def requeue(self, gangs: Iterable[Gang] | None = None) -> None:

@@ -59,10 +59,10 @@ def content_of(machine: Resident) -> dict[str, Any]:
         "files": dict(state.files),
         "issued": state.issued,
         "events": state.events,
-        "locks": state.locks,
+        "locks": [w.control.lock for w in machine.warps],
         "spaces": {n: space.memory.bytes for n, space in _own_spaces(machine).items()},
         "warps": [_warp(w) for w in machine.warps],
-        "blocks": [(b.counters, b.targets, b.unfinished) for b in machine.blocks],
+        "blocks": [(b.arrivals, b.ended) for b in machine.blocks],
         "device": machine.device.content(),
     }
 
@@ -77,13 +77,14 @@ def put_back(machine: Resident, content: dict[str, Any]) -> None:
     for name, rows in content["files"].items():
         state.files[name][:] = rows
     state.issued[:], state.events[:] = content["issued"], content["events"]
-    state.locks = dict(content["locks"])
+    for w, lock in zip(machine.warps, content["locks"], strict=True):
+        w.control.lock = lock
     for name, space in _own_spaces(machine).items():
         space.memory.bytes[:] = content["spaces"][name]
     for w, saved in zip(machine.warps, content["warps"], strict=True):
         _set_warp(w, *saved)
-    for b, (counters, targets, unfinished) in zip(machine.blocks, content["blocks"], strict=True):
-        _set_block(b, counters, targets, unfinished)
+    for b, (arrivals, ended) in zip(machine.blocks, content["blocks"], strict=True):
+        b.arrivals, b.ended = arrivals, ended
     machine.device.put_back(content["device"])
     machine.requeue([Gang(np.array(n), np.array(m), pc) for n, m, pc in content["gangs"]])
     machine.ready.set_clock(content["clock"], content["since"])
@@ -109,10 +110,7 @@ def _warp(w: Warp) -> tuple[Any, ...]:
 
 def _set_warp(w: Warp, status: str, barrier: int | None, active: int, pc: int, broke: int, returned: int, exited: int,
               entries: list[tuple[int, int, int]]) -> None:  # fmt: skip
-    w.status, w.barrier, c = status, barrier, w.control
+    w.set_status(status, barrier)
+    c = w.control
     c.active, c.pc, c.broke, c.returned, c.exited = active, pc, broke, returned, exited
     c.entries = entries
-
-
-def _set_block(b: Block, counters: list[int], targets: list[int], unfinished: int) -> None:
-    b.counters[:], b.targets[:], b.unfinished = counters, targets, unfinished

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from isakit.engine.routine_functions import python_function
 from isakit.machine.tesla.choices import DEFAULT, Choices
-from isakit.machine.tesla.rules import stack as rules
+from isakit.machine.tesla.rules import barriers, locks, stack
 from isakit.machine.tesla.rules.stack import StackFault
 from isakit.machine.tesla.rules.state import Kind, StackEntry, Status, WarpState
 from isakit.sem.records import Elements
@@ -27,15 +27,16 @@ class Entry(NamedTuple):
 
 
 class Rules:
-    """The routines of the stack as functions, for some choices: `rules.push(stack, kind, pc, mask)`."""
+    """The routines of control as functions, for some choices: `rules.push(stack, kind, pc, mask)`."""
 
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         limited = name == "call_limited"
-        routine: Routine[Any, Any] = getattr(rules, "call" if limited else name)
-        known = {"choices": self.choices, "limited": limited}
+        wanted = "call" if limited else name
+        routine: Routine[Any, Any] = next(getattr(m, wanted) for m in (stack, barriers, locks) if hasattr(m, wanted))
+        known = {"choices": self.choices, "limited": limited, "in_turns": True}
         made = python_function(routine, **{n: known[n] for n in routine.statics})
         setattr(self, name, made)
         return made
@@ -58,18 +59,8 @@ class Stack(WarpState):
     """
 
     __slots__ = (
-        "active",
-        "barrier",
-        "broke",
-        "choices",
-        "depth",
-        "exited",
-        "pc",
-        "returned",
+        "active", "barrier", "broke", "choices", "depth", "exited", "lock", "pc", "returned", "size_at", "stack", "status",
         "rules",
-        "size_at",
-        "stack",
-        "status",
     )  # fmt: skip
 
     def __init__(  # the other fields of the record are arrays of the machine
@@ -77,7 +68,7 @@ class Stack(WarpState):
     ) -> None:
         self.active, self.pc, self.choices, self.size_at = active, pc, choices, size_at
         self.stack: Any = Elements(StackEntry)
-        self.depth = self.broke = self.returned = self.barrier = 0
+        self.depth = self.broke = self.returned = self.barrier = self.lock = 0
         self.status = int(Status.READY)
         self.exited = ~active & 0xFFFF_FFFF
         self.rules = rules_of(choices)

@@ -148,8 +148,8 @@ class Step:
 def _doubled(part: Any, word: int) -> bool:
     while isinstance(part, (Hidden, Choice)):
         part = part.part if isinstance(part, Hidden) else part.pick(word)
-    place = getattr(part, "place", None)
-    return bool(place and place.double)
+    register = getattr(part, "register", None)
+    return bool(register and register.double)
 
 
 class Code:
@@ -195,7 +195,7 @@ class Code:
 
 
 def check_modelled(step: Step) -> None:
-    """Raise NotModelled for what nobody knows."""
+    """Raise NotModelled for instructions whose effect is not known."""
     if step.status is Status.UNKNOWN:
         notes = step.form.record.notes if step.form.record else ()
         raise NotModelled(f"`{step.instruction.text}`", notes[0] if notes else "its meaning is not known")

@@ -57,7 +57,7 @@ class Runner(Protocol):
 
 
 Moved = dict[int, Array | None] | None
-"""Lanes per next instruction; None to go on behind it."""
+"""Lanes by the address they continue at; None where all continue with the next instruction."""
 
 
 class Machine:
@@ -251,7 +251,7 @@ class Machine:
                 _merge(self.waiting, target, lanes)
 
     def _step(self, code: Code, pc: int, mask: Array | None) -> dict[int, Array | None] | None:
-        """Execute one instruction; None to go on behind it, else the lanes per next instruction."""
+        """Execute one instruction; returns the lanes by the address they continue at, None for the next one."""
         step = code.steps[pc]
         if step is None:
             raise MachineFault("ILLEGAL_OPCODE", 8 * pc, detail=f"{code.program[pc].words[0]:#018x}")

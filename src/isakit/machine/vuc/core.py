@@ -50,6 +50,8 @@ _NO_STATE = {
             "code_version",
             "engine",
             "on_cycle",
+            "on_io_load",
+            "on_io_store",
         )
     ),
     "sr": frozenset(("names", "named", "read_only")),
@@ -84,6 +86,8 @@ class Core:
     `r`, `p`: registers as lists (write $p with `set_predicates`); `sr`: special registers by number or name; `data`:
     D[]; `code`: instruction words, None where nothing was written; `pc`, `cycle`; `memory`: the memory the rings and
     surfaces lie in; `host`: the host's registers; `diagnostics`: (cycle, pc, kind, text) of odd things that happened.
+    `on_io_load(space, address)` answers loads of B6[] and B7[] (None: what the options say), and
+    `on_io_store(space, address, value)` is told of stores there.
     """
 
     def __init__(self, variant: str = "vp3", options: Options | None = None) -> None:
@@ -96,6 +100,8 @@ class Core:
         self.memory = HostMemory()
         self.shows_predicates = False
         self.io_writes: list[tuple[int, str, int, int]] = []
+        self.on_io_load: Callable[[str, int], int | None] | None = None
+        self.on_io_store: Callable[[str, int, int], None] | None = None
         self.listener: Callable[[Entry], None] | None = None
         self.accelerator: Callable[[int, Container[int]], str] | None = None
         self.code_version = 0
@@ -183,7 +189,7 @@ class Core:
         self.code[address] = word
         self.code_version += 1
         if word >> 26 & 5 == 1 and SR_SRC1.get(word) == SR["pred"]:
-            self.shows_predicates = True  # somebody reads $pred, which lags behind
+            self.shows_predicates = True  # the program reads $pred, which lags behind
         self._ops[address] = None
 
     def load_words(self, words: Sequence[int], address: int = 0) -> None:
@@ -394,7 +400,7 @@ class Core:
         return "limit"
 
     def _hurry(self, limit: int, stops: Container[int]) -> None:
-        """Issue plain instructions and branches in a row, as long as nothing lands and nobody counts to a limit."""
+        """Issue plain instructions and branches in a row, while no late write is due and no limit is counted."""
         heap, start = self.queue, self.cycle
         if heap and heap[0][0] - 1 < limit:
             limit = heap[0][0] - 1

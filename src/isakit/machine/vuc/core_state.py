@@ -83,6 +83,8 @@ class CoreState(Protocol):
     mvs_out: Output
     mvs_in_busy: bool
     io_writes: list[tuple[int, str, int, int]]
+    on_io_load: Callable[[str, int], int | None] | None
+    on_io_store: Callable[[str, int, int], None] | None
 
     @property
     def sr(self) -> Specials: ...

@@ -31,6 +31,9 @@ class View:
             return byte | 0xFF00 if self.core.options.signed_weights and byte >> 7 else byte
         if space == "MVSI":
             return self.core.mvs_in.cells[self._wrapped(space, address, MVSI_CELLS)]
+        given = self.core.on_io_load(space, address) if self.core.on_io_load is not None else None
+        if given is not None:
+            return given & 0xFFFF
         if space == "B6" and address in self.core.options.b6:
             return self.core.options.b6[address]
         self.core.note("UNKNOWN_IO", f"{space}[{address:#x}] read as 0")
@@ -48,6 +51,8 @@ class View:
             self.core.mvs_out.store(self._wrapped(space, address, MVSO_CELLS), value)
         else:
             self.core.io_writes.append((self.core.cycle, space, address, value))
+            if self.core.on_io_store is not None:
+                self.core.on_io_store(space, address, value)
 
     def _wrapped(self, space: str, address: int, size: int) -> int:
         if address < size:

@@ -7,7 +7,6 @@ coefficients in type 2; VP3 and VP4 always count words. Source: [vuc] 14 "MBRING
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 
 from isakit.errors import MachineFault
 from isakit.machine.vuc.core_memory import HostMemory
@@ -109,47 +108,3 @@ class Ring:
     def _complete(self) -> None:
         self.ready.append(self._pending)
         self._pending, self._started = Input(), False
-
-
-# --- building packets, for tests and examples -------------------------------------------------------------------------
-
-
-def packet(kind: int, payload: Sequence[int], count: int | None = None) -> list[int]:
-    """Header word and payload; `count` where it is not the number of payload words."""
-    return [kind << 24 | (len(payload) if count is None else count), *payload]
-
-
-def vectors_packet(vectors: Sequence[tuple[int, int, int]], vp2: bool) -> list[int]:
-    """A type 1 packet from 32 (x, y, reference index): list 0 blocks 0..15, then list 1."""
-    words = [(y & 0x1FFF) | (x & 0x7FFF) << 13 | (ref & 15) << 28 for x, y, ref in vectors]
-    high = sum((ref >> 4 & 1) << i for i, (_, _, ref) in enumerate(vectors))
-    return packet(VECTORS, [high, *words], len(words) if vp2 else None)
-
-
-def header_packet(
-    *,
-    address: int,
-    x: int,
-    y: int,
-    mb_type: int = 0,
-    skip: bool = False,
-    first: bool = False,
-    is_field: bool = False,
-    sub_types: int = 0,
-    transform8x8: bool = False,
-    qp_delta: int = 0,
-    chroma_mode: int = 0,
-    intra_modes: tuple[int, int] = (0, 0),
-) -> list[int]:
-    """A type 0 packet of an H.264 macroblock; `mb_type` is the bitstream's number, `sub_types` four nibbles."""
-    flags = int(first) | int(skip) << 1 | int(is_field) << 2
-    words = [address & 0x1FFF, y | x << 8, flags]
-    if not skip:
-        words[2] |= (mb_type & 0x3F) << 3 | (sub_types & 0xFFFF) << 9 | int(transform8x8) << 25
-        words += [qp_delta & 0x3F | chroma_mode << 6, *intra_modes]
-    return packet(HEADER, words)
-
-
-def coded_packet(mask: int, vp2: bool) -> list[int]:
-    """The packet that ends a macroblock that is not skipped."""
-    return packet(VP2_CODED if vp2 else CODED, [mask])

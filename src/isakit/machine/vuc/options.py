@@ -1,4 +1,4 @@
-"""What nobody has documented, as named settings with a default.
+"""Undocumented behaviour, as named settings with a default.
 
 Every setting is one open question of [vuc] 19 or an [unknown] or [inferred] tag of its other sections.
 """

@@ -58,7 +58,7 @@ class Units:
     def do_unknown(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
         name = f"unko2{attrs['op']:x}"
         if self.core.options.unknown_ops == "raise":
-            why = 'nobody knows what it does; Options(unknown_ops="ignore") makes it do nothing'
+            why = 'its effect is not known; Options(unknown_ops="ignore") makes it do nothing'
             raise NotModelled(f"`{name}` at {self.core.pc:#x}", why)
         self.core.note("UNKNOWN_OPERATION", f"{name} ignored")
 

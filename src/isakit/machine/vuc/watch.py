@@ -1,7 +1,7 @@
 """Watching a core cycle by cycle: what issued, what landed, and which hazards there were.
 
 Works from the outside: it looks at the instruction about to issue and at the core's queue, lets one cycle pass, and
-looks again. Nothing of it runs when nobody watches.
+looks again. None of it runs while nothing is watched.
 """
 
 from __future__ import annotations

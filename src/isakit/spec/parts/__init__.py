@@ -6,6 +6,7 @@ subclasses for operands with behaviour of their own (banks with swizzles, memory
 
 from isakit.spec.parts.base import (
     ILLEGAL,
+    NUMBER_START,
     Binder,
     Bitless,
     Context,
@@ -20,20 +21,23 @@ from isakit.spec.parts.base import (
     pad_all,
     padded,
     pattern,
+    starts,
 )
-from isakit.spec.parts.compose import Alternative, Choice, Seq, choice, or_sources, when
+from isakit.spec.parts.compose import Alternative, Choice, Dependent, Seq, choice, or_sources, when
 from isakit.spec.parts.numbers import Constant, Imm, Reg, Relative
 from isakit.spec.parts.template import Template, Written, cell, template, written
-from isakit.spec.parts.words import Enum, Flag, HasFeature, Illegal, Literal, Nothing
+from isakit.spec.parts.words import Enum, Flag, HasFeature, Illegal, Literal, Nothing, Silent
 
 __all__ = [
     "ILLEGAL",
+    "NUMBER_START",
     "Alternative",
     "Binder",
     "Bitless",
     "Choice",
     "Constant",
     "Context",
+    "Dependent",
     "Enum",
     "Flag",
     "HasFeature",
@@ -48,6 +52,7 @@ __all__ = [
     "Relative",
     "Row",
     "Seq",
+    "Silent",
     "Template",
     "TokenStream",
     "Written",
@@ -60,6 +65,7 @@ __all__ = [
     "pad_all",
     "padded",
     "pattern",
+    "starts",
     "template",
     "when",
     "written",

@@ -11,6 +11,8 @@ from isakit.spec.operands import CodeAddress, Compound, Condition, Flag, Memory,
 from isakit.spec.patterns import ANYTHING
 
 ILLEGAL = "ILLEGAL_OPCODE"
+NUMBER_START = "0"
+"""Stands for whatever a number may begin with, which is anything but `$`."""
 
 
 class Binder(Protocol):
@@ -27,6 +29,9 @@ class Binder(Protocol):
 
 class TokenStream(Protocol):
     """What a part needs from the assembler to parse itself."""
+
+    quick: bool
+    """Nobody asks `fail` why something cannot be read: what cannot begin with the token at hand need not be tried."""
 
     @property
     def address(self) -> int:
@@ -163,6 +168,13 @@ class Part:
         """
         return None
 
+    def starts(self) -> frozenset[str] | None:
+        """Words one of which every text of this kind begins with; None where that is not known.
+
+        The empty word: it may be left out. `NUMBER_START`: it may begin with a number.
+        """
+        return None
+
     def pattern(self) -> str:
         """Regular expression that every canonical text this kind of operand can read matches, see `spec.patterns`."""
         return ANYTHING
@@ -250,7 +262,7 @@ class Part:
         return self._remembered(self.claimed, keep)
 
     def _remembered(self, function: Callable[[int], Any], keep: Keep) -> str:
-        """Expression that calls the function, or looks its result up where the bits are few enough to come again."""
+        """Expression that calls the function; memoised if it depends on at most 20 bits of the word."""
         bits = self.possible()
         if bits.bit_count() > _MEMO_BITS:
             return f"{keep(function)}(w)"
@@ -350,6 +362,11 @@ def _describes_itself(part: Part, method: str) -> bool:
 def needed_words(part: Part) -> frozenset[str] | None:
     """`part.needed_words()`, unless a subclass reads texts in a way of its own and does not say what it needs."""
     return part.needed_words() if _describes_itself(part, "needed_words") else None
+
+
+def starts(part: Part) -> frozenset[str] | None:
+    """`part.starts()`, unless a subclass reads texts in a way of its own."""
+    return part.starts() if _describes_itself(part, "starts") else None
 
 
 def pattern(part: Part) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field as member
 from dataclasses import replace
 from functools import cached_property
@@ -14,6 +14,7 @@ from isakit.spec.fields import Bits, Field, where
 from isakit.spec.operands import Compound, Operand
 from isakit.spec.parts.base import (
     ILLEGAL,
+    NUMBER_START,
     Binder,
     Context,
     Keep,
@@ -25,7 +26,9 @@ from isakit.spec.parts.base import (
     needed_words,
     needs_set,
     pattern,
+    starts,
 )
+from isakit.spec.parts.numbers import Reg
 from isakit.spec.parts.words import Illegal, Nothing
 from isakit.spec.patterns import ANYTHING, joined
 
@@ -72,7 +75,17 @@ class Alternative:
     def resolve(self, ctx: Context) -> Alternative:
         """The branch as it is in a context."""
         part = self.part.resolve(ctx)
-        return self if part is self.part else replace(self, part=part)
+        if part is self.part:
+            return self
+        found = self._resolved.get(id(part))
+        if found is None:
+            found = self._resolved[id(part)] = replace(self, part=part)
+        return found
+
+    @cached_property
+    def _resolved(self) -> dict[int, Alternative]:
+        """The branch with what its part was in a context, by the part's id (the value keeps the part)."""
+        return {}
 
     def applies(self, word: int) -> bool:
         """Whether the word selects this alternative."""
@@ -143,6 +156,8 @@ def when(
 class _Quiet:
     """A token stream that forgets what was expected in front of some token."""
 
+    quick = False
+
     def __init__(self, s: TokenStream, start: int) -> None:
         self.s, self.start, self.failed = s, start, False
         self.text, self.number, self.float_number, self.address = s.text, s.number, s.float_number, s.address
@@ -154,6 +169,11 @@ class _Quiet:
             self.s.fail(k, expected)
 
 
+_Step = tuple[int, Alternative | None, Match | None, str]
+"""One step of reading a choice: an alternative to try (with its number), a reading that is certain (tokens, bits), or
+what to note as expected."""
+
+
 @dataclass(frozen=True)
 class Choice(Part):
     """Alternatives selected by other bits; the first that applies is taken, none is a decode error."""
@@ -161,7 +181,7 @@ class Choice(Part):
     alternatives: tuple[Alternative, ...]
     illegal: str = ILLEGAL
 
-    @property
+    @cached_property
     def addressed(self) -> bool:  # type: ignore[override]
         return any(a.part.addressed for a in self.alternatives)
 
@@ -171,14 +191,16 @@ class Choice(Part):
             alive = [a.resolve(ctx) for a in self.alternatives if not a.needs or ctx.has(a.needs)]
             if type(self) is Choice and len(alive) == 1 and alive[0].always:
                 found = alive[0].part
-            else:  # one object for all contexts where nothing changes, so that its tables are made once
-                found = self if same(alive, self.alternatives) else replace(self, alternatives=tuple(alive))
+            else:
+                known = (c for c in (self, *self._resolved.values()) if isinstance(c, Choice))
+                alike = next((c for c in known if same(alive, c.alternatives)), None)
+                found = alike or replace(self, alternatives=tuple(alive))
             self._resolved[ctx] = found
         return found
 
     @cached_property
     def _resolved(self) -> dict[Context, Part]:
-        """What the choice is in the contexts that asked: forms share their operands, there as here."""
+        """What the choice is in the contexts that asked; where it is the same, one object, as it is for all forms."""
         return {}
 
     def branch(self, word: int) -> Alternative | None:
@@ -201,8 +223,15 @@ class Choice(Part):
         return "???" if p is None else p.text_at(word, address)
 
     def error(self, word: int) -> str | None:
+        if self._safe:
+            return None
         p = self.pick(word)
         return self.illegal if p is None else p.error(word)
+
+    @cached_property
+    def _safe(self) -> bool:
+        """Whether no word is an error."""
+        return self.error_source(lambda _: "?") == "None"
 
     def claimed(self, word: int) -> int:
         a = self.branch(word)
@@ -237,21 +266,57 @@ class Choice(Part):
         return word & selectors | (p.static_word(word) if p else 0)
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        part, found, begun = None, list[Match](), False
+        first, begun = s.text(k), False
+        known = first if first in self._words else first[:1] if first[:1] == "$" else NUMBER_START
+        plan = self._plans.get(known)
+        if plan is None:
+            plan = self._plans[known] = list(self._plan(known))
+        for i, a, ready, expected in plan:
+            if ready is not None:
+                if not (begun and ready[0] == 0):
+                    yield k + ready[0], ready[1]
+            elif a is None:
+                s.fail(k, expected)
+            else:
+                stream = _Quiet(s, k + a.quiet) if a.quiet else None
+                for n, b in a.part.parse(stream or s, k):
+                    begun = begun or (stream is not None and n > stream.start)
+                    both = b.join(a.reading) if a.reading else None
+                    if both is not None and self._leads_to(i, both):
+                        yield n, both
+                begun = begun or (stream is not None and stream.failed)
+
+    @cached_property
+    def _plans(self) -> dict[str, list[_Step]]:
+        return {}
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        """All words that some alternative is known to begin with."""
+        return frozenset().union(*(starts(a.part) or () for a in self.alternatives)) - {"", NUMBER_START}
+
+    def _plan(self, first: str) -> Iterator[_Step]:
+        """What to do about a text that begins with a word, or with `$` or `NUMBER_START` for all others."""
         for i, a in enumerate(self.alternatives):
-            reading = a.reading
-            if reading is None or (begun and type(a.part) is Nothing):
+            if a.reading is None:
                 continue
-            if a.quiet:
-                quiet = _Quiet(s, k + a.quiet)
-                found = list(a.part.parse(quiet, k))
-                begun = begun or quiet.failed or any(n > k + a.quiet for n, _ in found)
-            elif a.part is not part:
-                part, found = a.part, list(a.part.parse(s, k))
-            for n, b in found:
-                both = b.join(reading)
+            words = starts(a.part)
+            numeric = words is not None and NUMBER_START in words and first[:1] != "$"
+            if words is not None and first not in words and "" not in words and not numeric:
+                if not a.quiet:
+                    yield i, None, None, a.part.accepts()
+            elif type(a.part) is Nothing:
+                if self._leads_to(i, a.reading):
+                    yield i, a, (0, a.reading), ""
+            elif type(a.part) is Reg and (known := a.part.named(first)) is not None:
+                both = known.join(a.reading)
                 if both is not None and self._leads_to(i, both):
-                    yield n, both
+                    yield i, a, (1, both), ""
+            else:
+                yield i, a, None, ""
+
+    def starts(self) -> frozenset[str] | None:
+        return _union(starts(a.part) for a in self.alternatives if a.reading is not None)
 
     def _leads_to(self, i: int, b: Bits) -> bool:
         """Whether these bits may be alternative `i`: no condition excludes it, no earlier one claims them."""
@@ -309,13 +374,8 @@ class Choice(Part):
         return self._conditional(sources, sources[-1] if self.complete and sources else "0")
 
     def needed_words(self) -> frozenset[str] | None:
-        out: frozenset[str] = frozenset()
-        for a in self.alternatives:
-            words = frozenset[str]() if type(a.part) is Illegal else needed_words(a.part)
-            if words is None:
-                return None
-            out |= words
-        return out
+        parts = (a.part for a in self.alternatives)
+        return _union(frozenset[str]() if type(p) is Illegal else needed_words(p) for p in parts)
 
     def pattern(self) -> str:
         patterns = [pattern(a.part) for a in self.alternatives if type(a.part) is not Illegal]
@@ -351,9 +411,76 @@ class Choice(Part):
         return out
 
 
+def _union(sets: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
+    """All words of the sets, None where one is not known."""
+    out: frozenset[str] = frozenset()
+    for words in sets:
+        if words is None:
+            return None
+        out |= words
+    return out
+
+
 def choice(*alternatives: Alternative, illegal: str = ILLEGAL) -> Choice:
     """A choice between alternatives made with `when`."""
     return Choice(alternatives, illegal)
+
+
+@dataclass(frozen=True)
+class Dependent(Part):
+    """A part that other bits decide, which stand in front of it in a template: `choose(word)`, None where illegal.
+
+    `bits` are all that it looks at or may claim. `same`: contexts make no difference to the parts.
+    """
+
+    choose: Callable[[int], Part | None]
+    bits: int
+    same: bool = False
+    illegal: str = ILLEGAL
+
+    def given(self, word: int) -> Part:
+        """The part that the bits decide."""
+        return self.choose(word) or Illegal(self.illegal)
+
+    def resolve(self, ctx: Context) -> Part:
+        known: dict[int, tuple[Part, Part]] = {}
+
+        def chosen(word: int) -> Part | None:
+            part = self.choose(word)
+            if part is None:
+                return None
+            if id(part) not in known:
+                known[id(part)] = part, part.resolve(ctx)
+            return known[id(part)][1]
+
+        return self if self.same else replace(self, choose=chosen)
+
+    def text(self, word: int) -> str:
+        return self.given(word).text(word)
+
+    def error(self, word: int) -> str | None:
+        return self.given(word).error(word)
+
+    def claimed(self, word: int) -> int:
+        return self.given(word).claimed(word)
+
+    def possible(self) -> int:
+        return self.bits
+
+    def static_mask(self) -> int:
+        return self.bits
+
+    def static_word(self, word: int) -> int:
+        return self.given(word).static_word(word)
+
+    def bind(self, word: int, b: Binder) -> Any:
+        return self.given(word).bind(word, b)
+
+    def rows(self, word: int) -> list[Row]:
+        return self.given(word).rows(word)
+
+    def operand(self, word: int) -> Operand | None:
+        return self.given(word).operand(word)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import CodeAddress, Immediate, Operand, Register, SpecialRegister
 from isakit.spec.parts.base import (
     ILLEGAL,
+    NUMBER_START,
     Binder,
     Bitless,
     Keep,
@@ -39,7 +40,27 @@ def _register_table(f: Field, names: tuple[str | None, ...], aliases: tuple[tupl
     return table
 
 
-@dataclass(frozen=True)
+def number_behind(s: TokenStream, k: int, mark: str) -> tuple[int, int] | None:
+    """(next token, value) of a number behind a mark: in one token with it, or a constant expression."""
+    t = s.text(k)
+    if t == mark:
+        return s.number(k + 1)
+    try:
+        return (k + 1, int(t.removeprefix(mark), 0)) if t.startswith(mark) else None
+    except ValueError:
+        return None
+
+
+def _bracketed(s: TokenStream, k: int) -> tuple[int, str]:
+    """(next token, text) of a word with what stands in brackets behind it."""
+    text = s.text(k)
+    while s.text(k) not in ("]", ""):
+        k += 1
+        text += s.text(k)
+    return k + 1, text
+
+
+@dataclass(frozen=True, eq=False)
 class Reg(Part):
     """A register selected by a field.
 
@@ -49,7 +70,7 @@ class Reg(Part):
     file does not say it; `first` is the number of the register that value 0 names. `half`: the field counts halves,
     the low one first. `numbers` are registers that always read the same, by field value, and are written as that
     number. `special`: the registers have functions of their own. `told(value)` is what else is known of the operand.
-    `hint` says what can be written here.
+    `hint` says what can be written here. `mark`: names that begin with it are numbers, which may be written otherwise.
     """
 
     field: Field
@@ -66,6 +87,7 @@ class Reg(Part):
     special: bool = False
     told: Callable[[int], Mapping[str, Any]] | None = None
     hint: str | None = None
+    mark: str = ""
     #: modifiers of the operand that belong to the register itself
     own: ClassVar[frozenset[str]] = frozenset()
 
@@ -91,16 +113,28 @@ class Reg(Part):
     def possible(self) -> int:
         return self.field.mask
 
+    def named(self, text: str) -> Bits | None:
+        """The bits of a register's name."""
+        return self._values.get(text)
+
     @cached_property
     def _values(self) -> dict[str, Bits]:
         return _register_table(self.field, self.names, tuple(self.aliases.items()))
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        b = self._values.get(s.text(k))
+        t, n = s.text(k), k + 1
+        b = self._values.get(t)
+        if b is None and s.text(n) == "[":
+            n, t = _bracketed(s, k)
+            b = self._values.get(t)
+        elif b is None and self.mark and t.startswith(self.mark):
+            marked = number_behind(s, k, self.mark)
+            if marked is not None:
+                n, b = marked[0], self._values.get(f"{self.mark}{marked[1]:#x}")
         if b is not None:
-            yield k + 1, b
+            yield n, b
             return
-        got = s.number(k) if self.numbers else None
+        got = s.number(k) if self.numbers and s.text(k)[:1] != "$" else None
         b = self._by_number.get(got[1]) if got else None
         if got is None or b is None:
             s.fail(k, self.accepts())
@@ -133,12 +167,17 @@ class Reg(Part):
     def needed_words(self) -> frozenset[str] | None:
         return None if self.numbers else frozenset(self._values)
 
+    def starts(self) -> frozenset[str] | None:
+        return frozenset({*self._values, NUMBER_START} if self.numbers else self._values)
+
     def pattern(self) -> str:
         return one_of((*self._values, *(n for n in self.texts if n))) if self.numbers else one_of(self._values)
 
     def accepts(self) -> str:
-        if self.hint is not None:
-            return self.hint
+        return self._accepts if self.hint is None else self.hint
+
+    @cached_property
+    def _accepts(self) -> str:
         legal = [n for n in self.names if n is not None]
         return f"{legal[0]} .. {legal[-1]}" if len(legal) > 2 else " | ".join(legal)
 
@@ -186,14 +225,6 @@ def _single(value: float) -> int | None:
     try:
         return struct.unpack("<I", struct.pack("<f", value))[0]
     except OverflowError:
-        return None
-
-
-def _glued(k: int, text: str) -> tuple[int, int] | None:
-    """(next token, value) of a number that is the rest of token `k`."""
-    try:
-        return k + 1, int(text, 0)
-    except ValueError:
         return None
 
 
@@ -264,11 +295,9 @@ class Imm(Part):
         start, got = k, None
         if not self.prefix:
             got = s.number(k + 1 if self.mark and s.text(k) == self.mark else k)
-        elif s.text(k) == self.prefix:
-            k += 1
-            got = s.number(k)
         elif s.text(k).startswith(self.prefix):
-            got = _glued(k, s.text(k).removeprefix(self.prefix))
+            got = number_behind(s, k, self.prefix)
+            k += s.text(k) == self.prefix
         if got is None and self.single:
             real = s.float_number(k)
             pattern = _single(real[1]) if real is not None else None
@@ -322,6 +351,9 @@ class Imm(Part):
 
     def claimed_source(self, keep: Keep) -> str:
         return str(self.field.mask)
+
+    def starts(self) -> frozenset[str] | None:
+        return None if self.prefix else frozenset({NUMBER_START})
 
     def pattern(self) -> str:
         return joined([re.escape(self.prefix), NUMBER]) if self.prefix else NUMBER

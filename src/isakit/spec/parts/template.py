@@ -2,8 +2,10 @@
 
 `template("g{space}[{base}]", Memory, space=bank, base=word(address))` is all there is to say of a g[] operand. The
 language is small: characters that stand for themselves, and holes. A hole that is a token of its own is a part; one
-inside a token (`g{space}`, `$t{}`) is a field whose number completes the word. Several spellings of one meaning are a
-`Written`: alternatives as in a `Choice`, but the meaning looks at none of them.
+inside a token (`g{space}`, `$t{}`) is a field whose number completes the word; one behind a dot
+(`{register}.{swizzle}`) is letters of the same word. What a hole is may be decided by the bits in front of it
+(`Dependent`). Several spellings of one meaning are a `Written`: alternatives as in a `Choice`, but the meaning looks at
+none of them.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ from typing import Any
 from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import CodeAddress, Compound, Flag, Immediate, Operand, Register
-from isakit.spec.parts.base import Binder, Context, Keep, Match, Part, Row, TokenStream, pattern
-from isakit.spec.parts.compose import Alternative, Choice, or_sources, same
+from isakit.spec.parts.base import Binder, Context, Keep, Match, Part, Row, TokenStream, pattern, starts
+from isakit.spec.parts.compose import Alternative, Choice, Dependent, or_sources, same
 from isakit.spec.parts.numbers import Reg
-from isakit.spec.patterns import one_of
+from isakit.spec.patterns import ANYTHING, one_of
 
 _TOKEN = re.compile(r"(\s*)(\+\+|[\[\]():+|*]|\{\w*\}|[^\s\[\]():+|*{}]+)")
 _HOLE = re.compile(r"\{(\w*)\}")
@@ -59,6 +61,9 @@ class Numbered(Part):
 
     def claimed_source(self, keep: Keep) -> str:
         return str(self.field.mask)
+
+    def starts(self) -> frozenset[str]:
+        return frozenset(n for n in self.names if n)
 
     def accepts(self) -> str:
         legal = [n for n in self.names if n]
@@ -115,7 +120,7 @@ class Template(Part):
         """The parts of the holes."""
         return list(self.holes.values())
 
-    @property
+    @cached_property
     def addressed(self) -> bool:  # type: ignore[override]
         return any(p.addressed for p in self.parts)
 
@@ -127,11 +132,14 @@ class Template(Part):
         return self.text_at(word, 0)
 
     def text_at(self, word: int, address: int) -> str:
-        out = ""
+        out = last = ""
         for blank, token, part in self.items:
             text = token if part is None else part.text_at(word, address)
+            if text == "." and last[:1] == "#":
+                blank = " "  # the dot would be one of the number
             if text:
                 out += blank + text if out else text
+                last = text
         return out
 
     def error(self, word: int) -> str | None:
@@ -154,27 +162,53 @@ class Template(Part):
         return _union(p.static_word(word) for p in self.parts)
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        _, token, part = self.items[0]
+        if part is None and s.text(k) != token:  # most operands that are tried begin with another word
+            s.fail(k, self.accepts())
+            return iter(())
         return self._parse(s, k, 0, Bits())
 
     def _parse(self, s: TokenStream, k: int, i: int, so_far: Bits) -> Iterator[Match]:
-        if i == len(self.items):
+        items = self.items
+        while i < len(items):
+            _, token, part = items[i]
+            i += 1
+            if part is not None:
+                break
+            if s.text(k) != token:
+                s.fail(k, f"`{token}`" if i > 1 else self.accepts())
+                return
+            k += 1
+        else:
             yield k, so_far
             return
-        _, token, part = self.items[i]
-        if part is None:
-            if s.text(k) == token:
-                yield from self._parse(s, k + 1, i + 1, so_far)
-            else:
-                s.fail(k, f"`{token}`" if i else self.accepts())
-            return
-        read = False
-        for n, b in part.parse(s, k):
+        if isinstance(part, Dependent):
+            part = part.given(so_far.value)
+        read, found = False, part.parse(s, k)
+        if i + 1 < len(items) and items[i][1] == ".":
+            found = _dotted(part, items[i + 1][2], s, k, so_far)
+            i += 2
+        for n, b in found:
             read = True
             both = so_far.join(b)
             if both is not None:
-                yield from self._parse(s, n, i + 1, both)
+                if i == len(items):
+                    yield n, both
+                else:
+                    yield from self._parse(s, n, i, both)
         if not read:
-            s.fail(k, part.accepts() if i else self.accepts())
+            s.fail(k, part.accepts() if part is not self.items[0][2] else self.accepts())
+
+    def starts(self) -> frozenset[str] | None:
+        out = frozenset({""})
+        for _, token, part in self.items:
+            words = frozenset({token}) if part is None else starts(part)
+            if words is None:
+                return None
+            out = out - {""} | words
+            if "" not in words:
+                break
+        return out
 
     def bind(self, word: int, b: Binder) -> Any:
         bound = {n: p.bind(word, b) for n, p in self.holes.items()}
@@ -189,15 +223,27 @@ class Template(Part):
     def operand_at(self, word: int, address: int) -> Operand:
         text = self.text_at(word, address)
         if self.kind is Compound:
-            parts = (Flag(t) if p is None else p.operand(word) for _, t, p in self.items if t != ":")
-            return Compound(tuple(o for o in parts if o is not None), text=text)
+            return Compound(tuple(self._operands(word)), text=text)
         hints = self.hints(word) if callable(self.hints) else self.hints
         if self.register is not None:
             modifiers = {n: p.operand(word) for n, p in self.holes.items() if p is not self.register}
-            told = {n: o.value for n, o in modifiers.items() if isinstance(o, Flag)}
+            told = {n: o.value if o.value is True else str(o) for n, o in modifiers.items() if isinstance(o, Flag)}
             return self.register.described(word, text, **self.facts, **hints, **told)
         told = {n: _plain(p.operand_at(word, address)) for n, p in self.holes.items()}
         return self.kind(**{**self.kind.absent, **self.facts, **hints, **told}, text=text)
+
+    def _operands(self, word: int) -> Iterator[Operand]:
+        """The operands of a group; those in a group of it that has operands of its own are named."""
+        for _, token, part in self.items:
+            inner = part.given(word) if isinstance(part, Dependent) else part
+            if isinstance(inner, Template) and inner.kind is Compound:
+                for (name, _), o in zip(inner.holes.items(), inner._operands(word), strict=True):
+                    o.name = name
+                    yield o
+            elif part is not None and (found := part.operand(word)) is not None:
+                yield found
+            elif part is None and token not in ":+":
+                yield Flag(token)
 
     @cached_property
     def register(self) -> Reg | None:
@@ -208,6 +254,8 @@ class Template(Part):
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
         if self.register is not None and isinstance(value, (Register, Immediate)):
             return self._put_modified(self.register, value)
+        if isinstance(value, Compound) and self.kind is Compound and not self.few:
+            return [b for left, b in self._put_group(value.operands, Bits()) if not left]
         if not isinstance(value, self.kind) or self.kind is Compound:
             return super().put(value) if self.few and (type(value) is str or isinstance(value, self.kind)) else ()
         given = {n: getattr(value, n) for n in self.holes}
@@ -224,7 +272,30 @@ class Template(Part):
         if any(given.pop(n, None) != v for n, v in self.facts.items()) or not given.keys() <= self.holes.keys():
             return ()
         alone = value.alone if isinstance(value, Register) else value
-        return product(p.put(alone if p is register else given.get(n)) for n, p in self.holes.items())
+        out = list(register.put(alone))
+        for n, p in self.holes.items():
+            if p is not register:
+                ways = [(b, p.given(b.value) if isinstance(p, Dependent) else p) for b in out]
+                out = [both for b, q in ways for f in q.put(given.get(n)) if (both := b.join(f)) is not None]
+        return out
+
+    def _put_group(self, values: Sequence[Operand], so_far: Bits) -> Iterator[tuple[Sequence[Operand], Bits]]:
+        """(operands that are left, bits) of all ways to take operands for the holes, in the order of the text."""
+        states: list[tuple[Sequence[Operand], Bits]] = [(values, so_far)]
+        for _, _, part in self.items:
+            if part is None:
+                continue
+            after: list[tuple[Sequence[Operand], Bits]] = []
+            for left, b in states:
+                p = part.given(b.value) if isinstance(part, Dependent) else part
+                if isinstance(p, Template) and p.kind is Compound:
+                    after += p._put_group(left, b)
+                    continue
+                ways = [(left[1:], f) for f in p.put(left[0])] if left else []
+                ways += [(left, f) for f in p.put(None)]
+                after += [(rest, both) for rest, f in ways if (both := b.join(f)) is not None]
+            states = after
+        yield from states
 
     def error_source(self, keep: Keep) -> str:
         sources = [s for s in (p.error_source(keep) for p in self.parts) if s != "None"]
@@ -247,12 +318,16 @@ class Template(Part):
         return out
 
     def accepts(self) -> str:
-        if self.hint:
-            return self.hint
+        return self.hint or self._accepts
+
+    @cached_property
+    def _accepts(self) -> str:
         return "".join(b + (t if p is None else p.accepts()) for b, t, p in self.items)
 
     def pattern(self) -> str:
-        return "".join(("" if not b else " ") + (re.escape(t) if p is None else pattern(p)) for b, t, p in self.items)
+        if any(t == "." for _, t, _ in self.items):
+            return ANYTHING
+        return "".join(("" if not b else " ?") + (re.escape(t) if p is None else pattern(p)) for b, t, p in self.items)
 
 
 _FEW = 12
@@ -278,6 +353,36 @@ def _plain(value: Operand | None) -> Any:
     if isinstance(value, CodeAddress):
         return value.address
     return value.value if isinstance(value, Immediate) else str(value) if type(value) is Flag else value
+
+
+class _Stem:
+    """A token stream where one word ends at its dot."""
+
+    quick = False
+
+    def __init__(self, s: TokenStream, k: int) -> None:
+        self.s, self.k = s, k
+        self.number, self.float_number, self.fail, self.address = s.number, s.float_number, s.fail, s.address
+
+    def text(self, k: int) -> str:
+        """Token `k`, what stands in front of the dot."""
+        t = self.s.text(k)
+        return t.partition(".")[0] if k == self.k else t
+
+
+def _dotted(stem: Part, letters: Part | None, s: TokenStream, k: int, so_far: Bits) -> Iterator[Match]:
+    """The readings of a part with letters behind a dot, `pa4.xyzw`: they may be one word or two."""
+    for n, b in stem.parse(_Stem(s, k), k):
+        _, dot, text = s.text(k).partition(".") if n == k + 1 else ("", "", "")
+        if not dot and s.text(n)[:1] == ".":
+            text, n = s.text(n)[1:], n + 1
+        both = so_far.join(b)
+        if text and both is not None and letters is not None:
+            part = letters.given(both.value) if isinstance(letters, Dependent) else letters
+            for more in part.put(text):
+                whole = both.join(more)
+                if whole is not None:
+                    yield n, whole
 
 
 def template(

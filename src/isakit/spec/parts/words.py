@@ -27,6 +27,8 @@ from isakit.spec.parts.base import (
 )
 from isakit.spec.patterns import one_of
 
+_NO_BITS = Bits()
+
 
 @dataclass(frozen=True)
 class Nothing(Bitless):
@@ -41,16 +43,22 @@ class Nothing(Bitless):
         return (Bits(),) if value is None or value is False or value == "" else ()
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
-        yield k, Bits()
+        yield k, _NO_BITS
 
     def bind(self, word: int, b: Binder) -> Any:
         return self.value
+
+    def starts(self) -> frozenset[str] | None:
+        return frozenset({""})
 
     def pattern(self) -> str:
         return ""
 
     def accepts(self) -> str:
         return "nothing"
+
+
+_BOUND_TO = {present: Nothing(present) for present in (False, True)}
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ class HasFeature(Bitless):
         needs_set(self.name)
 
     def resolve(self, ctx: Context) -> Part:
-        return Nothing(ctx.has(needs_set(self.name)))
+        return _BOUND_TO[ctx.has(needs_set(self.name))]
 
     def text(self, word: int) -> str:
         return ""
@@ -112,7 +120,7 @@ class Literal(Bitless):
             n = fit_tokens(s, k, words)
             if n is not None:
                 found = True
-                if any(s.text(j) in self.barred[0] for j in range(k)):
+                if self.barred[0] and any(s.text(j) in self.barred[0] for j in range(k)):
                     s.fail(k, self.barred[1])
                 else:
                     yield n, b
@@ -133,6 +141,9 @@ class Literal(Bitless):
     def needed_words(self) -> frozenset[str] | None:
         spellings = [words for words, _ in self._readings]
         return frozenset(words[0] for words in spellings) if all(spellings) else None
+
+    def starts(self) -> frozenset[str] | None:
+        return self.needed_words()
 
     def pattern(self) -> str:
         return one_of((self.words, *self.aliases, *self.setting))
@@ -166,6 +177,48 @@ class Illegal(Bitless):
 
 
 @dataclass(frozen=True)
+class Silent(Part):
+    """A field that no text of its own tells: what is read behind it decides. `meanings` explain its values."""
+
+    field: Field
+    meanings: Mapping[int, str] = member(default_factory=dict[int, str])
+    static = True
+
+    def text(self, word: int) -> str:
+        return ""
+
+    def claimed(self, word: int) -> int:
+        return self.field.mask
+
+    def possible(self) -> int:
+        return self.field.mask
+
+    def static_mask(self) -> int:
+        return self.field.mask
+
+    def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
+        for b in self.put(None):
+            yield k, b
+
+    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
+        every = range(1 << self.field.width) if value is None else ()
+        return [Bits(self.field.mask, self.field.put(v)) for v in every]
+
+    def bind(self, word: int, b: Binder) -> int:
+        return self.field.get(word)
+
+    def rows(self, word: int) -> list[Row]:
+        v = self.field.get(word)
+        return [Row(self.field, v, self.meanings[v])] if v in self.meanings else []
+
+    def starts(self) -> frozenset[str] | None:
+        return frozenset({""})
+
+    def accepts(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True, eq=False)
 class Enum(Part):
     """Named values of a field. A value without a name is a decode error; the text may be empty or several words.
 
@@ -173,6 +226,7 @@ class Enum(Part):
 
     `values` maps field values to what the semantics gets (default: the text). `aliases` are other spellings.
     `meanings` explain values better than their text does. `hint` says what can be written here (default: the names).
+    `shown` is the field that explanations show, where only some bits of it matter.
     """
 
     field: Field
@@ -184,6 +238,7 @@ class Enum(Part):
     idle: frozenset[int] = frozenset()
     meanings: Mapping[int, str] = member(default_factory=dict[int, str])
     hint: str | None = None
+    shown: Field | None = None
     static = True
 
     def guards(self, word: int) -> bool:
@@ -264,7 +319,8 @@ class Enum(Part):
     def rows(self, word: int) -> list[Row]:
         v = self.field.get(word)
         meaning = self.meanings.get(v) or self.names.get(v, self.illegal) or self.label or "default"
-        return [Row(self.field, v, meaning)] if self.field.width else []
+        f = self.shown or self.field
+        return [Row(f, f.get(word), meaning)] if f.width else []
 
     def text_source(self, keep: Keep) -> str:
         table = pad_all([self.names.get(v) for v in range(1 << self.field.width)])
@@ -280,6 +336,9 @@ class Enum(Part):
     def needed_words(self) -> frozenset[str] | None:
         spellings = [words for words, _ in self._spellings]
         return frozenset(words[0] for words in spellings) if all(spellings) else None
+
+    def starts(self) -> frozenset[str] | None:
+        return frozenset(words[0] if words else "" for words, _ in self._spellings)
 
     def pattern(self) -> str:
         return one_of(" ".join(words) for words, _ in self._spellings)

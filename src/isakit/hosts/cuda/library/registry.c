@@ -132,7 +132,7 @@ static int send_module(struct module *m)
 
 int send_modules(void)
 {
-    /* The caller holds the connection; nobody registers while holding `lock` and waiting for it. */
+    /* The caller holds the connection; registration never holds `lock` and waiting for it. */
     for (size_t k = 0; k < module_count; k++) {
         int status = send_module(modules[k]);
         if (status) return status;
@@ -228,7 +228,7 @@ EXPORT void __cudaRegisterManagedVar(void **handle, void **host, char *device, c
 }
 EXPORT char __cudaInitManagedRuntime(void **handle) { (void)handle; return 1; }
 
-/* Functions that kernels call are part of the machine code; nobody launches them. */
+/* Functions that kernels call are part of the machine code; they are never launched. */
 EXPORT void __cudaRegisterDeviceFunction(void **handle, const char *host, char *device, const char *name)
 {
     (void)handle, (void)host, (void)device, (void)name;

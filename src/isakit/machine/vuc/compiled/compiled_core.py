@@ -79,7 +79,7 @@ class Driver:
         if not self.eager and limit - core.cycle < SHORT:
             return core.advance_reference(limit, stops)
         places = _addresses(stops)
-        self._cells_known = False  # somebody may have written D[] since
+        self._cells_known = False  # D[] may have been written since
         try:
             while core.cycle < limit:
                 if self.rest > 0:
@@ -127,7 +127,7 @@ class Driver:
         return core.advance_reference(min(limit, ahead), stops)
 
     def _misses(self, word: int | None) -> bool:
-        """Whether the image knows nothing of a word; too many of them, and it is made anew."""
+        """Return whether `word` is missing from the image; after too many misses, the image is recompiled."""
         assert self._image is not None
         if word is None or word in self._image.words:
             return False

@@ -83,6 +83,7 @@ class Step:
         """The stack may say who goes on."""
         return self.op.join or self.op.exit or self.control in ("ret", "brk", "quadpop")
 
+
     def asks(self, name: str) -> bool:
         """Whether it asks for a value of the machine."""
         return self.trace is not None and any(n.attr[0] == name for n in _meaning(self.trace).machine)
@@ -151,7 +152,7 @@ class Flow:
             return Step(op, 0, None)
         step.served |= any(not _lowered(n, i.word) for n in meaning.machine)
         step.once = meaning.once
-        if step.once and op.join and self.choices.join == "after":
+        if (step.once or step.served) and op.join and self.choices.join == "after":
             return Step(op, 0, None)  # where the join faults behind it, it must not be executed again
         step.parks = self._parks(step)
         self._places(step, meaning)
@@ -215,7 +216,7 @@ class Flow:
             out.append(op.following)
         return out
 
-    # --- what is known of registers and waiting lanes, when somebody asks -----------------------------------
+    # --- what is known of registers and waiting lanes, computed on demand -----------------------------------
     @cached_property
     def _liveness(self) -> Liveness:
         return Liveness(self)
@@ -229,7 +230,7 @@ class Flow:
     def live(self) -> dict[int, frozenset[Place]]:
         """Registers that may still be read, before each instruction, for any lane.
 
-        Where compiled code stops and the reference machine goes on, nobody knows which are read.
+        Where compiled code stops and the reference machine goes on, any of them may be read.
         """
         return self._liveness.live
 

@@ -1,4 +1,4 @@
-"""Loops that end only when somebody else writes something: how warps of different blocks wait for each other.
+"""Spin loops: loops that end only when another warp writes memory, which may be a warp of another block.
 
 Such a loop takes nothing along from one round to the next: each register it writes it writes before it reads it. So
 every round is like the one before until memory (or `$clock`) has changed.

@@ -119,8 +119,8 @@ following:
   br label %execute
 leave:
   %jump = icmp eq i32 %r, {handlers.JUMP}
-  br i1 %jump, label %look, label %nobody
-nobody:
+  br i1 %jump, label %look, label %none
+none:
   %found_one = call i32 @unwind(ptr %ctx, ptr %ws, ptr %u)
   %goes_on = icmp eq i32 %found_one, {handlers.RESUMED}
   br i1 %goes_on, label %look, label %finished

@@ -39,10 +39,14 @@ _CONTROLS = {
     "issued": state_layout.ISSUED,
 }
 
-NEXT, JUMP, UNWIND, STOP, WAIT, COMPLETE, RESUMED, SERVE = range(8)
-"""Results: go on behind it; go on at the state's pc; nobody is active; the reference machine must execute it; wait at
-the barrier; the join is complete, execute the instruction itself; another path goes on and nothing was executed; the
-host must execute it."""
+NEXT = 0  # continue with the next instruction
+JUMP = 1  # continue at the pc of the warp's state
+UNWIND = 2  # no lane is active: pop the stack
+STOP = 3  # the reference machine must execute the instruction
+WAIT = 4  # wait at the barrier
+COMPLETE = 5  # the join is complete: execute the instruction itself
+RESUMED = 6  # another path continues, nothing was executed
+SERVE = 7  # the host must execute the instruction
 
 RECORD = 256  # bytes of %uop
 FIRST, BODY, PC, FOLLOWING, TARGET, STEP, SITE, VALUES = 0, 16, 32, 36, 40, 44, 48, 56
@@ -140,7 +144,7 @@ class HandlerCode(WarpCode):
         self.module.add(self._function(name, lambda: self.transfer.join(self.step)))
 
     def unwinder(self, name: str) -> None:
-        """Add the function that finds someone to run when nobody is active; returns RESUMED, or UNWIND if all ended."""
+        """Add the function that pops the stack until a lane is active; returns RESUMED, or UNWIND if none is."""
 
         def fill() -> None:
             self.body.do("br label %again")

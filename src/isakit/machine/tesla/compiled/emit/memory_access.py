@@ -56,8 +56,7 @@ class Placed:
 @dataclass(frozen=True)
 class _Rows:
     """Accesses that may be to neighbours: addresses, lanes that access, the pointer if so; label if not, label after
-    both, site.
-    """
+    both, site."""
 
     addresses: Ref
     lanes: str
@@ -86,7 +85,7 @@ class Access:
     def _check(self, step: Step, bad: Ref, lanes: str) -> None:
         """Stop where any accessing lane is bad (for all lanes or for none)."""
         c, b = self.code, self.code.body
-        if lanes == c.mask:  # somebody is active
+        if lanes == c.mask:  # some lane is active
             c.stop(step, bad.text)
             return
         c.stop(step, b(f"and i1 {bad.text}, {b(f'icmp ne i32 {c.as_bits(lanes)}, 0')}"))
@@ -297,7 +296,7 @@ class Access:
         else:
             got = self._load_placed(step, e.name, low.resize(low.value(where), 32), size, low, lanes)
         if node is None:
-            return  # nobody uses the result
+            return  # the result is dead
         if size == 16:
             pairs = [self._pair(low, got[0], got[1]), self._pair(low, got[2], got[3])]
             self.code.halves[id(node)] = pairs[0], pairs[1]
@@ -436,7 +435,9 @@ class Access:
         b.label(rows.done)
         return [Ref(b(f"phi {V32} [ {x}, %{near} ], [ {y}, %{far} ]"), 32) for x, y in zip(v1, v2, strict=True)]
 
-    def _load_missed(self, step: Step, space: str, rows: _Rows, size: int, low: ValueLowering) -> list[Ref]:
+    def _load_missed(
+        self, step: Step, space: str, rows: _Rows, size: int, low: ValueLowering
+    ) -> list[Ref]:
         """The words where the lanes do not access neighbours in the buffer that was accessed last."""
         placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, low)
         got = self._loaded(space, placed.offsets, size, low, placed.lanes)

@@ -11,7 +11,7 @@ from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.state_layout import SLOT, record, slot
 
 TURNS = 2
-"""In place of `fresh`: run the warps as they are until none of them can go on without the host."""
+"""Value of `fresh` that resumes all warps until each of them needs the host."""
 DONE, DEADLOCK, HALTED = 0, 1, 2
 """Results of `run_blocks`: all blocks ran; a block waits for itself; a warp stopped or was interrupted."""
 

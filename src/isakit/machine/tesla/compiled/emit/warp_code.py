@@ -175,7 +175,7 @@ class WarpCode(SavingCode):
         not_twice = False
         for k, step in enumerate(steps):
             if not k or not_twice:
-                self._checkpoint(step.pc, len(steps) - k, joined=step.op.join)
+                self._checkpoint(step.pc, len(steps) - k, joined=step.op.join and self.choices.join == "before")
             assert step.trace is not None
             not_twice = step.once
             self.executed = k

@@ -194,7 +194,7 @@ class NativeRun:
         return self._resident(machines, left)
 
     def _resident(self, machines: list[Machine], left: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Let blocks that have begun, and as many more as they need, take turns; returns the ranges that are left."""
+        """Time-slice the blocks that have begun, and as many more as they need; returns the ranges that are left."""
         kernel = self.kernel.interpreted()
         residents = ResidentBlocks(self.launch, self.device, self.bound, kernel, machines, left)
         if self.bounded:
@@ -240,7 +240,7 @@ class NativeRun:
 
     # --- what compiled code does not do ---------------------------------------------------------------------
     def _hand_over(self, block: int, why: int, worker: Worker) -> None:
-        """Finish a block on the reference machine, which also raises the faults, or in turns on the interpreter."""
+        """Finish a stopped block: on the reference machine, which raises its fault, or time-sliced on the interpreter."""
         machine = self.adopt(block, worker)
         interrupted = why == scheduler_ir.HALTED and self._halted(worker) == state_layout.INTERRUPTED
         if interrupted and self.stop[0] and not self.waits:

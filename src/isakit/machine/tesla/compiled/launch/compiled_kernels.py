@@ -130,7 +130,7 @@ class Kernel:
 
     @property
     def patience(self) -> int:
-        """Instructions a warp may execute without waiting until it is taken for one that waits for another block."""
+        """Spin limit: instructions a warp may run without yielding before it counts as waiting for a block."""
         return min(context.SPINNING, context.PATIENCE) if self.known.spins else context.PATIENCE
 
     @property
@@ -156,7 +156,7 @@ class Kernel:
         return _kernel(self.code, self.entry, self.facts, self.target, "interp")
 
     def worker(self, shape: Shape) -> Worker | None:
-        """A worker of an earlier launch that nobody uses, with the right sizes."""
+        """An idle worker of an earlier launch, with the right sizes."""
         for _ in range(len(self.idle)):
             try:
                 worker = self.idle.popleft()
@@ -218,7 +218,7 @@ class Kernel:
         return Executable(_entry(main), loaded.address("run_warp"), sites, self.known.leaves, loaded)
 
     def _compile(self, elsewhere: bool = False) -> Executable:
-        """The kernel as a whole; `elsewhere`: compiled by another process, because nobody waits for it."""
+        """The kernel as a whole; `elsewhere`: compiled in the background by another process."""
         found = self._from_disk()
         if found is not None:
             return found
@@ -260,7 +260,7 @@ def at_hand(launch: Launch, results: frozenset[Place] = frozenset()) -> bool:
 def kernel_of(
     launch: Launch, tier: str = "auto", portable: bool = False, results: frozenset[Place] = frozenset()
 ) -> Kernel:
-    """The kernel of a launch, made once; `results`: registers somebody looks at in the end. Raises NotCompiled."""
+    """The kernel of a launch, made once; `results`: registers live on exit. Raises NotCompiled."""
     reason = supported(launch)
     if reason is not None:
         raise NotCompiled(reason)

@@ -25,12 +25,12 @@ from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel, kernel_of
-from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, from_machine, lanes_of, to_machine
+from isakit.machine.tesla.compiled.launch.warp_handover import BlockOfRecords, WarpStates, from_machine, lanes_of, to_machine
 from isakit.machine.tesla.compiled.launch.worker_context import Bound, Context
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.gang_state import State
 from isakit.machine.tesla.machine import Machine, executing_lanes, has_effect
-from isakit.machine.tesla.stack import Kind, Stack
+from isakit.machine.tesla.stack import Kind, Stack, rules_of
 
 T = TypeVar("T")
 
@@ -48,7 +48,6 @@ class ServedWarps:
         self.barriers = np.zeros((self.blocks, 16, 2), np.uint32)
         self.context = Context(bound, kernel)
         self.context.put("block_warps", per_block)
-        self._leaves_out = self.launch.choices.barrier_all == "unfinished"
         self.context.put("sites", np.zeros(max(1, kernel.sites), np.uint64))
         threads = 32 * per_block
         # What belongs to a block: slot -> (address for the first block, bytes from one block to the next).
@@ -171,7 +170,7 @@ class ServedWarps:
             states.from_stack(k, stack)
             if stack.finished:
                 states.column(state_layout.STATUS)[k] = state_layout.FINISHED
-        if self._leaves_out and self.barriers.any():
+        if self.barriers.any():
             for block in np.unique(warps // self.per_block).tolist():
                 self._open_barriers(block)
 
@@ -181,16 +180,11 @@ class ServedWarps:
         return int(np.count_nonzero(status == state_layout.FINISHED))
 
     def _open_barriers(self, block: int) -> None:
-        """Open the barriers for all warps at which everyone who has not finished has arrived."""
-        everyone = self.per_block - self._ended(block)
-        status, at = (
-            self.states.column(offset).reshape(self.blocks, -1)[block]
-            for offset in (state_layout.STATUS, state_layout.BARRIER)
-        )
-        for n, (count, target) in enumerate(self.barriers[block].tolist()):
-            if count and not target and count >= everyone:
-                self.barriers[block, n, 0] = 0
-                status[(status == state_layout.WAITING) & (at == n)] = state_layout.READY
+        """Warps of a block have finished: what that does to its barriers, on objects of the same records."""
+        held = BlockOfRecords(self.states, self.barriers[block], block * self.per_block, self.per_block)
+        held.ended = self._ended(block) - 1  # one by one they would have opened the same barriers
+        rules_of(self.launch.choices).warp_ended(held)
+        held.put_back()
 
 
 def _compact(numbers: Array) -> Array | slice:

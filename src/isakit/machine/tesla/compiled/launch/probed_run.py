@@ -361,7 +361,7 @@ class _Served(ServedWarps):
         self.context.put("one_round", int(once))
         for slot, (start, _) in self._of_block.items():
             self.context.put(slot, start)
-        self.context.put("ended", self._ended(0) if self._leaves_out else 0)
+        self.context.put("ended", self._ended(0))
         how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
 
     def serve(self, warp: int) -> None:

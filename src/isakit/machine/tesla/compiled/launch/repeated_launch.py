@@ -90,7 +90,7 @@ def key_of(launch: Launch, tier: str, portable: bool) -> Key:
 
 
 def take(launch: Launch, device: DeviceMemory, key: Key) -> Prepared | None:
-    """What is ready for a launch; nobody else has it until it is given back."""
+    """What is ready for a launch; used by one launch at a time."""
     known = _prepared.get(launch.code)
     found = known.pop(key, None) if known is not None else None
     return found if found is not None and found.fits(launch, device) else None

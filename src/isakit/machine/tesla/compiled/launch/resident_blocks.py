@@ -1,4 +1,4 @@
-"""Blocks that wait for each other: those a chip would hold at once take turns.
+"""Blocks that wait for each other: those that would be resident at once are time-sliced.
 
 Blocks otherwise run to their end one after the other. A block that spins on global memory may wait for another one,
 which then must run too. As on the chip only so many blocks are resident; where these wait for one that is not, or for
@@ -225,7 +225,7 @@ class ResidentBlocks:
 
     # --- the watchdog ---------------------------------------------------------------------------------------
     def _digest(self) -> bytes:
-        """Stands for the whole state: blocks take turns in a fixed order, so that an equal one comes again for ever."""
+        """Stands for the whole state: blocks run in a fixed order, so that a state seen twice repeats for ever."""
         h = hashlib.blake2b(self._memory(), digest_size=16)
         for b in self._blocks:
             b.digest(h)

@@ -17,6 +17,7 @@ from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Place
 from isakit.machine.tesla.compiled.launch.worker_context import aligned
 from isakit.machine.tesla.machine import Machine
+from isakit.machine.tesla.rules.state import BlockState
 from isakit.machine.tesla.stack import Kind, Stack
 
 _LANES = np.arange(32, dtype=np.uint32)
@@ -115,12 +116,29 @@ class WarpStates:
             entries[n] = e.pc, e.mask, e.kind
 
 
+class BlockOfRecords(BlockState):
+    """A block whose warps are records, as an object for routines: status and barrier of its warps, and its barriers."""
+
+    def __init__(self, states: WarpStates, arrivals: Array, first: int, warps: int) -> None:
+        super().__init__()
+        self._rows, self._arrivals = slice(first, first + warps), arrivals
+        self._columns = [states.column(o) for o in (state_layout.STATUS, state_layout.BARRIER)]
+        self.block_warps = warps
+        status, barrier = (c[self._rows].tolist() for c in self._columns)
+        for k, (s, b) in enumerate(zip(status, barrier, strict=True)):
+            self.state[k].status, self.state[k].barrier = s, b
+        for n, (count, target) in enumerate(arrivals.tolist()):
+            self.barriers[n].count, self.barriers[n].target = count, target
+
+    def put_back(self) -> None:
+        """Put into the records what has changed."""
+        self._columns[0][self._rows] = [self.state[k].status for k in range(self.block_warps)]
+        self._arrivals[:] = [(self.barriers[n].count, self.barriers[n].target) for n in range(len(self._arrivals))]
+
+
 def every_place(registers: int) -> list[Place]:
     """All registers of a thread."""
     return [*(("r", n) for n in range(registers)), *(("a", n) for n in range(8)), *(("c", n) for n in range(4))]
-
-
-_STATUS = {READY: state_layout.READY, WAITING: state_layout.WAITING, FINISHED: state_layout.FINISHED}
 
 
 def from_machine(machine: Machine, states: WarpStates, barriers: Array) -> None:
@@ -131,17 +149,16 @@ def from_machine(machine: Machine, states: WarpStates, barriers: Array) -> None:
     states.clear()
     for w in machine.warps:
         states.from_stack(w.number, w.control)
-        states.column(state_layout.STATUS)[w.number] = _STATUS[w.status]
-        states.column(state_layout.BARRIER)[w.number] = w.barrier or 0
+        states.column(state_layout.STATUS)[w.number] = w.control.status
+        states.column(state_layout.BARRIER)[w.number] = w.control.barrier
+        states.column(state_layout.LOCK)[w.number] = w.control.lock
         states.column(state_layout.NUMBER)[w.number] = w.index
-    for (_, word), warp in machine.state.locks.items():
-        states.column(state_layout.LOCK)[warp] = word + 1
     states.count(state_layout.ISSUED)[:] = machine.state.issued
     for offset, counts in zip(state_layout.EVENTS, machine.state.events, strict=True):
         states.column(offset)[:] = counts
     states.from_files(machine.state.files, every_place(machine.launch.code.registers), slice(None))
     for block, rows in zip(machine.blocks, barriers, strict=True):
-        rows[: len(block.counters), 0], rows[: len(block.targets), 1] = block.counters, block.targets
+        rows[:] = block.arrivals
 
 
 def to_machine(states: WarpStates, barriers: Array, machine: Machine) -> None:
@@ -156,19 +173,17 @@ def to_machine(states: WarpStates, barriers: Array, machine: Machine) -> None:
         counts[:] = states.column(offset)
     for w in machine.warps:
         _control_to_machine(states, w)
-    held = states.column(state_layout.LOCK)
-    blocks = machine.state.block_of_warp
-    machine.state.locks = {(int(blocks[w]), int(held[w]) - 1): int(w) for w in np.flatnonzero(held)}
     for block, rows in zip(machine.blocks, barriers.tolist(), strict=True):
-        n = len(block.counters)
-        block.counters[:], block.targets[:] = [r[0] for r in rows[:n]], [r[1] for r in rows[:n]]
+        block.arrivals = rows
     machine.requeue()
 
 
 def _control_to_machine(states: WarpStates, w: Warp) -> None:
     status, control = int(states.column(state_layout.STATUS)[w.number]), w.control
     states.to_stack(w.number, control)
-    if status in (state_layout.SERVED, state_layout.JOINED) and w.block.launch.code.at(control.pc).join:
+    control.lock = int(states.column(state_layout.LOCK)[w.number])
+    performed = status in (state_layout.SERVED, state_layout.JOINED) and control.choices.join == "before"
+    if performed and w.block.launch.code.at(control.pc).join:
         # The token is off already: put it back for the machine, which takes it off again.
         control.put(Kind.JOINAT, control.pc, control.active)
     if status == state_layout.FINISHED:
@@ -176,6 +191,6 @@ def _control_to_machine(states: WarpStates, w: Warp) -> None:
         if w.status != FINISHED:
             w.block.end(w)  # compiled code has opened the barriers that it kept closed
     elif status == state_layout.WAITING:
-        w.status, w.barrier = WAITING, int(states.column(state_layout.BARRIER)[w.number])
+        w.set_status(WAITING, int(states.column(state_layout.BARRIER)[w.number]))
     else:
-        w.status, w.barrier = READY, None
+        w.set_status(READY)

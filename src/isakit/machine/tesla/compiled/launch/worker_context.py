@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 UNLIMITED = 1 << 62
 PATIENCE = 1 << 28
-"""Instructions a warp may execute without waiting until it is taken for one that turns in a loop for another warp."""
+"""Spin limit: instructions a warp may run without yielding before it is treated as busy-waiting."""
 TURN = 1 << 16
 """Instructions after which it lets the others run from then on."""
 SPINNING = 1 << 17

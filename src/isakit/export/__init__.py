@@ -1,0 +1,1 @@
+"""The instruction sets as data for other programs, generated from the records."""

@@ -1,0 +1,484 @@
+"""The text of an instruction as a tree of few kinds of nodes, from which exports generate disassemblers.
+
+`Model` walks the parts of every form of a view. What a part says is taken apart where it is made of others, and put into
+a table where it depends on few bits; the nodes say the same as `Instruction.text`, which the tests of every export hold
+against each other. A part of another kind raises `CannotExport`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from isakit.codec import Decoder, Stream, tokenize
+from isakit.errors import AsmError, IsakitError
+from isakit.lean import dataclass
+from isakit.spec.fields import Bits, Field
+from isakit.spec.parts import Part
+from isakit.spec.parts.base import Bitless
+from isakit.spec.parts.compose import Choice, Seq
+from isakit.spec.parts.numbers import Imm, Reg, Relative
+from isakit.spec.parts.template import Template
+from isakit.spec.record import Form
+
+TABLE_BITS = 14
+"""A part that depends on at most this many bits becomes a table."""
+JOINED_BITS = 7
+"""The same for parts that are made of others and can be taken apart."""
+UNREADABLE = "???"
+
+
+class CannotExport(IsakitError):
+    """A part whose text cannot be told without the library."""
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """The same text for all words."""
+
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """`values[k]` for the value k of the bits of `mask`, lowest bit first: texts, flags or masks."""
+
+    mask: int
+    values: tuple[str | int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Number:
+    """The number of a field as text: signed or not, times `scale`, behind `prefix`; `form` is `#x`, `d` or `+d`.
+
+    `relative`: the address of the instruction is added, modulo `modulus` unless that is 0.
+    """
+
+    field: Field
+    signed: bool
+    scale: int
+    form: str
+    prefix: str = ""
+    relative: bool = False
+    modulus: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Join:
+    """Texts one after the other, with `glue` between those that are not empty; `glues` has one for each but the first."""
+
+    nodes: tuple[Node, ...]
+    glues: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Any_:
+    """Flags: whether one of them is set. Masks: all their bits."""
+
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class All:
+    """Flags: whether all of them are set."""
+
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Within:
+    """A flag: whether the number of a field is a multiple of `step` from `low` to `high`."""
+
+    number: Number
+    low: int
+    high: int
+    step: int
+
+
+@dataclass(frozen=True, eq=False)
+class Same:
+    """A mask: the bits of `bits.mask` in which the word agrees with `bits.value`."""
+
+    bits: Bits
+
+
+@dataclass(frozen=True, eq=False)
+class Select:
+    """The node of the first case that a word has (`when`, and not `unless`), else `otherwise`."""
+
+    cases: tuple[tuple[Bits, Bits | None, Node], ...]
+    otherwise: Node
+
+
+@dataclass(frozen=True, eq=False)
+class Mask:
+    """A mask, or a flag, that does not depend on the word."""
+
+    value: int
+
+
+Node = Words | Table | Number | Join | Any_ | All | Within | Same | Select | Mask
+NO, YES = Mask(0), Mask(1)
+
+
+@dataclass(frozen=True, eq=False)
+class FormModel:
+    """One form.
+
+    Attributes:
+        name: of its record.
+        units: size in units of code.
+        fixed: bits that every word of the form has; `unless`: combinations it must not have.
+        items: pieces of the text: a node, or the text of a literal (`(` and `)` hug what is inside).
+        error: flag: the word is no instruction.
+        base: the word the assembler starts from; bits that differ from it and are not `claimed` are shown in braces.
+        claimed: mask of the bits the text tells.
+        forced: flag: `long` stands in front, since the assembler would make a shorter instruction of the text.
+    """
+
+    name: str
+    units: int
+    fixed: Bits
+    unless: tuple[Bits, ...]
+    items: tuple[Node | str, ...]
+    error: Node
+    base: int
+    claimed: Node
+    forced: Node
+
+
+class Model:
+    """All forms of a view, in the order in which they are tried; see `FormModel`."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self.decoder, self.view = decoder, decoder.view
+        self._texts: dict[int, Node] = {}
+        self._errors: dict[int, Node] = {}
+        self._claims: dict[int, Node] = {}
+        self._keep: list[Part] = []
+        self._readable: dict[tuple[int, int], Node] = {}
+        forms = [f for f in self.view.forms if self.view.available(f)]
+        order = sorted(range(len(forms)), key=lambda k: (-forms[k].fixed.mask.bit_count(), k))
+        self.forms = [self.form(forms[k]) for k in order]
+
+    def form(self, f: Form) -> FormModel:
+        """The model of a form."""
+        refused = [Select(((r.when, None, YES),), NO) for r in f.refusals]
+        errors = [*refused, *(self.error(p) for p in f.parts.values())]
+        claims = [Mask(f.fixed.mask), *(self.claimed(p) for p in f.parts.values())]
+        return FormModel(
+            f.record.name if f.record is not None else "", f.units, f.fixed, f.unless,
+            tuple(self.text(f.parts[i[1:-1]]) if i[0] == "{" else i for i in f.syntax),
+            _any(errors), f.base, _any(claims), self.forced(f),
+        )  # fmt: skip
+
+    # --- text ------------------------------------------------------------------------------------------------------
+
+    def text(self, part: Part) -> Node:
+        """What a part prints."""
+        return self._once(self._texts, part, self._text)
+
+    def _once(self, known: dict[int, Node], part: Part, make: object) -> Node:
+        found = known.get(id(part))
+        if found is None:
+            assert callable(make)
+            made: Node = make(part)
+            found = known[id(part)] = made
+            self._keep.append(part)
+        return found
+
+    def _text(self, part: Part) -> Node:
+        if isinstance(part, Bitless):
+            return Words(part.text(0))
+        if isinstance(part, Relative):
+            form = "+d" if part.as_distance else "#x"
+            return Number(part.field, part.signed, part.scale, form, "", not part.as_distance, part.modulus)
+        if not part.addressed and _small(part):
+            return self._tabulated(part, part.text)
+        if type(part).text is Imm.text and isinstance(part, Imm):
+            return Number(part.field, part.signed, part.scale, part.form, part.prefix)
+        if isinstance(part, Template):
+            nodes = tuple(Words(token) if p is None else self.text(p) for _, token, p in part.items)
+            return Join(nodes, tuple(blank for blank, _, _ in part.items[1:]))
+        if isinstance(part, Choice):
+            return self._select(part, self.text, Words(UNREADABLE))
+        if isinstance(part, Seq):
+            return Join(tuple(self.text(p) for p in part.parts), (part.glue,) * (len(part.parts) - 1))
+        raise CannotExport(f"{type(part).__name__} has no text that could be told without the library")
+
+    def _tabulated(self, part: Part, say: object) -> Node:
+        assert callable(say)
+        mask = part.possible()
+        values = tuple(say(w) for w in subsets(mask))
+        if len(set(values)) == 1:
+            return Words(values[0]) if isinstance(values[0], str) else Mask(int(values[0]))
+        return Table(mask, values)
+
+    def _select(self, part: Choice, make: object, otherwise: Node) -> Node:
+        assert callable(make)
+        cases: list[tuple[Bits, Bits | None, Node]] = []
+        for a in part.alternatives:
+            cases.append((a.when, a.unless, make(a.part)))
+            if not a.when.mask and a.unless is None:
+                break
+        return Select(tuple(cases), otherwise)
+
+    # --- errors and claimed bits -----------------------------------------------------------------------------------
+
+    def error(self, part: Part) -> Node:
+        """Whether the bits of a part are a decode error."""
+        return self._once(self._errors, part, self._error)
+
+    def _error(self, part: Part) -> Node:
+        if type(part).error is Part.error:
+            return NO
+        if isinstance(part, Bitless):
+            return YES if part.error(0) is not None else NO
+        if _small(part):
+            return self._tabulated(part, lambda w: int(part.error(w) is not None))
+        if isinstance(part, Reg):
+            return self._tabulated(part, lambda w: int(part.error(w) is not None))
+        if isinstance(part, Choice):
+            return self._select(part, self.error, YES)
+        if isinstance(part, (Template, Seq)):
+            return _any([self.error(p) for p in part.parts])
+        raise CannotExport(f"{type(part).__name__} has errors that cannot be told without the library")
+
+    def claimed(self, part: Part) -> Node:
+        """The bits a part's text tells."""
+        return self._once(self._claims, part, self._claimed)
+
+    def _claimed(self, part: Part) -> Node:
+        if isinstance(part, Bitless):
+            return Mask(part.claimed(0))
+        if isinstance(part, Choice):
+            cases: list[tuple[Bits, Bits | None, Node]] = []
+            for a in part.alternatives:
+                own: list[Node] = [Mask(a.when.mask) if a.tells is None else Same(a.tells)]
+                if a.tells is None or a.reading is not None:
+                    own.append(self.claimed(a.part))
+                cases.append((a.when, a.unless, _any(own)))
+            return Select(tuple(cases), NO)
+        if isinstance(part, (Template, Seq)):
+            return _any([self.claimed(p) for p in part.parts])
+        if isinstance(part, (Imm, Reg)):
+            return Mask(part.field.mask)
+        if part.possible().bit_count() <= TABLE_BITS:
+            return self._tabulated(part, part.claimed)
+        raise CannotExport(f"{type(part).__name__} claims bits in a way that cannot be told without the library")
+
+    # --- whether a shorter form has the same text -------------------------------------------------------------------
+
+    def forced(self, f: Form) -> Node:
+        """Whether the text of a word of the form is also that of a smaller instruction."""
+        encoder = self.decoder.encoder
+        smaller = {s: None for m in f.mnemonics for s in encoder.named(m) if s.units < f.units}
+        return _any([self._reads_form(f, s) for s in smaller])
+
+    def _reads_form(self, long: Form, short: Form) -> Node:
+        """Whether the smaller form can say what a word of the larger one says, part by part."""
+        longs, shorts = _pieces(long), _pieces(short)
+        needed: list[Node] = []
+        for name, part in longs.items():
+            other = shorts.pop(name, None)
+            if other is None:
+                needed.append(self._is_empty(part))
+            elif isinstance(part, str) or isinstance(other, str):
+                if part != other:
+                    return NO
+            else:
+                needed.append(self.readable(part, other))
+        for part in shorts.values():
+            if isinstance(part, str) or not any(k == 0 for k, _ in part.parse(Stream([]), 0)):
+                return NO
+        return _all(needed)
+
+    def _is_empty(self, part: Part | str) -> Node:
+        if isinstance(part, str):
+            return NO
+        node = self.text(part)
+        if isinstance(node, Words):
+            return NO if node.text else YES
+        if isinstance(node, Table):
+            return Table(node.mask, tuple(int(not v) for v in node.values))
+        if isinstance(part, Choice):
+            return self._select(part, self._is_empty, NO)
+        return NO
+
+    def readable(self, part: Part, other: Part) -> Node:
+        """Whether another part reads the text that a part has."""
+        if part is other:
+            return YES
+        key = (id(part), id(other))
+        found = self._readable.get(key)
+        if found is None:
+            found = self._readable[key] = self._reads(part, other)
+            self._keep += [part, other]
+        return found
+
+    def _reads(self, part: Part, other: Part) -> Node:
+        if isinstance(part, Bitless):
+            return YES if _can_read(other, part.text(0)) else NO
+        if not part.addressed and _small(part):
+            known: dict[str, int] = {}
+
+            def reads(word: int) -> int:
+                text = part.text(word)
+                if text not in known:
+                    known[text] = int(_can_read(other, text))
+                return known[text]
+
+            return self._tabulated(part, reads)
+        if isinstance(part, Choice):
+            return self._select(part, lambda p: self.readable(p, other), NO)
+        if isinstance(other, Choice):
+            return _any([self.readable(part, a.part) for a in other.alternatives if a.reading is not None])
+        if isinstance(part, Imm) and isinstance(other, Imm):
+            return _fits(self.text(part), part, other)
+        if isinstance(part, Template) and isinstance(other, Template):
+            if [(b, t) for b, t, p in part.items if p is None] != [(b, t) for b, t, p in other.items if p is None]:
+                return NO
+            pairs = zip(part.items, other.items, strict=True) if len(part.items) == len(other.items) else None
+            if pairs is None:
+                return NO
+            return _all([self.readable(p, q) for (_, _, p), (_, _, q) in pairs if p is not None and q is not None])
+        if isinstance(other, Bitless):
+            return NO
+        if isinstance(part, Imm) or isinstance(other, Imm) or isinstance(part, Template) != isinstance(other, Template):
+            return self._probed(part, other)
+        raise CannotExport(f"cannot tell when {type(other).__name__} reads what {type(part).__name__} prints")
+
+    def _probed(self, part: Part, other: Part) -> Node:
+        """NO where no text of a few hundred words is read; parts of different kinds that read each other are unknown."""
+        mask = part.possible()
+        for k in range(300):
+            word = (k * 0x9E3779B97F4A7C15F39CC0605CEDC835) & mask
+            if _can_read(other, part.text(word)):
+                raise CannotExport(f"{type(other).__name__} reads some of what {type(part).__name__} prints")
+        return NO
+
+
+def _small(part: Part) -> bool:
+    """Whether a part becomes a table."""
+    made = isinstance(part, (Template, Choice, Seq))
+    return part.possible().bit_count() <= (JOINED_BITS if made else TABLE_BITS)
+
+
+def subsets(mask: int) -> Iterator[int]:
+    """All words with no bits outside of the mask, in the order of the value of its bits."""
+    word = 0
+    while True:
+        yield word
+        word = (word - mask) & mask
+        if not word:
+            return
+
+
+def runs(mask: int) -> list[tuple[int, int]]:
+    """(lowest bit, number of bits) of the stretches of a mask, lowest first."""
+    out: list[tuple[int, int]] = []
+    at = 0
+    while mask >> at:
+        if mask >> at & 1:
+            n = 1
+            while mask >> at + n & 1:
+                n += 1
+            out.append((at, n))
+            at += n
+        else:
+            at += 1
+    return out
+
+
+def _pieces(form: Form) -> dict[str, Part | str]:
+    """The pieces of a form's syntax by name; literals by their text."""
+    return {i: form.parts[i[1:-1]] if i[0] == "{" else i for i in form.syntax}
+
+
+def _can_read(part: Part, text: str) -> bool:
+    try:
+        tokens = tokenize(text)
+    except AsmError:
+        return False
+    return any(k == len(tokens) for k, _ in part.parse(Stream(tokens), 0))
+
+
+def _fits(node: Node, part: Imm, other: Imm) -> Node:
+    assert isinstance(node, Number)
+    if part.prefix != other.prefix:
+        return NO
+    n = other.field.width
+    low, high = (-(1 << n - 1), (1 << n - 1) - 1) if other.signed else (0, (1 << n) - 1)
+    if other.wrap:
+        low, high = -(1 << n - 1), (1 << n) - 1
+    return Within(node, low * other.scale, high * other.scale, other.scale)
+
+
+def _any(nodes: Sequence[Node]) -> Node:
+    """One node for several of which one, or all masks, count."""
+    constant = 0
+    rest: dict[int, Node] = {}
+    for n in nodes:
+        inner = n.nodes if isinstance(n, Any_) else (n,)
+        for m in inner:
+            if isinstance(m, Mask):
+                constant |= m.value
+            else:
+                rest[id(m)] = m
+    if not rest:
+        return Mask(constant)
+    found = (*([Mask(constant)] if constant else []), *rest.values())
+    return found[0] if len(found) == 1 else Any_(found)
+
+
+def _all(nodes: Sequence[Node]) -> Node:
+    kept = {id(n): n for n in nodes if not (isinstance(n, Mask) and n.value)}
+    if any(isinstance(n, Mask) for n in kept.values()):
+        return NO
+    return YES if not kept else next(iter(kept.values())) if len(kept) == 1 else All(tuple(kept.values()))
+
+
+def evaluate(node: Node, word: int, address: int = 0) -> str | int:
+    """What a node says of a word; `address` counts units of code."""
+    if isinstance(node, Words):
+        return node.text
+    if isinstance(node, Mask):
+        return node.value
+    if isinstance(node, Table):
+        return node.values[Field(tuple(runs(node.mask))).get(word)]
+    if isinstance(node, Number):
+        value = number(node, word)
+        if node.relative:
+            value += address
+            value = value % node.modulus if node.modulus else value
+        return f"{node.prefix}{value:{node.form}}"
+    if isinstance(node, Join):
+        out = ""
+        for n, glue in zip(node.nodes, ("", *node.glues), strict=True):
+            text = str(evaluate(n, word, address))
+            if text:
+                out += glue + text if out else text
+        return out
+    if isinstance(node, Any_):
+        found = 0
+        for n in node.nodes:
+            found |= int(evaluate(n, word))
+        return found
+    if isinstance(node, All):
+        return int(all(evaluate(n, word) for n in node.nodes))
+    if isinstance(node, Within):
+        value = number(node.number, word)
+        return int(node.low <= value <= node.high and value % node.step == 0)
+    if isinstance(node, Same):
+        return node.bits.mask & ~(node.bits.value ^ word)
+    for when, unless, inner in node.cases:
+        if when.holds(word) and not (unless is not None and unless.holds(word)):
+            return evaluate(inner, word, address)
+    return evaluate(node.otherwise, word, address)
+
+
+def number(node: Number, word: int) -> int:
+    """The number of a field, before an address is added."""
+    value = node.field.get(word)
+    if node.signed and value >> node.field.width - 1:
+        value -= 1 << node.field.width
+    return value * node.scale

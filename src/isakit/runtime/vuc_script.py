@@ -1,0 +1,250 @@
+"""The host's side of a run as a text: timed register writes, packets, and what the core is expected to answer.
+
+One command per line, `#` begins a comment; numbers may be hexadecimal:
+
+| command | meaning |
+|---|---|
+| `run N` | let N cycles pass |
+| `at CYCLE` | let cycles pass until the counter stands at CYCLE |
+| `write NAME VALUE` | write a host register, such as H2V, or D[CELL] |
+| `feed WORD ...` | append words to the macroblock ring |
+| `io SPACE ADDRESS VALUE ...` | what loads of B6[] or B7[] give, one value after the other, the last for ever |
+| `wait NAME VALUE [within N]` | let cycles pass until something has a value |
+| `interrupt NAME [within N]` | let cycles pass until an interrupt has been raised since the last such command |
+| `expect NAME VALUE` | compare |
+| `expect-store SPACE ADDRESS VALUE` | compare with the next store to B6[] or B7[] |
+
+A NAME is a host register, `$rN`, a special register (`$stat`), `D[CELL]`, `pc` or `cycle`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from isakit.errors import CheckFailed, LaunchError
+from isakit.machine.vuc.special_registers import UnknownRegisterError
+from isakit.runtime.vuc import Core
+
+PATIENCE = 100_000
+"""Cycles that `wait` and `interrupt` wait at most, unless the command says it."""
+_CELL = re.compile(r"D\[(\w+)\]")
+_SPACES = ("B6", "B7")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line of a script."""
+
+    line: int
+    words: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The command as it was written, but for blanks."""
+        return " ".join(self.words)
+
+
+def parse_script(text: str) -> list[Command]:
+    """The commands of a script. Raises LaunchError for what is none, with the line's number."""
+    out: list[Command] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = tuple(line.partition("#")[0].split())
+        if not words:
+            continue
+        command = Command(number, words)
+        least, most = _ARGUMENTS.get(words[0], (-1, -1))
+        if least < 0:
+            raise _wrong(command, f"there is no command {words[0]!r}; there are {', '.join(_ARGUMENTS)}")
+        if not least <= len(words) - 1 <= most:
+            raise _wrong(command, f"{words[0]} does not take {len(words) - 1} arguments")
+        out.append(command)
+    return out
+
+
+@dataclass
+class Script:
+    """A script and the core it plays the host of."""
+
+    core: Core
+    answers: dict[tuple[str, int], deque[int]] = field(default_factory=dict[tuple[str, int], "deque[int]"])
+    raised: set[str] = field(default_factory=set[str])
+    seen_stores: int = 0
+
+    def __post_init__(self) -> None:
+        self.core.on_io_load = self._loaded
+
+    def play(self, commands: Sequence[Command]) -> Iterator[str]:
+        """Execute commands; yields a line for everything that was compared or waited for.
+
+        Raises CheckFailed where the core does something else, LaunchError for names and numbers that do not exist, and
+        what the program raises.
+        """
+        for c in commands:
+            found = _COMMANDS[c.words[0]](self, c)
+            if found:
+                yield f"{self.core.cycle:>8}  {found}"
+
+    # --- commands ----------------------------------------------------------------------------------------------------
+    def run(self, c: Command) -> str:
+        """`run N`."""
+        self._pass(_number(c, 1))
+        return ""
+
+    def at(self, c: Command) -> str:
+        """`at CYCLE`."""
+        cycle = _number(c, 1)
+        if cycle < self.core.cycle:
+            raise _wrong(c, f"cycle {self.core.cycle} has come already")
+        self._pass(cycle - self.core.cycle)
+        return ""
+
+    def write(self, c: Command) -> str:
+        """`write NAME VALUE`."""
+        name, value = c.words[1], _number(c, 2)
+        cell = _CELL.fullmatch(name)
+        if cell:
+            self.core.write_data([value], _parsed(c, cell[1]))
+            return ""
+        self._checked(c, lambda: self.core.host.__setitem__(name, value))
+        return ""
+
+    def feed(self, c: Command) -> str:
+        """`feed WORD ...`."""
+        self.core.feed([_number(c, k) for k in range(1, len(c.words))])
+        return ""
+
+    def io(self, c: Command) -> str:
+        """`io SPACE ADDRESS VALUE ...`."""
+        space = _space(c)
+        self.answers[space, _number(c, 2)] = deque(_number(c, k) for k in range(3, len(c.words)))
+        return ""
+
+    def wait(self, c: Command) -> str:
+        """`wait NAME VALUE [within N]`."""
+        wanted, limit = _number(c, 2), _patience(c, 3)
+        end = self.core.cycle + limit
+        while (value := self._value(c, c.words[1])) != wanted:
+            if self.core.cycle >= end or self.core.halted:
+                raise self._failed(c, f"{c.words[1]} is {value:#x} after {limit} cycles")
+            self._pass(1)
+        return f"{c.words[1]} is {wanted:#x}"
+
+    def interrupt(self, c: Command) -> str:
+        """`interrupt NAME [within N]`."""
+        name, limit = c.words[1], _patience(c, 2)
+        if name not in self.core.host.interrupts:
+            raise _wrong(c, f"there is no interrupt {name!r}; there are {', '.join(self.core.host.interrupts)}")
+        bit = 1 << self.core.host.interrupts[name]
+        end = self.core.cycle + limit
+        while not self.core.host.intr & bit:
+            if self.core.cycle >= end or self.core.halted:
+                raise self._failed(c, f"no interrupt {name} after {limit} cycles")
+            self._pass(1)
+        self.core.host["INTR"] = bit
+        return f"interrupt {name}"
+
+    def expect(self, c: Command) -> str:
+        """`expect NAME VALUE`."""
+        wanted, value = _number(c, 2), self._value(c, c.words[1])
+        if value != wanted:
+            raise self._failed(c, f"{c.words[1]} is {value:#x}")
+        return f"{c.words[1]} is {wanted:#x}"
+
+    def expect_store(self, c: Command) -> str:
+        """`expect-store SPACE ADDRESS VALUE`."""
+        space, address, wanted = _space(c), _number(c, 2), _number(c, 3)
+        stores = self.core.io_writes
+        if self.seen_stores >= len(stores):
+            raise self._failed(c, "there is no other store")
+        _, at, where, value = stores[self.seen_stores]
+        self.seen_stores += 1
+        if (at, where, value) != (space, address, wanted):
+            raise self._failed(c, f"the next store is {at}[{where:#x}] = {value:#x}")
+        return f"{space}[{address:#x}] = {wanted:#x}"
+
+    # --- helpers -----------------------------------------------------------------------------------------------------
+    def _pass(self, cycles: int) -> None:
+        """Let cycles pass, also those that a sleeping core does nothing in."""
+        end = self.core.cycle + cycles
+        while self.core.cycle < end and not self.core.halted:
+            before = self.core.cycle
+            self.core.run(end - before)
+            if self.core.cycle < end and not self.core.halted:
+                self.core.step(end - self.core.cycle if self.core.cycle == before else 1)
+
+    def _loaded(self, space: str, address: int) -> int | None:
+        answers = self.answers.get((space, address))
+        if not answers:
+            return None
+        return answers.popleft() if len(answers) > 1 else answers[0]
+
+    def _value(self, c: Command, name: str) -> int:
+        core = self.core
+        cell = _CELL.fullmatch(name)
+        if cell:
+            number = _parsed(c, cell[1])
+            if number >= len(core.data):
+                raise _wrong(c, f"D[] has {len(core.data):#x} cells")
+            return core.data[number]
+        if name in ("pc", "cycle"):
+            return core.pc if name == "pc" else core.cycle
+        if name.startswith("$r") and name[2:].isdigit() and int(name[2:]) < len(core.r):
+            return core.r[int(name[2:])]
+        if name.startswith("$"):
+            return int(self._checked(c, lambda: core.sr[name[1:]]))
+        return int(self._checked(c, lambda: core.host[name]))
+
+    def _checked(self, c: Command, act: Callable[[], object]) -> int:
+        try:
+            return act() or 0  # type: ignore[return-value]
+        except (LaunchError, UnknownRegisterError) as e:
+            raise _wrong(c, str(e)) from None
+
+    def _failed(self, c: Command, why: str) -> CheckFailed:
+        return CheckFailed(f"line {c.line}: {c.text}: {why} (cycle {self.core.cycle}, pc {self.core.pc:#x})")
+
+
+def _wrong(c: Command, why: str) -> LaunchError:
+    return LaunchError(f"line {c.line} of the script: {why}")
+
+
+def _parsed(c: Command, text: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise _wrong(c, f"{text!r} is no number") from None
+
+
+def _number(c: Command, k: int) -> int:
+    number = _parsed(c, c.words[k])
+    if not 0 <= number < 1 << 32:
+        raise _wrong(c, f"{c.words[k]} does not fit 32 bits")
+    return number
+
+
+def _patience(c: Command, k: int) -> int:
+    if len(c.words) == k:
+        return PATIENCE
+    if len(c.words) != k + 2 or c.words[k] != "within":
+        raise _wrong(c, f"`within N` may follow, not {' '.join(c.words[k:])!r}")
+    return _number(c, k + 1)
+
+
+def _space(c: Command) -> str:
+    if c.words[1] not in _SPACES:
+        raise _wrong(c, f"{c.words[1]!r} is no I/O space; there are {', '.join(_SPACES)}")
+    return c.words[1]
+
+
+_MANY = 1 << 16
+_ARGUMENTS = {
+    "run": (1, 1), "at": (1, 1), "write": (2, 2), "feed": (1, _MANY), "io": (3, _MANY), "wait": (2, 4),
+    "interrupt": (1, 3), "expect": (2, 2), "expect-store": (3, 3),
+}  # fmt: skip
+_COMMANDS: dict[str, Callable[[Script, Command], str]] = {
+    "run": Script.run, "at": Script.at, "write": Script.write, "feed": Script.feed, "io": Script.io,
+    "wait": Script.wait, "interrupt": Script.interrupt, "expect": Script.expect, "expect-store": Script.expect_store,
+}  # fmt: skip
