@@ -109,6 +109,11 @@ class _Resolver:
         if self.source.diagnostics:
             units = []
         program = Program(self.decoder, units, section.address, section.tail, section.kernel)
+        unit = self.variant.unit_bytes
+        program.labels = {
+            name: unit * (placement.positions[k] if k < len(placement.positions) else placement.end)
+            for name, k in section.labels.items()
+        }
         if section.kernel is not None:
             told = section.kernel.param_bytes is not None
             section.kernel.constants = _constants(section)

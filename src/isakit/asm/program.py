@@ -19,7 +19,8 @@ class Program(Sequence[Instruction]):
     `address` is the byte address of the first unit, `tail` holds bytes at the end that fill no unit. `kernel` is the
     description of the kernel, from its file or from the source text. `parts` are the programs of the kernels where a
     text has several, or programs of several types; then this program is their code one after the other. `constants` are
-    the constant banks of the whole text, `file` is what directives of a file format made of it.
+    the constant banks of the whole text, `file` is what directives of a file format made of it, `labels` are the byte
+    addresses of the labels of a source text.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Program(Sequence[Instruction]):
         self.kernel, self.parts = kernel, tuple(parts)
         self.constants = {bank: list(segments) for bank, segments in (constants or {}).items()}
         self.file: object = None
+        self.labels: dict[str, int] = {}
 
     @classmethod
     def from_bytes(cls, decoder: Decoder, data: bytes, address: int = 0) -> Program:

@@ -22,6 +22,7 @@ COMMANDS = {
     "info": "Show what a program file contains.",
     "cfg": "Show the control-flow graph of a program.",
     "run": "Run a program on a simulated chip.",
+    "debug": "Step through a program, forwards and backwards.",
     "compare": "Tell whether two shaders or kernels compute the same.",
     "draw": "Draw a scene with vertex, geometry and fragment programs.",
     "cuda": "Run a CUDA program made for sm_10 to sm_13.",

@@ -58,15 +58,7 @@ def run_image(
     faulting program, OSError for files.
     """
     given = _Settings(settings)
-    _extents(given)  # what is wrong with them is said before the run
-    core = Core(source.variant or "vp3", given.options(), engine=engine)
-    core.load(source, start=False)
-    for path, cell in given.placed("data"):
-        core.write_data(_cells(path), _place(cell, "data") if cell else 0)
-    for path, address in given.placed("memory"):
-        core.memory.write(_place(address, "memory", "FILE@ADDRESS"), path.read_bytes())
-    for name, value in given.prefixed("host."):
-        core.host[name] = _number(value, f"host.{name}")
+    core = _prepared(source, given, engine)
     texts: list[str] = []
     findings: list[str] = []
     if _flag(given.one("lint") or "no", "lint"):
@@ -103,6 +95,31 @@ def run_image(
     texts += _summary(core, stop.reason, stop.cycles)
     state = {k: v for k, v in core.state().items() if k not in ("pwt", "vp", "mvsi", "mvso")}
     return {"stats": dataclasses.asdict(stop), "state": state, "findings": findings}, texts
+
+
+def prepared_core(
+    source: Any, settings: Sequence[str] = (), engine: Literal["auto", "reference", "llvm"] = "auto"
+) -> Core:
+    """A core with a program and its data, at the first instruction. Arguments and errors as of `run_image`."""
+    given = _Settings(settings)
+    core = _prepared(source, given, engine)
+    core.start()
+    for path in given.all("ring"):
+        core.feed(_words(Path(path)))
+    return core
+
+
+def _prepared(source: Any, given: _Settings, engine: Literal["auto", "reference", "llvm"]) -> Core:
+    _extents(given)  # what is wrong with them is said before the run
+    core = Core(source.variant or "vp3", given.options(), engine=engine)
+    core.load(source, start=False)
+    for path, cell in given.placed("data"):
+        core.write_data(_cells(path), _place(cell, "data") if cell else 0)
+    for path, address in given.placed("memory"):
+        core.memory.write(_place(address, "memory", "FILE@ADDRESS"), path.read_bytes())
+    for name, value in given.prefixed("host."):
+        core.host[name] = _number(value, f"host.{name}")
+    return core
 
 
 def _length(core: Core) -> int:

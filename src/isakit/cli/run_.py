@@ -29,6 +29,8 @@ from isakit.errors import FormatError, IsakitError, MachineFault
 if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.description import Module, Param
+    from isakit.runtime import Device
+    from isakit.runtime.kernel import LoadedKernel
 
 _FOR_KERNELS = ("kernel", "grid", "block", "chip", "tier", "threads", "registers", "shared", "local")
 _SOURCE = re.compile(rb"^[ \t]*\.(kernel|isa|program|regs|param)\b", re.MULTILINE)
@@ -88,11 +90,11 @@ def command(file: str, isa_name: str | None, variant: str | None, as_json: bool,
 
     FILE may also be an assembly text that says `.kernel`.
     """
-    source = _load(read_bytes(file), shown(file), isa_name, variant, options["chip"], options["kernel"])
-    arguments = [(spec, *_split(spec)) for spec in options["specs"]]
+    source = load_source(read_bytes(file), shown(file), isa_name, variant, options["chip"], options["kernel"])
+    arguments = [(spec, *split_spec(spec)) for spec in options["specs"]]
     run = {"tesla": _tesla, "vuc": _vuc, "usse": _usse}[source.isa or "tesla"]
     if run is not _tesla:
-        _refuse_kernel_options("microcode" if run is _vuc else "a shader", () if run is _usse else ("textures",))
+        refuse_kernel_options("microcode" if run is _vuc else "a shader", () if run is _usse else ("textures",))
     options["as_json"] = as_json
     try:
         result, texts = run(source, arguments, options)
@@ -110,7 +112,7 @@ def command(file: str, isa_name: str | None, variant: str | None, as_json: bool,
             click.echo(f"{name}: {value}")
 
 
-def _refuse_kernel_options(what: str, more: tuple[str, ...]) -> None:
+def refuse_kernel_options(what: str, more: tuple[str, ...]) -> None:
     """Raise click.UsageError where an option was given that only kernels have, or one of `more`."""
     context = click.get_current_context()
     for option in context.command.params:
@@ -119,13 +121,13 @@ def _refuse_kernel_options(what: str, more: tuple[str, ...]) -> None:
             raise click.UsageError(f"{what} takes no {option.opts[0]}; that is for Tesla kernels", context)
 
 
-def _split(spec: str) -> tuple[str, str]:
+def split_spec(spec: str) -> tuple[str, str]:
     """(name, rest) of `NAME=SPEC`."""
     m = re.match(r"([A-Za-z_][\w.\[\]]*)=", spec)
     return (m[1], spec[m.end() :]) if m else ("", spec)
 
 
-def _load(
+def load_source(
     data: bytes, path: str, isa_name: str | None, variant: str | None, chip: str, kernel: str | None
 ) -> Module | Program:
     from isakit.asm import declared
@@ -205,7 +207,10 @@ def _warnings_told() -> Generator[None]:
 Result = tuple[dict[str, Any], list[str]]
 
 
-def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Result:
+def prepared_kernel(
+    source: Module | Program, specs: list[tuple[str, str, str]], options: dict[str, Any]
+) -> tuple[Device, LoadedKernel, list[Argument]]:
+    """The device, the kernel and the arguments that options of `run` name. Raises IsakitError, click.UsageError."""
     from isakit.runtime import Device
 
     for spec, name, _ in specs:
@@ -231,11 +236,16 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
             f"{kernel.name} takes {len(kernel.params)} arguments ({names or 'none'}), got {len(arguments)}"
             + (f"; for instance: {given}" if given else "")
         )
+    return device, kernel, arguments
+
+
+def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Result:
+    device, kernel, arguments = prepared_kernel(source, specs, options)
     with _progress(f"running {kernel.name}"):
         stats = kernel.launch(
             options["grid"], options["block"], *(a.value for a in arguments), max_instructions=options["limit"]
         )
-    outputs, texts = _outputs(list(enumerate(arguments)), options["as_json"])
+    outputs, texts = outputs_of(list(enumerate(arguments)), options["as_json"])
     took = {
         "instructions": stats.instructions, "warp_instructions": stats.warp_instructions, "seconds": stats.seconds,
         "instructions_per_second": round(stats.instructions / stats.seconds) if stats.seconds else 0,
@@ -280,7 +290,7 @@ def _texture(spec: str) -> tuple[str | int, Any, Any]:
     return int(name) if name.isdigit() else name, texture, Sampler(wrap=wrap, mag=smooth, min=smooth)
 
 
-def _outputs(arguments: list[tuple[Any, Argument]], as_json: bool) -> tuple[list[dict[str, Any]], list[str]]:
+def outputs_of(arguments: list[tuple[Any, Argument]], as_json: bool) -> tuple[list[dict[str, Any]], list[str]]:
     """What came back: saved where a file was named, else as plain data for JSON, or as text."""
     import numpy as np
 
@@ -344,4 +354,4 @@ def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: 
     return {"stats": {"instructions": out.instructions}, "outputs": outputs}, texts
 
 
-__all__ = ["command"]
+__all__ = ["command", "load_source", "outputs_of", "prepared_kernel", "refuse_kernel_options", "split_spec"]

@@ -129,7 +129,9 @@ def execution_point(session: Session, watched: Range, access: Watched) -> Point:
     found: dict[int, Node | None] = {}
     for i in session.program:
         if i.valid and _touches(i, watched.space, reads=access in ("read", "access"), writes=access != "read"):
-            found[i.address] = _in_range(i, watched)
+            node = _in_range(i, watched)
+            if node != Constant(0):
+                found[i.address] = node
     facts = session.execution.facts(session.focus)
     if watched.space.startswith("g"):
         return Point(found, lambda thread: True, sure=False)
@@ -181,19 +183,20 @@ def memory_operands(i: Instruction) -> Iterator[Memory]:
 
 
 def _in_range(i: Instruction, watched: Range) -> Node | None:
-    """Whether a lane's address may lie in the range; None where that is not so simple."""
+    """Whether a lane's address may lie in the range: 0 for never, None where that is not so simple."""
     found = [m for m in memory_operands(i) if m.space == watched.space]
     if len(found) != 1 or found[0].index is not None:
         return None
-    m = found[0]
-    node: Node = Constant(0)
-    if isinstance(m.base, Register):
-        node = Named(f"${m.base.file}{m.base.index}")
+    m, size = found[0], found[0].size or 16  # no access is wider
+    if not isinstance(m.base, Register):
+        inside = watched.address - size < m.offset < watched.address + watched.size
+        return None if inside else Constant(0)
+    node: Node = Named(f"${m.base.file}{m.base.index}")
     if not m.post_increment:
         node = Binary("+", node, Constant(m.offset))
-    mask = 0xFFFF if m.base is None or m.base.file == "a" else 0xFFFF_FFFF
+    mask = 0xFFFF if m.base.file == "a" else 0xFFFF_FFFF
     address = Binary("&", node, Constant(mask))
-    low = Binary(">", address, Constant(watched.address - (m.size or 16)))  # no access is wider
+    low = Binary(">", address, Constant(watched.address - size))
     return Binary("&&", low, Binary("<", address, Constant(watched.address + watched.size)))
 
 
@@ -254,7 +257,9 @@ def _happened(session: Session, b: Breakpoint, old: bytes, touches: Sequence[Tou
         if b.watched.hit_by(t) and (b.access == "access" or t.access == b.access):
             name = session.target.thread(t.thread).name if t.thread < session.target.thread_count else "a thread"
             verb = "read" if t.access == "read" else "wrote"
-            return f"{name} {verb} {t.space}[{t.address:#x}], {t.size} bytes" + (f", {change}" if verb == "wrote" else "")
+            return f"{name} {verb} {t.space}[{t.address:#x}], {t.size} bytes" + (
+                f", {change}" if verb == "wrote" else ""
+            )
     return ""
 
 

@@ -84,6 +84,21 @@ class Execution(ABC):
         """Instructions of groups, or cycles, since the start."""
 
     @property
+    def sub(self) -> int:
+        """Steps since the position was reached that were not counted: at a join that only takes up another path."""
+        return 0
+
+    @property
+    def may_not_count(self) -> bool:
+        """Whether the next step may be one that is not counted."""
+        return False
+
+    @property
+    def moment(self) -> tuple[int, int]:
+        """Position and uncounted steps: says exactly what the state is."""
+        return self.position, self.sub
+
+    @property
     @abstractmethod
     def following(self) -> int | None:
         """A thread of the group that executes next; None when all have ended."""

@@ -278,7 +278,7 @@ class _Code:
 
     def _bits(self, operator: str, a: str, b: str) -> str:
         if operator in "&|^":
-            return self.put(f"{ {'&': 'and', '|': 'or', '^': 'xor'}[operator]} i64 {a}, {b}")
+            return self.put(f"{ {'&': 'and', '|': 'or', '^': 'xor'}[operator] } i64 {a}, {b}")
         fits = self.put(f"icmp ult i64 {b}, 64")
         by = self.put(f"select i1 {fits}, i64 {b}, i64 0")
         moved = self.put(f"{'shl' if operator == '<<' else 'lshr'} i64 {a}, {by}")

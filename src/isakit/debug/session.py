@@ -186,7 +186,15 @@ class Session:
         """Take back the last instructions, whoever executed them, and focus on the group that did."""
         if not self.position:
             return self._stay("history", "this is where the program began")
-        return self._move(lambda: self._back_to(max(0, self.position - count)), "step", f"{count} back")
+
+        def move() -> None:
+            if count > 1:
+                self.timeline.seek(max(0, self.position - count + 1), self.asked)
+            if self.position:
+                self.timeline.back(self.asked)
+            self._follow()
+
+        return self._move(move, "step", f"{count} back")
 
     def reverse_cont(self) -> Stop:
         """Go back to the last place where a breakpoint would have stopped, or to the start.
@@ -198,14 +206,15 @@ class Session:
     def last_write(self, what: str) -> Stop:
         """Go back to the instruction that last wrote a register of the focused thread, or a byte: `$r5`, `s[0x40]`."""
         b = breakpoints.watchpoint(self, 0, what, "write")
-        here = self.position
+        here, exactly = self.position, self.timeline.moment
 
         def move() -> None:
             found = self._last_match([b], here)
             if found is None:
-                self.timeline.seek(here)
+                self.timeline.seek(exactly)
                 raise LaunchError(f"nothing has written {what} so far")
             self._back_to(found[0])
+            self._to_points(found[0], [b.point])
 
         return self._move(move, "moved", f"{what} is written here")
 
@@ -287,7 +296,9 @@ class Session:
     def _calls(self, thread: int) -> list[Frame]:
         return [f for f in self.execution.frames(thread) if "call" in f.kind]
 
-    def _stopped(self, reason: Reason, text: str, numbers: tuple[int, ...] = (), fault: Exception | None = None) -> Stop:
+    def _stopped(
+        self, reason: Reason, text: str, numbers: tuple[int, ...] = (), fault: Exception | None = None
+    ) -> Stop:
         return Stop(reason, self.position, self.focus, self.address, text, numbers, fault)
 
     def _stay(self, reason: Reason, text: str) -> Stop:
@@ -302,7 +313,7 @@ class Session:
             self._refocus()
             stop = self._stopped("fault", str(e), fault=e)
         except KeyboardInterrupt:
-            self.timeline.seek(self.position)
+            self.timeline.seek(self.timeline.moment)
             self._refocus()
             stop = self._stopped("interrupt", "interrupted")
         if stop is None:
@@ -324,7 +335,8 @@ class Session:
             elif not self.execution.same_group(self.focus, following):
                 if thread.state != "ready":
                     raise LaunchError(f"{thread.name} waits; `c` runs the others, or focus on one that is ready")
-                self.timeline.happen(f"{thread.name} goes first", lambda: self.execution.prefer(self.focus))
+                focus = self.focus
+                self.timeline.happen(f"{thread.name} goes first", lambda: self.execution.prefer(focus))
 
     def _refocus(self, thread: int | None = None) -> None:
         """Look at a thread of the group that executes next, at the focused one if it is among them."""
@@ -443,7 +455,9 @@ class Session:
 
         def met(thread: int) -> bool:
             mine = execution.facts(thread)
-            together = all(mine[n] == facts[n] for n in ("block", "warp")) if node else execution.same_group(focus, thread)
+            together = (
+                all(mine[n] == facts[n] for n in ("block", "warp")) if node else execution.same_group(focus, thread)
+            )
             return together and (check is None or check(thread))
 
         point = Point(dict.fromkeys(where, node), met, sure=check is None)
@@ -452,8 +466,14 @@ class Session:
     # --- how it goes back ---------------------------------------------------------------------------------------------
     def _back_to(self, position: int) -> None:
         self.timeline.seek(position, self.asked)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Look at the group that executes next."""
         thread = self.execution.following
-        if thread is not None and (self.focus >= self.target.thread_count or not self.execution.same_group(self.focus, thread)):
+        if thread is not None and (
+            self.focus >= self.target.thread_count or not self.execution.same_group(self.focus, thread)
+        ):
             self.focus = thread
 
     def _backward(self) -> Stop | None:
@@ -464,6 +484,7 @@ class Session:
             return None
         position, b, text = found
         self._back_to(position)
+        self._to_points(position, [b.point])
         if b.kind == "breakpoint":
             self.focus = b.thread_met(self)
             text = f"{self.target.thread(self.focus).name} at {self.address:#x}"
@@ -476,7 +497,7 @@ class Session:
             end = self.timeline.last([b.point for b in stops], end, self.asked)
             if end is None:
                 return None
-            self.timeline.seek(end)
+            self._to_points(end, [b.point for b in stops if b.point.last == end])
             thread = self.execution.following or 0
             here = [b for b in stops if b.point.last == end and b.point.check(thread)]
             for b in here:
@@ -485,6 +506,15 @@ class Session:
             found = breakpoints.watched_through(self, here) if here else []
             if found:
                 return end, found[0][0], found[0][1]
+
+    def _to_points(self, position: int, points: list[Point]) -> None:
+        """Be where points were met at a position: behind joins that are not counted, maybe."""
+        self.timeline.seek(position)
+        addresses = {a for p in points for a in p.addresses}
+        while addresses and self.execution.address not in addresses and self.execution.may_not_count:
+            self.timeline.step()
+            if self.position > position:
+                break
 
     # --- for people ---------------------------------------------------------------------------------------------------
     def __repr__(self) -> str:

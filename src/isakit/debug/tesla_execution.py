@@ -21,12 +21,12 @@ from isakit.machine.tesla.tesla_target import TeslaTarget
 KEPT = 16
 """Sets of points whose code is kept."""
 _MEANINGS = {
-    Kind.BRANCH: "the other side of a branch, which runs when this side is through",
-    Kind.JOINAT: "where the lanes of a divergent branch meet again",
+    Kind.BRANCH: "the branch's other side, which waits",
+    Kind.JOINAT: "where diverged lanes meet again",
     Kind.CALL: "where the call returns to",
     Kind.LIMITED_CALL: "where the call returns to",
-    Kind.BREAK: "where lanes go that leave the loop",
-    Kind.QUADON: "the lanes that were active before whole quads were switched on",
+    Kind.BREAK: "where lanes go that break out",
+    Kind.QUADON: "lanes active before `quadon`",
 }
 
 
@@ -43,6 +43,7 @@ class TeslaExecution(Execution):
         self.machine = Machine(machine.launch, machine.device, resident_lanes=1)
         self.target, self.program = TeslaTarget(self.machine), program
         self._current = 0
+        self._sub = 0
         self._mark = (-1, -1, 0, 0)  # block, warp, what it had issued, position
         self._fast: Any = None
         self._made: dict[Any, tuple[Any, list[bool]]] = {}
@@ -70,6 +71,15 @@ class TeslaExecution(Execution):
     @property
     def position(self) -> int:
         return self.machine.stats.warp_instructions
+
+    @property
+    def sub(self) -> int:
+        return self._sub
+
+    @property
+    def may_not_count(self) -> bool:
+        w = self._warp()
+        return w is not None and self.machine.launch.code.at(w.pc).join
 
     @property
     def instructions(self) -> int:
@@ -147,8 +157,9 @@ class TeslaExecution(Execution):
             machine.idle()  # says what they wait for
             raise LaunchError("no warp can execute an instruction")
         self._current = w.index
-        thread = self._first(w)
+        thread, before = self._first(w), self.position
         machine.step(w)
+        self._sub = self._sub + 1 if self.position == before else 0
         self._settle()
         return thread
 
@@ -164,10 +175,10 @@ class TeslaExecution(Execution):
         self._current = thread >> 5
 
     def save(self) -> tuple[Snapshot, Any]:
-        return self.machine.snapshot(), self._current
+        return self.machine.snapshot(), (self._current, self._sub)
 
     def load(self, saved: tuple[Snapshot, Any], position: int) -> None:
-        snapshot, self._current = saved
+        snapshot, (self._current, self._sub) = saved
         self.machine.restore(snapshot)
 
     def touched(self, step: Callable[[], object]) -> list[Touch]:
@@ -216,11 +227,11 @@ class TeslaExecution(Execution):
             for k, p in enumerate(points if probes is not None else ()):
                 probes.set_cell(k, skip=max(0, p.skip - p.hits) if exact[k] else 0, records=record)
             w = self._warp()
-            fast.current = 0 if w is None else w.index
+            fast.current, fast.resumed = 0 if w is None else w.index, self._sub
             try:
                 why = fast.run(until)
             finally:
-                self._current = fast.current
+                self._current, self._sub = fast.current, fast.resumed
                 self._settle()
                 for k, p in enumerate(points if probes is not None else ()):
                     if exact[k]:

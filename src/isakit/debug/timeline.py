@@ -30,18 +30,18 @@ NEAR = (4096, 256, 16)
 
 @dataclass(frozen=True)
 class Event:
-    """Something done from outside, at a position; `text` says what."""
+    """Something done from outside, at a moment (see `Execution.moment`); `text` says what."""
 
-    position: int
+    moment: tuple[int, int]
     text: str
     do: Callable[[], object]
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A kept state: its position, the events of the journal that are part of it, and what it takes."""
+    """A kept state: its moment, the events of the journal that are part of it, and what it takes."""
 
-    position: int
+    moment: tuple[int, int]
     events: int
     saved: tuple[Snapshot, Any]
 
@@ -64,13 +64,18 @@ class Timeline:
         self.checkpoints: list[Checkpoint] = []
         self._slice = SLICE[0]
         self._kept_at = time.perf_counter()
-        self._frontier = self.position  # the furthest position reached; the journal says all about what lies before it
+        self._frontier = self.moment  # the furthest moment reached; the journal says all about what lies before it
         self.keep()
 
     @property
     def position(self) -> int:
         """Where the execution is."""
         return self.execution.position
+
+    @property
+    def moment(self) -> tuple[int, int]:
+        """The same, told exactly."""
+        return self.execution.moment
 
     @property
     def used(self) -> int:
@@ -80,12 +85,12 @@ class Timeline:
     # --- checkpoints ---
     def keep(self) -> None:
         """Make a checkpoint here, if there is none; others go where memory ends."""
-        here = self.position, self.done
-        k = bisect_right(self.checkpoints, here, key=lambda c: (c.position, c.events))
+        here = self.moment, self.done
+        k = bisect_right(self.checkpoints, here, key=lambda c: (c.moment, c.events))
         self._kept_at = time.perf_counter()
-        if k and (self.checkpoints[k - 1].position, self.checkpoints[k - 1].events) == here:
+        if k and (self.checkpoints[k - 1].moment, self.checkpoints[k - 1].events) == here:
             return
-        self.checkpoints.insert(k, Checkpoint(self.position, self.done, self.execution.save()))
+        self.checkpoints.insert(k, Checkpoint(self.moment, self.done, self.execution.save()))
         self._thin(k)
 
     def _thin(self, newest: int) -> None:
@@ -96,8 +101,8 @@ class Timeline:
             points = self.checkpoints
 
             def worth(k: int, points: list[Checkpoint] = points) -> float:
-                gap = points[k + 1].position - points[k - 1].position if k + 1 < len(points) else here
-                return gap / (1 + abs(here - points[k].position))
+                gap = points[k + 1].moment[0] - points[k - 1].moment[0] if k + 1 < len(points) else here
+                return gap / (1 + abs(here - points[k].moment[0]))
 
             candidates = [k for k in range(1, len(points)) if points[k] is not points[min(newest, len(points) - 1)]]
             if not candidates:
@@ -114,21 +119,21 @@ class Timeline:
         """Do something from outside, here and each time this position is reached again; what was future is gone."""
         do()
         del self.journal[self.done :]
-        self.journal.append(Event(self.position, text, do))
+        self.journal.append(Event(self.moment, text, do))
         self.done += 1
-        self._frontier = self.position
-        here = self.position, self.done
-        self.checkpoints = [c for c in self.checkpoints if (c.position, c.events) < here]
+        self._frontier = self.moment
+        here = self.moment, self.done
+        self.checkpoints = [c for c in self.checkpoints if (c.moment, c.events) < here]
         if not self.checkpoints:
             self.keep()
 
-    def _next_event(self) -> int | None:
-        """Position of the first event that has not been done."""
-        return self.journal[self.done].position if self.done < len(self.journal) else None
+    def _next_event(self) -> tuple[int, int] | None:
+        """Moment of the first event that has not been done."""
+        return self.journal[self.done].moment if self.done < len(self.journal) else None
 
     def _catch_up(self) -> None:
-        """Do the events of this position."""
-        while self._next_event() == self.position:
+        """Do the events of this moment."""
+        while self._next_event() == self.moment:
             self.journal[self.done].do()
             self.done += 1
 
@@ -137,7 +142,7 @@ class Timeline:
         """One instruction; returns a thread of the group that executed it."""
         thread = self.execution.step()
         self._catch_up()
-        self._frontier = max(self._frontier, self.position)
+        self._frontier = max(self._frontier, self.moment)
         return thread
 
     def run(self, points: Sequence[Point] = (), until: int | None = None, record: bool = False,
@@ -149,20 +154,29 @@ class Timeline:
         while until is None or self.position < until:
             started, before = time.perf_counter(), self.position
             event = self._next_event()
-            end = min(x for x in (before + self._slice, until, event) if x is not None)
+            if event is not None and event[0] == before:  # at a step that is not counted
+                while self.moment < event:
+                    self.execution.step()
+                self._catch_up()
+                continue
+            end = min(x for x in (before + self._slice, until, event and event[0]) if x is not None)
             self.execution.mark()
             result = self.execution.run(end, points, record)
             took = time.perf_counter() - started
             if self.position - before == self._slice:
                 factor = 2 if took < SECONDS / 2 else 0.5 if took > 2 * SECONDS else 1
                 self._slice = int(min(SLICE[1], max(SLICE[0] // 64, self._slice * factor)))
-            if self.position == event:
-                self._catch_up()
-            elif result == "until" and self.position > self._frontier and self.position - before >= SLICE[0]:
+            self._catch_up()
+            if (
+                result == "until"
+                and event is None
+                and self.moment > self._frontier
+                and self.position - before >= SLICE[0]
+            ):
                 other = self.execution.overdue()
                 if other is not None:
                     self.happen("turn", lambda other=other: self.execution.prefer(other))
-            self._frontier = max(self._frontier, self.position)
+            self._frontier = max(self._frontier, self.moment)
             if result != "until":
                 return result
             if time.perf_counter() - self._kept_at > SECONDS:
@@ -171,27 +185,49 @@ class Timeline:
                 break
         return "until"
 
-    def seek(self, position: int, asked: Callable[[], bool] | None = None) -> None:
-        """Be at a position of the past or the future.
+    def seek(self, to: int | tuple[int, int], asked: Callable[[], bool] | None = None) -> None:
+        """Be at a position, or exactly at a moment, of the past or the future.
 
         Raises LaunchError for one in front of the start, MachineFault where the program faults on the way.
         """
+        moment = (to, 0) if isinstance(to, int) else to
+        position = moment[0]
         if position < 0:
             raise LaunchError("nothing lies in front of the start")
-        if position < self.position or (position == self.position and self._next_event() == position):
-            self._back_to(position)
+        event = self._next_event()
+        if moment < self.moment or (moment == self.moment and event == moment):
+            self._back_to(moment)
         for distance in NEAR:
             if self.position < position - distance:
                 self.run((), position - distance, asked=asked)
                 if self.position == position - distance:
                     self.keep()
-        self.run((), position, asked=asked)
+        if self.run((), position, asked=asked) == "asleep":
+            while self.position < position:  # cycles pass for a core that waits for the host
+                self.step()
+        while self.moment < moment and self.position == position:
+            self.step()
 
-    def _back_to(self, position: int) -> None:
-        """Be at the last checkpoint that is not behind a position."""
-        k = bisect_right(self.checkpoints, position, key=lambda c: c.position)
+    def back(self, asked: Callable[[], bool] | None = None) -> None:
+        """Take the last step back. Raises LaunchError at the start."""
+        position, sub = self.moment
+        if sub:
+            self.seek((position, sub - 1), asked)
+            return
+        self.seek(position - 1, asked)
+        here = self.moment
+        while self.execution.may_not_count:
+            here = self.moment
+            self.step()
+            if self.position == position:
+                self.seek(here, asked)
+                return
+
+    def _back_to(self, moment: tuple[int, int]) -> None:
+        """Be at the last checkpoint that is not behind a moment."""
+        k = bisect_right(self.checkpoints, moment, key=lambda c: c.moment)
         c = self.checkpoints[k - 1]
-        self.execution.load(c.saved, c.position)
+        self.execution.load(c.saved, c.moment[0])
         self.done = c.events
         self._catch_up()
 
@@ -202,7 +238,7 @@ class Timeline:
         """
         end = before
         while end > 0:
-            self._back_to(end - 1)
+            self._back_to((end - 1, 0))
             start = self.position
             for p in points:
                 p.last = -1

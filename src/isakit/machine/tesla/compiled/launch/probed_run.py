@@ -70,7 +70,7 @@ _PROGRESS = f"""\
 
 def _guards() -> str:
     """Functions that stop at the end of the budget and when asked, and remember the warp that stopped."""
-    out = ["@stride = global i64 0\n@who = global i64 0\n"]
+    out = ["@stride = global i64 0\n@who = global i64 0\n@resumed = global i64 0\n"]
     halt = "  %w{n} = ptrtoint ptr %ws to i64\n  store i64 %w{n}, ptr @who\n  store volatile i32 1, ptr %stop\n"
     for name, pair in _PAIRS:
         looks = "  br i1 %out, label %halt, label %on\n" if pair < BODY else "  br label %on\n"
@@ -81,7 +81,10 @@ def _guards() -> str:
             f"  %fp = getelementptr i8, ptr %u2, i64 {pair}\n  %f = load ptr, ptr %fp\n"
             "  %r = call i32 %f(ptr %ctx, ptr %ws, ptr %u2)\n"
             f"  %stopped = icmp eq i32 %r, {handlers.STOP}\n  %serve = icmp eq i32 %r, {handlers.SERVE}\n"
-            "  %either = or i1 %stopped, %serve\n  br i1 %either, label %odd, label %fine\nfine:\n  ret i32 %r\n"
+            "  %either = or i1 %stopped, %serve\n  br i1 %either, label %odd, label %fine\nfine:\n"
+            f"  switch i32 %r, label %counted [ i32 {handlers.RESUMED}, label %other i32 {handlers.COMPLETE}, label %rest ]"
+            "\nother:\n  %n0 = load i64, ptr @resumed\n  %n1 = add i64 %n0, 1\n  store i64 %n1, ptr @resumed\n"
+            "  br label %rest\ncounted:\n  store i64 0, ptr @resumed\n  br label %rest\nrest:\n  ret i32 %r\n"
             f"odd:\n{halt.format(n=1)}  ret i32 %r\n}}\n"
         )
     return "".join(out)
@@ -188,12 +191,21 @@ class ProbedRun:
         assert program is not None
         self._real = program.records
         self._guards = Loaded(_guard_code(self.kernel.target), self.kernel.target)
-        self._memory = _Globals(self._guards, {"stride": 1, "who": 1})
+        self._memory = _Globals(self._guards, {"stride": 1, "who": 1, "resumed": 1})
         self._memory.set("stride", self._real.nbytes)
         self._layers: Array = np.zeros((2, *self._real.shape), np.uint8)
         self._layers[1] = self._real
         self._probes: Probes | None = None
         self.look_at(None)
+
+    @property
+    def resumed(self) -> int:
+        """Joins since the last instruction that was counted at which only another path was taken up."""
+        return self._memory.get("resumed")
+
+    @resumed.setter
+    def resumed(self, value: int) -> None:
+        self._memory.set("resumed", value)
 
     @property
     def stale(self) -> bool:
@@ -301,6 +313,7 @@ class ProbedRun:
                     self.stop[0] = 0
                     self._memory.set("who", 0)
                     served.serve(self.current)
+                    self.resumed = 0
                     if status[self.current] == state_layout.JOINED:
                         break  # the reference machine says what is wrong
                 elif stopped:

@@ -1,0 +1,121 @@
+"""`isakit debug`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from isakit.cli.common import json_option
+from isakit.cli.launches import launch_options, prepare
+from isakit.errors import IsakitError
+
+if TYPE_CHECKING:
+    from isakit.debug.terminal import Commands
+
+PROMPT = "(isakit) "
+
+
+@click.command(
+    "debug",
+    epilog="""\b
+Examples:
+  isakit debug matmul.s --grid 4,4 --block 16,16 --arg in:a.npy --arg in:b.npy --arg out:f32:64x64 --arg i32:64
+  isakit debug shader.gxp --arg texcoord0=in:t.npy -x commands.txt
+  isakit debug p2_mailbox.s --json -x commands.txt
+\b
+Arguments are those of `isakit run`. Some commands:
+  b PLACE [if EXPR]  c  s  n  fin  rs  rc  p EXPR  x CELL  info warps  layout  help""",
+)
+@launch_options
+@click.option("-x", "scripts", multiple=True, metavar="FILE", help="Carry out the commands of a file, then end.")
+@click.option("-e", "lines", multiple=True, metavar="COMMAND", help="Carry out a command, then end.")
+@json_option
+@click.argument("file", metavar="FILE")
+def command(
+    file: str,
+    isa_name: str | None,
+    variant: str | None,
+    scripts: tuple[str, ...],
+    lines: tuple[str, ...],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Step through a program, forwards and backwards.
+
+    A kernel, a shader or microcode stands at its first instruction. Without -x and -e commands come from the terminal,
+    or from standard input; `help` lists them. With --json every command answers with one line of JSON.
+    """
+    from isakit.debug.session import Session
+    from isakit.debug.terminal import Commands
+
+    given = [line for path in scripts for line in Path(path).read_text("utf-8").splitlines()] + list(lines)
+    prepared = prepare(file, isa_name, variant, options)
+    session = Session(prepared.machine, prepared.program, labels=prepared.labels)
+    commands = Commands(session)
+    if given:
+        _carry_out(commands, iter(given), as_json, strict=True)
+    elif sys.stdin.isatty() and not as_json:
+        _answer(commands.stopped(session.stop), False, "")
+        _carry_out(commands, _typed(commands), False, strict=False)
+    else:
+        _carry_out(commands, (line.rstrip("\n") for line in sys.stdin), as_json, strict=False)
+
+
+def _carry_out(commands: Commands, lines: Iterator[str], as_json: bool, strict: bool) -> None:
+    """Answer lines until one says `quit`; `strict`: the first that fails ends it all."""
+    from isakit.debug.terminal import Reply
+
+    for line in lines:
+        if strict and (not line.strip() or line.lstrip().startswith("#")):
+            continue
+        try:
+            reply = commands.run(line)
+        except IsakitError as e:
+            if strict:
+                raise
+            reply = Reply([f"error: {e}"], {"error": str(e)})
+        _answer(reply, as_json, line)
+        if reply.quit:
+            return
+
+
+def _answer(reply: Any, as_json: bool, line: str) -> None:
+    if as_json:
+        import json
+
+        click.echo(json.dumps({"command": line, "lines": reply.lines, "data": reply.data}, ensure_ascii=False))
+        return
+    for text in reply.lines:
+        click.echo(text)
+
+
+def _typed(commands: Commands) -> Iterator[str]:
+    """Lines somebody types, with history and completion where the terminal can."""
+    try:
+        import readline
+    except ImportError:  # plain input then
+        pass
+    else:
+
+        def complete(text: str, state: int) -> str | None:
+            found = commands.completions(readline.get_line_buffer())
+            return found[state] if state < len(found) else None
+
+        readline.set_completer_delims(" ")
+        readline.set_completer(complete)
+        readline.parse_and_bind("tab: complete")
+    while True:
+        try:
+            yield input(PROMPT)
+        except EOFError:
+            click.echo()
+            return
+        except KeyboardInterrupt:
+            click.echo()
+
+
+__all__ = ["command"]

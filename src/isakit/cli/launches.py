@@ -1,0 +1,110 @@
+"""The arguments of `run` for other verbs that need a launch: debug, sanitize, profile, trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from isakit.cli import run_
+from isakit.cli.arguments import Argument
+from isakit.cli.common import read_bytes, shown
+from isakit.errors import FormatError, LaunchError
+
+if TYPE_CHECKING:
+    from isakit.asm import Program
+
+F = TypeVar("F", bound=Callable[..., Any])
+_LEFT_OUT = ("limit", "stats", "as_json", "file")
+
+
+def launch_options(function: F) -> F:
+    """The options of `run`, without those that say what it shows."""
+    params: list[click.Parameter] = function.__dict__.setdefault("__click_params__", [])
+    params += [p for p in reversed(run_.command.params) if p.name not in _LEFT_OUT]
+    return function
+
+
+@dataclass
+class Prepared:
+    """A machine at its first instruction.
+
+    `program`: its code with labels, where the source has them; `arguments`: of a kernel; `name`: of the kernel.
+    """
+
+    isa: str
+    machine: Any
+    program: Program | None = None
+    arguments: list[Argument] = field(default_factory=list[Argument])
+    name: str = ""
+    kernel: Any = None
+
+    @property
+    def labels(self) -> dict[str, int]:
+        """Labels of the source text."""
+        return {} if self.program is None else self.program.labels
+
+    def outputs(self, as_json: bool) -> tuple[list[dict[str, Any]], list[str]]:
+        """What the kernel's arguments hold now, saved where a file was named: see `run`."""
+        return run_.outputs_of(list(enumerate(self.arguments)), as_json)
+
+
+def prepare(file: str, isa_name: str | None, variant: str | None, options: dict[str, Any]) -> Prepared:
+    """The machine for a file and options of `run`. Raises IsakitError, click.UsageError, OSError."""
+    source = run_.load_source(read_bytes(file), shown(file), isa_name, variant, options["chip"], options["kernel"])
+    specs = [(spec, *run_.split_spec(spec)) for spec in options["specs"]]
+    match source.isa or "tesla":
+        case "tesla":
+            return _tesla(source, specs, options)
+        case "vuc":
+            run_.refuse_kernel_options("microcode", ("textures",))
+            from isakit.cli.microcode import prepared_core
+
+            core = prepared_core(source, [spec for spec, _, _ in specs], options["engine"])
+            return Prepared("vuc", core, _with_labels(source))
+        case _:
+            run_.refuse_kernel_options("a shader", ())
+            return _usse(source, specs, options)
+
+
+def _with_labels(source: Any) -> Program | None:
+    from isakit.asm import Program
+
+    return source if isinstance(source, Program) and source.labels else None
+
+
+def _tesla(source: Any, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Prepared:
+    _, kernel, arguments = run_.prepared_kernel(source, specs, options)
+    machine = kernel.machine(options["grid"], options["block"], [a.value for a in arguments])
+    program = _with_labels(source)
+    if program is not None and program.parts:
+        program = program.kernels.get(kernel.name)
+    return Prepared("tesla", machine, program, arguments, kernel.name, kernel)
+
+
+def _usse(source: Any, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Prepared:
+    from isakit.cli.shader_inputs import shader_inputs
+    from isakit.formats import Shader
+    from isakit.runtime.usse import CHUNK, BoundShader
+
+    if not isinstance(source, Shader):
+        raise FormatError(None, 0, "only shader files can be run; give a GXP file")
+    given = shader_inputs([source], [spec for spec, _, _ in specs], options["textures"]).inputs
+    from isakit.arch.usse.arithmetic import DEFAULT
+
+    bound = BoundShader(
+        source, given.get("uniforms") or {}, given.get("textures") or {}, given.get("buffers") or {}, DEFAULT, 1_000_000
+    )
+    target = given.get("target")
+    grid, inputs = bound.grid(given.get("attributes") or {}, given.get("varyings") or {}, given.get("count"), target)
+    if grid.lanes > CHUNK:
+        raise LaunchError(f"{grid.lanes} invocations; at most {CHUNK} can be debugged at once")
+    before = None if target is None else bound.target_words(grid, target)
+    machine = bound.machine(inputs, before, 0, grid.lanes)
+    machine.start(bound.code)
+    return Prepared("usse", machine, name=source.stage)
+
+
+__all__ = ["Prepared", "launch_options", "prepare"]

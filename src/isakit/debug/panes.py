@@ -1,0 +1,132 @@
+"""What a session shows: listing, activity of lanes, registers, memory and stack, as lines of text and as HTML.
+
+Lines are at most `WIDTH` wide and say everything without colour: `>` marks the next instruction, `*` what changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from isakit.debug.session import Session
+
+WIDTH = 80
+
+
+def cut(text: str, width: int = WIDTH) -> str:
+    """A text that fits."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def listing(session: Session, around: int | None = None, before: int = 4, after: int = 8) -> list[str]:
+    """Instructions around an address (the focused thread's next one), with labels and breakpoints (`B`)."""
+    here = session.address
+    middle = around if around is not None else here if here is not None else session.labels["entry"]
+    code = list(session.program)
+    at = next((k for k, i in enumerate(code) if i.address >= middle), len(code) - 1)
+    stops = {a for b in session.breakpoints.values() if b.enabled for a in b.point.addresses if b.kind != "watchpoint"}
+    names = {a: name for name, a in session.labels.items() if name != "entry"}
+    out: list[str] = []
+    for i in code[max(0, at - before) : at + after]:
+        if i.address in names:
+            out.append(f"{names[i.address]}:")
+        mark = ">" if i.address == here else " "
+        stop = "B" if i.address in stops else " "
+        out.append(cut(f"{mark}{stop} {i.address:04x}  {i.text}"))
+    return out
+
+
+def lanes(session: Session) -> list[str]:
+    """Who is where: a row per group, `#` for active lanes, `.` for those that wait, `-` for those that have ended."""
+    target = session.target
+    count = target.thread_count
+    if count == 1:
+        t = target.thread(0)
+        return [f"{t.name}: {t.state}" + (f" at {t.address:#x}" if t.address is not None else "")]
+    out: list[str] = []
+    per = 32
+    for first in range(0, min(count, 16 * per), per):
+        threads = [target.thread(n) for n in range(first, min(first + per, count))]
+        picture = "".join("#" if t.active else "-" if t.state == "finished" else "." for t in threads)
+        here = next((t for t in threads if t.active), threads[0])
+        name = here.name.rpartition(" lane")[0] or f"{first}-{first + len(threads) - 1}"
+        mark = ">" if session.focus // per == first // per else " "
+        where = (
+            "ended" if here.address is None else f"{here.address:04x}" + (" waits" if here.state == "waiting" else "")
+        )
+        out.append(cut(f"{mark} {name:<24} {picture} {where}"))
+    if count > 16 * per:
+        out.append(f"  ... {count - 16 * per} more threads")
+    return out
+
+
+def registers(session: Session, before: Mapping[str, int] | None = None) -> list[str]:
+    """The focused thread's registers that are not 0 or have changed since `before`, four to a line."""
+    if session.focus >= session.target.thread_count:
+        return []
+    now = session.registers()
+    old = before or {}
+    shown = [
+        f"{'*' if old.get(name, value) != value else ' '}{name}={value:#x}"
+        for name, value in now.items()
+        if value or old.get(name, 0) != value
+    ]
+    if not shown:
+        return ["all registers are 0"]
+    width = max(19, max(map(len, shown)) + 1)
+    per_line = max(1, WIDTH // width)
+    return ["".join(f"{x:<{width}}" for x in shown[k : k + per_line]).rstrip() for k in range(0, len(shown), per_line)]
+
+
+def stack(session: Session) -> list[str]:
+    """The focused thread's stack, innermost entry first, with what the entries mean."""
+    frames = session.frames()
+    if not frames:
+        return ["the stack is empty"]
+    return [
+        cut(f"{f.kind:<12} {f.address:04x}  " + ("" if f.lanes is None else f"lanes {f.lanes:08x}  ") + f.meaning)
+        for f in frames
+    ]
+
+
+def memory(space: str, address: int, data: bytes, old: bytes | None = None) -> list[str]:
+    """Sixteen bytes a line as little-endian words, with their characters; `*` marks lines that changed."""
+    out: list[str] = []
+    for k in range(0, len(data), 16):
+        row = data[k : k + 16]
+        words = " ".join(row[j : j + 4][::-1].hex() for j in range(0, len(row), 4))
+        text = "".join(chr(b) if 32 <= b < 127 else "." for b in row)
+        mark = "*" if old is not None and old[k : k + 16] != row else " "
+        out.append(f"{mark}{space}[{address + k:#06x}]  {words:<36} {text}")
+    return out
+
+
+def state(session: Session) -> dict[str, Any]:
+    """Where a session stands, as plain data."""
+    i = session.instruction
+    thread = session.target.thread(session.focus) if session.focus < session.target.thread_count else None
+    return {
+        **session.stop.as_json(),
+        "instruction": None if i is None else i.text,
+        "focus": None if thread is None else thread.name,
+        "finished": session.finished,
+    }
+
+
+def html(session: Session) -> str:
+    """Listing, lanes, registers and stack as one table."""
+    rows = "".join(
+        f"<tr><th>{name}</th><td><pre>{escape(chr(10).join(lines))}</pre></td></tr>"
+        for name, lines in everything(session)
+    )
+    return f"<table>{rows}</table>"
+
+
+def everything(session: Session) -> Iterable[tuple[str, list[str]]]:
+    """All panes by name."""
+    yield "code", listing(session)
+    yield "lanes", lanes(session)
+    yield "registers", registers(session)
+    yield "stack", stack(session)

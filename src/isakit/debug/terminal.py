@@ -1,0 +1,366 @@
+"""The commands of the terminal debugger, in gdb's words: a line of text in, lines of text or plain data out.
+
+Knows no terminal: `isakit debug` reads lines from one, from a script, or from a test.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from isakit.debug import panes
+from isakit.debug.expressions import Load, Number, evaluate
+from isakit.debug.session import Session
+from isakit.debug.stops import Stop, Watched
+from isakit.debug.views import ThreadView, parsed, place
+from isakit.errors import IsakitError, LaunchError, did_you_mean
+
+
+@dataclass
+class Reply:
+    """What a command answers: lines for people, plain data for programs; `quit` ends the debugger."""
+
+    lines: list[str]
+    data: Any = None
+    quit: bool = False
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: its names, the arguments it takes, and what it does, in a line."""
+
+    names: tuple[str, ...]
+    takes: str
+    help: str
+    run: Callable[[Commands, str], Reply]
+
+
+class Commands:
+    """The commands over one session. `displays` are the expressions shown at every stop."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.displays: list[str] = []
+        self._last = ""
+        self._registers: dict[str, int] = {}
+        self._memory: dict[tuple[str, int, int], bytes] = {}
+
+    def run(self, line: str) -> Reply:
+        """Carry out a line; an empty one repeats the last. Raises IsakitError for what cannot be done."""
+        line = line.partition("#")[0].strip() if line.lstrip().startswith("#") else line.strip()
+        line = line or self._last
+        if not line:
+            return Reply([])
+        name, _, rest = line.partition(" ")
+        slash = ""
+        if "/" in name:
+            name, _, slash = name.partition("/")
+            slash = "/" + slash + " "
+        command = _BY_NAME.get(name)
+        if command is None:
+            near = [n for n in _BY_NAME if n.startswith(name)]
+            if len({id(_BY_NAME[n]) for n in near}) != 1:
+                (hint,) = did_you_mean(name, _BY_NAME) or ("`help` lists the commands",)
+                raise LaunchError(f"no command {name!r}; {hint}")
+            command = _BY_NAME[near[0]]
+        self._last = line if command.names[0] in _REPEATED else ""
+        return command.run(self, (slash + rest).strip())
+
+    def completions(self, text: str) -> list[str]:
+        """What a line's last word may become."""
+        head, _, last = text.rpartition(" ")
+        words = list(_BY_NAME) if not head else [*self.session.labels, *self.session.registers(), *_INFO]
+        return sorted({w for w in words if w.startswith(last)})
+
+    # --- stops ---
+    def stopped(self, stop: Stop) -> Reply:
+        """What is said at a stop."""
+        session = self.session
+        now = session.registers() if session.focus < session.target.thread_count else {}
+        changed = {n: v for n, v in now.items() if self._registers.get(n, v) != v}
+        self._registers = now
+        lines = [stop.text]
+        i = session.instruction
+        if i is not None:
+            thread = session.target.thread(session.focus)
+            where = session.label_at(i.address)
+            lines.append(panes.cut(f"{thread.name}  {i.address:04x} {f'<{where}> ' if where else ''}{i.text}"))
+        if changed and len(changed) <= 8:
+            lines.append(panes.cut("  " + "  ".join(f"{n}={v:#x}" for n, v in changed.items())))
+        shown = {text: self._shown(text) for text in self.displays}
+        lines += [f"  {text} = {value}" for text, value in shown.items()]
+        data = {**panes.state(session), "changed": changed, "displays": shown}
+        return Reply(lines, data)
+
+    def _shown(self, text: str) -> str:
+        try:
+            return number(self.session.evaluate(text))
+        except IsakitError as e:
+            return f"<{e}>"
+
+    def _count(self, text: str) -> int:
+        if not text:
+            return 1
+        try:
+            n = int(text, 0)
+        except ValueError:
+            raise LaunchError(f"{text!r} is no number") from None
+        if n < 1:
+            raise LaunchError("give a number of at least 1")
+        return n
+
+    # --- the commands ---
+    def _step(self, rest: str) -> Reply:
+        return self.stopped(self.session.step(self._count(rest)))
+
+    def _next(self, rest: str) -> Reply:
+        return self.stopped(self.session.next(self._count(rest)))
+
+    def _finish(self, rest: str) -> Reply:
+        return self.stopped(self.session.finish())
+
+    def _join(self, rest: str) -> Reply:
+        return self.stopped(self.session.to_join())
+
+    def _cont(self, rest: str) -> Reply:
+        return self.stopped(self.session.cont(self._count(rest) if rest else None))
+
+    def _until(self, rest: str) -> Reply:
+        return self.stopped(self.session.until(_required(rest, "where to")))
+
+    def _back(self, rest: str) -> Reply:
+        return self.stopped(self.session.reverse_step(self._count(rest)))
+
+    def _back_cont(self, rest: str) -> Reply:
+        return self.stopped(self.session.reverse_cont())
+
+    def _goto(self, rest: str) -> Reply:
+        try:
+            position = int(_required(rest, "a position"), 0)
+        except ValueError:
+            raise LaunchError(f"{rest!r} is no position") from None
+        return self.stopped(self.session.goto(position))
+
+    def _wrote(self, rest: str) -> Reply:
+        return self.stopped(self.session.last_write(_required(rest, "a register or a cell of memory")))
+
+    def _break(self, rest: str) -> Reply:
+        where, condition, ignore = _placed(_required(rest, "a place"))
+        b = self.session.break_at(where, condition, ignore=ignore)
+        return Reply([f"breakpoint {b.number} at {', '.join(f'{a:#x}' for a in sorted(b.point.addresses)[:6])}"],
+                     b.as_json())  # fmt: skip
+
+    def _temporary(self, rest: str) -> Reply:
+        where, condition, ignore = _placed(_required(rest, "a place"))
+        b = self.session.break_at(where, condition, ignore=ignore, once=True)
+        return Reply([f"temporary breakpoint {b.number}"], b.as_json())
+
+    def _watch(self, rest: str, access: str = "change") -> Reply:
+        what, condition, ignore = _placed(_required(rest, "a register or a cell of memory"))
+        b = self.session.watch(what, cast(Watched, access), condition, ignore=ignore)
+        return Reply([f"watchpoint {b.number}: {b.where}"], b.as_json())
+
+    def _trace(self, rest: str) -> Reply:
+        where, condition, _ = _placed(_required(rest, "a place, then what to collect"))
+        where, _, collect = where.partition(" ")
+        b = self.session.trace(where, *[c.strip() for c in collect.split(",") if c.strip()], condition=condition)
+        return Reply([f"tracepoint {b.number} collects {collect or 'nothing'}"], b.as_json())
+
+    def _delete(self, rest: str) -> Reply:
+        numbers = [self._count(n) for n in rest.split()] or list(self.session.breakpoints)
+        for n in numbers:
+            self.session.delete(n)
+        return Reply([f"deleted {', '.join(map(str, numbers)) or 'nothing'}"])
+
+    def _enable(self, rest: str, on: bool = True) -> Reply:
+        for n in [self._count(n) for n in rest.split()] or list(self.session.breakpoints):
+            self.session.breakpoint(n).enabled = on
+        return Reply([])
+
+    def _ignore(self, rest: str) -> Reply:
+        n, _, count = rest.partition(" ")
+        b = self.session.breakpoint(self._count(n))
+        b.point.skip = b.point.hits + self._count(count)
+        return Reply([str(b)])
+
+    def _print(self, rest: str) -> Reply:
+        m = re.match(r"/([xduf]) ?", rest)
+        value = self.session.evaluate(_required(rest[m.end() :] if m else rest, "an expression"))
+        return Reply([number(value, m[1] if m else "")], value)
+
+    def _display(self, rest: str) -> Reply:
+        if rest:
+            self.session.evaluate(rest)
+            self.displays.append(rest)
+        shown = {text: self._shown(text) for text in self.displays}
+        return Reply([f"{text} = {value}" for text, value in shown.items()], shown)
+
+    def _undisplay(self, rest: str) -> Reply:
+        self.displays = [d for d in self.displays if rest and d != rest]
+        return Reply([])
+
+    def _set(self, rest: str) -> Reply:
+        what, equals, value = rest.partition("=")
+        if not equals:
+            raise LaunchError("give REGISTER = EXPRESSION, or CELL = EXPRESSION")
+        self.session.set(what.strip(), value.strip())
+        return Reply([f"{what.strip()} = {number(self.session.evaluate(what.strip()))}"])
+
+    def _examine(self, rest: str) -> Reply:
+        m = re.match(r"/(\d+)b? ?", rest)
+        count = min(int(m[1]), 1 << 16) if m else 64
+        to = place(self.session.execution, _required(rest[m.end() :] if m else rest, "a cell of memory"))
+        if not isinstance(to, Load):
+            raise LaunchError("`x` shows memory; `p` and `info registers` show registers")
+        session = self.session
+        address = int(evaluate(to.address, ThreadView(session.execution, session.focus)))
+        data = session.target.read_memory(to.space, address, count, session.focus)
+        key = to.space, address, count
+        old = self._memory.get(key)
+        self._memory[key] = data
+        return Reply(panes.memory(to.space, address, data, old), {"space": to.space, "address": address,
+                                                                 "bytes": data.hex()})  # fmt: skip
+
+    def _list(self, rest: str) -> Reply:
+        from isakit.debug.breakpoints import addresses
+
+        return Reply(panes.listing(self.session, addresses(self.session, rest)[0] if rest else None))
+
+    def _focus(self, rest: str) -> Reply:
+        where: dict[str, Any] = {}
+        words = shlex.split(rest.replace("=", " "))
+        if len(words) == 1:
+            words = ["thread", *words]
+        for name, value in zip(words[::2], words[1::2], strict=False):
+            parts = [int(v, 0) for v in value.strip("()").split(",") if re.fullmatch(r"-?(0x)?[0-9a-fA-F]+", v.strip())]
+            if not parts:
+                raise LaunchError(f"{name} {value!r} is no number")
+            where[name] = parts[0] if len(parts) == 1 else tuple(parts)
+        if not where:
+            raise LaunchError("give what to look at: `focus warp 2 lane 5`, `focus block 3,1`, `focus thread 40`")
+        self.session.focus_on(**where)
+        return self.stopped(self.session._stay("moved", "the focus moved"))  # pyright: ignore[reportPrivateUsage]
+
+    def _info(self, rest: str) -> Reply:
+        name = next((n for n in _INFO if rest and n.startswith(rest)), None)
+        if name is None:
+            raise LaunchError(f"`info` knows {', '.join(_INFO)}")
+        session = self.session
+        match name:
+            case "breakpoints" | "watchpoints":
+                found = list(session.breakpoints.values())
+                return Reply([str(b) for b in found] or ["no breakpoints"], [b.as_json() for b in found])
+            case "registers":
+                return Reply(panes.registers(session, self._registers), session.registers())
+            case "warps" | "threads" | "lanes":
+                return Reply(panes.lanes(session))
+            case "stack":
+                return Reply(panes.stack(session), [f._asdict() for f in session.frames()])
+            case "trace":
+                rows = [r.as_json() for r in session.records]
+                return Reply([f"{r.position}: {r.values}" for r in session.records] or ["nothing was noted"], rows)
+            case "memories":
+                spaces = session.target.memories.values()
+                return Reply([f"{m.name:<8} {m.size:#x} bytes{'' if m.writable else ', read only'}" for m in spaces])
+            case _:
+                t = session.timeline
+                facts = {
+                    "position": session.position, "unit": session.execution.unit, "checkpoints": len(t.checkpoints),
+                    "checkpoint_bytes": t.used, "limit_bytes": t.memory, "instructions": session.execution.instructions,
+                }  # fmt: skip
+                return Reply([f"{k}: {v}" for k, v in facts.items()], facts)
+
+    def _layout(self, rest: str) -> Reply:
+        lines: list[str] = []
+        for name, rows in panes.everything(self.session):
+            lines += [f"--- {name} {'-' * (panes.WIDTH - len(name) - 5)}", *rows]
+        return Reply(lines, panes.state(self.session))
+
+    def _help(self, rest: str) -> Reply:
+        if rest:
+            command = _BY_NAME.get(rest)
+            if command is None:
+                raise LaunchError(f"no command {rest!r}")
+            return Reply([f"{', '.join(command.names)} {command.takes}".rstrip(), f"  {command.help}"])
+        return Reply([panes.cut(f"{', '.join(c.names):<22} {c.takes:<18} {c.help}") for c in COMMANDS])
+
+    def _quit(self, rest: str) -> Reply:
+        return Reply([], quit=True)
+
+
+def number(value: Number, how: str = "") -> str:
+    """A number as `p` shows it: with its hexadecimal digits, or as `x`, `d`, `u` or `f` say."""
+    if isinstance(value, float):
+        return repr(value)
+    if how == "f":
+        from isakit.debug.expressions import Cast, Constant
+
+        class Nothing:
+            register = variable = memory = None
+
+        return repr(evaluate(Cast("f32", Constant(value)), cast(Any, Nothing)))
+    if how == "x":
+        return hex(value & (1 << 64) - 1)
+    if how == "u":
+        return str(value & (1 << 64) - 1)
+    return str(value) if how == "d" or -10 < value < 10 else f"{value} ({hex(value & (1 << 64) - 1)})"
+
+
+def _required(text: str, what: str) -> str:
+    if not text:
+        raise LaunchError(f"give {what}")
+    return text
+
+
+def _placed(text: str) -> tuple[str, str, int]:
+    """A place, the condition behind `if`, and the hits to let pass behind `ignore`."""
+    ignore = 0
+    m = re.search(r"\s+ignore\s+(\d+)\s*$", text)
+    if m:
+        ignore, text = int(m[1]), text[: m.start()]
+    where, found, condition = re.sub(r"\s+if\s+", "\0", text, count=1).partition("\0")
+    return where.strip(), condition.strip() if found else "", ignore
+
+
+COMMANDS = (
+    Command(("step", "s", "si", "stepi"), "[N]", "execute instructions of the focused group", Commands._step),
+    Command(("next", "n", "ni", "nexti"), "[N]", "the same, over calls", Commands._next),
+    Command(("finish", "fin"), "", "run until the function returns", Commands._finish),
+    Command(("join", "j"), "", "run to the group's next join or barrier", Commands._join),
+    Command(("continue", "c"), "[N]", "run to a breakpoint, N instructions at most", Commands._cont),
+    Command(("until", "u"), "PLACE", "run until the group comes to a place", Commands._until),
+    Command(("rs", "reverse-step", "rsi", "reverse-stepi"), "[N]", "take steps back", Commands._back),
+    Command(("rc", "reverse-continue"), "", "go back to a breakpoint", Commands._back_cont),
+    Command(("goto",), "POSITION", "be at a position of the past or future", Commands._goto),
+    Command(("wrote",), "PLACE", "go to the last write of a register or byte", Commands._wrote),
+    Command(("break", "b"), "PLACE [if EXPR]", "stop there; ignore N lets hits pass", Commands._break),
+    Command(("tbreak", "tb"), "PLACE [if EXPR]", "stop there once", Commands._temporary),
+    Command(("watch", "w"), "PLACE [if EXPR]", "stop when it changes", Commands._watch),
+    Command(("rwatch", "rw"), "PLACE", "stop when it is read", lambda c, r: c._watch(r, "read")),
+    Command(("awatch", "aw"), "PLACE", "stop when it is read or written", lambda c, r: c._watch(r, "access")),
+    Command(("trace", "tp"), "PLACE [EXPR,...]", "note values and go on", Commands._trace),
+    Command(("delete", "d"), "[N...]", "remove breakpoints", Commands._delete),
+    Command(("enable",), "[N...]", "let breakpoints stop", Commands._enable),
+    Command(("disable",), "[N...]", "let breakpoints pass", lambda c, r: c._enable(r, on=False)),
+    Command(("ignore",), "N COUNT", "let the next hits pass", Commands._ignore),
+    Command(("print", "p"), "[/xduf] EXPR", "the value of an expression", Commands._print),
+    Command(("display", "disp"), "[EXPR]", "show a value at every stop", Commands._display),
+    Command(("undisplay",), "[EXPR]", "do not", Commands._undisplay),
+    Command(("set",), "PLACE = EXPR", "change a register or memory", Commands._set),
+    Command(("x",), "[/N] CELL", "show N bytes of memory", Commands._examine),
+    Command(("list", "l"), "[PLACE]", "instructions around here", Commands._list),
+    Command(("focus", "f", "thread"), "WHAT N ...", "look at a block, warp, lane or thread", Commands._focus),
+    Command(("info", "i"), "WHAT", "breakpoints, registers, warps, stack, ...", Commands._info),
+    Command(("layout", "la"), "", "all panes", Commands._layout),
+    Command(("help", "h"), "[COMMAND]", "this list", Commands._help),
+    Command(("quit", "q"), "", "leave", Commands._quit),
+)  # fmt: skip
+_BY_NAME = {name: c for c in COMMANDS for name in c.names}
+_REPEATED = ("step", "next", "continue", "rs", "rc", "join")
+_INFO = ("breakpoints", "registers", "warps", "threads", "lanes", "stack", "trace", "memories", "timeline",
+         "watchpoints")  # fmt: skip
+
+__all__ = ["COMMANDS", "Command", "Commands", "Reply", "parsed"]

@@ -1,0 +1,322 @@
+"""Sessions: breakpoints, watchpoints, stepping, going back, editing, on one small kernel with divergence and a call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import isakit
+from isakit.debug.expressions import ExpressionError
+from isakit.debug.session import Session
+from isakit.errors import LaunchError, NotModelled
+from support.debugging import REDUCTION
+
+
+def session(compiled: bool = True, threads: int = 64, blocks: int = 2, **options: Any) -> Session:
+    device = isakit.Device("gt200", engine="reference")
+    program = isakit.isa("tesla", "gt200").assemble(REDUCTION)
+    out = device.alloc(4 * threads)
+    machine = device.load(program)["sum"].machine(blocks, threads, (out,))
+    s = Session(machine, compiled=compiled, **options)
+    s.out = lambda: device.read(out, np.uint32, threads)  # type: ignore[attr-defined]
+    s.expected = [t * 2 + 1 if not t & 16 else t + 100 for t in range(threads)]  # type: ignore[attr-defined]
+    return s
+
+
+@pytest.fixture(params=[True, False], ids=["compiled", "stepped"])
+def s(request: pytest.FixtureRequest) -> Session:
+    if request.param:
+        pytest.importorskip("llvmlite")
+    return session(request.param)
+
+
+def text(s: Session) -> str:
+    return "" if s.instruction is None else s.instruction.text.removeprefix("long ")
+
+
+# --- forwards ---------------------------------------------------------------------------------------------------------
+def test_a_run_to_the_end_computes_what_the_kernel_computes(s: Session) -> None:
+    assert s.cont().reason == "finished"
+    assert s.finished
+    assert s.out().tolist() == s.expected  # type: ignore[attr-defined]
+
+
+def test_a_step_is_one_instruction_of_the_focused_warp(s: Session) -> None:
+    assert s.step().reason == "step"
+    assert s.position == 1
+    assert text(s) == "shl $a1 $r1 0x2"
+
+
+def test_stepping_another_warp_lets_it_go_first(s: Session) -> None:
+    s.focus_on(warp=1)
+    s.step(3)
+    assert s.execution.facts(s.focus)["warp"] == 1
+    assert s.target.thread(0).address == s.labels["entry"]
+
+
+def test_a_breakpoint_at_a_group_of_instructions(s: Session) -> None:
+    s.break_at("barrier")
+    assert s.cont().reason == "breakpoint"
+    assert text(s).startswith("bar")
+
+
+def test_a_breakpoint_at_a_name(s: Session) -> None:
+    s.break_at("ret")
+    s.cont()
+    assert text(s) == "ret"
+
+
+def test_a_place_there_is_not(s: Session) -> None:
+    with pytest.raises(LaunchError, match="did you mean"):
+        s.break_at("barier")
+
+
+def test_a_condition_chooses_the_thread(s: Session) -> None:
+    s.break_at("st", "block.x == 1 && $r1 == 37")
+    s.cont()
+    assert s.execution.facts(s.focus) | {"block.x": 1, "warp": 1, "lane": 5} == s.execution.facts(s.focus)
+
+
+def test_hits_that_are_let_pass(s: Session) -> None:
+    b = s.break_at("bar", ignore=3)
+    s.cont()
+    assert (b.hits, s.execution.facts(s.focus)["block.x"], s.execution.facts(s.focus)["warp"]) == (4, 1, 1)
+
+
+def test_a_breakpoint_that_stops_once(s: Session) -> None:
+    s.break_at("bar", once=True)
+    assert s.cont().reason == "breakpoint"
+    assert s.cont().reason == "finished"
+
+
+def test_a_disabled_breakpoint_does_not_stop(s: Session) -> None:
+    s.break_at("bar").enabled = False
+    assert s.cont().reason == "finished"
+
+
+def test_next_goes_over_a_call(s: Session) -> None:
+    s.until("call")
+    s.next()
+    assert text(s) == "add b32 $r2 $r2 0x1"
+
+
+def test_finish_leaves_the_function(s: Session) -> None:
+    s.until("ret")
+    assert [f.kind for f in s.frames()][0] == "call"
+    s.finish()
+    assert text(s) == "add b32 $r2 $r2 0x1"
+
+
+def test_finish_outside_of_a_call_is_refused(s: Session) -> None:
+    with pytest.raises(LaunchError, match="call"):
+        s.finish()
+
+
+def test_the_next_join_is_where_the_lanes_meet(s: Session) -> None:
+    s.to_join()
+    assert text(s).startswith("join")
+
+
+def test_the_stack_says_what_its_entries_are(s: Session) -> None:
+    s.until("call")
+    assert [f.kind for f in s.frames()] == ["branch", "joinat"]
+    assert "meet" in s.frames()[1].meaning
+
+
+def test_a_budget_ends_a_run(s: Session) -> None:
+    assert s.cont(10).reason == "budget"
+    assert s.position == 10
+
+
+# --- watching ---------------------------------------------------------------------------------------------------------
+def test_a_watched_word_stops_behind_its_store(s: Session) -> None:
+    s.focus_on(lane=3)
+    s.watch("s[0x4c]")
+    stop = s.cont()
+    assert stop.reason == "watchpoint"
+    assert "from 0x0 to 0x3" in stop.text
+    assert s.evaluate("s[0x4c]") == 3
+
+
+def test_a_watched_range_of_global_memory(s: Session) -> None:
+    address = int(s.evaluate("s[0x10]"))
+    s.watch(f"g14[{address + 4 * 40}]", "write")
+    stop = s.cont()
+    assert stop.reason == "watchpoint"
+    assert "warp 1 lane 8 wrote" in stop.text
+
+
+def test_reads_are_watched_too(s: Session) -> None:
+    s.watch("s[0x10]", "read")
+    stop = s.cont()
+    assert "read s[0x10]" in stop.text
+
+
+def test_a_watched_register(s: Session) -> None:
+    s.focus_on(warp=1, lane=17)
+    s.watch("$r2")
+    s.cont()
+    stop = s.cont()
+    assert "changed from 0x31 to 0x95" in stop.text
+
+
+def test_reads_of_registers_are_not_watched(s: Session) -> None:
+    with pytest.raises(NotModelled):
+        s.watch("$r2", "read")
+
+
+def test_a_tracepoint_notes_and_goes_on(s: Session) -> None:
+    s.trace("bar", "$r2", "warp")
+    assert s.cont().reason == "finished"
+    assert [r.values for r in s.records][:2] == [{"$r2": 1, "warp": 0}, {"$r2": 65, "warp": 1}]
+    assert len(s.records) == 4
+
+
+# --- backwards --------------------------------------------------------------------------------------------------------
+def test_a_step_back_is_undone_by_a_step(s: Session) -> None:
+    s.cont(30)
+    here = s.registers(), s.address
+    s.reverse_step()
+    assert s.position == 29
+    s.step()
+    assert (s.registers(), s.address) == here
+
+
+def test_going_back_to_a_breakpoint(s: Session) -> None:
+    s.break_at("call", "block.x == 0 && warp == 1")
+    s.cont()
+    there = s.position
+    s.breakpoints.clear()
+    s.cont()
+    s.break_at("call", "block.x == 0 && warp == 1")
+    assert s.reverse_cont().reason == "breakpoint"
+    assert s.position == there
+
+
+def test_going_back_without_breakpoints_ends_at_the_start(s: Session) -> None:
+    s.cont()
+    assert s.reverse_cont().reason == "history"
+    assert s.position == 0
+
+
+def test_the_last_write_of_a_register(s: Session) -> None:
+    s.break_at("bar", "warp == 0", once=True)
+    s.cont()
+    s.focus_on(lane=2)
+    s.last_write("$r2")
+    assert text(s) == "add b32 $r2 $r2 0x1"
+    s.last_write("$r2")
+    assert text(s) == "add b32 $r2 $r2 $r2"
+
+
+def test_the_last_write_of_a_word(s: Session) -> None:
+    s.break_at("bar", "warp == 1", once=True)
+    s.cont()
+    s.last_write("s[0x4c]")
+    assert text(s).startswith("st b32 s[")
+    assert s.execution.facts(s.execution.following or 0)["warp"] == 0
+
+
+def test_what_nothing_has_written_is_said_and_nothing_moves(s: Session) -> None:
+    s.cont(5)
+    with pytest.raises(LaunchError, match="nothing has written"):
+        s.last_write("s[0x5c]")
+    assert s.position == 5
+
+
+# --- changing ---------------------------------------------------------------------------------------------------------
+def test_a_register_that_was_set_counts(s: Session) -> None:
+    s.until("bar")
+    s.set("$r2", "1000")
+    s.cont()
+    assert s.out()[0] in (1000, s.expected[0])  # type: ignore[attr-defined]
+
+
+def test_an_edit_is_part_of_the_past(s: Session) -> None:
+    s.cont(5)
+    s.set("$r7" if "$r7" in s.registers() else "$r2", 0xABCD)
+    name = "$r7" if "$r7" in s.registers() else "$r2"
+    s.cont(3)
+    s.goto(4)
+    assert s.evaluate(name) != 0xABCD
+    s.goto(5)
+    assert s.evaluate(name) == 0xABCD
+
+
+def test_memory_as_floating_point(s: Session) -> None:
+    s.set("s[0x40]:f32", 1.5)
+    assert s.evaluate("s[0x40]:f32") == 1.5
+
+
+def test_an_expression_that_names_nothing(s: Session) -> None:
+    with pytest.raises(ExpressionError):
+        s.evaluate("$r200")
+
+
+# --- faults and bounds ------------------------------------------------------------------------------------------------
+def test_a_fault_stops_in_front_of_the_instruction(s: Session) -> None:
+    s.until("bar")
+    s.set("s[0x10]", 0x10)
+    stop = s.cont()
+    assert stop.reason == "fault"
+    assert text(s).startswith("exit st")
+    assert not s.finished
+
+
+def test_the_past_of_a_fault(s: Session) -> None:
+    s.set("s[0x10]", 0x10)
+    s.cont()
+    s.reverse_step()
+    assert text(s) == "add b32 $r3 b32 s[0x10] $r3"
+
+
+def test_checkpoints_keep_to_their_memory() -> None:
+    s = session(memory=1)
+    s.cont()
+    s.goto(3)
+    s.goto(20)
+    assert len(s.timeline.checkpoints) <= 2
+    s.goto(0)
+    assert s.position == 0
+
+
+def test_a_request_ends_a_run() -> None:
+    s = session()
+    s.asked = lambda: True
+    assert s.cont().reason in ("interrupt", "finished")
+
+
+# --- compiled conditions ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "lane == 3",
+        "tid.x % 7 == 2 && warp",
+        "block == 1 || $r1 > 40",
+        "f32($r1) > 0",
+        "s[0x40 + lane * 4]:u16 == lane",
+        "$c0.z == 1",
+        "s32($r0 << 16) >> 16 < 5",
+        "instructions > 500",
+        "$a1 / 4 == 33",
+        "(active & 1) == 0",
+        "g14[s[0x10]] == 0",
+        "1.5 * lane > 45.5",
+        "~$r1 & 1",
+        "u8($r1 * 9) == 0x51",
+    ],
+)
+def test_compiled_conditions_hold_where_evaluated_ones_do(condition: str) -> None:
+    pytest.importorskip("llvmlite")
+    met: list[list[int]] = []
+    for compiled in (True, False):
+        s = session(compiled)
+        s.break_at("st", condition)
+        s.break_at("arithmetic", condition)
+        positions: list[int] = []
+        while s.cont().reason == "breakpoint" and len(positions) < 60:
+            positions.append(s.position)
+        met.append(positions)
+    assert met[0] == met[1]
