@@ -19,7 +19,7 @@ from isakit.hosts.cuda.heap import WINDOW, Heap, memory_file
 from isakit.hosts.cuda.modules import ProgramModule
 from isakit.hosts.cuda.objects import Array, Binding, Context, Function, Handles, Shown, TextureReference, Variable
 from isakit.hosts.cuda.statistics import Statistics
-from isakit.hosts.cuda.textures import sampler_of, texture_over
+from isakit.hosts.cuda.textures import check_state, sampler_of, texture_over
 from isakit.machine.tesla import Launch as MachineLaunch
 from isakit.machine.tesla import Stats
 from isakit.runtime import Buffer, Device, LoadedKernel, LoadedModule
@@ -336,6 +336,7 @@ class Session:
     def _shown(self, reference: TextureReference, binding: Binding) -> Shown:
         found, state = reference.shown, reference.state
         if found is None or found.binding is not binding or found.state is not state:
+            check_state(state)
             texture = texture_over(self.device.memory.memory.bytes, binding, state)
             found = reference.shown = Shown(binding, state, texture, sampler_of(state))
         return found
