@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from isakit.errors import BudgetExceeded, CompileError, IsakitError, LaunchError, MachineFault
@@ -129,6 +129,8 @@ class Session:
             threads=o.threads,
             memory=self.pages,
         )
+        if not o.strict:  # as on a chip, which reads zeros where nothing is bound
+            self.device.texturing = replace(self.device.texturing, unbound="zero")
         limit = min(_PINNED, _HEAP + o.card.memory)
         self.heap = self.device.heap = Heap(self.device, self.pages, _HEAP, limit, strict=o.strict, fill=o.fill)
         self.pinned = Heap(self.device, self.pages, _PINNED, _END, strict=o.strict, fill=o.fill)
