@@ -313,10 +313,10 @@ def test_captured_launches_replay_alike_on_every_engine(new: Path, tmp_path: Pat
     run("--capture", folder, "--", new, "launches", "textures", "host_memory", "symbols")
     from support.command_line import run as command
 
-    assert len(list((folder / "launches").iterdir())) == 10
+    assert len(list((folder / "launches").iterdir())) == 12
     for options in (["--engine", "reference"], ["--tier", "interp"], ["--tier", "jit"], ["--threads", "2"]):
         out = command("replay", str(folder), "--check", *options).stdout
-        assert out.count("same") == 10, out
+        assert out.count("same") == 12, out
     entry = folder / "launches" / "0001.json"
     assert command("replay", str(entry), "--check", "--json").stdout.count('"same": true') == 1
 
