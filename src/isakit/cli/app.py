@@ -23,12 +23,14 @@ COMMANDS = {
     "cfg": "Show the control-flow graph of a program.",
     "run": "Run a program on a simulated chip.",
     "debug": "Step through a program, forwards and backwards.",
+    "sanitize": "Run a program and report races, unwritten values and bad accesses.",
     "compare": "Tell whether two shaders or kernels compute the same.",
     "draw": "Draw a scene with vertex, geometry and fragment programs.",
     "cuda": "Run a CUDA program made for sm_10 to sm_13.",
     "gl": "Run an OpenGL program on Mesa's nv50 driver.",
     "replay": "Run a capture again, without its program.",
     "cache": "Show, empty or check the cache of compiled code.",
+    "export": "Write an instruction set as data for other programs.",
     "doc": "Show the manual page of an instruction.",
 }
 """Verbs and what they do, so that the overview loads none of them."""

@@ -336,7 +336,7 @@ class ProbedRun:
         worker = self.kernel.worker(shape) or Worker(shape)
         worker.bind(native)
         how = self.kernel.choose()
-        worker.prepare(how)
+        worker.prepare(how, UNLIMITED)
         self._begin(worker.context, left, until)
         code = how.run(worker.context.address, first, end, 1)
         why, block = code & 0xFF, code >> 8

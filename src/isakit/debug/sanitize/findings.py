@@ -1,0 +1,85 @@
+"""What the sanitizer reports: findings by instruction, each with its first example."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+KINDS = {
+    "uninitialised-register": "a register that nobody wrote is read",
+    "uninitialised-memory": "memory that nobody wrote is read",
+    "race": "lanes of different warps access the same place, one of them writes, and no barrier is between",
+    "divergent-barrier": "some lanes of a warp that have not ended do not take part in a barrier",
+    "missing-warp": "warps wait at a barrier that others never reach",
+    "out-of-bounds": "an access outside of its memory",
+    "misaligned": "an address that is no multiple of the access size",
+    "constant-write": "a write to a constant bank",
+    "unbound-space": "an access to a g[] space that shows no memory",
+    "fault": "the program faulted",
+    "hazard": "a vµc instruction meets a write that has not landed",
+}
+"""Kinds of findings, in words."""
+
+
+@dataclass
+class Finding:
+    """One thing that an instruction does wrong: `count` times, first as `example` says.
+
+    `address`: of the instruction, in bytes; `other`: of the instruction it collides with, for races.
+    """
+
+    kind: str
+    address: int
+    text: str
+    example: str
+    count: int = 0
+    other: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        out = {"kind": self.kind, "address": self.address, "instruction": self.text, "count": self.count,
+               "example": self.example}  # fmt: skip
+        return out if self.other is None else {**out, "other": self.other}
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.address:#06x} `{self.text}`: {self.example} ({self.count} in all)"
+
+
+@dataclass
+class Report:
+    """What a sanitized run found, and whether it came to its end."""
+
+    findings: dict[tuple[str, int, int | None], Finding] = field(default_factory=dict[Any, Finding])
+    finished: bool = True
+
+    def add(self, kind: str, address: int, text: str, count: int, example: Callable[[], str],
+            other: int | None = None) -> None:  # fmt: skip
+        """Count something; the first time of its kind at an instruction is the example."""
+        key = kind, address, other
+        found = self.findings.get(key)
+        if found is None:
+            found = self.findings[key] = Finding(kind, address, text, example(), other=other)
+        found.count += count
+
+    @property
+    def clean(self) -> bool:
+        """Nothing was found."""
+        return not self.findings
+
+    def __iter__(self) -> Any:
+        return iter(sorted(self.findings.values(), key=lambda f: (f.address, f.kind)))
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"clean": self.clean, "finished": self.finished, "findings": [f.as_json() for f in self]}
+
+    def __str__(self) -> str:
+        lines = [str(f) for f in self]
+        return "\n".join([*lines, f"{len(lines)} finding{'s' * (len(lines) != 1)}" if lines else "nothing found"])
+
+    def __repr__(self) -> str:
+        return f"<report: {len(self)} findings>"

@@ -1,0 +1,202 @@
+"""Shadow memory: who wrote and read each place last, for races and for reads of what nobody wrote.
+
+A place is a byte, or an aligned word where a program never accesses less. Two accesses of different warps collide if
+one of them writes and no barrier is between: in one block that is if both warps have arrived at the same number of
+barriers; warps of different blocks no barrier orders at all. Atomics do not collide with atomics, nor writes of the
+value that is there already with other writes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+
+NOBODY = -1
+_NONE = np.zeros(0, np.int64)
+
+
+class Collision(NamedTuple):
+    """Two accesses to a place: positions in the current access, and pc and thread of the earlier one of each."""
+
+    where: Array
+    pc: Array
+    thread: Array
+    earlier_wrote: bool
+
+
+class Accesses(NamedTuple):
+    """An access of some lanes: the places, the threads (numbers in the grid), their warps, blocks and epochs."""
+
+    place: Array
+    thread: Array
+    warp: Array
+    block: Array
+    epoch: Array
+
+
+class _Span(NamedTuple):
+    """Places and epochs an access lies between, both ends included."""
+
+    low: int
+    high: int
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, a: Accesses) -> _Span:
+        return cls(int(a.place.min()), int(a.place.max()), int(a.epoch.min()), int(a.epoch.max()))
+
+    def joined(self, other: _Span) -> _Span:
+        return _Span(min(self.low, other.low), max(self.high, other.high), min(self.first, other.first),
+                     max(self.last, other.last))  # fmt: skip
+
+
+class _Last:
+    """The last access of a kind to each place."""
+
+    def __init__(self, places: int) -> None:
+        self.span: _Span | None = None  # of all that was noted
+        self.thread = np.full(places, NOBODY, np.int32)
+        self.epoch = np.zeros(places, np.int32)
+        self.pc = np.zeros(places, np.int32)
+        self.atomic: Array | None = None
+
+    def meets(self, a: Accesses, warps_of: Array, blocks_of: Array) -> Array:
+        """Whether each access is of another warp than the last one of the place, with no barrier between."""
+        thread = self.thread[a.place]
+        known = thread >= 0
+        other = np.where(known, thread, 0)
+        warp = warps_of[other]
+        apart = (blocks_of[warp] != a.block) | (self.epoch[a.place] == a.epoch)
+        return known & (warp != a.warp) & apart
+
+    def set(self, a: Accesses, chosen: Array, pc: int, atomic: bool) -> None:
+        self.note(Accesses(*(column[chosen] for column in a)), pc, atomic)
+
+    def note(self, a: Accesses, pc: int, atomic: bool) -> None:
+        """Note an access."""
+        if len(a.place):
+            place = a.place
+            self.thread[place], self.epoch[place], self.pc[place] = a.thread, a.epoch, pc
+            if atomic or self.atomic is not None:
+                self._atomics()[place] = atomic
+            span = _Span.of(a)
+            self.span = span if self.span is None else self.span.joined(span)
+
+    def _atomics(self) -> Array:
+        if self.atomic is None:
+            self.atomic = np.zeros(len(self.thread), bool)
+        return self.atomic
+
+
+PENDING = 1 << 23
+"""Reads that are kept as they came, until a write may collide with them."""
+
+
+class Shadow:
+    """The shadow of `size` bytes.
+
+    `warps_of` and `blocks_of`: the warp of a thread, and the block of a warp; `own`: each block has places of its own.
+    """
+
+    def __init__(self, size: int, grain: int, warps_of: Array, blocks_of: Array, *, written: bool, own: bool) -> None:
+        self.grain, self.own = grain, own
+        places = -(-size // grain) + 4
+        self.written = np.full(places, written)
+        self._all_written = written
+        self._index = np.zeros(places, np.int32)  # scratch: the position in an access that wrote a place
+        self._of = warps_of, blocks_of
+        self._write, self._read, self._more = (_Last(places) for _ in range(3))
+        self._pending: list[tuple[_Span, Accesses, int]] = []
+        self._waiting = 0
+
+    def places(self, at: Array, size: int) -> tuple[Array, int]:
+        """The places of accesses of `size` bytes at byte offsets, and how many each access has."""
+        n = max(1, size // self.grain)
+        first = at // self.grain
+        return (first if n == 1 else (first[:, None] + np.arange(n)).ravel()), n
+
+    def mark(self, start: int, size: int) -> None:
+        """Somebody outside has written a range."""
+        self.written[start // self.grain : -(-(start + size) // self.grain)] = True
+
+    def unwritten(self, place: Array) -> Array:
+        """Positions of reads of what nobody wrote."""
+        return _NONE if self._all_written else np.flatnonzero(~self.written[place])
+
+    def forget(self, start: int, end: int) -> None:
+        """Nobody has written the places from `start` up to `end`."""
+        self.written[start:end] = False
+        self._all_written = False
+
+    def read(self, a: Accesses, pc: int, atomic: bool = False) -> list[Collision]:
+        """Note reads; the writes they collide with."""
+        out = self._against(self._write, a, True, atomic)
+        if not atomic:
+            self._pending.append((_Span.of(a), a, pc))
+            self._waiting += len(a.place)
+            if self._waiting > PENDING:
+                self._take_up(None)
+        return out
+
+    def _take_up(self, span: _Span | None) -> None:
+        """Note the reads that a write may collide with; without one, all."""
+        rest: list[tuple[_Span, Accesses, int]] = []
+        for entry in self._pending:
+            if span is not None and not self._may_meet(entry[0], span):
+                rest.append(entry)
+                continue
+            _, a, pc = entry
+            self._waiting -= len(a.place)
+            self._read.set(a, ~self._read.meets(a, *self._of), pc, False)
+            again = self._read.meets(a, *self._of)  # other warps that read it, too: one of them is remembered
+            self._more.set(a, again, pc, False)
+        self._pending = rest
+
+    def _may_meet(self, one: _Span | None, other: _Span) -> bool:
+        """Whether accesses in the spans may collide."""
+        if one is None or one.high < other.low or other.high < one.low:
+            return False
+        return not self.own or not (one.last < other.first or other.last < one.first)
+
+    def write(self, a: Accesses, pc: int, value: Array | None, same: Array | None, atomic: bool) -> list[Collision]:
+        """Note writes; the accesses they collide with.
+
+        `value`: what is written to each place, `same`: whether it was there already; None where nobody knows.
+        """
+        out: list[Collision] = []
+        if self._pending:
+            self._take_up(_Span.of(a))
+        for last in (self._read, self._more):
+            out += self._against(last, a, False, False)
+        for c in self._against(self._write, a, True, atomic):
+            keep = np.ones(len(c.where), bool) if same is None else ~same[c.where]
+            if keep.any():
+                out.append(Collision(c.where[keep], c.pc[keep], c.thread[keep], True))
+        self.written[a.place] = True
+        self._write.note(a, pc, atomic)
+        if not atomic:  # several warps of this very access
+            self._index[a.place] = np.arange(len(a.place))
+            lost = self._write.meets(a, *self._of)
+            if value is not None:
+                lost &= value != value[self._index[a.place]]
+            where = np.flatnonzero(lost)
+            if len(where):
+                place = a.place[where]
+                out.append(Collision(where, self._write.pc[place], self._write.thread[place], True))
+        return out
+
+    def _against(self, last: _Last, a: Accesses, wrote: bool, atomic: bool) -> list[Collision]:
+        if last.span is None or not len(a.place) or not self._may_meet(last.span, _Span.of(a)):
+            return []
+        meets = last.meets(a, *self._of)
+        if atomic and last.atomic is not None:
+            meets &= ~last.atomic[a.place]
+        where = np.flatnonzero(meets)
+        if not len(where):
+            return []
+        place = a.place[where]
+        return [Collision(where, last.pc[place], last.thread[place], wrote)]

@@ -1,0 +1,285 @@
+"""A Tesla machine that looks at everything its lanes access before they do, and goes on where the real one faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from isakit.debug.sanitize.findings import Report
+from isakit.debug.sanitize.shadow import Accesses, Collision, Shadow
+from isakit.engine import Lanes
+from isakit.engine.protocol import Array
+from isakit.errors import MachineFault
+from isakit.machine.tesla.address_spaces import GlobalSpace, OwnSpace, Placed, Space
+from isakit.machine.tesla.device_memory import DeviceMemory
+from isakit.machine.tesla.gang import Gang
+from isakit.machine.tesla.gang_state import State
+from isakit.machine.tesla.kernel_code import Op
+from isakit.machine.tesla.launch import HEADER_BYTES, Launch
+from isakit.machine.tesla.machine import Machine, executing_lanes, has_effect
+from isakit.spec.operands import Condition
+
+Range = tuple[int, int]
+_WORDS = {"read": "reads", "write": "writes", "atomic": "changes"}
+
+
+class SanitizedMachine(Machine):
+    """Runs a launch and fills `report`. `unwritten`: ranges of device memory (address, size) that hold nothing yet."""
+
+    def __init__(self, launch: Launch, device: DeviceMemory, report: Report, unwritten: Sequence[Range] = ()) -> None:
+        self.report = report
+        lenient = replace(launch.choices, out_of_range="ignore", misaligned="truncate")
+        self._grain = _grain(launch)
+        n = launch.warps
+        self._warps_of = np.arange(32 * n * launch.blocks, dtype=np.int32) >> 5  # threads are counted by warps here
+        self._blocks_of = np.arange(n * launch.blocks, dtype=np.int32) // np.int32(n)
+        self._epochs = np.zeros(n * launch.blocks, np.int32)
+        self._global = Shadow(device.memory.size, self._grain["g"], self._warps_of, self._blocks_of,
+                              written=True, own=False)  # fmt: skip
+        for address, size in unwritten:
+            grain = self._grain["g"]
+            self._global.forget(-(-address // grain), (address + size) // grain)
+        self.op: Op | None = None
+        self._kept: Any = None
+        self._barriers = 0
+        super().__init__(replace(launch, choices=lenient), device)
+
+    # --- setting up ---------------------------------------------------------------------------------------------------
+    def _start_wave(self) -> None:
+        super()._start_wave()
+        state = self.state
+        first = self.blocks[0].number * self.launch.warps
+        self._first_warp = first
+        self._kept = None
+        self._written = {name: np.zeros(rows.shape, bool) for name, rows in state.files.items()}
+        self._written["r"][0] = True
+        self._written["a"][0] = True
+        self._local: dict[str, Shadow] = {}
+        for name, space in list(state.spaces.items()):
+            if isinstance(space, OwnSpace) and name in ("s", "l"):
+                shadow = Shadow(space.memory.size, self._grain[name], self._warps_of, self._blocks_of,
+                                written=False, own=True)  # fmt: skip
+                if name == "s":
+                    for k in range(len(self.blocks)):
+                        shadow.mark(k * space.limit, HEADER_BYTES + len(self.launch.params))
+                self._local[name] = shadow
+            if isinstance(space, OwnSpace | GlobalSpace):
+                state.spaces[name] = _Watched(self, name, space)
+        for name, at in (("load", "read"), ("store", "write"), ("atomic", "atomic")):
+            setattr(state, name, self._telling(state, name, at))
+
+    def _telling(self, state: State, name: str, kind: str) -> Callable[..., Any]:
+        inner = getattr(state, name)
+
+        def call(space: str, *args: Any) -> Any:
+            self._kind, self._value = kind, args[1] if name == "store" else None
+            watched = state.spaces.get(space)
+            if watched is not None and not watched.writable and kind != "read":
+                self._find("constant-write", args[-1], args[0] if name != "atomic" else args[1], space)
+                return None if name == "store" else np.zeros(args[-1].count, np.uint32)
+            return inner(space, *args)
+
+        return call
+
+    def _find(self, kind: str, lanes: Lanes, address: Any, space: str) -> None:
+        chosen = np.flatnonzero(lanes.mask)
+        if len(chosen):
+            where = np.broadcast_to(np.asarray(address), (lanes.count,))
+            k = int(chosen[0])
+            self._add(kind, len(chosen), lambda: f"{self._who(lanes.numbers[k])} at {space}[{int(where[k]):#x}]")
+
+    # --- instructions -------------------------------------------------------------------------------------------------
+    def _execute(self, gang: Gang, op: Op) -> list[Gang]:
+        self.op = op
+        i = op.instruction
+        self.state.lanes = lanes = gang.lanes
+        executing = executing_lanes(self.state, op, lanes)
+        if i is not None and (op.guard is not None or has_effect(op, executing)):
+            self._registers_read(op, lanes, executing)
+            if i.mnemonic == "bar":
+                self._barrier(gang, op)
+        out = super()._execute(gang, op)
+        if i is not None:
+            numbers = _chosen(executing)
+            for file, n in i.defs:
+                rows = self._written.get(file)
+                if rows is not None and n < len(rows):
+                    rows[n, numbers] = True
+        return out
+
+    def _registers_read(self, op: Op, lanes: Lanes, executing: Lanes) -> None:
+        i = op.instruction
+        assert i is not None
+        asked = {(o.register.file, o.register.index) for o in i.operands
+                 if isinstance(o, Condition) and o.register is not None}  # fmt: skip
+        for file, n in i.uses:
+            rows = self._written.get(file)
+            if rows is None or n >= len(rows) or (file == "a" and n == 0):
+                continue
+            numbers = _chosen(lanes if (file, n) in asked else executing)
+            bad = numbers[~rows[n, numbers]]
+            if len(bad):
+                self._add("uninitialised-register", len(bad), lambda f=file, n=n, b=bad: f"${f}{n} of {self._who(b[0])}")
+                rows[n, bad] = True  # once is enough
+
+    def _barrier(self, gang: Gang, op: Op) -> None:
+        for w, mask in zip(self.members(gang), gang.masks.tolist(), strict=True):
+            there = ~w.control.exited & 0xFFFF_FFFF
+            if mask != there:
+                missing = there & ~mask
+                self._add("divergent-barrier", 1, lambda w=w, m=missing: (
+                    f"block {w.block.index} warp {w.index}: lanes {m:08x} are elsewhere"))  # fmt: skip
+        requests = op.instruction.text if op.instruction is not None else ""
+        if "wait" in requests:
+            self._epochs[self._first_warp + gang.numbers] += 1
+            self._barriers += 1
+
+    # --- accesses -----------------------------------------------------------------------------------------------------
+    def accessed(self, name: str, address: Array, size: int, lanes: Lanes, chosen: Array | None, placed: Placed) -> None:
+        """Lanes access a space; `placed`: where that is."""
+        numbers = lanes.numbers if chosen is None else lanes.numbers[chosen]
+        _, at, good = placed
+        if size > 1 and (address & (size - 1)).any():
+            bad = np.flatnonzero(address & (size - 1))
+            self._add("misaligned", len(bad), self._at(name, address, numbers, bad, size))
+        if good is not None:
+            bad = np.flatnonzero(~good)
+            self._add("out-of-bounds", len(bad), self._at(name, address, numbers, bad, size))
+            at, numbers, address = at[good], numbers[good], address[good]
+        shadow = self._global if name[0] == "g" else self._local.get(name)
+        if shadow is None or not len(at):
+            return
+        place, n = shadow.places(at, size)
+        k = numbers if n == 1 else np.repeat(numbers, n)
+        if self._kind != "write":
+            bad = shadow.unwritten(place)
+            if len(bad):
+                self._add("uninitialised-memory", len(bad), self._at(name, address, numbers, bad // n, size))
+                shadow.written[place[bad]] = True
+        if name == "l":
+            if self._kind != "read":
+                shadow.written[place] = True
+            return
+        a = Accesses(place, *self._threads(lanes, k, whole=chosen is None and good is None, n=n))
+        pc = self.op.pc if self.op is not None else 0
+        if self._kind == "read":
+            found = shadow.read(a, pc)
+        else:
+            value = self._values(lanes, chosen, good, n) if self._kind == "write" else None
+            same: Array | None = None
+            if value is not None and size <= 4:
+                old = placed[0].load(at, size)
+                same = (old if n == 1 else np.repeat(old, n)) == (value & ((1 << 8 * size) - 1))
+            found = shadow.write(a, pc, value, same, self._kind == "atomic")
+        for c in found:
+            self._race(name, c, address, numbers, n, a)
+
+    def _threads(self, lanes: Lanes, k: Array, whole: bool, n: int) -> tuple[Array, Array, Array, Array]:
+        """Threads, their warps and blocks, and the epochs, of the lanes `k`; kept for lanes that run on together."""
+        kept = self._kept
+        if whole and kept is not None and kept[0] is lanes and kept[1] == n and kept[2] == self._barriers:
+            return kept[3]
+        threads = (k + 32 * self._first_warp).astype(np.int32)
+        warp = threads >> 5
+        out = threads, warp, self._blocks_of[warp], self._epochs[warp]
+        if whole:
+            self._kept = lanes, n, self._barriers, out
+        return out
+
+    def _values(self, lanes: Lanes, chosen: Array | None, good: Array | None, n: int) -> Array | None:
+        """What a store writes to each place; None for values of several words."""
+        if isinstance(self._value, tuple):
+            return None
+        value = np.broadcast_to(np.asarray(self._value), (lanes.count,))
+        value = value if chosen is None else value[chosen]
+        value = value if good is None else value[good]
+        return value if n == 1 else np.repeat(value, n)
+
+    def _race(self, name: str, c: Collision, address: Array, numbers: Array, n: int, a: Accesses) -> None:
+        for pc in np.unique(c.pc).tolist():
+            mine = np.flatnonzero(c.pc == pc)
+            k = int(mine[0])
+            lane = int(c.where[k]) // n
+
+            def example(k: int = k, lane: int = lane, pc: int = pc) -> str:
+                earlier = "written" if c.earlier_wrote else "read"
+                return (
+                    f"{self._who(numbers[lane])} {_WORDS[self._kind]} {name}[{int(address[lane]):#x}], "
+                    f"{earlier} by {self._thread(int(c.thread[k]))} at {pc:#06x} with no barrier between"
+                )
+
+            self._add("race", len(mine), example, other=pc)
+
+    # --- words --------------------------------------------------------------------------------------------------------
+    def _at(self, name: str, address: Array, numbers: Array, bad: Array, size: int) -> Callable[[], str]:
+        k = int(bad[0])
+        return lambda: (
+            f"{self._who(numbers[k])} {_WORDS[self._kind]} {size} bytes at {name}[{int(address[k]):#x}]"
+        )
+
+    def _who(self, number: Any) -> str:
+        return self._thread(32 * self._first_warp + int(number))
+
+    def _thread(self, thread: int) -> str:
+        warp, lane = divmod(thread, 32)
+        block, index = divmod(warp, self.launch.warps)
+        y, x = divmod(block, self.launch.grid[0])
+        return f"block ({x}, {y}) thread {32 * index + lane}"
+
+    def _add(self, kind: str, count: int, example: Callable[[], str], other: int | None = None) -> None:
+        op = self.op
+        text = op.instruction.text if op is not None and op.instruction is not None else ""
+        self.report.add(kind, op.pc if op is not None else 0, text, count, example, other)
+
+
+class _Watched:
+    """A memory space that tells of every access."""
+
+    def __init__(self, machine: SanitizedMachine, name: str, space: Space) -> None:
+        self._machine, self._name, self._space = machine, name, space
+        self.writable = space.writable
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._space, name)
+
+    def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> Placed:
+        """See `Space`."""
+        placed = self._space.place(address, size, lanes, chosen)
+        self._machine.accessed(self._name, address, size, lanes, chosen, placed)
+        return placed
+
+
+def _chosen(lanes: Lanes) -> Array:
+    return lanes.numbers if lanes.active is None else lanes.numbers[lanes.active]
+
+
+def _grain(launch: Launch) -> dict[str, int]:
+    """The size of a place per kind of space: a word, or less where the program accesses less."""
+    out = {"s": 4, "l": 4, "g": 4}
+    code, pc = launch.code, launch.code.address
+    while pc < code.end:
+        op = code.at(pc)
+        if op.meaning is not None:
+            for e in op.meaning.of_kind("load", "store", "atomic"):
+                if e.name[0] in out:
+                    out[e.name[0]] = min(out[e.name[0]], int(e.get("size", 1)))
+        pc = op.following
+    return out
+
+
+def run(launch: Launch, device: DeviceMemory, report: Report, unwritten: Sequence[Range] = (),
+        max_instructions: int | None = None) -> SanitizedMachine:  # fmt: skip
+    """Run a launch and report; faults are findings. Raises NotModelled."""
+    machine = SanitizedMachine(launch, device, report, unwritten)
+    try:
+        machine.run(max_instructions=max_instructions)
+    except MachineFault as e:
+        report.finished = False
+        kind = {"BARRIER_DEADLOCK": "missing-warp", "UNBOUND_SPACE": "unbound-space"}.get(e.kind, "fault")
+        op = launch.code.at(e.pc)
+        text = op.instruction.text if op.instruction is not None else ""
+        report.add(kind, e.pc, text, 1, lambda: str(e))
+    return machine

@@ -1,0 +1,165 @@
+"""The sanitizer finds planted bugs, one per kernel, where they are, and nothing in programs that have none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import isakit
+from conftest import ROOT
+from isakit.debug.sanitize import Report, sanitize
+from isakit.errors import LaunchError
+
+HEAD = """
+    and b32 $r1 $r0 0xffff
+    shl b32 $r2 $r1 0x2
+    shl $a1 $r1 0x2
+    add b32 $r3 b32 s[0x10] $r2
+    mov b32 $r7 0x1f
+    and b32 $c1 $r7 $r1 $r7
+    mov b32 $r7 0x20
+    and b32 $c2 $r7 $r1 $r7
+"""
+"""$r1 thread, $r2 and $a1 four times that, $r3 its word of the output; $c1 e: lane 0, $c2 e: the first warp."""
+
+BUGS: dict[str, tuple[str, str, str]] = {
+    "a register is read that was never written": ("uninitialised-register", "mov b32 $r5 $r6", "$r6"),
+    "a register is written in one branch only": (
+        "uninitialised-register", "(lg $c1) mov b32 $r6 $r1\n mov b32 $r5 $r6", "thread 0"),
+    "an address register is read that was never written": ("uninitialised-register", "ld $r5 b32 s[$a2+0x10]", "$a2"),
+    "a condition is read that was never written": ("uninitialised-register", "(e $c3) mov b32 $r5 $r1", "$c3"),
+    "shared memory is read that was never written": ("uninitialised-memory", "ld $r5 b32 s[$a1+0x40]", "s[0x40]"),
+    "a neighbour's word is read that only half of the threads wrote": (
+        "uninitialised-memory", "(e $c2) st b32 s[$a1+0x40] $r1\n bar inc wait 0x0 0xfff\n ld $r5 b32 s[$a1+0x80]",
+        "s[0xc0]"),
+    "local memory is read that was never written": ("uninitialised-memory", "ld b32 $r5 l[0x4]", "l[0x4]"),
+    "a buffer is read that nobody wrote": ("uninitialised-memory", "ld b32 $r5 g14[$r3]", "g14["),
+    "a barrier is missing between a store and a neighbour's load": (
+        "race", "st b32 s[$a1+0x40] $r1\n mov b32 $r6 0x80\n xor b32 $r6 $r2 $r6\n shl $a2 $r6 0x0\n ld $r5 b32 s[$a2+0x40]", "s["),
+    "all warps store different values to one word": ("race", "st b32 s[0x40] $r1", "s[0x40]"),
+    "a store follows a neighbour's load without a barrier": (
+        "race", "st b32 s[$a1+0x40] $r1\n bar inc wait 0x0 0xfff\n ld $r5 b32 s[0x40]\n st b32 s[$a1+0x40] $r2", "read by"),
+    "all blocks store their number to one word of a buffer": (
+        "race", "mov b32 $r4 b32 s[0x10]\n mov b32 $r5 b32 s[0xc]\n st b32 g14[$r4] $r5", "g14["),
+    "a barrier stands in a branch": ("divergent-barrier", "joinat #m\n (e $c1) bra #m\n bar inc wait 0x0 0xfff\n m: join nop",
+                                     "lanes"),
+    "a warp never comes to a barrier": ("missing-warp", "(e $c2) bra #away\n bar inc wait 0x0 0x3\n away: nop", "waits"),
+    "shared memory is stored behind its end": ("out-of-bounds", "st b32 s[$a1+0x200] $r1", "s["),
+    "a buffer is stored behind its end": ("out-of-bounds", "add b32 $r4 $r3 $r2\n st b32 g14[$r4] $r1", "g14["),
+    "a null pointer is loaded": ("out-of-bounds", "ld b32 $r5 g14[$r2]", "g14[0x0]"),
+    "local memory is stored behind its end": ("out-of-bounds", "st b32 l[0x40] $r1", "l[0x40]"),
+    "a word of a buffer is stored at an odd address": (
+        "misaligned", "mov b32 $r4 0x2\n add b32 $r4 $r3 $r4\n (e $c2) st b32 g14[$r4] $r1", "4 bytes"),
+    "a half word of shared memory is loaded at an odd address": (
+        "misaligned", "mov b32 $r4 0x41\n shl $a2 $r4 0x0\n mov b32 $r5 0x0\n st b32 s[0x40] $r5\n bar inc wait 0x0 0xfff\n ld $r5 u16 s[$a2+0x0]", "2 bytes"),
+    "a space without memory is loaded": ("unbound-space", "ld b32 $r5 g3[$r3]", "g3"),
+    "the program runs into a word that is no instruction": ("fault", "bra 0x7000", "CODE_OUT_OF_RANGE"),
+}  # fmt: skip
+
+
+def report(body: str, threads: int = 64, blocks: int = 2, written: bool = True) -> Report:
+    text = f".isa tesla gt200\n.kernel k\n.shared 0x200\n.local 0x10\n.param out ptr\n{HEAD}{body}\n exit nop\n"
+    program = isakit.isa("tesla", "gt200").assemble(text)
+    device = isakit.Device("gt200", engine="reference")
+    out = device.alloc(4 * threads)
+    machine = device.load(program, registers=8)["k"].machine(blocks, threads, (out,))
+    return sanitize(machine, unwritten=() if written else ((out.address, 4 * threads),))
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_found(bug: str) -> None:
+    kind, body, says = BUGS[bug]
+    found = report(body, written="nobody" not in bug)
+    assert kind in {f.kind for f in found}, str(found)
+    assert {f.kind for f in found} <= {kind, "fault"} or kind == "missing-warp", str(found)
+    assert any(says in f.example for f in found if f.kind == kind), str(found)
+
+
+def test_there_are_enough_bugs() -> None:
+    assert len(BUGS) >= 20
+
+
+CLEAN = {
+    "neighbours exchange through shared memory with barriers": (
+        "st b32 s[$a1+0x40] $r1\n bar inc wait 0x0 0xfff\n mov b32 $r6 0x80\n xor b32 $r6 $r2 $r6\n shl $a2 $r6 0x0\n"
+        "ld $r5 b32 s[$a2+0x40]\n bar inc wait 0x0 0xfff\n st b32 s[$a1+0x40] $r5"),
+    "all warps store the same value": "mov b32 $r4 0x1\n st b32 s[0x40] $r4",
+    "a branch that meets again": "joinat #m\n (e $c1) bra #m\n mov b32 $r5 $r1\n m: join nop\n bar inc wait 0x0 0xfff",
+    "lanes of one warp exchange without a barrier": (
+        "(e $c2) st b32 s[$a1+0x40] $r1\n mov b32 $r6 0x4\n xor b32 $r6 $r2 $r6\n shl $a2 $r6 0x0\n (e $c2) ld $r5 b32 s[$a2+0x40]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", CLEAN)
+def test_what_is_right_is_not_reported(what: str) -> None:
+    found = report(CLEAN[what])
+    assert found.clean, str(found)
+
+
+def test_every_access_out_of_bounds_is_counted() -> None:
+    (found,) = report("st b32 s[$a1+0x1c0] $r1")
+    assert found.count == 2 * (64 - 16)
+
+
+def test_a_race_names_both_instructions_and_threads() -> None:
+    (found,) = report("st b32 s[$a1+0x40] $r1\n (lg $c2) st b32 s[0x40] $r1")
+    assert found.other is not None
+    assert found.other < found.address
+    assert "thread 32" in found.example
+    assert "thread 0" in found.example
+
+
+def test_a_launch_that_has_begun_is_refused() -> None:
+    device = isakit.Device("gt200", engine="reference")
+    program = isakit.isa("tesla", "gt200").assemble(".kernel k\nmov b32 $r1 $r0\nexit nop")
+    machine = device.load(program)["k"].machine(1, 32)
+    machine.step()
+    with pytest.raises(LaunchError):
+        sanitize(machine)
+
+
+# --- programs that are known to be clean ------------------------------------------------------------------------------
+def matmul(device: Any) -> Any:
+    program = isakit.isa("tesla", "gt200").assemble((ROOT / "examples/tesla/matmul.s").read_text())
+    a = np.ones((32, 32), np.float32)
+    return device.load(program)["matmul"].machine((2, 2), (16, 16), (a, a.copy(), np.zeros_like(a), 32))
+
+
+def saxpy(device: Any) -> Any:
+    program = isakit.isa("tesla", "gt200").assemble((ROOT / "examples/tesla/saxpy.s").read_text())
+    x = np.ones(200, np.float32)
+    return device.load(program)["saxpy"].machine(2, 128, (200, np.float32(2), x, x.copy()))
+
+
+@pytest.mark.parametrize("make", [matmul, saxpy])
+def test_the_examples_are_clean(make: Any) -> None:
+    found = sanitize(make(isakit.Device("gt200", engine="reference")))
+    assert found.clean, str(found)
+
+
+# --- the other machines -----------------------------------------------------------------------------------------------
+def test_microcode_that_reads_too_early() -> None:
+    core = isakit.vuc.Core("vp3")
+    core.load("ld $r1 D[0x0]\nadd $r2 $r1 $r1\nend:\nbra #end\nnop\n")
+    assert {f.kind for f in sanitize(core, max_instructions=60)} == {"hazard"}
+
+
+def test_microcode_that_waits_is_clean() -> None:
+    core = isakit.vuc.Core("vp3")
+    core.load("ld $r1 D[0x0]\n" + "nop\n" * 6 + "add $r2 $r1 $r1\nend:\nbra #end\nnop\n")
+    assert sanitize(core, max_instructions=60).clean
+
+
+def test_a_shader_that_reads_what_nobody_wrote() -> None:
+    core = isakit.usse.Core(4)
+    program = isakit.isa("usse").assemble("vmul.f32 o0.xy r8.yyyy pa0.xyzw skipinv\n")
+    (found, *_) = sanitize(core.machine(program))
+    assert found.kind == "uninitialised-register"
+
+
+def test_a_shader_that_reads_its_inputs_is_clean() -> None:
+    core = isakit.usse.Core(4)
+    program = isakit.isa("usse").assemble("vmul.f32 r8.xy pa2.yyyy pa0.xyzw skipinv\nvmul.f32 o0.xy r8.yyyy pa0.xyzw skipinv\n")
+    assert sanitize(core.machine(program)).clean
