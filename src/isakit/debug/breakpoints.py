@@ -210,7 +210,11 @@ def watched_through(session: Session, watched: Sequence[Breakpoint]) -> list[tup
     defs = _writes_here(session, who)
     block = execution.facts(who).get("block")
     lanes = execution.lanes(who)
-    touches = execution.touched(step) if needs_touches and execution.target.isa != "vuc" else step() and [] or []
+    touches: Sequence[Touch] = ()
+    if needs_touches and execution.target.isa != "vuc":
+        touches = execution.touched(step)
+    else:
+        step()
     out: list[tuple[Breakpoint, str]] = []
     for b, old in zip(watched, before, strict=True):
         text = _happened(session, b, old, touches, defs, lanes, block)

@@ -161,10 +161,10 @@ class Execution(ABC):
         step()
         return []
 
-    def publish(self) -> None:
+    def publish(self) -> None:  # noqa: B027 - most have nothing outside
         """Bring what is outside of the machine up to date: arrays that were passed to a kernel."""
 
-    def mark(self) -> None:
+    def mark(self) -> None:  # noqa: B027 - most need no turns
         """Remember which group executes now, for `overdue`."""
 
     def overdue(self) -> int | None:

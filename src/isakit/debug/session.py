@@ -143,11 +143,16 @@ class Session:
                 stop = self.step()
             else:
                 self._prefer_focus()
-                depth, after = len(self._calls(self.focus)), i.address + i.size * (1 + self._delay)
-                stop = self._until([after], lambda t: len(self._calls(t)) <= depth, "step", "behind the call")
+                after = i.address + i.size * (1 + self._delay)
+                stop = self._until([after], self._no_deeper(), "step", "behind the call")
             if stop.reason != "step" or self.finished:
                 break
         return self.stop
+
+    def _no_deeper(self) -> Callable[[int], bool]:
+        """Whether a thread is in no more calls than the focused one is now."""
+        depth = len(self._calls(self.focus))
+        return lambda t: len(self._calls(t)) <= depth
 
     def finish(self) -> Stop:
         """Run until the function the focused thread is in has returned. Raises LaunchError outside of a call."""

@@ -161,5 +161,7 @@ def test_a_shader_that_reads_what_nobody_wrote() -> None:
 
 def test_a_shader_that_reads_its_inputs_is_clean() -> None:
     core = isakit.usse.Core(4)
-    program = isakit.isa("usse").assemble("vmul.f32 r8.xy pa2.yyyy pa0.xyzw skipinv\nvmul.f32 o0.xy r8.yyyy pa0.xyzw skipinv\n")
+    program = isakit.isa("usse").assemble(
+        "vmul.f32 r8.xy pa2.yyyy pa0.xyzw skipinv\nvmul.f32 o0.xy r8.yyyy pa0.xyzw skipinv\n"
+    )
     assert sanitize(core.machine(program)).clean
