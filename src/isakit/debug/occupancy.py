@@ -37,7 +37,7 @@ class Occupancy:
 
 
 def occupancy(chip: str, threads: int, registers: int, shared: int) -> Occupancy:
-    """The occupancy of blocks of so many threads, registers per thread and bytes of shared memory. Raises LaunchError."""
+    """What blocks of so many threads, registers per thread and bytes of shared memory take. Raises LaunchError."""
     c: Chip | None = CHIPS.get(chip)
     if c is None:
         raise LaunchError(f"no chip {chip!r}; there are {', '.join(CHIPS)}")

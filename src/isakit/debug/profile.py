@@ -14,6 +14,7 @@ import numpy as np
 
 from isakit.debug.observed import ObservedMachine
 from isakit.debug.occupancy import Occupancy, occupancy
+from isakit.debug.profile_page import table
 from isakit.debug.transactions import (
     HALF,
     IDLE,
@@ -43,7 +44,7 @@ class Line:
 
     `executions` of warps; `lanes` that took part, of `possible` ones; `divergent`: branches whose lanes went two ways;
     `requests`: accesses of half-warps; `coalesced` ones among them; `transactions` and the bytes they `moved`, of which
-    lanes `used` some; `serialized`: steps beyond the first that conflicts in shared memory, or different constants, took.
+    lanes `used` some; `serialized`: steps beyond the first, for conflicts in shared memory or different constants.
     """
 
     address: int
@@ -112,13 +113,11 @@ class Profile:
         width = max(map(len, self.counters))
         out = [f"{name:<{width}}  {value}" for name, value in self.counters.items()]
         for o in self.occupancies:
-            out.append(f"{o.chip:<6} {100 * o.fraction:3.0f}% occupied: {o.blocks} blocks, {o.warps} of {o.most} warps, "
-                       f"limited by {o.limit}")  # fmt: skip
+            out.append(f"{o.chip:<6} {100 * o.fraction:3.0f}% occupied: {o.blocks} blocks, "
+                       f"{o.warps} of {o.most} warps, limited by {o.limit}")  # fmt: skip
         return out
 
     def _repr_html_(self) -> str:
-        from isakit.debug.profile_page import table
-
         return table(self)
 
     def __repr__(self) -> str:

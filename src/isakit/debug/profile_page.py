@@ -2,11 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from isakit.debug.profile import Profile
+from isakit.debug.occupancy import Occupancy
+
+
+class Row(Protocol):
+    """The counts of an instruction."""
+
+    address: int
+    text: str
+    executions: int
+    possible: int
+    divergent: int
+    requests: int
+    coalesced: int
+    transactions: int
+    moved: int
+    used: int
+    serialized: int
+
+    @property
+    def efficiency(self) -> float:
+        """Lanes that took part, of those possible."""
+        ...
+
+
+class Profiled(Protocol):
+    """A profile."""
+
+    kernel: str
+    chip: str
+    capability: str
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """Counts by name."""
+        ...
+
+    @property
+    def occupancies(self) -> Sequence[Occupancy]:
+        """What of each chip the kernel takes."""
+        ...
+
+    def __iter__(self) -> Iterator[Row]: ...
+
 
 _STYLE = """\
 body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; color: #222; background: #fff }
@@ -18,7 +60,7 @@ th { border-bottom: 1px solid #888 }
 _COLUMNS = ("executed", "lanes", "divergent", "half-warps", "coalesced", "transactions", "moved", "used", "serialized")
 
 
-def page(profile: Profile) -> str:
+def page(profile: Profiled) -> str:
     """The whole page."""
     title = escape(f"{profile.kernel or 'kernel'} on {profile.chip}")
     counters = "".join(f"<tr><td class=code>{escape(n)}</td><td>{v}</td></tr>" for n, v in profile.counters.items())
@@ -37,7 +79,7 @@ def page(profile: Profile) -> str:
     )
 
 
-def table(profile: Profile) -> str:
+def table(profile: Profiled) -> str:
     """The code with its counts as a table, coloured by what it costs."""
     lines = list(profile)
     most = max((x.executions for x in lines), default=1) or 1
