@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from conftest import shared_dir
-from isakit.compile import compile_ptx
+from isakit.compile import compile_ptx, driver
 from isakit.compile.ptx import parse
 from isakit.errors import IsakitError
 from isakit.runtime import Device
 from support.ptx_direct import Threads
 from support.ptx_random import SLOT, Program
 
+driver.CHECK_EVERY_PASS = True
 BASE = 0x100000
 GRID, BLOCK = 2, 40
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from isakit.compile.ptx.grammar import match
-from isakit.compile.ptx.parser import float_bits
+from isakit.compile.ptx.numbers import float_bits
 from isakit.compile.ptx.syntax import (
     SIZES,
     Address,
@@ -449,7 +449,7 @@ class Thread:
             self.put(d, self.result(f32(x) / f32(y), m, "f32"), "f32")
             return
         v = bits64(f64(x) / f64(y))
-        self.put(d, (chosen_nan(x, y) or NAN64) if is_nan64(v) else v, "f64")
+        self.put(d, (chosen_nan(y, x) or NAN64) if is_nan64(v) else v, "f64")
 
     def do_sqrt(self, m: Any, a: Any, op: str) -> None:
         if m["flt"] == "f32":

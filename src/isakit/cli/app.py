@@ -31,6 +31,7 @@ COMMANDS = {
     "gl": "Run an OpenGL program on Mesa's nv50 driver.",
     "replay": "Run a capture again, without its program.",
     "cache": "Show, empty or check the cache of compiled code.",
+    "export": "Write an instruction set as data for other programs.",
     "doc": "Show the manual page of an instruction.",
 }
 """Verbs and what they do, so that the overview loads none of them."""

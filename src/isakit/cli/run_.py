@@ -136,7 +136,8 @@ def load_source(
 
     if data[:2] in UTF16_MARKS:
         data = text_of(data).encode()
-    if _SOURCE.search(data) and not data.lstrip().startswith(b"architecture"):
+    binary = data[:1] == b"\x7f"  # an ELF file may hold a source text
+    if not binary and _SOURCE.search(data) and not data.lstrip().startswith(b"architecture"):
         text = text_of(data)
         name = (isa_name or "tesla").lower()
         # A text that does not say its chip is for the simulated one.

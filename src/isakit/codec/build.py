@@ -26,8 +26,8 @@ _MOST_PLANS = 1 << 12
 _MOST_VALUES = 1 << 14
 
 
-class _Values(dict[Any, "Bits | Sequence[Bits]"]):
-    """Bits by what one operand of one form stands for: `Bits` where there is one way to write it, else all ways."""
+class _Values(dict[Any, "tuple[int, int] | list[Bits]"]):
+    """Bits by what one operand of one form stands for: (mask, value), or all ways where there are several."""
 
     __slots__ = ("part",)
 
@@ -35,10 +35,10 @@ class _Values(dict[Any, "Bits | Sequence[Bits]"]):
         super().__init__()
         self.part = part
 
-    def fill(self, key: Any, value: Any, address: int) -> Bits | Sequence[Bits]:
+    def fill(self, key: Any, value: Any, address: int) -> tuple[int, int] | list[Bits]:
         """The bits of a value seen for the first time."""
         found = self.part.put(value, address)
-        bits = found[0] if len(found) == 1 else tuple(found)
+        bits = (found[0].mask, found[0].value) if len(found) == 1 else list(found)
         if not self.part.addressed:
             if len(self) >= _MOST_VALUES:
                 self.clear()
@@ -49,36 +49,51 @@ class _Values(dict[Any, "Bits | Sequence[Bits]"]):
 class _Plan:
     """One form a shape may become: the bits that are settled, and a table per operand given."""
 
-    __slots__ = ("base", "compiled", "form", "settled", "tables")
+    __slots__ = ("base", "compiled", "error", "form", "mask", "settled", "several", "tables", "value")
 
     def __init__(self, decoder: Decoder, form: Form, settled: list[Bits], given: Sequence[str]) -> None:
         self.form, self.settled = form, settled
         self.base = form.base
         self.compiled = decoder.compiled(form)
+        self.error = self.compiled.error
+        self.several = len(settled) > 1
+        self.mask, self.value = (0, 0) if self.several else (settled[0].mask, settled[0].value)
         self.tables = [_Values(form.parts[n]) for n in given]
 
     def word(self, keys: list[Any], values: tuple[Any, ...], address: int) -> int | None:
         """The word, None where the form does not hold the values."""
-        several = len(self.settled) > 1
-        mask, value = (0, 0) if several else (self.settled[0].mask, self.settled[0].value)
+        mask, value = self.mask, self.value
         ways: list[Sequence[Bits]] = []
-        for table, key, v in zip(self.tables, keys, values, strict=True):
-            b = table.get(key)
+        for n, table in enumerate(self.tables):
+            b = table.get(keys[n])
             if b is None:
-                b = table.fill(key, v, address)
-            if isinstance(b, Bits):
-                if (value ^ b.value) & mask & b.mask:
+                b = table.fill(keys[n], values[n], address)
+            if isinstance(b, tuple):  # one way to write it
+                if (value ^ b[1]) & mask & b[0]:
                     return None
-                mask |= b.mask
-                value |= b.value
+                mask |= b[0]
+                value |= b[1]
             elif b:
-                several = True
                 ways.append(b)
             else:
                 return None
-        if several:
-            # What is certain decides before what may be written in several ways.
-            found = joined([(Bits(mask, value),), self.settled, *ways])
+        if ways or self.several:
+            # What is certain decides before what may be written in several ways; mostly the first ways go together.
+            first = Bits(mask, value)
+            choices = (self.settled, *ways) if self.several else ways
+            ways = [[b for b in way if not (b.value ^ value) & mask & b.mask] for way in choices]
+            for way in ways:
+                if not way:
+                    return None
+                both = first.join(way[0])
+                if both is None:
+                    break
+                first = both
+            else:
+                word = first.value | self.base & ~first.mask
+                if self._legal(word):
+                    return word
+            found = joined([(Bits(mask, value),), *ways])
             words = (b.value | self.base & ~b.mask for b in found)
             return next((w for w in words if self._legal(w)), None)
         word = value | self.base & ~mask
@@ -88,7 +103,7 @@ class _Plan:
         for u in self.form.unless:
             if u.holds(word):
                 return False
-        return self.compiled.error(word) is None
+        return self.error(word) is None
 
 
 def joined(ways: Sequence[Sequence[Bits]]) -> Iterator[Bits]:

@@ -12,7 +12,7 @@ from isakit.compile.lower.allocate import OutOfRegistersError, allocate
 from isakit.compile.lower.branches import branches_join, short_blocks_are_guarded
 from isakit.compile.lower.emit import Emitter
 from isakit.compile.lower.select import Selector
-from isakit.compile.lower.tidy import blocks_do_something, exits_ride_on_stores
+from isakit.compile.lower.tidy import blocks_do_something, exits_ride_on_stores, jumps_become_neighbours
 from isakit.compile.passes.addresses import addresses_have_registers
 from isakit.compile.passes.conditions import predicates_are_tests
 from isakit.compile.passes.edges import edges_have_room
@@ -54,6 +54,9 @@ PASSES: tuple[Callable[[Function], None], ...] = (
     edges_have_room,
 )
 """What is done to a function before instructions are selected, in this order; each pass says what holds behind it."""
+
+CHECK_EVERY_PASS = False
+"""Whether the form is verified behind every pass and not behind the last one only; tests want to know which was it."""
 
 Watch = Callable[[str, str], None]
 """Called with the name of a pass and the function behind it as text."""
@@ -155,7 +158,8 @@ def compile_entry(
             raise PtxSyntaxError(
                 where, f"this address may lie in several spaces: {e}; these chips have no generic ones"
             ) from None
-        verify(f, step.__name__)
+        if watch or step is PASSES[-1] or CHECK_EVERY_PASS:
+            verify(f, step.__name__)
         if watch:
             watch(step.__name__, f.dump())
     _, divergent = divergent_values(f)
@@ -173,6 +177,7 @@ def compile_entry(
             entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)
         ) from None
     blocks_do_something(m)
+    jumps_become_neighbours(m)
     exits_ride_on_stores(m)
     if watch:
         watch("allocated", m.dump())

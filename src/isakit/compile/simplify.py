@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.compile.ir import Const, Value
+from isakit.compile.ir import Const, Ins, Value
 from isakit.compile.ops import OPS, fold
 
 Better = Value | tuple[str, list[Value], dict[str, Any]]
@@ -59,12 +59,22 @@ def _sub(op: str, args: list[Value], values: list[int | None], attrs: dict[str, 
 def _mul(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     v = values[1]
     if v is None:
-        return _commuted(op, args, values, attrs)
+        return _commuted(op, args, values, attrs) or _narrow_product(args)
     if v == 0:
         return args[1]
     if v == 1:
         return args[0]
-    return ("shl", [args[0], Const(v.bit_length() - 1)], {}) if v & v - 1 == 0 else None
+    if v & v - 1 == 0:
+        return "shl", [args[0], Const(v.bit_length() - 1)], {}
+    return _narrow_product(args)
+
+
+def _narrow_product(args: list[Value]) -> Better | None:
+    """Factors that are known to be narrow: one instruction does it, and takes a sum with it."""
+    known = upper_bits(args[0]) & upper_bits(args[1])
+    if known >> 16 == 0xFFFF:
+        return "mul16", args, {"s1": False, "s2": False}
+    return ("mul24", args, {"sign": False, "high": False}) if known >> 24 == 0xFF else None
 
 
 def _mul16(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
@@ -320,6 +330,13 @@ def _cvt(op: str, args: list[Value], values: list[int | None], attrs: dict[str, 
     if plain and isinstance(args[0], Const) and clean_float(args[0].value):
         return args[0]
     return None
+
+
+def tells_zero(i: Ins) -> bool:
+    """Whether the instruction that does an operation can say on the way whether its result is 0."""
+    if i.op in ("shl", "shr", "sar"):
+        return isinstance(i.args[1], Const)
+    return i.op in ("and", "or", "xor", "not", "add", "sub")
 
 
 def clean_float(bits: int) -> bool:

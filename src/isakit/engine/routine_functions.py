@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-from isakit.engine.lower_scalar import number, scalar_expression
+from isakit.engine.codegen import compiled_operation
+from isakit.engine.graph import postorder
+from isakit.engine.lower_scalar import scalar_expression
+from isakit.errors import DefinitionError
+from isakit.sem.operation import Operation
 from isakit.sem.records import RecordField
 from isakit.sem.routine import External, Routine
 from isakit.sem.routine_code import (
-    FIELD, ITEM, LANE, LOCAL, MATCHING, Do, If, Let, Point, Raise, Return, RoutineCode, Row, Statement, Store, Text,
+    LOCAL, Do, If, Let, Point, Raise, Return, RoutineCode, Row, Statement, Store, Text,
     While,
 )  # fmt: skip
-from isakit.sem.value import Value, mask
+from isakit.sem.value import Value, mask, node
 
 _made: dict[int, tuple[RoutineCode, Callable[..., Any]]] = {}
 """Functions by the code they were made of, which is kept so that no other gets its identity."""
@@ -32,6 +37,31 @@ def _function(code: RoutineCode) -> Callable[..., Any]:
     if found is None:
         found = _made[id(code)] = code, _Writer(code).function()
     return found[1]
+
+
+@cache
+def _expression(code: RoutineCode, widths: tuple[int, ...]) -> Callable[..., Any]:
+    result = code.statements[0]
+    if len(code.statements) != 1 or not isinstance(result, Return) or result.value is None:
+        raise DefinitionError(f"{code.routine.name} does more than compute a value")
+    value, names = result.value, [p.name for p in code.routine.parameters]
+
+    def definition(*formals: Value) -> Value:
+        given, done = dict(zip(names, formals, strict=True)), dict[int, Value]()
+        for n in postorder(value, set()):
+            if n.op == LOCAL:
+                done[id(n)] = given[n.attr]
+            else:
+                done[id(n)] = n if not n.args else node(n.op, n.width, tuple(done[id(a)] for a in n.args), n.attr)
+        return done[id(value)]
+
+    definition.__name__ = code.routine.name
+    return compiled_operation(Operation(definition), (), widths, "numpy")
+
+
+def numpy_function(routine: Routine[Any, Any], **statics: Any) -> Callable[..., Any]:
+    """The function of a routine that only computes something, on arrays of numbers."""
+    return _expression(routine.code(**statics), tuple(p.width for p in routine.parameters))
 
 
 def source_of(routine: Routine[Any, Any], **statics: Any) -> str:
@@ -206,5 +236,4 @@ def _equal(lanes: Any, n: int) -> int:
     return sum(1 << k for k, x in enumerate(lanes) if x == n)
 
 
-__all__ = ["python_function", "source_of"]
-_ = number, FIELD, ITEM, LANE, LOCAL, MATCHING
+__all__ = ["numpy_function", "python_function", "source_of"]

@@ -18,11 +18,11 @@ Python code and the routines of `sem.routine` use its objects; compiled code fin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from isakit.errors import DefinitionError
+from isakit.lean import dataclass
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
@@ -123,7 +123,7 @@ class Routine(Generic[P, T]):
         return code
 
     @contextmanager
-    def rewritten(self, old: str, new: str) -> Any:
+    def rewritten(self, old: str, new: str) -> Generator[Routine[P, T]]:
         """For tests: another text, with all engines that hold nothing of the old one (see `on_change`).
 
         Raises DefinitionError where the text does not have `old` exactly once.
@@ -237,4 +237,3 @@ __all__ = [
     "Bits", "External", "Lanes", "Many", "Routine", "Static", "external", "forget", "highest", "lanes_equal", "lowest",
     "on_change", "routine", "shared_routine",
 ]  # fmt: skip
-_ = Mapping

@@ -14,9 +14,10 @@ Expressions are values of `sem.value` with leaves of their own:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from isakit.lean import dataclass
 from isakit.sem.records import Record, RecordField
 from isakit.sem.value import Value
 
@@ -131,7 +132,7 @@ class Raise:
 Statement = Let | Point | Store | If | While | Return | Do | Raise
 
 
-@dataclass
+@dataclass(eq=False)
 class RoutineCode:
     """The statements of a routine for some static arguments.
 

@@ -6,15 +6,31 @@ import ast
 import builtins
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from isakit.errors import DefinitionError
+from isakit.lean import dataclass
 from isakit.sem import value as v
 from isakit.sem.records import Record, RecordField, layout_of, width_of
 from isakit.sem.routine import External, Routine, highest, lanes_equal, lowest
 from isakit.sem.routine_code import (
-    FIELD, ITEM, LANE, LOCAL, MATCHING, Do, If, Let, Point, Raise, Return, RoutineCode, Row, Statement, Store, Text,
+    FIELD,
+    ITEM,
+    LANE,
+    LOCAL,
+    MATCHING,
+    Do,
+    If,
+    Let,
+    Point,
+    Raise,
+    Return,
+    RoutineCode,
+    Row,
+    Statement,
+    Store,
+    Text,
     While,
 )  # fmt: skip
 from isakit.sem.value import Value
@@ -104,10 +120,7 @@ class Translation:
     # --- statements -------------------------------------------------------------------------------------------------
     def _block(self, body: list[ast.stmt]) -> bool:
         """Translate statements in order; returns whether their end is reached."""
-        for s in body:
-            if not self._statement(s):
-                return False
-        return True
+        return all(self._statement(s) for s in body)
 
     def _within(self, body: list[ast.stmt] | Callable[[], object]) -> tuple[list[Statement], bool]:
         """Statements on their own; names they bind are unknown behind them."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isakit.compile import compile_ptx
-from isakit.compile.c import NoCompilerError, compile_c, find_clang
+from isakit.compile.c import NoCompilerError, compile_c, compile_cuda, find_clang, find_nvrtc
 from isakit.errors import CompileError
 from isakit.runtime import Device
 
@@ -64,3 +64,22 @@ def test_messages_of_the_compiler_are_diagnostics() -> None:
         compile_c("bad.cu", "__global__ void f() { undeclared(); }\n")
     assert "undeclared" in e.value.diagnostics[0].message
     assert (e.value.diagnostics[0].line, e.value.diagnostics[0].path) == (1, "bad.cu")
+
+
+def test_nvrtc_compiles_the_same_cuda_c() -> None:
+    if find_nvrtc() is None:
+        pytest.skip("the wheel nvidia-cuda-nvrtc-cu12 is not installed")
+    module = compile_ptx(compile_cuda("sums.cu", CUDA)).module
+    x = np.random.default_rng(3).integers(-100, 100, 64).astype(np.int32)
+    out = np.zeros(4, np.int32)
+    Device("gt200").load(module)["sums"][1, 64](x, out, 50)
+    assert out.tolist() == [int(x[:50].sum()), 30, sum(t % 5 for t in range(64)), int(max(0, x.max() // 3))]
+
+
+def test_messages_of_nvrtc_are_diagnostics() -> None:
+    if find_nvrtc() is None:
+        pytest.skip("the wheel nvidia-cuda-nvrtc-cu12 is not installed")
+    with pytest.raises(CompileError) as e:
+        compile_cuda("bad.cu", "__global__ void f()\n{ undeclared(); }\n")
+    assert "undeclared" in e.value.diagnostics[0].message
+    assert (e.value.diagnostics[0].line, e.value.diagnostics[0].path) == (2, "bad.cu")

@@ -210,6 +210,25 @@ def _processes(marker: str) -> list[int]:
     return out
 
 
+def _parent(process: int) -> int:
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def _ancestors(process: int) -> set[int]:
+    out: set[int] = set()
+    while process > 1 and process not in out:
+        process = _parent(process)
+        out.add(process)
+    return out
+
+
+def _children() -> list[int]:
+    return [int(f.name) for f in Path("/proc").iterdir() if f.name.isdigit()]
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, -signal.SIGTERM)])
 def test_an_interrupt_ends_program_and_device(new: Path, number: int, status: int) -> None:
     """Also while a kernel runs that never ends; nothing is left behind."""
@@ -234,6 +253,43 @@ def test_a_killed_program_ends_its_kernel(new: Path) -> None:
         os.kill(children[0], signal.SIGKILL)
         assert parent.wait(20) == -signal.SIGKILL
     assert not _processes(str(new))
+
+
+def test_a_killed_command_leaves_nothing_behind(new: Path) -> None:
+    """The program's call returns with an error, and it ends; no process that compiles goes on either."""
+    line = [sys.executable, "-m", "isakit", "cuda", "--", str(new), "endless"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        time.sleep(0.3)
+        started = {p for p in _children() if parent.pid in _ancestors(p)}
+        assert started
+        parent.kill()
+        assert parent.wait(20) == -signal.SIGKILL
+        deadline = time.monotonic() + 20
+        while any(Path(f"/proc/{p}").exists() for p in started) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not [p for p in started if Path(f"/proc/{p}").exists()]
+        assert "the connection to the simulated device is lost" in parent.communicate()[1]
+
+
+def test_several_programs_at_once(new: Path) -> None:
+    line = [sys.executable, "-m", "isakit", "cuda", "--", str(new), "threads", "launches"]
+    running = [subprocess.Popen(line, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    for process in running:
+        assert process.communicate(timeout=60)[0] == "threads ok\nlaunches ok\n"
+        assert process.returncode == 0
+
+
+def test_nothing_is_left_in_the_file_system(new: Path, tmp_path: Path) -> None:
+    environment = {"TMPDIR": str(tmp_path / "tmp"), "HOME": str(tmp_path / "home")}
+    for folder in environment.values():
+        Path(folder).mkdir()
+    before = set(Path("/dev/shm").iterdir())
+    run("--", new, "launches", folder=tmp_path, environment=environment)
+    run("--", new, "crash", folder=tmp_path, environment=environment, code=-signal.SIGSEGV)
+    assert set(Path("/dev/shm").iterdir()) == before
+    assert not list((tmp_path / "tmp").iterdir())
 
 
 def test_without_the_command_there_is_no_device(new: Path) -> None:

@@ -1,4 +1,4 @@
-"""Bit positions of the Tesla instruction layouts: the only place with bit numbers.
+"""Bit positions of what operands share in the Tesla instruction layouts; the rest is in the tables of the forms.
 
 Word 0 occupies bits 0-31 of an instruction word, word 1 (long instructions) bits 32-63.
 Source: [001] "Instruction format", "Other fields"; corrected by [tesla] 0 and 2.

@@ -97,7 +97,7 @@ def _sources(operation: int) -> int:
 @cache
 def _half(name: str, kinds: tuple[str, ...], unified: bool, several: bool, vec4: bool, ty: str) -> Template:
     """The operands of one operation; `several`: the first operation has more than one source."""
-    sources = {f"src{k}": _source(kind, name, several, vec4, ty) for k, kind in enumerate(kinds)}
+    sources: dict[str, Any] = {f"src{k}": _source(kind, name, several, vec4, ty) for k, kind in enumerate(kinds)}
 
     def make(dst: Destination, **sources: Source) -> Half:
         return Half(name, dst, tuple(sources.values()))

@@ -33,7 +33,7 @@ def source_part(
     span: Span | None = None,
 ) -> Template | Choice:
     """A source: register, swizzle, absolute value and negation; `ty` is the format of its elements."""
-    holes: dict[str, Part] = {"register": at}
+    holes: dict[str, Any] = {"register": at}
     spelling = "{register}"
     if letters is not None:
         holes["swizzle"] = letters
@@ -91,7 +91,7 @@ def dest_part(
     def make(register: Any, mask: tuple[int, ...] = (0,)) -> Destination:
         return Destination(register, mask, ty)
 
-    holes: dict[str, Part] = {"register": at}
+    holes: dict[str, Any] = {"register": at}
     if unified is not None and internal is not None:
         holes["mask"] = Dependent(chosen, at.possible() | unified.possible() | internal.possible(), same=True)
     spelling = "{register}.{mask}" if "mask" in holes else "{register}"

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from isakit.compile.c.nvrtc import compile_cuda, find_nvrtc
 from isakit.errors import CompileError, Diagnostic, IsakitError
 
 HEADERS = Path(__file__).parent / "headers"
@@ -42,7 +43,8 @@ def find_clang() -> tuple[str, ...]:
     if importlib.util.find_spec("ziglang") is not None:
         return (sys.executable, "-m", "ziglang", "clang")
     raise NoCompilerError(
-        "no clang with the NVPTX target was found; install clang (`apt install clang`) or the ziglang wheel"
+        "no clang with the NVPTX target was found; install clang (`apt install clang`) or the ziglang wheel; "
+        "for CUDA C the nvidia-cuda-nvrtc-cu12 wheel will do as well"
     )
 
 
@@ -62,6 +64,12 @@ def compile_c(path: str, text: str | None = None, language: str = "", extra: Seq
     language = language or ("opencl" if path.endswith(".cl") else "cuda")
     if language not in ("cuda", "opencl"):
         raise IsakitError(f"there is no language {language!r}; there are cuda and opencl")
+    try:
+        clang = find_clang()
+    except NoCompilerError:
+        if language != "cuda" or find_nvrtc() is None:
+            raise
+        return compile_cuda(path, Path(path).read_text() if text is None else text, extra)
     options = CUDA if language == "cuda" else OPENCL
     header = HEADERS / ("cuda.h" if language == "cuda" else "opencl.h")
     with tempfile.TemporaryDirectory() as folder:
@@ -69,7 +77,7 @@ def compile_c(path: str, text: str | None = None, language: str = "", extra: Seq
         if text is not None:
             source = str(Path(folder) / Path(path).name)
             Path(source).write_text(text)
-        command = [*find_clang(), *options, *COMMON, "-include", str(header), *extra, source]
+        command = [*clang, *options, *COMMON, "-include", str(header), *extra, source]
         try:
             got = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
         except subprocess.TimeoutExpired:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from isakit.compile.ir import Block, Const, Function, Ins, Value
 from isakit.compile.ops import OPS, signed
 from isakit.compile.passes.values import count_uses
+from isakit.compile.simplify import tells_zero
 from isakit.compile.target import Target
 
 SHORT_REACH = {"b32": 0x7C, "u16": 0x3E, "s16": 0x3E, "u8": 0x1F}
@@ -99,8 +100,8 @@ class Plan:
                 and i.attrs["cond"] in ("e", "lg")
             ):
                 p = i.args[0].ins
-                logic = p is not None and p.block is b and p.op in ("and", "or", "xor", "not")
-                if p is not None and logic and p not in self.skipped and p not in self.tested:
+                known = p is not None and p.block is b and p not in self.fused and tells_zero(p)
+                if p is not None and known and p not in self.skipped and p not in self.tested:
                     self.tested[p] = i
                     self.skipped.add(i)
         for i in b.ins:

@@ -54,6 +54,29 @@ def _append(m: MFunction, targets: set[MBlock]) -> None:
     m.connect()
 
 
+def jumps_become_neighbours(m: MFunction) -> None:
+    """A block that nothing falls into is moved behind one that jumps there, where that saves the jump."""
+    for y in list(m.blocks):
+        if y.cond is not None or len(y.succs) != 1:
+            continue
+        x, k = y.succs[0], m.blocks.index(y)
+        n = m.blocks.index(x)
+        after = m.blocks[k + 1] if k + 1 < len(m.blocks) else None
+        if n == 0 or x is y or x is after or _falls_into(m.blocks[n - 1], x):
+            continue
+        if not x.succs or (x.cond is not None and after in x.succs and not _is_end(after)):
+            m.blocks.remove(x)
+            m.blocks.insert(m.blocks.index(y) + 1, x)
+
+
+def _falls_into(b: MBlock, x: MBlock) -> bool:
+    return x in b.succs
+
+
+def _is_end(b: MBlock | None) -> bool:
+    return b is None or (not b.succs and not b.ins)
+
+
 def exits_ride_on_stores(m: MFunction) -> None:
     """A store may end the kernel itself."""
     for b in m.blocks:

@@ -10,7 +10,7 @@ from typing import Any
 
 from isakit.compile.ir import Block, Const, Function, Ins, Value
 from isakit.compile.passes.values import count_uses
-from isakit.compile.simplify import FLOAT_INVERTED, INVERTED
+from isakit.compile.simplify import FLOAT_INVERTED, INVERTED, tells_zero
 
 _LOGIC = {"pand": "and", "por": "or", "pxor": "xor"}
 
@@ -113,7 +113,8 @@ def _tested_on_the_way(c: Ins) -> bool:
     zero = c.args[1]
     if c.op != "cmp" or not isinstance(zero, Const) or zero.value or c.attrs["cond"] not in ("e", "lg"):
         return False
-    return c.args[0].ins is not None and c.args[0].ins.op in ("and", "or", "xor", "not")
+    p = c.args[0].ins
+    return p is not None and tells_zero(p)
 
 
 def _test(out: Value, value: Value, block: Block, loc: tuple[int, int, int]) -> Ins:

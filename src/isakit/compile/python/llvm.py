@@ -33,7 +33,7 @@ def ptx_of(ir: str, optimize: int = 2) -> str:
     module = llvm.parse_assembly(ir)
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=optimize)
-    options.loop_unrolling = False
+    options.loop_unrolling = True  # of the loops that say so
     builder = llvm.create_pass_builder(machine, options)
     passes = builder.getModulePassManager()
     passes.run(module, builder)

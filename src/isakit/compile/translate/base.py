@@ -7,7 +7,7 @@ from typing import Any
 from isakit.compile.builder import Builder, words64
 from isakit.compile.ir import NOWHERE, Block, Const, Function, Value
 from isakit.compile.layout import Layout
-from isakit.compile.ptx.parser import float_bits
+from isakit.compile.ptx.numbers import float_bits
 from isakit.compile.ptx.syntax import (
     SIZES,
     Address,

@@ -17,7 +17,7 @@ from isakit.errors import DefinitionError
 from isakit.sem.records import RecordField, layout_of
 from isakit.sem.routine import External, Routine
 from isakit.sem.routine_code import (
-    FIELD, ITEM, LANE, LOCAL, MATCHING, Do, If, Let, Point, Raise, Return, RoutineCode, Row, Statement, Store, While,
+    Do, If, Let, Point, Raise, Return, RoutineCode, Row, Statement, Store, While,
     walk,
 )  # fmt: skip
 from isakit.sem.value import Value
@@ -406,7 +406,7 @@ def function(
             listed.append(f"i{p.width} %{p.name}")
             low.give(p.name, Ref(f"%{p.name}", p.width, True))
         else:
-            listed.append(f"ptr noalias %{p.name}" if False else f"ptr %{p.name}")
+            listed.append(f"ptr %{p.name}")
             low.give(p.name, f"%{p.name}")
     falls, got = low.run()
     if falls:
@@ -422,4 +422,3 @@ def function(
 
 
 __all__ = ["InMemory", "Lowering", "Special", "Surroundings", "Where", "call", "emit", "expression", "function", "signature"]
-_ = FIELD, ITEM, LANE, LOCAL, MATCHING

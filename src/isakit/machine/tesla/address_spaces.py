@@ -18,10 +18,12 @@ import numpy as np
 
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
+from isakit.engine.routine_functions import numpy_function
 from isakit.errors import IsakitError, LaunchError
 from isakit.lean import dataclass
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.device_memory import DeviceMemory, Memory
+from isakit.machine.tesla.rules import accesses
 
 OUT_OF_RANGE = "UNMAPPED_ADDRESS"
 MISALIGNED = "MISALIGNED_ADDRESS"
@@ -62,6 +64,8 @@ class Accesses:
 
     def __init__(self, name: str, choices: Choices) -> None:
         self.name, self.choices = name, choices
+        self._misaligned, self._outside = numpy_function(accesses.misaligned), numpy_function(accesses.outside)
+        self._aligned = numpy_function(accesses.aligned, choices=choices)
 
     def first_bad(
         self, kind: str, bad: Array, address: Array, where: tuple[Lanes, Array | None], detail: str
@@ -75,11 +79,11 @@ class Accesses:
     def aligned(self, address: Array, size: int, where: tuple[Lanes, Array | None]) -> Array:
         """The addresses, once they are multiples of the access size."""
         if size > 1:
-            low = address & (size - 1)
-            if low.any():
-                if self.choices.misaligned == "fault":
-                    raise self.first_bad(MISALIGNED, low != 0, address, where, f"not a multiple of {size}")
-                return address - low
+            if self.choices.misaligned == "fault":
+                odd = self._misaligned(address, np.uint32(size))
+                if odd.any():
+                    raise self.first_bad(MISALIGNED, odd, address, where, f"not a multiple of {size}")
+            return self._aligned(address, np.uint32(size))
         return address
 
 
@@ -97,8 +101,8 @@ class OwnSpace(Accesses):
         where = lanes, chosen
         address = self.aligned(address, size, where)
         good = None
-        if len(address) and int(address.max()) + size > self.limit:
-            bad = address.astype(np.int64) + size > self.limit
+        bad = self._outside(address, np.uint32(size), np.uint32(self.limit))
+        if bad.any():
             if self.choices.out_of_range == "fault":
                 raise self.first_bad(OUT_OF_RANGE, bad, address, where, f"the space has {self.limit:#x} bytes")
             good, address = ~bad, np.where(bad, 0, address)

@@ -59,8 +59,8 @@ class Stack(WarpState):
     """
 
     __slots__ = (
-        "active", "barrier", "broke", "choices", "depth", "exited", "lock", "pc", "returned", "size_at", "stack", "status",
-        "rules",
+        "active", "barrier", "broke", "choices", "depth", "exited", "lock", "pc", "returned", "rules", "size_at", "stack",
+        "status",
     )  # fmt: skip
 
     def __init__(  # the other fields of the record are arrays of the machine

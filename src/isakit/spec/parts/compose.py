@@ -293,7 +293,7 @@ class Choice(Part):
     @cached_property
     def _words(self) -> frozenset[str]:
         """All words that some alternative is known to begin with."""
-        return frozenset().union(*(starts(a.part) or () for a in self.alternatives)) - {"", NUMBER_START}
+        return frozenset[str]().union(*(starts(a.part) or () for a in self.alternatives)) - {"", NUMBER_START}
 
     def _plan(self, first: str) -> Iterator[_Step]:
         """What to do about a text that begins with a word, or with `$` or `NUMBER_START` for all others."""
@@ -374,6 +374,10 @@ class Choice(Part):
         return self._conditional(sources, sources[-1] if self.complete and sources else "0")
 
     def needed_words(self) -> frozenset[str] | None:
+        return self._needed_words
+
+    @cached_property
+    def _needed_words(self) -> frozenset[str] | None:
         parts = (a.part for a in self.alternatives)
         return _union(frozenset[str]() if type(p) is Illegal else needed_words(p) for p in parts)
 

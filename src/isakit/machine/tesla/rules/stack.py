@@ -12,7 +12,14 @@ from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.rules.state import Entries, Kind, WarpState
 from isakit.sem.records import u32
 from isakit.sem.routine import (
-    Lanes, Static, external, highest, lanes_equal, lowest, routine, shared_routine,
+    Lanes,
+    Static,
+    external,
+    highest,
+    lanes_equal,
+    lowest,
+    routine,
+    shared_routine,
 )  # fmt: skip
 
 CALLS = (Kind.CALL, Kind.LIMITED_CALL)

@@ -107,6 +107,25 @@ print(_server.process.pid)
         os.kill(int(done.stdout), 0)
 
 
+def test_nothing_is_left_behind_by_a_process_that_is_killed(cache: Path) -> None:
+    without_kernels(cache)
+    then = """
+from isakit.engine.llvm.background import _server
+deadline = time.monotonic() + 20
+while _server.process is None and time.monotonic() < deadline:
+    time.sleep(0.01)
+print(_server.process.pid, flush=True)
+os.kill(os.getpid(), 9)
+"""
+    done = python(program("big", then), cache=cache)
+    assert done.returncode == -signal.SIGKILL
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{done.stdout.strip()}/stat").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(done.stdout), 0)
+
+
 def test_the_other_process_compiles(cache: Path) -> None:
     without_kernels(cache)
     then = """

@@ -83,7 +83,6 @@ class Step:
         """The stack may say who goes on."""
         return self.op.join or self.op.exit or self.control in ("ret", "brk", "quadpop")
 
-
     def asks(self, name: str) -> bool:
         """Whether it asks for a value of the machine."""
         return self.trace is not None and any(n.attr[0] == name for n in _meaning(self.trace).machine)

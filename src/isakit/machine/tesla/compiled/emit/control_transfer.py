@@ -18,7 +18,6 @@ from isakit.engine.llvm import Ref, ValueLowering
 from isakit.engine.llvm.routine_ir import InMemory, Lowering, Special, Surroundings, emit
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Step
-from isakit.machine.tesla.compiled.state_layout import V32
 from isakit.machine.tesla.rules import barriers, locks, stack
 from isakit.sem.requests import ControlRequest, covered
 from isakit.sem.routine import Routine
@@ -406,4 +405,3 @@ class Transfers:
 
 
 __all__ = ["KEPT", "WARP", "Handler", "Transfers"]
-_ = V32

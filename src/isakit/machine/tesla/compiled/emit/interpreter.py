@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,6 +33,8 @@ from isakit.machine.tesla.compiled.emit.memory_ir import add_support, kernel_mod
 from isakit.machine.tesla.compiled.state_layout import slot
 from isakit.machine.tesla.kernel_code import Code, Op
 from isakit.object_cache import keys
+
+T = TypeVar("T")
 
 METADATA = "\n".join(
     [
@@ -196,9 +199,7 @@ def _control_module(target: Host, choices: Choices) -> str:
     add_functions(module, target, choices)
     entry = scheduler_ir.entry(module, target)
     warp_ended = "@" + symbol("warp_ended", target, choices)
-    return (
-        str(module) + scheduler_ir.driver(warp_ended) + scheduler_ir.turns(warp_ended) + loop() + entry + METADATA
-    )
+    return str(module) + scheduler_ir.driver(warp_ended) + scheduler_ir.turns(warp_ended) + loop() + entry + METADATA
 
 
 INDEX = ".index"
@@ -245,6 +246,11 @@ class Handlers:
             if missing:
                 self._compile(missing, choices)
 
+    def fetch(self, wanted: Iterable[str]) -> bool:
+        """Whether handlers of all keys are there, in this process after that."""
+        with using_llvm:
+            return self.has(wanted) and not self._fetch(dict.fromkeys(wanted))
+
     # --- the disk -------------------------------------------------------------------------------------------
     def has(self, wanted: Iterable[str]) -> bool:
         """Whether handlers of all keys are there, here or on disk."""
@@ -261,9 +267,9 @@ class Handlers:
                     slots = Slots(tuple((what, e) for what, e in values), sites)
                     self._on_disk.setdefault(key, (name.removesuffix(INDEX), function, slots))
 
-    def _fetch(self, missing: dict[str, Step]) -> dict[str, Step]:
+    def _fetch(self, missing: dict[str, T]) -> dict[str, T]:
         self._index()
-        rest: dict[str, Step] = {}
+        rest: dict[str, T] = {}
         for key, step in missing.items():
             batch, function, slots = self._on_disk.get(key, ("", "", Slots((), 0)))
             if not function:
@@ -379,7 +385,13 @@ def keys_of(code: Code, flow: Flow, choices: Choices) -> dict[int, str]:
     """The handlers a kernel needs, by address."""
     view = code.decoder.view
     numbers, chip = _form_numbers(code.decoder), f"{view.variant.name} {view.program}"
-    return {s.pc: key_of(s, numbers, chip, choices) for s in flow.steps.values() if s.trace is not None and not s.served}
+    return {
+        s.pc: key_of(s, numbers, chip, choices) for s in flow.steps.values() if s.trace is not None and not s.served
+    }
+
+
+_STOP, _JOIN, _SERVE, _FIRST = range(4)
+"""What a record calls, by number; from `_FIRST` on the two functions of each handler."""
 
 
 class Program:
@@ -388,40 +400,74 @@ class Program:
     `sites` counts the global accesses that remember an address range.
     """
 
-    def __init__(self, code: Code, flow: Flow, target: Host, choices: Choices) -> None:
-        lib = self.library = library(target, choices)
+    def __init__(self, lib: Library, keys: list[str], which: Array, records: Array, sites: int) -> None:
+        self.library, self.records, self.sites = lib, records, sites
+        self._keys, self._which = keys, which
+        functions = [lib.stop, lib.join, lib.serve]
+        for key in keys:
+            handler = lib.handlers.known[key]
+            functions += (lib.stop, lib.stop) if handler is None else (handler.full, handler.some)
+        records.view(np.int64)[:, :4] = np.array(functions, np.int64)[which]
+
+    def content(self) -> bytes:
+        """Everything but addresses of this process, for `kept`."""
+        records = self.records.copy()
+        records.view(np.int64)[:, :4] = 0
+        head = json.dumps({"keys": self._keys, "sites": self.sites, "units": len(records)}).encode()
+        return zlib.compress(len(head).to_bytes(4, "little") + head + self._which.tobytes() + records.tobytes(), 1)
+
+    @classmethod
+    def kept(cls, content: bytes, target: Host, choices: Choices) -> Program | None:
+        """The program of a `content`; None where handlers it needs have gone."""
+        data = zlib.decompress(content)
+        start = 4 + int.from_bytes(data[:4], "little")
+        head = json.loads(data[4:start])
+        units, lib = head["units"], library(target, choices)
+        if not lib.handlers.fetch(head["keys"]):
+            return None
+        which = np.frombuffer(data, np.int32, 4 * units, start).reshape(units, 4)
+        records = np.frombuffer(data, np.uint8, handlers.RECORD * units, start + which.nbytes)
+        return cls(lib, head["keys"], which, records.reshape(units, handlers.RECORD).copy(), head["sites"])
+
+    @classmethod
+    def made(cls, code: Code, flow: Flow, target: Host, choices: Choices) -> Program:
+        """The program of a kernel; handlers that are not there yet are compiled."""
+        lib = library(target, choices)
         first_joins = choices.join == "before"
         steps = [s for s in flow.steps.values() if s.trace is not None and not s.served]
         keys = keys_of(code, flow, choices)
         lib.handlers.make({keys[s.pc]: s for s in steps}, choices)
         units = len(code.units) + 2
-        self.records: Array = np.zeros((units, handlers.RECORD), np.uint8)
-        wide, narrow = self.records.view(np.int64), self.records.view(np.int32)
-        wide[:, :4] = lib.stop
+        records: Array = np.zeros((units, handlers.RECORD), np.uint8)
+        wide, narrow = records.view(np.int64), records.view(np.int32)
+        which: Array = np.full((units, 4), _STOP, np.int32)
+        numbers = {key: _FIRST + 2 * n for n, key in enumerate(dict.fromkeys(keys.values()))}
         narrow[:, handlers.PC // 4] = code.address + 4 * np.arange(units)
         for s in flow.steps.values():
             narrow[(s.pc - code.address) // 4, handlers.FOLLOWING // 4] = s.op.following
-        self.sites = 0
+        sites = 0
         for s in flow.steps.values():
             if s.served:
                 k = (s.pc - code.address) // 4
                 narrow[k, handlers.PC // 4] = s.pc
-                wide[k, :4] = (lib.join if s.op.join and first_joins else lib.serve,) * 2 + (lib.serve,) * 2
+                which[k] = (_JOIN if s.op.join and first_joins else _SERVE,) * 2 + (_SERVE,) * 2
         for s in steps:
             handler = lib.handlers.known[keys[s.pc]]
             if handler is None:
                 continue
             k = (s.pc - code.address) // 4
-            first, some = (lib.join, lib.join) if s.op.join and first_joins else (handler.full, handler.some)
-            wide[k, :4] = first, some, handler.full, handler.some
+            full = numbers[keys[s.pc]]
+            first = (_JOIN, _JOIN) if s.op.join and first_joins else (full, full + 1)
+            which[k] = *first, full, full + 1
             size = s.op.following - s.pc
             narrow[k, handlers.PC // 4 : handlers.PC // 4 + 5] = (
                 s.pc,
                 s.op.following,
                 s.target if s.target is not None else 0,
                 handlers.RECORD * (size // 4),
-                8 * self.sites,
+                8 * sites,
             )
-            self.sites += handler.slots.sites
+            sites += handler.slots.sites
             values = handler.slots.fill(s.word, code.registers)
             wide[k, handlers.VALUES // 8 : handlers.VALUES // 8 + len(values)] = values
+        return cls(lib, list(numbers), which, records, sites)

@@ -60,7 +60,9 @@ class Facts:
 class Rules(Protocol):
     """What writes the routines of control."""
 
-    def rule(self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref | str] | None = None) -> Ref | None:
+    def rule(
+        self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref | str] | None = None
+    ) -> Ref | None:
         """Write a routine for this warp; where it raises, the warp stops in front of the instruction."""
         ...
 

@@ -56,7 +56,8 @@ class Placed:
 @dataclass(frozen=True)
 class _Rows:
     """Accesses that may be to neighbours: addresses, lanes that access, the pointer if so; label if not, label after
-    both, site."""
+    both, site.
+    """
 
     addresses: Ref
     lanes: str
@@ -435,9 +436,7 @@ class Access:
         b.label(rows.done)
         return [Ref(b(f"phi {V32} [ {x}, %{near} ], [ {y}, %{far} ]"), 32) for x, y in zip(v1, v2, strict=True)]
 
-    def _load_missed(
-        self, step: Step, space: str, rows: _Rows, size: int, low: ValueLowering
-    ) -> list[Ref]:
+    def _load_missed(self, step: Step, space: str, rows: _Rows, size: int, low: ValueLowering) -> list[Ref]:
         """The words where the lanes do not access neighbours in the buffer that was accessed last."""
         placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, low)
         got = self._loaded(space, placed.offsets, size, low, placed.lanes)

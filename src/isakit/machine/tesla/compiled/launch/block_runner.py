@@ -65,7 +65,7 @@ class Worker:
         for name, address in self._own.items():
             self.context.put(name, address)
         self.sites[:] = 0  # buffers may have gone
-        if "l" in run.kernel.flow.stored:
+        if "l" in run.kernel.known.stored:
             self.local[:] = 0
 
     def prepare(self, how: Executable, patience: int) -> None:
@@ -131,7 +131,7 @@ class NativeRun:
         """Run all blocks. Raises MachineFault, BudgetExceeded, KeyboardInterrupt."""
         launch = self.launch
         started = time.perf_counter()
-        if self.kernel.flow.has_atomics or self.bounded:
+        if self.kernel.known.has_atomics or self.bounded:
             threads = 1  # the order of atomics is part of the result, and so is where a budget ends
         threads = max(1, min(threads, launch.blocks))
         try:
@@ -333,9 +333,9 @@ def execute(
             give(launch, key, prepared)
         return stats
     kernel = kernel_of(launch, tier, portable)
-    if kernel.flow.has_served and max_instructions is None and not (kernel.blocks_wait and launch.blocks > 1):
+    if kernel.known.has_served and max_instructions is None and not (kernel.blocks_wait and launch.blocks > 1):
         # Blocks side by side, so that the host serves many at once; one by one where the order of atomics shows.
-        machine = Machine(launch, device, 1) if kernel.flow.has_atomics else Machine(launch, device)
+        machine = Machine(launch, device, 1) if kernel.known.has_atomics else Machine(launch, device)
         finish(machine, tier, portable)
         return machine.stats
     run = NativeRun(launch, device, kernel, max_instructions)

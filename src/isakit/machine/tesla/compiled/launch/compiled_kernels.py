@@ -19,10 +19,9 @@ from isakit.engine.llvm.background import Ending, object_code_elsewhere
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.machine.tesla.address_spaces import LinearWindow
-from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Place
-from isakit.machine.tesla.compiled.analysis.spin_loops import spin_loops
+from isakit.machine.tesla.compiled.analysis.known_flow import KEPT_FROM, flow_key, flow_of, known_flow
 from isakit.machine.tesla.compiled.emit.interpreter import METADATA, Program, handlers_of, keys_of, library
 from isakit.machine.tesla.compiled.emit.lane_code import Facts
 from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
@@ -81,25 +80,26 @@ class Kernel:
 
     def __init__(self, code: Code, entry: int, facts: Facts, target: Host, tier: str) -> None:
         self.facts, self.target, self.tier = facts, target, tier
-        self.flow = flow_of(code, entry, facts.results, facts.choices)
+        self.code, self.entry = code, entry
+        self.known = known_flow(code, entry, facts.results, facts.choices)
         self.state_bytes = state_layout.state_bytes(facts.registers)
         self.program: Program | None = None
         self.compiled: Executable | None = None
         self._interpreted: Executable | None = None
         self._seconds = 0.0
         # Blocks of an earlier launch waited for each other; or they may, and the host's help stops no single one.
-        self.blocks_wait = self.flow.has_served and bool(self.spins)
+        self.blocks_wait = self.known.has_served and bool(self.known.spins)
         self.idle: deque[Worker] = deque(maxlen=8)
         self._key = self._cache_key(code, entry)
         self._claims: dict[str, object] = {}
-        if self.flow.has_indirect:  # where such branches go only the interpreter can follow
+        if self.known.has_indirect:  # where such branches go only the interpreter can follow
             self._claims["compile"] = None
-        if tier == "jit" and not self.flow.has_indirect:
+        if tier == "jit" and not self.known.has_indirect:
             self.compiled = self._compile()
         elif tier == "auto":
             self.compiled = self._from_disk()
         if self.compiled is None:
-            self.program = Program(code, self.flow, target, facts.choices)
+            self.program = self._program()
             main = self.program.library.main
             run_warp = main.address("interpret_warp")
             self._interpreted = Executable(_entry(main), run_warp, self.program.sites, True, self.program, resumes=True)
@@ -107,27 +107,41 @@ class Kernel:
     @property
     def sites(self) -> int:
         """Places in which a thread remembers address ranges; enough for every tier."""
-        return max(2 * self.flow.accesses, *(x.sites for x in (self.compiled, self._interpreted) if x is not None))
+        return max(2 * self.known.accesses, *(x.sites for x in (self.compiled, self._interpreted) if x is not None))
 
     @cached_property
-    def spins(self) -> list[tuple[int, int]]:
-        """Loops in which warps do nothing but wait for others."""
-        return spin_loops(self.flow)
+    def flow(self) -> Flow:
+        """The control flow; made when something is asked that `known` does not say."""
+        return flow_of(self.code, self.entry, self.facts.results, self.facts.choices)
+
+    def _program(self) -> Program:
+        """The records for the interpreter, from disk if they are there."""
+        f, key = self.facts, ""
+        if self.known.count >= KEPT_FROM:
+            parts = f"{flow_key(self.code, self.entry, f.results, f.choices)} {self.target.key}"
+            key = hashlib.sha256(parts.encode()).hexdigest()
+        data = read_object("programs", key) if key else None
+        found = None if data is None else Program.kept(data, self.target, f.choices)
+        if found is None:
+            found = Program.made(self.code, self.flow, self.target, f.choices)
+            if key:
+                write_object("programs", key, found.content())
+        return found
 
     @property
     def patience(self) -> int:
         """Spin limit: instructions a warp may run without yielding before it counts as waiting for a block."""
-        return min(context.SPINNING, context.PATIENCE) if self.spins else context.PATIENCE
+        return min(context.SPINNING, context.PATIENCE) if self.known.spins else context.PATIENCE
 
     @property
     def turn(self) -> int:
         """Instructions after which a warp lets others run where they may wait for each other."""
-        return min(context.SPINNING_TURN, context.TURN) if self.spins else context.TURN
+        return min(context.SPINNING_TURN, context.TURN) if self.known.spins else context.TURN
 
     @property
     def reserve(self) -> int:
         """Instructions of a budget that are left to the reference machine: more than there are between two jumps."""
-        return len(self.flow.steps) + 1
+        return self.known.count + 1
 
     def choose(self) -> Executable:
         """How to run the next blocks."""
@@ -139,7 +153,7 @@ class Kernel:
         """The same kernel on the interpreter."""
         if self.tier == "interp":
             return self
-        return _kernel(self.flow.code, self.flow.entry, self.facts, self.target, "interp")
+        return _kernel(self.code, self.entry, self.facts, self.target, "interp")
 
     def worker(self, shape: Shape) -> Worker | None:
         """An idle worker of an earlier launch, with the right sizes."""
@@ -158,7 +172,7 @@ class Kernel:
         if self.tier != "auto" or how is not self._interpreted:
             return
         self._seconds += seconds
-        if self._seconds < COMPILE_SECONDS * len(self.flow.steps) or "compile" in self._claims:
+        if self._seconds < COMPILE_SECONDS * self.known.count or "compile" in self._claims:
             return
         mine = object()
         if self._claims.setdefault("compile", mine) is mine:
@@ -201,7 +215,7 @@ class Kernel:
         loaded = Loaded(data[8:], self.target)
         sites = int.from_bytes(data[:8], "little")
         # The reference machine may read registers that the code it goes on from does not name.
-        return Executable(_entry(main), loaded.address("run_warp"), sites, self.flow.leaves, loaded)
+        return Executable(_entry(main), loaded.address("run_warp"), sites, self.known.leaves, loaded)
 
     def _compile(self, elsewhere: bool = False) -> Executable:
         """The kernel as a whole; `elsewhere`: compiled in the background by another process."""
@@ -227,15 +241,9 @@ def supported(launch: Launch) -> str | None:
     return None
 
 
-@lru_cache(maxsize=256)
-def flow_of(code: Code, entry: int, results: frozenset[Place], choices: Choices) -> Flow:
-    """The control flow of a kernel. Raises NotCompiled."""
-    return Flow(code, entry, results, choices)
-
-
 def has_loops(launch: Launch) -> bool:
     """Whether the kernel jumps back somewhere. Raises NotCompiled."""
-    return flow_of(launch.code, launch.entry, frozenset[Place](), launch.choices).has_loops
+    return known_flow(launch.code, launch.entry, frozenset[Place](), launch.choices).has_loops
 
 
 @lru_cache(maxsize=256)

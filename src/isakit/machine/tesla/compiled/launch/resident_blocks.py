@@ -97,7 +97,7 @@ class _Block:
         """Whether all warps that could go on turn in loops that take nothing along."""
         ready = self.states.column(state_layout.STATUS) == state_layout.READY
         at = self.states.column(state_layout.PC)[ready].tolist()
-        return all(any(first <= pc <= last for first, last in self.warps.kernel.spins) for pc in at)
+        return all(any(first <= pc <= last for first, last in self.warps.kernel.known.spins) for pc in at)
 
     def skip(self, instructions: int) -> None:
         """Let the clock of the warps move on as if they had executed so many instructions; they do not count."""
@@ -169,7 +169,7 @@ class ResidentBlocks:
                 self._widen()  # others take their places, as on the chip
             elif idle >= ALONE and self._widen():
                 idle = 0
-            elif idle >= FIRST_CHECK and self.kernel.flow.reads_clock:
+            elif idle >= FIRST_CHECK and self.kernel.known.reads_clock:
                 self._watch_with_clock(idle)
             elif idle >= FIRST_CHECK:
                 since = idle - (1 << (idle.bit_length() - 1))

@@ -86,7 +86,7 @@ class Context(Slots):
 
     def __init__(self, bound: Bound, kernel: Kernel) -> None:
         super().__init__()
-        launch, stored = bound.launch, kernel.flow.stored
+        launch, stored = bound.launch, kernel.known.stored
         self._bound = bound
         slots = {
             "memory": address_of(bound.memory),
@@ -101,7 +101,7 @@ class Context(Slots):
             "code_address": launch.code.address,
             "code_bytes": 4 * len(launch.code.units),
             "barrier_mask": (1 << launch.chip.barrier_bits) - 1,
-            "has_barriers": kernel.flow.has_barriers,
+            "has_barriers": kernel.known.has_barriers,
             "entry": launch.entry,
             "remaining": UNLIMITED,
             "allowed_barriers": launch.barriers,

@@ -1,0 +1,50 @@
+"""`isakit export`."""
+
+from __future__ import annotations
+
+import click
+
+from isakit.cli.common import isa_option, type_option, variant_option, write_bytes
+
+
+@click.command(
+    "export",
+    epilog="""\b
+Examples:
+  isakit export -m tesla -V gt200 --format json -o tesla.json
+  isakit export -m vuc -V vp2 --format c -o vuc_vp2.h
+  isakit export -m usse --format textmate -o usse.tmLanguage.json""",
+)
+@isa_option(required=True)
+@variant_option
+@type_option
+@click.option(
+    "--format", "kind", type=click.Choice(["json", "schema", "c", "pygments", "textmate"]), required=True,
+    help="Records as JSON, the schema of that, a disassembler in a C header, a Pygments lexer, a TextMate grammar.",
+)  # fmt: skip
+@click.option("-o", "--output", metavar="OUT", default="-", help="The file to write.  [default: -]")
+def command(isa_name: str, variant: str | None, program_type: str | None, kind: str, output: str) -> None:
+    """Write an instruction set as data for other programs."""
+    import json
+
+    from isakit.instruction_sets import isa
+
+    chosen = isa(isa_name, variant)
+    if kind == "c":
+        from isakit.export.c_header import c_header
+
+        text = c_header(chosen.decoder(program_type))
+    elif kind == "pygments":
+        from isakit.export.lexing import pygments_source
+
+        text = pygments_source(chosen)
+    elif kind == "textmate":
+        from isakit.export.lexing import textmate
+
+        text = json.dumps(textmate(chosen), indent=1) + "\n"
+    else:
+        from isakit.export.json_ import SCHEMA, export_json
+
+        data = SCHEMA if kind == "schema" else export_json(chosen)
+        text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    write_bytes(output, text.encode())

@@ -1,0 +1,45 @@
+"""Numbers as PTX writes them."""
+
+from __future__ import annotations
+
+import struct
+
+from isakit.compile.ptx.syntax import Number
+
+
+def integer(text: str) -> int:
+    """An integer literal, in 64 bits."""
+    text = text.rstrip("U")
+    if text[:2] in ("0x", "0X"):
+        return int(text, 16) & (1 << 64) - 1
+    if text[:2] in ("0b", "0B"):
+        return int(text, 2) & (1 << 64) - 1
+    if len(text) > 1 and text[0] == "0" and text.isdigit() and all(c < "8" for c in text):
+        return int(text, 8) & (1 << 64) - 1
+    return int(text[:30]) & (1 << 64) - 1
+
+
+def wrapped(value: int) -> int:
+    """Into 64 bits; what does not fit the signed ones stays unsigned."""
+    if -(1 << 63) <= value < 1 << 64:
+        return value
+    return value & (1 << 64) - 1
+
+
+def float_bits(number: Number, size: int) -> int:
+    """The bits of a literal as a float of `size` bytes."""
+    if number.real == 8 * size:
+        return int(number.value)
+    if number.real in (32, 64):
+        value = struct.unpack(
+            "<f" if number.real == 32 else "<d", int(number.value).to_bytes(number.real // 8, "little")
+        )[0]
+    else:
+        value = float(number.value)
+    if size == 8:
+        return int.from_bytes(struct.pack("<d", value), "little")
+    try:
+        return int.from_bytes(struct.pack("<f" if size == 4 else "<e", value), "little")
+    except OverflowError:
+        infinity = 0x7F80_0000 if size == 4 else 0x7C00
+        return infinity | (value < 0) << 8 * size - 1

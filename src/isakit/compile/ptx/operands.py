@@ -1,0 +1,256 @@
+"""Reading operands: tokens, constant expressions, names in their scopes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from isakit.compile.ptx.lexer import Token
+from isakit.compile.ptx.numbers import integer, wrapped
+from isakit.compile.ptx.syntax import (
+    Address,
+    Both,
+    Entry,
+    Group,
+    Inverted,
+    Name,
+    Number,
+    Operand,
+    PtxModule,
+    PtxSyntaxError,
+    Register,
+    Source,
+    Variable,
+    Vector,
+)
+
+MAX_DEPTH = 64
+_NUMBERED = re.compile(r"(.*?)(\d+)$", re.S)
+
+
+class Scope:
+    """Names declared between two braces; `ranges` are registers declared by number."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Register | Variable] = {}
+        self.ranges: dict[str, tuple[int, str]] = {}
+        self.labels: dict[str, str] = {}
+
+
+class OperandReader:
+    """One text being read: `k` is the next token."""
+
+    def __init__(self, source: Source) -> None:
+        self.module = PtxModule(source)
+        self.source = source
+        self.toks: list[Token] = []
+        self.k: int = 0
+        self.scopes: list[Scope] = [Scope()]
+        self.count = 0
+        self.loc: tuple[int, int] | None = None
+        self.entry: Entry | None = None
+        self.depth = 0
+        self.calls = False
+
+    # --- tokens -----------------------------------------------------------------------------------------------------
+    def fail(self, message: str, token: Token | None = None, notes: tuple[str, ...] = ()) -> PtxSyntaxError:
+        """The error for a token, the next one by default; to be raised."""
+        t = token or self.toks[self.k]
+        return PtxSyntaxError(t.pos, message, len(t.text) or 1, notes)
+
+    def take(self, kind: str, what: str = "") -> Token:
+        """The next token, which has to be of a kind."""
+        t = self.toks[self.k]
+        if t.kind != kind:
+            found = f"`{t.text}`" if t.text else "the end of the text"
+            raise self.fail(f"{what or f'`{kind}`'} was expected, not {found}")
+        self.k += 1
+        return t
+
+    def has(self, kind: str) -> bool:
+        """Take the next token if it is of a kind."""
+        if self.toks[self.k].kind == kind:
+            self.k += 1
+            return True
+        return False
+
+    def directive(self, *names: str) -> str:
+        """Take the next token if it is one of these directives; its name without the dot, else nothing."""
+        t = self.toks[self.k]
+        if t.kind == "directive" and (not names or t.text[1:] in names):
+            self.k += 1
+            return t.text[1:]
+        return ""
+
+    def peek(self) -> str:
+        """The name of the directive that comes next, or nothing."""
+        t = self.toks[self.k]
+        return t.text[1:] if t.kind == "directive" else ""
+
+    # --- constant expressions ---------------------------------------------------------------------------------------
+    _LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"), ("+", "-"),
+               ("*", "/", "%"))  # fmt: skip
+
+    def constant(self) -> int:
+        """An integer constant expression."""
+        value = self._binary(0)
+        if self.has("?"):
+            yes = self.constant()
+            self.take(":")
+            no = self.constant()
+            return yes if value else no
+        return value
+
+    def _binary(self, level: int) -> int:
+        if level == len(self._LEVELS):
+            return self._unary()
+        left = self._binary(level + 1)
+        while self.toks[self.k].kind in self._LEVELS[level]:
+            op = self.toks[self.k]
+            self.k += 1
+            left = self._apply(op, left, self._binary(level + 1))
+        return left
+
+    def _apply(self, token: Token, a: int, b: int) -> int:
+        op = token.kind
+        if op in ("/", "%"):
+            if b == 0:
+                raise self.fail("division by zero in a constant expression", token)
+            q = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+            return q if op == "/" else a - q * b
+        if op in ("<<", ">>") and not 0 <= b < 64:
+            raise self.fail("a shift by more than 63 in a constant expression", token)
+        value: dict[str, Any] = {
+            "||": lambda: bool(a or b), "&&": lambda: bool(a and b), "|": lambda: a | b, "^": lambda: a ^ b,
+            "&": lambda: a & b, "==": lambda: a == b, "!=": lambda: a != b, "<": lambda: a < b, "<=": lambda: a <= b,
+            ">": lambda: a > b, ">=": lambda: a >= b, "<<": lambda: a << b, ">>": lambda: a >> b, "+": lambda: a + b,
+            "-": lambda: a - b, "*": lambda: a * b,
+        }  # fmt: skip
+        return wrapped(int(value[op]()))
+
+    def _unary(self) -> int:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.fail("a constant expression nested too deeply")
+        try:
+            t = self.toks[self.k]
+            if t.kind in ("-", "~", "!", "+"):
+                self.k += 1
+                v = self._unary()
+                return {"-": -v, "~": ~v, "!": int(not v), "+": v}[t.kind]
+            if t.kind == "(":
+                self.k += 1
+                if self.peek() in ("s64", "u64"):
+                    kind = self.directive()
+                    self.take(")")
+                    v = self._unary()
+                    return v & (1 << 64) - 1 if kind == "u64" else wrapped(v)
+                v = self.constant()
+                self.take(")")
+                return v
+            t = self.take("number", "a number")
+            return integer(t.text)
+        finally:
+            self.depth -= 1
+
+    # --- names ------------------------------------------------------------------------------------------------------
+    def declare(self, token: Token, what: Register | Variable) -> None:
+        """Give a name a meaning in the innermost scope."""
+        scope = self.scopes[-1]
+        old = scope.names.get(token.text)
+        if old is not None and not (isinstance(old, Variable) and isinstance(what, Variable) and len(self.scopes) == 1):
+            raise self.fail(f"`{token.text}` is declared twice", token)
+        scope.names[token.text] = what
+
+    def lookup(self, text: str) -> Register | Variable | None:
+        """What a name was declared as."""
+        m = None
+        for scope in reversed(self.scopes):
+            got = scope.names.get(text)
+            if got is not None:
+                return got
+            if scope.ranges:
+                m = m or _NUMBERED.match(text)
+                # `%r1<5>` declares %r10 to %r14: every way to part the name counts.
+                if m:
+                    stem, digits = m.groups()
+                    for cut in range(len(digits)):
+                        got_range = scope.ranges.get(stem + digits[:cut])
+                        number = digits[cut:]
+                        if got_range and (number == "0" or number[0] != "0") and int(number) < got_range[0]:
+                            register = Register(text, got_range[1], self._next())
+                            scope.names[text] = register
+                            return register
+        return None
+
+    def _next(self) -> int:
+        self.count += 1
+        return self.count
+
+    def name(self) -> Name:
+        """A name in an operand."""
+        t = self.take("word", "a name")
+        return Name(t.text, t.pos, self.lookup(t.text))
+
+    # --- operands ---------------------------------------------------------------------------------------------------
+    def operand(self) -> Operand:
+        """One operand of an instruction."""
+        t = self.toks[self.k]
+        if t.kind == "word":
+            name = self.name()
+            if self.has("|"):
+                return Both(name, self.name(), t.pos)
+            if self.toks[self.k].kind in ("+", "-") and isinstance(name.what, Variable):
+                return Address(name, self.constant(), t.pos)
+            return name
+        if t.kind == "[":
+            return self._address()
+        if t.kind == "{":
+            return Vector(self._list("}"), t.pos)
+        if t.kind == "(":
+            after = self.toks[self.k + 1].kind
+            if after in ("word", ")", "real") or self.calls:
+                return Group(self._list(")"), t.pos)
+        if t.kind == "!" and self.toks[self.k + 1].kind == "word":
+            self.k += 1
+            return Inverted(self.name(), t.pos)
+        if t.kind == "real" or (t.kind == "-" and self.toks[self.k + 1].kind == "real"):
+            return self._real()
+        return Number(self.constant(), t.pos)
+
+    def _real(self) -> Number:
+        negative = self.has("-")
+        t = self.take("real")
+        if t.text[1:2] in "fFdD" and t.text[1:2]:
+            bits = int(t.text[2:], 16)
+            width = 32 if t.text[1] in "fF" else 64
+            return Number(bits ^ (1 << width - 1) if negative else bits, t.pos, width)
+        value = float(t.text)
+        return Number(-value if negative else value, t.pos, -1)
+
+    def _list(self, close: str) -> tuple[Operand, ...]:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.fail("operands nested too deeply")
+        self.k += 1
+        items: list[Operand] = []
+        if not self.has(close):
+            items.append(self.operand())
+            while self.has(","):
+                items.append(self.operand())
+            self.take(close)
+        self.depth -= 1
+        return tuple(items)
+
+    def _address(self) -> Address:
+        start = self.take("[")
+        t = self.toks[self.k]
+        base: Name | Number = self.name() if t.kind == "word" else Number(self.constant(), t.pos)
+        offset = self.constant() if self.toks[self.k].kind in ("+", "-") else 0
+        coordinates = None
+        if self.has(","):
+            coordinates = self.operand()
+            while self.has(","):  # a sampler before the coordinates: independent texture mode
+                raise self.fail("separate sampler operands (`.target texmode_independent`) are not supported")
+        self.take("]")
+        return Address(base, offset, start.pos, coordinates)

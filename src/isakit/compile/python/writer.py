@@ -1,0 +1,170 @@
+"""What every part of the translation of a Python kernel writes and says: instructions of LLVM IR, errors at a line."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import struct
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from isakit.compile.python.types import Pointer, Scalar
+from isakit.errors import CompileError, Diagnostic
+
+Type = Scalar | Pointer
+
+
+@dataclass
+class Source:
+    """The text of a function: `first` is the line of its file it begins at."""
+
+    text: str
+    path: str
+    first: int
+    names: dict[str, Any]
+
+
+def function_source(function: Callable[..., Any]) -> Source:
+    """The source of a function and the constants it can see. Raises CompileError where there is none."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError) as e:
+        raise CompileError([Diagnostic(1, 1, f"the source of `{function.__name__}` cannot be read: {e}")]) from e
+    names = dict(getattr(function, "__globals__", {}))
+    closure = inspect.getclosurevars(function)
+    names |= closure.nonlocals
+    path = inspect.getsourcefile(function) or "<text>"
+    return Source(textwrap.dedent("".join(lines)), path, first, names)
+
+
+@dataclass
+class Value:
+    """A value: its LLVM name or constant, and its type. `number` is what a literal was written as."""
+
+    text: str
+    type: Type
+    number: int | float | None = None
+
+
+class Stop(Exception):
+    """Translation ends at an error."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        self.diagnostic = diagnostic
+
+
+class Writer:
+    """The text of one kernel as it grows.
+
+    Attributes: `lines` (of the body), `entry` (the first block), `top` (what stands before the function), `slots`
+    (variables), `arrays` and `params` by name, `done` (the block has ended), `at` (the statement being translated).
+    """
+
+    def __init__(self, source: Source, function: ast.FunctionDef) -> None:
+        self.source, self.function = source, function
+        self.lines: list[str] = []
+        self.entry: list[str] = []
+        self.top: list[str] = []
+        self.count = 0
+        self.slots: dict[str, tuple[str, Scalar]] = {}
+        self.arrays: dict[str, tuple[str, Pointer, int]] = {}
+        self.params: dict[str, Value] = {}
+        self.declared: set[str] = set()
+        self.exits: list[tuple[str, str]] = []
+        self.done = False
+        self.at: ast.AST = function
+        self.debug: dict[int, int] = {}
+        self.loops: list[str] = []
+
+    # --- errors and text --------------------------------------------------------------------------------------------
+    def fail(self, message: str, node: ast.AST | None = None, *notes: str) -> NoReturn:
+        """Stop with an error at a node."""
+        n: Any = node or self.at
+        line = getattr(n, "lineno", 1)
+        column = getattr(n, "col_offset", 0)
+        text = self.source.text.splitlines()[line - 1]
+        end = getattr(n, "end_col_offset", column + 1) if getattr(n, "end_lineno", line) == line else len(text)
+        raise Stop(Diagnostic(self.source.first + line - 1, column + 1, message, text, max(1, end - column), notes,
+                               self.source.path))  # fmt: skip
+
+    def new(self, stem: str = "t") -> str:
+        self.count += 1
+        return f"{stem}{self.count}"
+
+    def line(self, text: str) -> None:
+        """An instruction, with the Python line it comes from."""
+        if self.done:
+            return
+        number = self.source.first + getattr(self.at, "lineno", 1) - 1
+        self.debug.setdefault(number, 100 + len(self.debug))
+        self.lines.append(f"  {text}, !dbg !{self.debug[number]}")
+
+    def make(self, text: str, kind: Type) -> Value:
+        """An instruction with a result."""
+        name = "%" + self.new()
+        self.line(f"{name} = {text}")
+        return Value(name, kind)
+
+    def label(self, name: str) -> None:
+        """Begin a block."""
+        if not self.done:
+            self.line(f"br label %{name}")
+        self.lines.append(f"{name}:")
+        self.done = False
+
+    def jump(self, name: str) -> None:
+        """Go to a block; what follows is not reached."""
+        self.line(f"br label %{name}")
+        self.done = True
+
+    def repeat(self, name: str, unroll: bool) -> None:
+        """Go back to the head of a loop, which LLVM repeats as it is or takes apart."""
+        if self.done:
+            return
+        k = 1_000_000 + len(self.loops)
+        how = "full" if unroll else "disable"
+        self.loops.append(f'!{k} = distinct !{{!{k}, !{{!"llvm.loop.unroll.{how}"}}}}')
+        self.jump(name)
+        self.lines[-1] += f", !llvm.loop !{k}"
+
+    def branch(self, p: Value, yes: str, no: str) -> None:
+        """Go to one of two blocks."""
+        self.line(f"br i1 {p.text}, label %{yes}, label %{no}")
+        self.done = True
+
+    def declare(self, text: str) -> None:
+        """An external function."""
+        self.declared.add(text)
+
+    def slot(self, name: str, kind: Scalar) -> str:
+        """The place of a variable."""
+        where = f"%v.{name}"
+        self.slots[name] = where, kind
+        self.entry.insert(0, f"  {where} = alloca {kind.llvm}")
+        return where
+
+    def known(self, node: ast.expr) -> Any:
+        """A constant expression of numbers, None if it is none."""
+        try:
+            names = {k: v for k, v in self.source.names.items() if isinstance(v, int | float)}
+            return eval(compile(ast.Expression(node), "<constant>", "eval"), {"__builtins__": {}}, names)
+        except Exception:  # any way an expression can fail to be constant
+            return None
+
+    def called(self, call: ast.Call) -> str:
+        """The name of what is called, without the module in front of it."""
+        f = call.func
+        return f.attr if isinstance(f, ast.Attribute) else f.id if isinstance(f, ast.Name) else ""
+
+
+def float_text(value: float, double: bool = False) -> str:
+    """A constant as LLVM writes it: 64 bits, rounded to f32 first where it is one."""
+    if not double:
+        try:
+            value = struct.unpack("<f", struct.pack("<f", value))[0]
+        except OverflowError:
+            value = math.copysign(math.inf, value)
+    return f"0x{int.from_bytes(struct.pack('<d', value), 'little'):016X}"

@@ -1,0 +1,76 @@
+"""What launches ask about the control flow of a kernel, kept on disk: big kernels take a second to look through."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+
+from isakit.engine.llvm import read_object, write_object
+from isakit.engine.llvm.fingerprint import fingerprint
+from isakit.machine.tesla.choices import Choices
+from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place
+from isakit.machine.tesla.compiled.analysis.spin_loops import spin_loops
+from isakit.machine.tesla.kernel_code import Code
+
+KEPT_FROM = 200
+"""Instructions of the smallest kernel of which something is kept; for the others it takes longer to read."""
+_KIND = "flows"
+
+
+@dataclass(frozen=True)
+class KnownFlow:
+    """Answers of a `Flow`, under the same names; `count`: its instructions, `spins`: its `spin_loops`."""
+
+    count: int
+    accesses: int
+    stored: tuple[str, ...]
+    spins: tuple[tuple[int, int], ...]
+    has_barriers: bool
+    has_indirect: bool
+    has_served: bool
+    has_atomics: bool
+    has_loops: bool
+    reads_clock: bool
+    leaves: bool
+
+    @classmethod
+    def of(cls, flow: Flow) -> KnownFlow:
+        """What a flow says."""
+        return cls(
+            len(flow.steps), flow.accesses, tuple(sorted(flow.stored)), tuple(spin_loops(flow)), flow.has_barriers,
+            flow.has_indirect, flow.has_served, flow.has_atomics, flow.has_loops, flow.reads_clock, flow.leaves,
+        )  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def flow_of(code: Code, entry: int, results: frozenset[Place], choices: Choices) -> Flow:
+    """The control flow of a kernel. Raises NotCompiled."""
+    return Flow(code, entry, results, choices)
+
+
+@lru_cache(maxsize=256)
+def flow_key(code: Code, entry: int, results: frozenset[Place], choices: Choices) -> str:
+    """Stands for everything a flow depends on."""
+    view = code.decoder.view
+    parts = (
+        fingerprint("tesla"), view.variant.name, view.program, code.address, code.registers, code.drop_unallocated,
+        entry, sorted(results), choices, code.units,
+    )  # fmt: skip
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+@lru_cache(maxsize=256)
+def known_flow(code: Code, entry: int, results: frozenset[Place], choices: Choices) -> KnownFlow:
+    """What is known of the flow of a kernel, without looking through it if that was done before. Raises NotCompiled."""
+    key = flow_key(code, entry, results, choices) if len(code.units) >= KEPT_FROM else ""
+    data = read_object(_KIND, key) if key else None
+    if data is not None:
+        kept = json.loads(data)
+        spins = tuple((first, last) for first, last in kept.pop("spins"))
+        return KnownFlow(**{**kept, "stored": tuple(kept["stored"]), "spins": spins})
+    known = KnownFlow.of(flow_of(code, entry, results, choices))
+    if key:
+        write_object(_KIND, key, json.dumps(asdict(known)).encode())
+    return known

@@ -1,0 +1,100 @@
+"""Lines of source and PTX: in the program, across an ELF cubin, in listings."""
+
+from __future__ import annotations
+
+from click.testing import CliRunner
+
+import isakit
+from isakit.cli.app import app
+from isakit.compile import compile_ptx
+from isakit.formats import write_elf_cubin
+from isakit.line_table import LineTable, SourceLine, pack, unpack
+
+TEXT = """.version 1.4
+.target sm_13
+.file 1 "/no/such/kernel.cu"
+.entry k (.param .u64 out)
+{
+  .reg .u64 %o; .reg .u32 %r;
+  .loc 1 10 0
+  ld.param.u64 %o, [out];
+  mov.u32 %r, 77;
+  .loc 1 12 0
+  st.global.u32 [%o], %r;
+  exit;
+}
+"""
+
+
+def table() -> LineTable:
+    lines = compile_ptx(TEXT).module["k"].program.lines
+    assert lines is not None
+    return lines
+
+
+def test_every_instruction_knows_its_line_of_ptx_and_source() -> None:
+    program = compile_ptx(TEXT).module["k"].program
+    assert program.lines is not None
+    where = {program.lines.at(i.address) for i in program}
+    # the constant is made where it is stored
+    assert where == {SourceLine(8, "/no/such/kernel.cu", 10), SourceLine(11, "/no/such/kernel.cu", 12)}
+
+
+def test_addresses_of_a_source_line_are_where_its_code_begins() -> None:
+    lines = table()
+    (address,) = lines.addresses(12, "kernel.cu")
+    at = lines.at(address)
+    assert at is not None
+    assert at.line == 12
+    assert lines.addresses(12, "other.cu") == []
+    assert lines.ptx_addresses(11)[0] == address
+
+
+def test_an_elf_cubin_keeps_the_lines() -> None:
+    module = isakit.load(write_elf_cubin(compile_ptx(TEXT).module))
+    lines = module["k"].program.lines
+    assert lines is not None
+    assert lines.rows == table().rows
+    assert lines.ptx == TEXT
+
+
+def test_damaged_lines_are_no_lines() -> None:
+    whole = pack({"k": table()})
+    assert list(unpack(whole)) == ["k"]
+    for data in (b"", b"{", whole[:-9], b'{"paths":[],"ptx":[],"kernels":{"k":{"ptx":0,"rows":[[0,1,2]]}}}', b"[[[["):
+        assert unpack(data) == {}
+
+
+def test_listings_show_the_lines(tmp_path: object) -> None:
+    got = CliRunner().invoke(app, ["dis", "--source", "-"], input=TEXT)
+    assert got.exit_code == 0
+    rows = got.output.splitlines()
+    first = rows.index("    // /no/such/kernel.cu:12")
+    assert rows[first + 1].split() == ["//", "st.global.u32", "[%o],", "%r;"]
+    assert [row.split("//")[0].split()[:2] for row in rows[first + 2 :]] == [["mov", "b32"], ["exit", "st"]]
+
+
+def host_with(*texts: str) -> bytes:
+    return b"\x7fNOT AN ELF\0" + b"".join(b"\1\2\3\0" + t.encode() + b"\0\0" for t in texts)
+
+
+def test_ptx_in_a_host_program_is_compiled_where_there_is_no_code() -> None:
+    newer = TEXT.replace("sm_13", "sm_20").replace(" k ", " newer ")
+    modules = isakit.load_all(host_with(newer, TEXT))
+    assert [list(m) for m in modules] == [["k"]]
+
+
+def test_ptx_in_a_host_program_is_listed_and_extracted(tmp_path: object) -> None:
+    from pathlib import Path
+
+    path = Path(str(tmp_path)) / "host.bin"
+    path.write_bytes(host_with(TEXT))
+    info = CliRunner().invoke(app, ["info", str(path)])
+    assert "for sm_13; kernels: k" in info.output
+    got = CliRunner().invoke(app, ["dis", "--ptx", str(path)])
+    assert got.output.rstrip() == TEXT.rstrip()
+
+
+def test_ptx_beside_machine_code_is_listed_but_not_loaded() -> None:
+    data = host_with(TEXT) + write_elf_cubin(compile_ptx(TEXT.replace(" k ", " own ")).module)
+    assert [list(m) for m in isakit.load_all(data)] == [["own"]]

@@ -1,0 +1,109 @@
+"""The exported C disassembler, compiled with the system's compiler, prints what the library prints."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.unit.export.test_texts import words_of
+
+import isakit
+from isakit.export.c_header import c_header
+from isakit.export.texts import CannotExport
+
+COMPILER = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
+pytestmark = [pytest.mark.compiler, pytest.mark.skipif(COMPILER is None, reason="no C compiler")]
+
+MAIN = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#define ISAKIT_IMPLEMENTATION
+#include "isa.h"
+int main(int argc, char **argv)
+{
+    static uint64_t units[1 << 20];
+    char text[MAX];
+    size_t n, i;
+    FILE *f = fopen(argv[1], "rb");
+    n = fread(units, 8, sizeof units / 8, f);
+    if (argc > 2) {
+        long count = 0, rounds = atol(argv[2]);
+        clock_t start = clock();
+        while (rounds--) for (i = 0; i < n; count++) i += DISASSEMBLE(units + i, n - i, i, text);
+        printf("%f\n", count / ((clock() - start) / (double)CLOCKS_PER_SEC));
+        return 0;
+    }
+    for (i = 0; i < n;) { i += DISASSEMBLE(units + i, n - i, i, text); puts(text); }
+    return 0;
+}
+"""
+
+
+def built(folder: Path, name: str, variant: str, program: str | None) -> Path:
+    decoder = isakit.isa(name, variant).decoder(program)
+    header = c_header(decoder)
+    prefix = re.search(r"unsigned (\w+)_disassemble", header)
+    assert prefix is not None
+    (folder / "isa.h").write_text(header)
+    main = MAIN.replace("DISASSEMBLE", f"{prefix[1]}_disassemble").replace("MAX", f"{prefix[1].upper()}_TEXT_MAX")
+    (folder / "main.c").write_text(main)
+    command = [str(COMPILER), "-O1", "-Wall", "-Wextra", "-Werror", "-o", str(folder / "dis"), str(folder / "main.c")]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder / "dis"
+
+
+def check(folder: Path, program: Path, name: str, variant: str, kind: str | None, units: list[int]) -> None:
+    data = folder / "units.bin"
+    data.write_bytes(struct.pack(f"<{len(units)}Q", *units))
+    got = subprocess.run([str(program), str(data)], check=True, capture_output=True, text=True).stdout.splitlines()
+    listing = isakit.isa(name, variant).disassemble(units, program_type=kind)
+    assert got == [i.text for i in listing]
+    assert sum(i.valid for i in listing) > len(got) // 3
+
+
+@pytest.mark.parametrize(
+    ("name", "variant", "kind", "rate"),
+    [("vuc", "vp2", None, 5e6), ("vuc", "vp4", None, 5e6),
+     pytest.param("tesla", "gt200", None, 5e6, marks=pytest.mark.slow),
+     pytest.param("tesla", "g80", "fragment", 5e6, marks=pytest.mark.slow)],
+)  # fmt: skip
+def test_c_prints_the_same(tmp_path: Path, name: str, variant: str, kind: str | None, rate: float) -> None:
+    program = built(tmp_path, name, variant, kind)
+    decoder = isakit.isa(name, variant).decoder(kind)
+    units: list[int] = []
+    for word, count in words_of(decoder, 2, 20):
+        if count > 1 and len(units) % count:
+            units.append(0)
+        units += [word >> decoder.view.variant.unit_bits * k & (1 << decoder.view.variant.unit_bits) - 1
+                  for k in range(count)]  # fmt: skip
+    check(tmp_path, program, name, variant, kind, units)
+    rounds = str(4_000_000 // len(units))
+    done = subprocess.run(
+        [str(program), str(tmp_path / "units.bin"), rounds], check=True, capture_output=True, text=True
+    )
+    assert float(done.stdout) > rate
+
+
+@pytest.mark.slow
+def test_c_prints_the_corpus(tmp_path: Path, shared: Path) -> None:
+    programs: dict[str, Path] = {}
+    for path in sorted((shared / "corpus/tesla").glob("*cubins/*.cubin")):
+        module = isakit.load(path)
+        if module.variant not in programs:
+            folder = tmp_path / module.variant
+            folder.mkdir()
+            programs[module.variant] = built(folder, "tesla", module.variant, None)
+        for k in module.kernels.values():
+            check(tmp_path, programs[module.variant], "tesla", module.variant, None, k.words)
+
+
+def test_what_cannot_be_told_is_named() -> None:
+    try:
+        c_header(isakit.isa("usse").decoder())
+    except CannotExport as e:
+        assert "without the library" in str(e)

@@ -1,0 +1,89 @@
+"""What is known of big kernels is kept on disk, so that a second process need not look through them again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import isakit
+from isakit.machine.tesla.compiled.analysis import control_flow, known_flow
+from isakit.machine.tesla.compiled.emit.interpreter import Program
+from isakit.machine.tesla.compiled.launch import compiled_kernels
+from support.compiled import compiled_device
+
+BIG = "\n".join(
+    [
+        ".kernel k", ".param out ptr", "cvt u32 $r0 u16 $r0l", "mov b32 $r1 $r0", "mov b32 $r3 0x3", "again:",
+        *(f"{('add', 'xor', 'shl', 'or')[k % 4]} b32 $r1 $r1 {hex(k % 7)}" for k in range(300)),
+        "add b32 $r3 $r3 0xffffffff", "set $c0 # g u32 $r3 $r9", "(lg $c0) bra #again",
+        "bar inc wait 0x0 all", "shl b32 $r0 $r0 0x2", "add b32 $r0 b32 s[out] $r0", "exit st b32 g14[$r0] $r1",
+    ]
+)  # fmt: skip
+
+
+def forget() -> None:
+    """As a new process would begin."""
+    for kept in (known_flow.known_flow, known_flow.flow_of, known_flow.flow_key, compiled_kernels._kernel):
+        kept.cache_clear()
+
+
+def run() -> list[int]:
+    device = compiled_device({"tier": "interp", "threads": 1}, "gt200")
+    kernel = device.load(isakit.isa("tesla", "gt200").assemble(BIG), registers=12)["k"]
+    out = np.zeros(64, np.uint32)
+    kernel[1, 64](out)
+    return out.tolist()
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("ISAKIT_CACHE", str(tmp_path))
+    forget()
+    yield tmp_path
+    forget()
+
+
+def unwanted(*_: object) -> Any:
+    raise AssertionError("the kernel is looked through again")
+
+
+def test_a_kernel_that_was_run_before_is_not_looked_through_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run()
+    forget()
+    monkeypatch.setattr(control_flow.Flow, "_explore", unwanted)
+    assert run() == first
+
+
+def test_without_its_handlers_a_program_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run()
+    forget()
+    monkeypatch.setattr(compiled_kernels.Program, "kept", lambda *_: None)
+    assert run() == first
+
+
+def test_a_kept_program_is_the_one_that_was_made(own_cache: Path) -> None:
+    run()
+    kernels = list(own_cache.rglob("programs/*"))
+    assert len(kernels) == 1
+    forget()
+    device = compiled_device({"tier": "interp", "threads": 1}, "gt200")
+    kernel = device.load(isakit.isa("tesla", "gt200").assemble(BIG), registers=12)["k"]
+    launch = kernel.prepare(1, 64, device.alloc(256))
+    found = compiled_kernels.kernel_of(launch, "interp")
+    made = Program.made(found.code, found.flow, found.target, launch.choices)
+    assert found.program is not None
+    assert (found.program.records == made.records).all()
+    assert found.program.sites == made.sites
+
+
+def test_other_registers_are_another_kernel(own_cache: Path) -> None:
+    run()
+    device = compiled_device({"tier": "interp", "threads": 1}, "gt200")
+    kernel = device.load(isakit.isa("tesla", "gt200").assemble(BIG), registers=20)["k"]
+    kernel[1, 64](np.zeros(64, np.uint32))
+    assert len(list(own_cache.rglob("flows/*"))) == 2

@@ -1,0 +1,100 @@
+"""Tables of forms: what their letters, clauses and rows become, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from isakit.arch.tesla.forms import forms
+from isakit.errors import DefinitionError
+from isakit.spec import Bits, FormTable, Layout, Shape, cases, flag, number, words
+
+TINY = FormTable({"word": Shape(Layout("tiny", 1, Bits(0x80, 0x80)), {}, {})}, {"on": flag("on")}, unit_bits=8)
+
+
+def test_bits_are_written_from_the_highest_down() -> None:
+    (form,) = TINY("word go {on:s} {n:n}\n     .01s nnn-", n=number("a number", 8))
+    assert form.fixed == Bits(0b1110_0000, 0b1010_0000)
+    assert form.ignored == 1
+    assert form.parts["n"].possible() == 0b1110
+    assert form.text(0b1011_0110) == "go on 0x3"
+
+
+def test_letters_apart_are_one_field_the_first_being_the_highest() -> None:
+    (form,) = TINY("word go {n:n}\n     .n.. ...n", n=number("a number", 8))
+    assert [form.text(w) for w in (0x80, 0x81, 0xC0, 0xC1)] == ["go 0x0", "go 0x1", "go 0x2", "go 0x3"]
+
+
+def test_several_letters_are_read_in_the_order_of_the_syntax_line() -> None:
+    (form,) = TINY("word go {n:ba}\n     .... a..b", n=number("a number", 8))
+    assert (form.text(0x81), form.text(0x88)) == ("go 0x2", "go 0x1")
+
+
+ROWS = """
+    K   op
+    00  add
+    10  sub
+"""
+
+
+def test_rows_fix_bits_and_are_constants() -> None:
+    add, sub = TINY("word go {op} {on:s}\n     .KK. ...s | kind=<op>", ROWS)
+    assert (add.fixed, sub.fixed) == (Bits(0xE0, 0x80), Bits(0xE0, 0xC0))
+    assert (add.text(0x80), sub.text(0xC1)) == ("go add", "go sub on")
+    assert sub.constants["kind"] == "sub"
+
+
+def test_the_last_table_of_rows_varies_fastest() -> None:
+    made = TINY("word go {op} {to} {on:s}\n     .KKL .s..", ROWS, "L  to\n0  a\n1  b")
+    assert [f.text(f.base) for f in made] == ["go add a", "go add b", "go sub a", "go sub b"]
+
+
+def test_clauses() -> None:
+    (form,) = TINY(
+        """
+        word go {n:n} {on:s}
+             ..ss .nnn
+             | unless n=000,111 | refuse n=001 s=11 TOO_MUCH | lacking NOT_HERE
+        """,
+        n=number("a number", 8),
+        on=words("a", None, "b", "c"),
+    )
+    assert form.unless == (Bits(0b0111, 0), Bits(0b0111, 0b0111))
+    assert [(r.when, r.error) for r in form.refusals] == [(Bits(0b11_0111, 0b11_0001), "TOO_MUCH")]
+    assert form.lacking == "NOT_HERE"
+    assert form.error(0b1001_0010) == "ILLEGAL_OPCODE"
+
+
+def test_cases_choose_by_letters() -> None:
+    (form,) = TINY("word go {n}\n     .c.s .nnn", n=cases({"c=0": number("a number", 8, on="n"), "c=1 s=1": "on:n"}))
+    assert form.text(0x85) == "go 0x5"
+    assert form.error(0xC0) == "ILLEGAL_OPCODE"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("word go\n     .... ...", "7 bits in a pattern of 8"),
+        ("word go\n     .... ...a", "nothing says what a of the pattern mean"),
+        ("word go {on:b}\n     .... ...a", "the pattern has no letter 'b'"),
+        ("word go {onn:a}\n     .... ...a", "no operand 'onn'; did you mean"),
+        ("work go\n     .... ....", "no shape 'work'"),
+        ("word go\n     .... .... | wants x", "no clause 'wants x'|no clause 'wants'"),
+        ("word go\n     0... ....", "contradict"),
+        ("word go\n     .+.. ....", "a pattern cannot have"),
+        ("word go {on:a} {on:a,a}\n     .... ...a", "argument"),
+    ],
+)
+def test_mistakes_are_named_with_the_line(text: str, message: str) -> None:
+    with pytest.raises(DefinitionError, match=message) as caught:
+        TINY(text)
+    assert text.splitlines()[0].strip() in str(caught.value)
+
+
+def test_an_operand_that_no_form_has_is_a_mistake() -> None:
+    with pytest.raises(DefinitionError, match="no form of the table has extra"):
+        TINY("word go\n     .... ....", extra=flag("more"))
+
+
+def test_one_line_may_be_forms_of_several_shapes() -> None:
+    made = forms("short,imm  add {dst} {src1} {src2}\n           0010 .... . ....... ....... ....... ..")
+    assert [f.layout.name for f in made] == ["short", "immediate"]
