@@ -21,6 +21,7 @@ COMMANDS = {
     "explain": "Say what every bit of an instruction means.",
     "info": "Show what a program file contains.",
     "cfg": "Show the control-flow graph of a program.",
+    "find": "Find instructions in program files.",
     "run": "Run a program on a simulated chip.",
     "debug": "Step through a program, forwards and backwards.",
     "sanitize": "Run a program and report races, unwritten values and bad accesses.",
