@@ -204,7 +204,8 @@ class Allocation:
             for i in b.ins:
                 if i.moves:
                     dst, src = i.copied()
-                    assert dst.v.color is not None and src.v.color is not None
+                    assert dst.v.color is not None
+                    assert src.v.color is not None
                     if dst.v.file == src.v.file and dst.v.color + dst.unit == src.v.color + src.unit:
                         continue
                 kept.append(i)
