@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from isakit.json_text import parse_json
+from isakit.lean import dataclass
 
 SECTION = ".isakit.lines"
 _LARGEST_SOURCE = 1 << 24

@@ -18,14 +18,13 @@ import numpy as np
 import isakit
 from isakit.arch.tesla.atomics import ATOMIC_OPERATIONS
 from isakit.arch.tesla.operands import TARGET
-from isakit.arch.tesla.texture import SAMPLER, TEXTURE
 from isakit.engine import compile_trace
 from isakit.engine.codegen import compiled_operation
 from isakit.errors import MachineFault
 from isakit.machine.tesla import Choices, LinearWindow
 from isakit.sem.semantics import bind_control, fields_of, trace_of
 from isakit.sem.trace import Trace, control, tracing
-from isakit.spec import Bits, Choice, Form, Imm, Part, Seq, Template
+from isakit.spec import Bits, Choice, Form, Imm, Part, Reg, Seq, Template
 from isakit.spec.operands import Memory
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
@@ -67,7 +66,7 @@ def tuned(form: Form, word: int, random: Random, keep: int) -> int:
             changes = Bits(f.mask, f.put(raw))
         elif part is TARGET:
             changes = Bits(part.field.mask, part.field.put(TARGET_PC // 4))
-        elif part is TEXTURE or part is SAMPLER:
+        elif isinstance(part, Reg) and part.family in ("t", "s"):  # a texture, a sampler
             changes = Bits(part.field.mask, 0)
         else:
             continue

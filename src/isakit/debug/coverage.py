@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from random import Random
 from typing import Literal
 
 from isakit.codec.decoder import decoder
+from isakit.lean import dataclass
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
 from isakit.spec import Bits, Choice, Enum, Form, HasFeature, Illegal, Imm, Nothing, Part, Seq, Written

@@ -149,11 +149,6 @@ class Form:
 
     @cached_property
     def addressed(self) -> bool:
-        """Whether the text depends on where the instruction stands."""
-        return any(p.addressed for p in self.parts.values())
-
-    @cached_property
-    def addressed(self) -> bool:
         """Whether the text of an operand depends on where the instruction stands."""
         return any(p.addressed for p in self.parts.values())
 

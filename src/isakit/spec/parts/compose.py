@@ -374,6 +374,10 @@ class Choice(Part):
         return self._conditional(sources, sources[-1] if self.complete and sources else "0")
 
     def needed_words(self) -> frozenset[str] | None:
+        return self._needed_words
+
+    @cached_property
+    def _needed_words(self) -> frozenset[str] | None:
         parts = (a.part for a in self.alternatives)
         return _union(frozenset[str]() if type(p) is Illegal else needed_words(p) for p in parts)
 
