@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from isakit.json_text import parse_json
 from isakit.lean import dataclass
@@ -112,7 +112,7 @@ def pack(tables: Mapping[str, LineTable]) -> bytes:
 def unpack(data: bytes) -> dict[str, LineTable]:
     """The opposite of `pack`; what is damaged gives no table."""
     try:
-        content = cast("Any", parse_json(data))
+        content: Any = parse_json(data)
         paths, texts = [str(p) for p in content["paths"]], [str(t) for t in content["ptx"]]
         out: dict[str, LineTable] = {}
         for name, table in content["kernels"].items():

@@ -7,6 +7,7 @@ import pytest
 
 import isakit
 from isakit.compile import compile_ptx
+from isakit.compile.ptx import grammar
 from isakit.errors import CompileError
 from isakit.runtime import Device
 
@@ -207,3 +208,29 @@ def test_lines_of_ptx_are_known_for_every_instruction() -> None:
     table = module["k"].program.lines
     assert table is not None
     assert {where.ptx for _, where in table} >= {6, 7}
+
+
+def test_no_spelling_is_translated_in_two_ways() -> None:
+    keys: dict[str, set[str]] = {}
+    for row, mods in grammar.spellings(limit=300):
+        opcode = ".".join([row.base, *(word for word in mods.values() if word)])
+        keys.setdefault(opcode, set()).add(row.key)
+    assert len(keys) > 2000
+    assert {o: k for o, k in keys.items() if len(k) > 1} == {}
+
+
+def test_every_row_finds_its_translation() -> None:
+    from isakit.compile.translate.function import Translator
+
+    control = {"bra", "exit", "ret"}
+    missing = {r.key for group in grammar.rows().values() for r in group if not hasattr(Translator, f"do_{r.key}")}
+    assert missing == control
+
+
+def test_every_operation_is_selected() -> None:
+    from isakit.compile.lower.select import Selector
+    from isakit.compile.ops import OPS
+
+    gone = {"pand", "por", "pxor", "pnot", "phi", "generic"}
+    """What passes have replaced before selection."""
+    assert {n for n in OPS if not hasattr(Selector, f"on_{n}")} <= gone

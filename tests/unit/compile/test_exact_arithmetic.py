@@ -29,9 +29,9 @@ KERNEL = """.version 3.2
 """
 EDGES32 = [0x0, 0x80000000, 0x3F800000, 0xBF800000, 0x7F800000, 0xFF800000, 0x7FC00000, 0x1, 0x7FFFFF, 0x800000,
            0x80800000, 0x7F7FFFFF, 0x7E800001, 0x7E800000, 0x3F7FFFFF, 0x3FFFFFFF, 0x40000000, 0x34000000]  # fmt: skip
-EDGES64 = [0x0, 1 << 63, 0x3FF0 << 48, 0xBFF0 << 48, 0x7FF0 << 48, 0xFFF0 << 48, 0x7FF8 << 48, 1, 3, (1 << 52) - 1,
-           1 << 52, (1 << 52) + 1, 0x7FEFFFFFFFFFFFFF, 0x3FEFFFFFFFFFFFFF, 0x3FFFFFFFFFFFFFFF, 0x4000 << 48, 0x0010 << 47,
-           0x7FE0 << 48]  # fmt: skip
+EDGES64 = [0x0, 1 << 63, 0x3FF0 << 48, 0xBFF0 << 48, 0x7FF0 << 48, 0xFFF0 << 48, 0x7FF8 << 48, 1, 3,
+           (1 << 52) - 1, 1 << 52, (1 << 52) + 1, 0x7FEFFFFFFFFFFFFF, 0x3FEFFFFFFFFFFFFF, 0x3FFFFFFFFFFFFFFF,
+           0x4000 << 48, 0x0010 << 47, 0x7FE0 << 48]  # fmt: skip
 
 
 def numbers(ty: str, seed: int, count: int = N) -> np.ndarray:

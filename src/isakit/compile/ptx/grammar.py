@@ -54,10 +54,10 @@ SETS: dict[str, str] = {
 
 ROWS = """
 add_int      add{.sat}.int d, a, b
-add_cc       add{.cc}.addt d, a, b            addt = u32 s32 u64 s64
+add_cc       add.cc.addt d, a, b              addt = u32 s32 u64 s64
 addc         addc{.cc}.addt d, a, b           addt = u32 s32 u64 s64
 sub_int      sub{.sat}.int d, a, b
-sub_cc       sub{.cc}.addt d, a, b            addt = u32 s32 u64 s64
+sub_cc       sub.cc.addt d, a, b              addt = u32 s32 u64 s64
 subc         subc{.cc}.addt d, a, b           addt = u32 s32 u64 s64
 add_flt      add{.rnd}{.ftz}{.sat}.flt d, a, b
 sub_flt      sub{.rnd}{.ftz}{.sat}.flt d, a, b
