@@ -25,6 +25,7 @@ COMMANDS = {
     "run": "Run a program on a simulated chip.",
     "debug": "Step through a program, forwards and backwards.",
     "sanitize": "Run a program and report races, unwritten values and bad accesses.",
+    "profile": "Run a kernel and count what it costs, instruction by instruction.",
     "compare": "Tell whether two shaders or kernels compute the same.",
     "draw": "Draw a scene with vertex, geometry and fragment programs.",
     "cuda": "Run a CUDA program made for sm_10 to sm_13.",

@@ -130,6 +130,7 @@ def split_spec(spec: str) -> tuple[str, str]:
 def load_source(
     data: bytes, path: str, isa_name: str | None, variant: str | None, chip: str, kernel: str | None
 ) -> Module | Program:
+    """The program in a file's content: see `run`. Raises IsakitError."""
     from isakit.asm import declared
     from isakit.instruction_sets import isa, isa_of_text
 
