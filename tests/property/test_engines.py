@@ -25,6 +25,8 @@ from support.fuzz_kernels import CHIPS, WALKED
 KEPT = sorted((Path(__file__).parent.parent / "vectors" / "tesla" / "engines").glob("*.s"))
 """Kernels that once showed a difference; as text, because the generator changes."""
 COUNTS = {"dev": 3, "ci": 20, "long": 10_000}
+WITH_CHOICES = {"dev": 12, "ci": 40, "long": 5_000}
+FIRST_WITH_CHOICES = 800_000
 IN_TURNS = {"dev": 2, "ci": 10, "long": 1_000}
 FIRST_IN_TURNS = 700_000
 FIRST = {"dev": 500_000, "ci": 500_000, "long": 0}
@@ -72,6 +74,13 @@ def test_kept_kernels(worker: ProcessPoolExecutor, path: Path) -> None:
 def test_random_kernels(worker: ProcessPoolExecutor, seed: int) -> None:
     ways = ALL_WAYS if PROFILE == "long" else ALL_WAYS[:2]
     assert differences(worker, seed, ways + (PORTABLE if seed % 10 == 0 else [])) == []
+
+
+@pytest.mark.parametrize("seed", range(FIRST_WITH_CHOICES, FIRST_WITH_CHOICES + WITH_CHOICES.get(PROFILE, 12)))
+def test_random_kernels_with_random_choices(worker: ProcessPoolExecutor, seed: int) -> None:
+    """Every answer to an open question is compiled, and gives what the reference machine gives."""
+    ways = ALL_WAYS if PROFILE == "long" else ALL_WAYS[:2]
+    assert worker.submit(fuzz.compare_choices, seed, ways).result(SECONDS) == []
 
 
 @pytest.mark.parametrize("worker", [fuzz.in_turns], indirect=True, ids=["turns"])

@@ -6,8 +6,9 @@ import linecache
 from random import Random
 from typing import Annotated, Any
 
+from isakit.sem import routine as language
 from isakit.sem.records import Many, Record, u8, u16, u32, u64
-from isakit.sem.routine import Lanes, Routine, Static, highest, lanes_equal, lowest, routine, shared_routine
+from isakit.sem.routine import Routine, routine, shared_routine
 
 WIDTHS = {"a": 8, "b": 16, "c": 32, "d": 64}
 ITEMS, NUMBERS = 4, 6
@@ -147,7 +148,7 @@ class Writer:
         return "def outer(s: State, p: u32, q: u32, v: Lanes, mode: Static[int]) -> u32:\n" + "\n".join(self.lines)
 
 
-HELPERS = '''
+HELPERS = """
 def inner(s: State, p: u32, v: Lanes, mode: Static[int]) -> u32:
     if mode == 1:
         s.c ^= p
@@ -165,7 +166,7 @@ def called(s: State, p: u32, v: Lanes, mode: Static[int]) -> u32:
                 raise Refused("too many")
     s.b += found
     return found
-'''
+"""
 
 
 def made(seed: int) -> dict[str, Routine[Any, Any]]:
@@ -173,7 +174,7 @@ def made(seed: int) -> dict[str, Routine[Any, Any]]:
     text = HELPERS + "\n" + Writer(seed).text + "\n"
     name = f"<random routine {seed}>"
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    space: dict[str, Any] = dict(globals())
+    space: dict[str, Any] = {**vars(language), **globals()}
     exec(compile(text, name, "exec"), space)
     space["inner"] = routine(space["inner"])
     space["called"] = shared_routine(space["called"])

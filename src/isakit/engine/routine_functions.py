@@ -13,9 +13,21 @@ from isakit.engine.lower_scalar import scalar_expression
 from isakit.errors import DefinitionError
 from isakit.sem.operation import Operation
 from isakit.sem.records import RecordField
-from isakit.sem.routine import External, Routine
+from isakit.sem.routine import Routine
 from isakit.sem.routine_code import (
-    LOCAL, Do, If, Let, Point, Raise, Return, RoutineCode, Row, Statement, Store, Text,
+    LOCAL,
+    Do,
+    If,
+    Let,
+    Point,
+    Raise,
+    Return,
+    RoutineCode,
+    Row,
+    Statement,
+    Store,
+    Text,
+    Translatable,
     While,
 )  # fmt: skip
 from isakit.sem.value import Value, mask, node
@@ -136,10 +148,10 @@ class _Writer:
                 self._line(f"raise {self._named(kind, 'kind')}({listed})", depth)
 
     def _do(self, s: Do, depth: int) -> None:
-        if isinstance(s.callee, External):
-            function = self._named(s.callee.function, s.callee.name)
-        else:
+        if isinstance(s.callee, Translatable):
             function = self._named(_function(s.callee.code(**s.statics)), s.callee.name)
+        else:
+            function = self._named(s.callee.function, s.callee.name)
         call = f"{function}({', '.join(self._passed(a) for a in s.arguments)})"
         self._line(call if s.name is None else f"{s.name} = {call}", depth)
 

@@ -85,7 +85,7 @@ class Layout:
 
 
 class Elements(dict[int, R], Generic[R]):
-    """The elements of a field as Python sees them: made when they are first reached, so that deep stacks cost nothing."""
+    """The elements of a field as Python sees them: made when they are first reached, so that stacks cost nothing."""
 
     def __init__(self, kind: type[R]) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ def layout_of(record: type[Record]) -> Layout:
     """Where the fields of a record are. Raises DefinitionError for a field that is no number and no row of records."""
     fields: dict[str, RecordField] = {}
     end = 0
-    declared = next(c for c in record.__mro__ if c.__dict__.get("__annotations__"))
+    declared = next(c for c in record.__mro__ if Record in c.__bases__)  # classes below it are views of the same
     for name, annotation in get_type_hints(declared, include_extras=True).items():
         f = _field(f"{record.__name__}.{name}", name, annotation, end)
         fields[name] = f

@@ -20,13 +20,15 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 from isakit.errors import DefinitionError
 from isakit.sem.records import Bits, Many, Record, many_of, width_of
-from isakit.sem.routine_code import Parameter, RoutineCode
+from isakit.sem.routine_code import Callee, Parameter, RoutineCode, Translatable
+from isakit.sem.routine_helpers import highest, lanes_equal, lowest, signed_less, wide
+from isakit.sem.routine_translation import translate
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,7 +42,7 @@ Lanes = Annotated[list[int], OfLanes()]
 """One number per lane: `lanes[k]` is the one of lane k, `lanes_equal(lanes, n)` the mask of those that are n."""
 
 
-class Routine(Generic[P, T]):
+class Routine(Translatable, Generic[P, T]):
     """A function of the routine language.
 
     Attributes: `name`, `function`, `shared` (compiled code calls it instead of containing it), `statics` (names of the
@@ -116,8 +118,6 @@ class Routine(Generic[P, T]):
         for given, code in self._codes:
             if given == statics or (given.keys() == statics.keys() and code.holds(statics)):
                 return code
-        from isakit.sem.routine_translation import translate
-
         code = translate(self, statics)
         self._codes.append((statics, code))
         return code
@@ -177,7 +177,7 @@ def shared_routine(function: Callable[P, T]) -> Routine[P, T]:
     return made
 
 
-class External(Generic[P, T]):
+class External(Callee, Generic[P, T]):
     """Something a routine asks its surroundings for: Python calls the function, compiled code has code of its own."""
 
     def __init__(self, function: Callable[P, T]) -> None:
@@ -185,7 +185,12 @@ class External(Generic[P, T]):
         self.__doc__ = function.__doc__
         hints = get_type_hints(function, include_extras=True)
         returns = hints.get("return")
-        self.width = 0 if returns in (None, type(None)) else width_of(returns) or 0
+        self._width = 0 if returns in (None, type(None)) else width_of(returns) or 0
+
+    @property
+    def width(self) -> int:
+        """Bits of what it returns; 0 for nothing."""
+        return self._width
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
         """What Python does."""
@@ -195,22 +200,6 @@ class External(Generic[P, T]):
 def external(function: Callable[P, T]) -> External[P, T]:
     """Decorator: something compiled code has code of its own for."""
     return External(function)
-
-
-# --- what routines know about lanes -----------------------------------------------------------------------------------
-def lanes_equal(lanes: Iterable[int], number: int) -> int:
-    """The mask of the lanes whose number is `number`."""
-    return sum(1 << k for k, n in enumerate(lanes) if n == number)
-
-
-def lowest(mask: int) -> int:
-    """The number of the lowest bit that is set, 32 if there is none (63 in 64 bits)."""
-    return (mask & -mask).bit_length() - 1 if mask else 32
-
-
-def highest(mask: int) -> int:
-    """The number of the highest bit that is set, all ones if there is none."""
-    return (mask.bit_length() - 1) & 0xFFFF_FFFF
 
 
 def _parameter(name: str, hint: Any) -> Parameter | None:
@@ -235,5 +224,5 @@ Static = Annotated[T, "static"]
 
 __all__ = [
     "Bits", "External", "Lanes", "Many", "Routine", "Static", "external", "forget", "highest", "lanes_equal", "lowest",
-    "on_change", "routine", "shared_routine",
+    "on_change", "routine", "shared_routine", "signed_less", "wide",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ Expressions are values of `sem.value` with leaves of their own:
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from isakit.sem.records import Record, RecordField
 from isakit.sem.value import Value
 
 if TYPE_CHECKING:
-    from isakit.sem.routine import External, Routine
+    import ast
 
 LOCAL, FIELD, ITEM, LANE, MATCHING = "local", "field", "item", "lane", "matching"
 
@@ -105,10 +106,12 @@ Argument = "Value | str | Row"
 
 @dataclass(frozen=True)
 class Do:
-    """Call a routine (with its `statics`) or something of the surroundings; arguments that are names are records, rows
-    or lanes. `name`: the local that gets the result."""
+    """Call a routine (with its `statics`) or something of the surroundings.
 
-    callee: Routine[Any, Any] | External[Any, Any]
+    Arguments that are names are records, rows or lanes. `name`: the local that gets the result.
+    """
+
+    callee: Callee
     arguments: list[Any]
     statics: Mapping[str, Any]
     name: str | None = None
@@ -132,6 +135,43 @@ class Raise:
 Statement = Let | Point | Store | If | While | Return | Do | Raise
 
 
+class Callee:
+    """What a routine can call. Attributes: `name`, `function` (of Python)."""
+
+    name: str
+    function: Callable[..., Any]
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Bits of what it returns; 0 for nothing."""
+
+
+class Translatable(Callee):
+    """A routine; `shared`: compiled code calls it instead of containing it."""
+
+    shared: bool
+
+    @property
+    @abstractmethod
+    def parameters(self) -> list[Parameter]:
+        """What compiled code passes to it."""
+
+    @property
+    @abstractmethod
+    def statics(self) -> list[str]:
+        """Names of the static parameters."""
+
+    @property
+    @abstractmethod
+    def tree(self) -> ast.FunctionDef:
+        """Its text, parsed."""
+
+    @abstractmethod
+    def code(self, **statics: Any) -> RoutineCode:
+        """Its statements for these static arguments."""
+
+
 @dataclass(eq=False)
 class RoutineCode:
     """The statements of a routine for some static arguments.
@@ -140,7 +180,7 @@ class RoutineCode:
     for the argument itself.
     """
 
-    routine: Routine[Any, Any]
+    routine: Translatable
     statics: Mapping[str, Any]
     statements: list[Statement] = field(default_factory=list[Statement])
     choices: dict[tuple[str, str], Any] = field(default_factory=dict[tuple[str, str], Any])
@@ -161,21 +201,10 @@ class RoutineCode:
     def raises(self) -> bool:
         """Whether it may end with an exception, itself or in what it calls."""
         return any(
-            isinstance(s, Raise) or (isinstance(s, Do) and code_of(s) is not None and _code(s).raises)
+            isinstance(s, Raise)
+            or (isinstance(s, Do) and isinstance(s.callee, Translatable) and s.callee.code(**s.statics).raises)
             for s in walk(self.statements)
         )
-
-
-def code_of(s: Do) -> RoutineCode | None:
-    """The code of a called routine; None for what the surroundings do."""
-    code = getattr(s.callee, "code", None)
-    return None if code is None else code(**s.statics)
-
-
-def _code(s: Do) -> RoutineCode:
-    code = code_of(s)
-    assert code is not None
-    return code
 
 
 def walk(statements: list[Statement]) -> Iterator[Statement]:

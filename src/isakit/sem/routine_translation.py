@@ -7,19 +7,19 @@ import builtins
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from isakit.errors import DefinitionError
 from isakit.lean import dataclass
 from isakit.sem import value as v
 from isakit.sem.records import Record, RecordField, layout_of, width_of
-from isakit.sem.routine import External, Routine, highest, lanes_equal, lowest
 from isakit.sem.routine_code import (
     FIELD,
     ITEM,
     LANE,
     LOCAL,
     MATCHING,
+    Callee,
     Do,
     If,
     Let,
@@ -31,8 +31,10 @@ from isakit.sem.routine_code import (
     Statement,
     Store,
     Text,
+    Translatable,
     While,
 )  # fmt: skip
+from isakit.sem.routine_helpers import highest, lanes_equal, lowest, signed_less, wide
 from isakit.sem.value import Value
 
 
@@ -71,9 +73,9 @@ class LaneNumbers:
 Operand = Static | Value | Pointer | Rows | LaneNumbers
 
 _STATIC_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
-    ast.FloorDiv: operator.floordiv,
+    ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult: lambda a, b: a * b,
+    ast.BitAnd: lambda a, b: a & b, ast.BitOr: lambda a, b: a | b, ast.BitXor: lambda a, b: a ^ b,
+    ast.LShift: lambda a, b: a << b, ast.RShift: lambda a, b: a >> b, ast.FloorDiv: lambda a, b: a // b,
 }  # fmt: skip
 _STATIC_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
@@ -85,7 +87,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Value, Any], Value]] = {
 }  # fmt: skip
 
 
-def translate(routine: Routine[Any, Any], statics: Mapping[str, Any]) -> RoutineCode:
+def translate(routine: Translatable, statics: Mapping[str, Any]) -> RoutineCode:
     """The statements of a routine. Raises DefinitionError for what the language does not have."""
     if missing := set(routine.statics) ^ set(statics):
         raise DefinitionError(f"{routine.name} needs the static {', '.join(sorted(missing))}")
@@ -95,7 +97,7 @@ def translate(routine: Routine[Any, Any], statics: Mapping[str, Any]) -> Routine
 class Translation:
     """Translates one routine."""
 
-    def __init__(self, routine: Routine[Any, Any], statics: Mapping[str, Any]) -> None:
+    def __init__(self, routine: Translatable, statics: Mapping[str, Any]) -> None:
         self.routine = routine
         self.code = RoutineCode(routine, statics)
         self.names: dict[str, Operand] = {n: Static(x, n) for n, x in statics.items()}
@@ -125,12 +127,12 @@ class Translation:
     def _within(self, body: list[ast.stmt] | Callable[[], object]) -> tuple[list[Statement], bool]:
         """Statements on their own; names they bind are unknown behind them."""
         outer, names = self.statements, dict(self.names)
-        self.statements = []
+        self.statements: list[Statement] = []
         goes_on = True
-        if isinstance(body, list):
-            goes_on = self._block(body)
-        else:
+        if callable(body):
             body()
+        else:
+            goes_on = self._block(body)
         inner, self.statements = self.statements, outer
         for name, old in list(self.names.items()):
             if name not in names and isinstance(old, Value) and name not in self._once:
@@ -460,9 +462,8 @@ class Translation:
     # --- calls ------------------------------------------------------------------------------------------------------
     def _do(self, call: ast.Call, name: str | None = None) -> Operand:
         """A call that may do something; `name`: the local that gets the result."""
-        callee = self._expression(call.func)
-        f = callee.thing if isinstance(callee, Static) else None
-        if isinstance(f, Routine) and _returned(f) is None:
+        f = self._called_by(call)
+        if isinstance(f, Translatable) and _returned(f) is None:
             given = self._given(call, f)
             arguments = [self._argument(given[p.name], p.width, call) for p in f.parameters]
             statics = {n: self._passed(given[n], n, call) for n in f.statics}
@@ -473,11 +474,18 @@ class Translation:
                 if origin.parameter:
                     self.code.choices[origin.parameter, attr] = what
             return self._called(f, arguments, statics, f.width, name)
-        if isinstance(f, External):
+        if isinstance(f, Callee):
             given_args = [self._expression(a) for a in call.args]
             arguments = [self._argument(a, a.width if isinstance(a, Value) else 64, call) for a in given_args]
             return self._called(f, arguments, {}, f.width, name)
         return self._pure_call(call)
+
+    def _called_by(self, call: ast.Call) -> Translatable | Callable[..., Any]:
+        """What a call names."""
+        callee = self._expression(call.func)
+        if not isinstance(callee, Static) or not callable(callee.thing):
+            self._fail(call, "not a routine")
+        return cast("Translatable | Callable[..., Any]", callee.thing)
 
     def _called(
         self, f: Any, arguments: list[Any], statics: Mapping[str, Any], width: int, name: str | None
@@ -491,7 +499,7 @@ class Translation:
         self.statements.append(Do(f, arguments, statics, name))
         return Value(LOCAL, width, (), name)
 
-    def _given(self, call: ast.Call, f: Routine[Any, Any]) -> dict[str, Operand]:
+    def _given(self, call: ast.Call, f: Translatable) -> dict[str, Operand]:
         """The arguments by the names of the parameters."""
         order = [a.arg for a in f.tree.args.args]
         given = {n: self._expression(a) for n, a in zip(order, call.args, strict=False)}
@@ -516,11 +524,8 @@ class Translation:
 
     def _pure_call(self, call: ast.Call) -> Operand:
         """A call that computes a value of its operands."""
-        callee = self._expression(call.func)
-        if not isinstance(callee, Static):
-            self._fail(call, "not a routine")
-        f = callee.thing
-        if isinstance(f, Routine):
+        f = self._called_by(call)
+        if isinstance(f, Translatable):
             returned = _returned(f)
             if returned is None:
                 self._fail(call, f"{f.name} does something: its call must stand alone")
@@ -535,6 +540,10 @@ class Translation:
                 return v.const(mask.width - 1, mask.width) - (mask & -mask).clz
             case _, [Value() as mask] if f is highest:
                 return v.const(mask.width - 1, mask.width) - mask.clz
+            case _, [Value() as a, Value() as b] if f is signed_less:
+                return a.slt(b)
+            case _, [Value() as n] if f is wide:
+                return n.resize(64)
             case _, [Value() as n] if f is bool:
                 return n if n.width == 1 else n != 0
             case _, [Value() as n] if width_of(f) is not None:
@@ -542,7 +551,7 @@ class Translation:
             case _:
                 self._fail(call, "not in the language")
 
-    def _inside(self, f: Routine[Any, Any], returned: ast.expr, call: ast.Call) -> Operand:
+    def _inside(self, f: Translatable, returned: ast.expr, call: ast.Call) -> Operand:
         """A routine that only computes something, as part of an expression."""
         given = self._given(call, f)
         names, routine = self.names, self.routine
@@ -577,7 +586,7 @@ class Translation:
         return Text(tuple(pieces))
 
 
-def _returned(f: Routine[Any, Any]) -> ast.expr | None:
+def _returned(f: Translatable) -> ast.expr | None:
     """What a routine computes that consists of one `return` and calls nothing that does something."""
     if f.shared:
         return None

@@ -17,7 +17,18 @@ from isakit.errors import DefinitionError
 from isakit.sem.records import RecordField, layout_of
 from isakit.sem.routine import External, Routine
 from isakit.sem.routine_code import (
-    Do, If, Let, Point, Raise, Return, RoutineCode, Row, Statement, Store, While,
+    Do,
+    If,
+    Let,
+    Point,
+    Raise,
+    Return,
+    RoutineCode,
+    Row,
+    Statement,
+    Store,
+    Translatable,
+    While,
     walk,
 )  # fmt: skip
 from isakit.sem.value import Value
@@ -203,7 +214,7 @@ class Lowering:
             if got is None and not s.callee.width and self._ended():
                 return False
         else:
-            assert isinstance(s.callee, Routine)
+            assert isinstance(s.callee, Translatable)
             code = s.callee.code(**s.statics)
             falls, got = self._call(s, code) if s.callee.shared else self._inline(s, code)
             if not falls:
@@ -300,7 +311,8 @@ class Lowering:
             case "field":
                 return Ref(b(f"load i{n.width}, ptr {self._field(*n.attr)}"), n.width, True)
             case "item":
-                p = self._item(*n.attr, n.args[0])
+                base, within = n.attr
+                p = self._item(base, within, n.args[0])
                 return Ref(b(f"load i{n.width}, ptr {p}"), n.width, True)
             case "lane":
                 at = self.value(n.args[0])
@@ -421,4 +433,15 @@ def function(
     return f"define {ty} {name}({', '.join(listed)}) {attributes} {{\nentry:\n{lines}\n{b.text()}\n}}"
 
 
-__all__ = ["InMemory", "Lowering", "Special", "Surroundings", "Where", "call", "emit", "expression", "function", "signature"]
+__all__ = [
+    "InMemory",
+    "Lowering",
+    "Special",
+    "Surroundings",
+    "Where",
+    "call",
+    "emit",
+    "expression",
+    "function",
+    "signature",
+]

@@ -31,7 +31,7 @@ class Warp:
 
     @property
     def status(self) -> str:
-        """"ready", "waiting" at a barrier, or "finished"."""
+        """One of `STATUS`: ready, waiting at a barrier, finished."""
         return STATUS[self.control.status]
 
     @property
@@ -90,7 +90,7 @@ class Warp:
 
 
 class Block(BlockState):
-    """One block: its warps, shared memory (`shared`, a uint8 view) and barriers, for which `rules.barriers` has the rules."""
+    """One block: its warps, shared memory (`shared`, a uint8 view) and barriers; see `rules.barriers`."""
 
     def __init__(self, launch: Launch, number: int, shared: Array) -> None:
         self.launch, self.number, self.shared = launch, number, shared
@@ -99,6 +99,7 @@ class Block(BlockState):
         self.barriers: Any = Elements(Barrier)
         self.state: Any = []
         self.block_warps = self.ended = 0
+        self.allowed_barriers = launch.barriers
         self.barrier_mask = (1 << launch.chip.barrier_bits) - 1
         self.rules = rules_of(launch.choices)
 

@@ -6,7 +6,7 @@ The lane axis spans all resident warps: warp w is lanes 32w to 32w+31. One call 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from isakit.texture import TextureUnit
 
 if TYPE_CHECKING:
-    from isakit.machine.tesla.block import Block
+    from isakit.machine.tesla.rules.state import BlockState
     from isakit.machine.tesla.stack import Stack
 
 Pair = tuple[Array, Array]
@@ -83,7 +83,7 @@ class State:
         self.pending = 0
         self.physid = np.zeros(lanes, np.uint32)
         self.block_of_warp = np.zeros(warps, np.int64)
-        self.blocks: Sequence[Block] = ()
+        self.blocks: Sequence[BlockState] = ()
         self.lanes = Lanes.span(0, 0)
         self._asked = 0
         self._answers: deque[tuple[int, list[Array]]] = deque(maxlen=_ANSWERS)  # (number, components)
@@ -247,14 +247,14 @@ class State:
         for _, control, words, mask in self._lockers(lanes, address):
             control.rules.unlock(control, words, mask)
 
-    def _lockers(self, lanes: Lanes, address: Any) -> Iterator[tuple[Block, Stack, list[int], int]]:
+    def _lockers(self, lanes: Lanes, address: Any) -> Iterator[tuple[BlockState, Stack, list[int], int]]:
         """(block, warp, words of its lanes, counted from 1, lanes that execute) of every warp."""
         words = (np.broadcast_to(address, (lanes.count,)).reshape(-1, 32).astype(np.int64) >> 2) + 1
         masks = np.packbits(lanes.mask.reshape(-1, 32), axis=1, bitorder="little").view(np.uint32).ravel()
         for k, number in enumerate((lanes.numbers[::32] >> 5).tolist()):
             block = self.blocks[int(self.block_of_warp[number])]
             index = number - int(np.searchsorted(self.block_of_warp, self.block_of_warp[number]))
-            yield block, block.state[index], words[k].tolist(), int(masks[k])
+            yield block, cast("Stack", block.state[index]), words[k].tolist(), int(masks[k])
 
     requests: ClassVar[Mapping[MachineValue, ValueHandler]] = {
         request.LANE: _lane,

@@ -59,8 +59,8 @@ class Stack(WarpState):
     """
 
     __slots__ = (
-        "active", "barrier", "broke", "choices", "depth", "exited", "lock", "pc", "returned", "rules", "size_at", "stack",
-        "status",
+        "active", "barrier", "broke", "choices", "depth", "exited", "lock", "pc", "returned", "rules", "size_at",
+        "stack", "status",
     )  # fmt: skip
 
     def __init__(  # the other fields of the record are arrays of the machine
@@ -100,7 +100,7 @@ class Stack(WarpState):
         """The lanes of `mask` that neither broke, returned nor exited."""
         return self.rules.live(self, mask)
 
-    # --- what instructions do; see `rules.stack` ------------------------------------------------------------------------
+    # --- what instructions do; see `rules.stack` ---------------------------------------------------------------------
     def branch(self, taken: int, target: int, following: int) -> None:
         """`bra` taken by the lanes `taken` of the active ones."""
         self.rules.branch(self, taken, target, following)

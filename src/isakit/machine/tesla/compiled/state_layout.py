@@ -32,12 +32,12 @@ READY, WAITING, FINISHED, STOPPED, INTERRUPTED, SERVED, JOINED = (int(s) for s i
 # --- the context of a worker: slots of 8 bytes --------------------------------------------------------------
 SLOTS = (
     *layout_of(BlockState).fields,
-    "memory", "thread_count", "warp_count", "shared", "shared_limit", "local",
-    "local_limit", "stop", "physid", "sites", "remaining", "first_registers",
+    "memory", "shared", "shared_limit", "local",
+    "local_limit", "physid", "sites", "first_registers",
     "masks", "header", "header_bytes", "grid_x", "physid_all", "entry",
-    "halted_warp", "reserve", "uops", "code_address", "code_bytes", "register_bytes", "run_warp", "flags",
-    "physid_period", "allowed_barriers", "written", "a", "a_size", "p", "p_size", "o", "o_size", "row_bytes",
-    "varyings", "patience", "turn_length", "paused", "one_round", "has_barriers",
+    "uops", "code_address", "code_bytes", "register_bytes", "flags",
+    "physid_period", "written", "a", "a_size", "p", "p_size", "o", "o_size", "row_bytes",
+    "varyings",
     *(f"g{i}_base" for i in range(16)), *(f"g{i}_size" for i in range(16)),
     *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),
 )  # fmt: skip

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.rules.state import BlockState, Buffer
-from isakit.sem.records import u32, u64
-from isakit.sem.routine import Lanes, lowest, routine, shared_routine
+from isakit.sem.records import u32
+from isakit.sem.routine import Lanes, lowest, routine, shared_routine, wide
 
 
 @routine
@@ -33,7 +33,7 @@ def outside(address: u32, size: u32, limit: u32) -> bool:
 @routine
 def within(buffer: Buffer, address: u32, size: u32) -> bool:
     """Whether a buffer has all of the bytes."""
-    return address >= buffer.start and u64(address) + size <= u64(buffer.start) + buffer.length
+    return address >= buffer.start and wide(address) + size <= wide(buffer.start) + buffer.length
 
 
 @shared_routine

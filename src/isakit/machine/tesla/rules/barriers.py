@@ -1,13 +1,13 @@
 """The barriers of a block: counters of warps.
 
-Source: [tesla] 9.3. What diverged warps do is inferred (a warp that executes `bar` twice counts twice); whether finished
-warps count is `Choices.barrier_all`.
+Source: [tesla] 9.3. What diverged warps do is inferred (a warp that executes `bar` twice counts twice); whether
+finished warps count is `Choices.barrier_all`.
 """
 
 from __future__ import annotations
 
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.rules.state import BARRIERS, BlockState, Status, WarpState
+from isakit.machine.tesla.rules.state import BlockState, Status, WarpState
 from isakit.sem.records import u32
 from isakit.sem.routine import routine, shared_routine
 
@@ -22,9 +22,7 @@ def everyone(block: BlockState, choices: Choices) -> u32:
 
 
 @shared_routine
-def arrive(
-    block: BlockState, w: WarpState, number: u32, count: u32, inc: bool, wait: bool, choices: Choices
-) -> bool:
+def arrive(block: BlockState, w: WarpState, number: u32, count: u32, inc: bool, wait: bool, choices: Choices) -> bool:
     """`bar`: inc: counter + 1, reset to 0 when it reaches the count; wait: block until 0. Whether the warp waits."""
     barrier = block.barriers[number]
     if inc:
@@ -56,6 +54,6 @@ def warp_ended(block: BlockState, choices: Choices) -> None:
     """A warp of the block has finished, which may open the barriers that are for all."""
     block.ended += 1
     if choices.barrier_all == "unfinished":
-        for number in range(BARRIERS):
+        for number in range(block.allowed_barriers):
             if block.barriers[number].count != 0 and block.barriers[number].target == 0:
                 open_if_reached(block, number, choices)

@@ -102,10 +102,17 @@ class Buffer(Record):
     length: u32
 
 
+class Stop(Record):
+    """A flag that others set: everybody stops at the next opportunity."""
+
+    asked: u32
+
+
 Entries = Annotated[list[StackEntry], Many()]
 Warps = Annotated[list[WarpState], Many(behind=True, stride="state_bytes")]
 Barriers = Annotated[list[Barrier], Many(behind=True)]
 Buffers = Annotated[list[Buffer], Many(behind=True)]
+Stops = Annotated[list[Stop], Many(behind=True)]
 
 
 class BlockState(Record):
@@ -113,7 +120,12 @@ class BlockState(Record):
 
     Attributes: `barriers`; `state` (its warps, `state_bytes` apart); `block_warps` (how many there are); `ended` (how
     many have finished); `barrier_mask` (what a barrier's counter can hold); `ranges` (the `range_count` buffers of the
-    device).
+    device); `has_barriers` (whether the kernel uses any), `allowed_barriers` (how many it has).
+
+    For `rules.turns`: `remaining` (instructions that warps may still execute; while a warp runs, the count at which it
+    ends), `reserve`, `turn_length`, `patience` (the count at which a turn ends), `paused` (the status of a warp whose
+    turn is over), `one_round`, `run_warp` (a function), `halted_warp` (the one that stopped), `stop`, `thread_count`
+    and `warp_count` (instructions executed, per lane and per warp).
     """
 
     barriers: Barriers
@@ -124,3 +136,16 @@ class BlockState(Record):
     barrier_mask: u64
     ranges: Buffers
     range_count: u64
+    has_barriers: u64
+    allowed_barriers: u64
+    remaining: u64
+    reserve: u64
+    turn_length: u64
+    patience: u64
+    paused: u64
+    one_round: u64
+    run_warp: u64
+    halted_warp: u64
+    stop: Stops
+    thread_count: u64
+    warp_count: u64

@@ -7,20 +7,22 @@ name when a kernel is loaded.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from isakit.engine.llvm import Host, Module
-from isakit.engine.llvm.routine_ir import Special, Surroundings, function, signature
+from isakit.engine.llvm import Host, Module, Ref
+from isakit.engine.llvm.routine_ir import Lowering, Special, Surroundings, function, signature
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.rules import accesses, barriers, locks, stack
+from isakit.machine.tesla.rules import accesses, barriers, locks, stack, turns
+from isakit.machine.tesla.rules.state import BlockState
+from isakit.sem.records import layout_of
 from isakit.sem.routine import Routine, on_change
 from isakit.sem.routine_code import RoutineCode
 
 SHARED: tuple[Routine[Any, Any], ...] = (
     stack.entries_of, stack.nearest_of, barriers.arrive, barriers.open_if_reached, barriers.warp_ended,
-    locks.try_lock, locks.unlock,
+    locks.try_lock, locks.unlock, turns.run_rounds, turns.run_turns, turns.tally,
 )  # fmt: skip
 ALWAYS: tuple[Routine[Any, Any], ...] = (accesses.in_buffers,)
 """Routines that are the same for all choices: they are with the functions of memory."""
@@ -69,10 +71,17 @@ def surroundings(target: Host, choices: Choices, specials: dict[Any, Special] | 
     return Surroundings(nothing, nothing, lambda c: "@" + symbol(c.routine.name, target, choices), specials or {})
 
 
+def _run_warp(low: Lowering, args: Sequence[Any]) -> Ref:
+    """Call the function of a warp that the context names."""
+    b, (block, w) = low.body, args
+    f = b(f"load ptr, ptr {block.pointer(b, layout_of(BlockState)['run_warp'])}")
+    return Ref(b(f"call i32 {f}(ptr {block.whole(b)}, ptr {w.whole(b)})"), 32, True)
+
+
 def add_functions(
     module: Module, target: Host, choices: Choices, routines: Iterable[Routine[Any, Any]] = SHARED
 ) -> None:
     """Add them to a module."""
-    around = surroundings(target, choices)
+    around = surroundings(target, choices, {turns.run_warp: _run_warp})
     for r in routines:
         module.add(function(module, code_of(r, choices), "@" + symbol(r.name, target, choices), around))

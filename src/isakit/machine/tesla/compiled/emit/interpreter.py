@@ -32,7 +32,9 @@ from isakit.machine.tesla.compiled.emit.interpreter_handlers import HandlerCode,
 from isakit.machine.tesla.compiled.emit.memory_ir import add_support, kernel_module, names
 from isakit.machine.tesla.compiled.state_layout import slot
 from isakit.machine.tesla.kernel_code import Code, Op
+from isakit.machine.tesla.rules import turns
 from isakit.object_cache import keys
+from isakit.sem.routine import on_change
 
 T = TypeVar("T")
 
@@ -198,8 +200,8 @@ def _control_module(target: Host, choices: Choices) -> str:
     nothing.joining("join")
     add_functions(module, target, choices)
     entry = scheduler_ir.entry(module, target)
-    warp_ended = "@" + symbol("warp_ended", target, choices)
-    return str(module) + scheduler_ir.driver(warp_ended) + scheduler_ir.turns(warp_ended) + loop() + entry + METADATA
+    called = ["@" + symbol(r.name, target, choices) for r in (turns.run_rounds, turns.run_turns, turns.tally)]
+    return str(module) + scheduler_ir.driver(*called) + loop() + entry + METADATA
 
 
 INDEX = ".index"
@@ -351,6 +353,14 @@ def library(target: Host, choices: Choices) -> Library:
     return _libraries[key]
 
 
+def forget() -> None:
+    """Make everything anew when it is asked for: routines have got another text."""
+    handlers_of.cache_clear()
+    _libraries.clear()
+
+
+on_change(forget)
+
 _ACCESS = ("load", "store", "atomic")
 
 
@@ -382,7 +392,8 @@ def key_of(step: Step, forms: dict[int, int], chip: str, choices: Choices) -> st
     guard = form.parts.get("guard")
     fixed = step.word & guard.static_mask() if guard is not None and step.guard is not None else 0
     marks = f"{step.guard is not None:d}{op.never:d}{op.dropped:d}{op.exit:d}{any(op.fixed_a):d}"
-    return f"{chip} {forms[id(form)]} {form.static_word(step.word):x} {fixed:x} {marks} {step.control} {_choices_of(step, choices)}"
+    asked = f"{step.control} {_choices_of(step, choices)}"
+    return f"{chip} {forms[id(form)]} {form.static_word(step.word):x} {fixed:x} {marks} {asked}"
 
 
 @cache

@@ -79,7 +79,6 @@ class LaneCode:
     flow: Flow
     facts: Facts
     choices: Choices
-    transfer: Rules
     quads = True
     halves: dict[int, tuple[Ref, Ref]]
     _tagged: Sequence[int] = ()
@@ -344,7 +343,7 @@ class LaneCode:
         f = self.shared("check_own")
         self.stop(step, b(f"call i1 {f}(i32 {limit}, {V32} {address.text}, i32 4, i32 {lanes})"))
         given = {"words": self.lock_words(low, address), "lanes": Ref(lanes, 32, True)}
-        got = self.transfer.rule(step, locks.try_lock, given)
+        got = self.rules.rule(step, locks.try_lock, given)
         assert got is not None
         return Ref(b(f"bitcast i32 {got.text} to {V1}"), 1)
 
@@ -362,6 +361,11 @@ class LaneCode:
         row = b(f"load ptr, ptr {b(f'getelementptr ptr, ptr {table}, i64 {entry}')}")
         number = b(f"zext i32 {b(f'load i32, ptr {self.state_pointer(state_layout.NUMBER)}')} to i64")
         return Ref(b(f"load {V32}, ptr {b(f'getelementptr {V32}, ptr {row}, i64 {number}')}, align 4"), 32)
+
+    @property
+    @abstractmethod
+    def rules(self) -> Rules:
+        """What writes the routines of control into this code."""
 
     @abstractmethod
     def stop(self, step: Step, bad: str) -> None:

@@ -55,8 +55,9 @@ class Placed:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Accesses that may be to neighbours: addresses, lanes that access, the pointer if so; label if not, label after
-    both, site.
+    """Accesses that may be to neighbours.
+
+    The addresses, the lanes that access, the pointer if so; label if not, label after both, site.
     """
 
     addresses: Ref
@@ -229,7 +230,7 @@ class Access:
         return (vector if base is None else low.op("add", vector, base)), lanes
 
     def _in_buffers(self, step: Step, site: str, vector: Ref, size: int, lanes: str, low: ValueLowering) -> Placed:
-        """Accesses that hit a buffer. `check_global` is `rules.accesses.in_buffers` where all lanes hit the last one."""
+        """Accesses that hit a buffer: `in_buffers` of the rules, which `check_global` is where all hit the last one."""
         c, b = self.code, self.code.body
         f, bits = c.shared("check_global"), c.as_bits(lanes)
         bad = b(f"call i1 {f}(ptr %ctx, ptr {site}, {V32} {vector.text}, i32 {size}, i32 {bits})")

@@ -7,6 +7,7 @@ i32 mask; addresses and offsets are one i32 per lane.
 from __future__ import annotations
 
 from isakit.engine.llvm import CAREFUL_MAD, Body, Host, Module, Ref, ValueLowering, careful_mad
+from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.compiled.emit.control_functions import ALWAYS, add_functions
 from isakit.machine.tesla.compiled.emit.control_functions import symbol as routine_symbol
@@ -58,18 +59,14 @@ def add_support(module: Module, target: Host) -> None:
     store = module.declare("llvm.masked.store.v32i32.p0", f"void @({V32}, ptr, i32, {V1})")
     module.declare("llvm.cttz.i32", "i32 @(i32, i1)")
     module.declare("llvm.ctlz.i32", "i32 @(i32, i1)")
-    text = _checks() + _loads(gather, load) + _own_loads() + _stores(scatter, store)
+    text = _checks() + _check_own(module) + _loads(gather, load) + _own_loads() + _stores(scatter, store)
     add_functions(module, target, DEFAULT, ALWAYS)
     text = text.replace("%look(", f"@{in_buffers(target)}(")
     for name in SIGNATURES:
         text = text.replace(f"@{name}(", f"@{symbol(name, target)}(")
     module.add(text)
     if target.embedded:
-
-        def nothing(v: Value) -> Ref:
-            raise AssertionError(v.op)
-
-        f = careful_mad(ValueLowering(Body(module), nothing, {}))
+        f = careful_mad(ValueLowering(Body(module), _nothing, {}))
         listed = f"{V32} %a, {V32} %b, {V32} %c"
         module.add(
             f"define {V32} @{symbol('careful_mad', target)}({listed}) nounwind {{\n"
@@ -83,9 +80,10 @@ def _numbers(step: int, of: int = 32) -> str:
 
 
 def _checks() -> str:
-    """`check_*`: whether some lane's access of `size` bytes is misaligned or outside.
+    """`check_global`: whether some lane's access of `size` bytes is misaligned or in none of the buffers.
 
-    A site holds start and length of the range that had the last access of an instruction.
+    It is `rules.accesses.in_buffers` where all lanes hit the buffer that was hit last. A site holds start and length of
+    the range that had the last access of an instruction.
     """
     odd = f"""
   %low = sub i32 %size, 1
@@ -95,20 +93,6 @@ def _checks() -> str:
   %misaligned = icmp ne {V32} %odd, zeroinitializer
   %m = bitcast i32 %lanes to {V1}"""
     return f"""
-define i1 @check_own(i32 %limit, {V32} %at, i32 %size, i32 %lanes) nounwind noinline {{{odd}
-  %short = icmp ult i32 %limit, %size
-  %last = sub i32 %limit, %size
-  %last1 = insertelement {V32} poison, i32 %last, i64 0
-  %lasts = shufflevector {V32} %last1, {V32} poison, {V32} zeroinitializer
-  %past = icmp ugt {V32} %at, %lasts
-  %wrong = or {V1} %past, %misaligned
-  %hit = and {V1} %wrong, %m
-  %bits = bitcast {V1} %hit to i32
-  %all = select i1 %short, i32 %lanes, i32 %bits
-  %bad = icmp ne i32 %all, 0
-  ret i1 %bad
-}}
-
 define i1 @check_global(ptr %ctx, ptr %site, {V32} %at, i32 %size, i32 %lanes) nounwind noinline {{{odd}
   %start = load i32, ptr %site
   %length_p = getelementptr i8, ptr %site, i64 4
@@ -141,6 +125,22 @@ bad:
   ret i1 true
 }}
 """
+
+
+def _check_own(module: Module) -> str:
+    """`check_own`: whether an access of `size` bytes is misaligned or outside of a space; see `rules.accesses`."""
+    b = Body(module)
+    low = ValueLowering(b, _nothing, {})
+    given = {"address": Ref("%at", 32), "size": Ref("%size", 32, True), "limit": Ref("%limit", 32, True)}
+    odd = expression(low, accesses.misaligned, {n: given[n] for n in ("address", "size")})
+    bad = low.splat(low.op("or", expression(low, accesses.outside, given), odd)).text
+    hit = b(f"and i32 {b(f'bitcast {V1} {bad} to i32')}, %lanes")
+    b.do(f"ret i1 {b(f'icmp ne i32 {hit}, 0')}")
+    return f"define i1 @check_own(i32 %limit, {V32} %at, i32 %size, i32 %lanes) nounwind noinline {{\n{b.text()}\n}}\n"
+
+
+def _nothing(v: Value) -> Ref:
+    raise AssertionError(v.op)
 
 
 def _row() -> str:

@@ -1,7 +1,6 @@
-"""The functions around a warp: barriers, address ranges, and the loop over the blocks and warps of a launch.
+"""The loop over the blocks of a launch, which prepares the memory and the warps of each: [tesla] 10.
 
-All of it is LLVM IR with the offsets of `layout`; blocks run one after the other, the warps of a block in turns from
-barrier to barrier.
+All of it is LLVM IR with the offsets of `state_layout`; how the warps of a block take turns is in `rules.turns`.
 """
 
 from __future__ import annotations
@@ -9,11 +8,12 @@ from __future__ import annotations
 from isakit.engine.llvm import Host, Module, flushing_wrapper
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.state_layout import SLOT, record, slot
+from isakit.machine.tesla.rules.turns import Ended
 
 TURNS = 2
 """Value of `fresh` that resumes all warps until each of them needs the host."""
-DONE, DEADLOCK, HALTED = 0, 1, 2
-"""Results of `run_blocks`: all blocks ran; a block waits for itself; a warp stopped or was interrupted."""
+DONE, DEADLOCK, HALTED = (int(e) for e in Ended)
+"""Results of `run_blocks`, see `rules.turns`."""
 
 
 def entry(module: Module, target: Host) -> str:
@@ -27,31 +27,7 @@ def entry(module: Module, target: Host) -> str:
     )
 
 
-_LIMITS = f"""\
-  %remaining_slot = getelementptr i8, ptr %ctx, i64 {SLOT["remaining"]}
-  %patience_slot = getelementptr i8, ptr %ctx, i64 {SLOT["patience"]}
-{slot("reserve")}{slot("turn_length")}"""
-_RUN = f"""\
-  %issued_p = getelementptr i8, ptr %ws, i64 {state_layout.ISSUED}
-  %before = load i64, ptr %issued_p
-  %budget = load i64, ptr %remaining_slot
-  %limit0 = add i64 %before, %budget
-  %limit = sub i64 %limit0, %reserve
-  store i64 %limit, ptr %remaining_slot
-  %turned_at = add i64 %before, %turn_length
-  %sooner = icmp slt i64 %turned_at, %limit
-  %patience = select i1 %sooner, i64 %turned_at, i64 %limit
-  store i64 %patience, ptr %patience_slot
-  %result = call i32 %run_warp(ptr %ctx, ptr %ws)
-  %after = load i64, ptr %issued_p
-  %spent = sub i64 %after, %before
-  %left = sub i64 %budget, %spent
-  store i64 %left, ptr %remaining_slot
-"""
-"""Give the warp `%ws` a turn, within what is left of the budget."""
-
-
-def driver(warp_ended: str) -> str:
+def driver(rounds: str, turns: str, tally: str) -> str:
     """`run_blocks(ctx, first, last, fresh)`: blocks `first` up to `last`; returns result | block << 8.
 
     With `fresh` 0 the first block goes on from the state in memory; with `TURNS` it is `run_turns` that runs.
@@ -66,17 +42,15 @@ entry:
   %in_turns = icmp eq i32 %fresh, {TURNS}
   br i1 %in_turns, label %turns, label %blocks
 turns:
-  %turned = call i32 @run_turns(ptr %ctx)
-  ret i32 %turned
+  call void {turns}(ptr %ctx)
+  ret i32 {DONE}
 blocks:
 {slot("block_warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}{slot("shared", "ptr")}{slot("shared_limit")}\
 {slot("local", "ptr")}{slot("local_limit")}{slot("header", "ptr")}{slot("header_bytes")}{slot("grid_x")}\
-{slot("masks", "ptr")}{slot("first_registers", "ptr")}{slot("barriers", "ptr")}{slot("run_warp", "ptr")}\
+{slot("masks", "ptr")}{slot("first_registers", "ptr")}{slot("barriers", "ptr")}\
 {slot("written")}
   %physid_slot = getelementptr i8, ptr %ctx, i64 {SLOT["physid"]}
-{_LIMITS}\
-{slot("physid_all", "ptr")}{slot("physid_period")}{slot("register_bytes")}{slot("has_barriers", "i32")}
-  %barriers_there = icmp ne i32 %has_barriers, 0
+{slot("physid_all", "ptr")}{slot("physid_period")}{slot("register_bytes")}
   %warps64 = zext i32 %block_warps to i64
   %threads = mul i64 %warps64, 32
   %local_bytes = mul i64 %threads, %local_limit
@@ -120,7 +94,7 @@ clear_local:
 cleared_local:
   call void @llvm.memset.p0.i64(ptr %barriers, i8 0, i64 128, i1 false)
   %ended_slot = getelementptr i8, ptr %ctx, i64 {SLOT["ended"]}
-  store i32 0, ptr %ended_slot
+  store i64 0, ptr %ended_slot
   br label %prepare_warp
 prepare_warp:
   %i = phi i32 [ 0, %cleared_local ], [ %i2, %set_warp ]
@@ -162,150 +136,19 @@ round:
   store ptr %phys, ptr %physid_slot
   br label %turn
 turn:
-  br label %warp
-warp:
-  %w = phi i32 [ 0, %turn ], [ %w2, %endwarp ]
-  %ran = phi i32 [ 0, %turn ], [ %ran2, %endwarp ]
-  %held = phi i32 [ 0, %turn ], [ %held2, %endwarp ]
-{record("w", "ws")}\
-  %status_p = getelementptr i8, ptr %ws, i64 {state_layout.STATUS}
-  %status = load i32, ptr %status_p
-  %ready = icmp eq i32 %status, {state_layout.READY}
-  br i1 %ready, label %run, label %skip
-run:
-{_RUN}  %out = icmp uge i32 %result, {state_layout.STOPPED}
-  br i1 %out, label %halt, label %ranone
-ranone:
-  %finished_now = icmp eq i32 %result, {state_layout.FINISHED}
-  %ends_now = and i1 %finished_now, %barriers_there
-  br i1 %ends_now, label %endone, label %counted
-endone:
-  call void {warp_ended}(ptr %ctx)
-  br label %counted
-counted:
-  %waits_now = icmp eq i32 %result, {state_layout.WAITING}
-  %waits32 = zext i1 %waits_now to i32
-  %held1 = add i32 %held, %waits32
-  %ran1 = add i32 %ran, 1
-  br label %endwarp
-skip:
-  %waiting = icmp eq i32 %status, {state_layout.WAITING}
-  %waiting32 = zext i1 %waiting to i32
-  %held3 = add i32 %held, %waiting32
-  br label %endwarp
-endwarp:
-  %ran2 = phi i32 [ %ran1, %counted ], [ %ran, %skip ]
-  %held2 = phi i32 [ %held1, %counted ], [ %held3, %skip ]
-  %w2 = add i32 %w, 1
-  %next = icmp ult i32 %w2, %block_warps
-  br i1 %next, label %warp, label %endturn
-endturn:
-  %open = icmp ne i32 %held2, 0
-  br i1 %open, label %again, label %endblock
-again:
-  %progress = icmp ne i32 %ran2, 0
-  br i1 %progress, label %turn, label %deadlock
+  %ended_as = call i32 {rounds}(ptr %ctx)
+  %done = icmp eq i32 %ended_as, {int(Ended.DONE)}
+  br i1 %done, label %endblock, label %leave
 endblock:
-  call void @tally(ptr %ctx)
+  call void {tally}(ptr %ctx)
   %b2 = add i64 %b, 1
   br label %block
 all:
   ret i32 {DONE}
-deadlock:
-  br label %leave
-halt:
-  br label %leave
 leave:
-  %why = phi i32 [ {DEADLOCK}, %deadlock ], [ {HALTED}, %halt ]
-  %who = phi i32 [ 0, %deadlock ], [ %w, %halt ]
-  %warp_slot = getelementptr i8, ptr %ctx, i64 {SLOT["halted_warp"]}
-  store i32 %who, ptr %warp_slot
   %b32 = trunc i64 %b to i32
   %b8 = shl i32 %b32, 8
-  %code = or i32 %b8, %why
+  %code = or i32 %b8, %ended_as
   ret i32 %code
-}}
-
-define internal void @tally(ptr %ctx) nounwind {{
-entry:
-{slot("block_warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}
-  %sum_p = getelementptr i8, ptr %ctx, i64 {SLOT["thread_count"]}
-  %sum2_p = getelementptr i8, ptr %ctx, i64 {SLOT["warp_count"]}
-  br label %loop
-loop:
-  %w = phi i32 [ 0, %entry ], [ %w2, %loop ]
-{record("w", "ws")}\
-  %tp = getelementptr i8, ptr %ws, i64 {state_layout.THREADS}
-  %t = load i64, ptr %tp
-  %ip = getelementptr i8, ptr %ws, i64 {state_layout.ISSUED}
-  %n = load i64, ptr %ip
-  %s = load i64, ptr %sum_p
-  %s2 = add i64 %s, %t
-  store i64 %s2, ptr %sum_p
-  %u = load i64, ptr %sum2_p
-  %u2 = add i64 %u, %n
-  store i64 %u2, ptr %sum2_p
-  %w2 = add i32 %w, 1
-  %more = icmp ult i32 %w2, %block_warps
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}}
-"""
-
-
-def turns(warp_ended: str) -> str:
-    """`run_turns(ctx)`: the warps of one block, from the state in memory, until none is ready; returns DONE.
-
-    Unlike in `run_blocks`, a warp that stops does not hold up the others, and one whose turn is over may get another.
-    Where the budget ends warps stay interrupted. With the slot `one_round` every warp gets one turn.
-    """
-    return f"""
-define internal i32 @run_turns(ptr %ctx) nounwind noinline {{
-entry:
-{slot("block_warps", "i32")}{slot("state", "ptr")}{slot("state_bytes")}{slot("stop", "ptr")}{slot("run_warp", "ptr")}\
-{slot("paused", "i32")}{slot("one_round", "i32")}{slot("has_barriers", "i32")}{_LIMITS}\
-  %more_rounds = icmp eq i32 %one_round, 0
-  %barriers_there = icmp ne i32 %has_barriers, 0
-  br label %turn
-turn:
-  br label %warp
-warp:
-  %w = phi i32 [ 0, %turn ], [ %w2, %endwarp ]
-  %some = phi i1 [ false, %turn ], [ %some2, %endwarp ]
-{record("w", "ws")}\
-  %status_p = getelementptr i8, ptr %ws, i64 {state_layout.STATUS}
-  %status = load i32, ptr %status_p
-  %ready = icmp eq i32 %status, {state_layout.READY}
-  br i1 %ready, label %run, label %endwarp
-run:
-{_RUN}\
-  %ended = icmp eq i32 %result, {state_layout.INTERRUPTED}
-  %budget_left = icmp slt i64 %after, %limit
-  %over = and i1 %ended, %budget_left
-  br i1 %over, label %pause, label %stays
-stays:
-  %finished_now = icmp eq i32 %result, {state_layout.FINISHED}
-  %ends_now = and i1 %finished_now, %barriers_there
-  br i1 %ends_now, label %endone, label %endwarp
-endone:
-  call void {warp_ended}(ptr %ctx)
-  br label %endwarp
-pause:
-  store i32 %paused, ptr %status_p
-  br label %endwarp
-endwarp:
-  %some2 = phi i1 [ %some, %warp ], [ true, %stays ], [ true, %endone ], [ true, %pause ]
-  %w2 = add i32 %w, 1
-  %next = icmp ult i32 %w2, %block_warps
-  br i1 %next, label %warp, label %endturn
-endturn:
-  %asked = load volatile i32, ptr %stop
-  %not_asked = icmp eq i32 %asked, 0
-  %on = and i1 %not_asked, %more_rounds
-  %again = and i1 %some2, %on
-  br i1 %again, label %turn, label %leave
-leave:
-  ret i32 {DONE}
 }}
 """

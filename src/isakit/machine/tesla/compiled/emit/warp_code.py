@@ -47,6 +47,11 @@ class WarpCode(SavingCode):
         self.access = Access(self)
         self._stops: list[Checkpoint] = []
 
+    @property
+    def rules(self) -> Transfers:
+        """What writes the routines of control into this code."""
+        return self.transfer
+
     # --- where to go ----------------------------------------------------------------------------------------
     def goto(self, pc: int) -> None:
         """Continue at a block, in the version for the present mask."""

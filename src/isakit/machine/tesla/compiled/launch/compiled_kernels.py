@@ -28,6 +28,7 @@ from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
 from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
+from isakit.sem.routine import on_change
 
 if TYPE_CHECKING:
     from isakit.machine.tesla.compiled.launch.block_runner import Shape, Worker
@@ -249,6 +250,9 @@ def has_loops(launch: Launch) -> bool:
 @lru_cache(maxsize=256)
 def _kernel(code: Code, entry: int, facts: Facts, target: Host, tier: str) -> Kernel:
     return Kernel(code, entry, facts, target, tier)
+
+
+on_change(_kernel.cache_clear)
 
 
 def at_hand(launch: Launch, results: frozenset[Place] = frozenset()) -> bool:

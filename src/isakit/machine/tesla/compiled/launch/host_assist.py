@@ -25,7 +25,13 @@ from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel, kernel_of
-from isakit.machine.tesla.compiled.launch.warp_handover import BlockOfRecords, WarpStates, from_machine, lanes_of, to_machine
+from isakit.machine.tesla.compiled.launch.warp_handover import (
+    BlockOfRecords,
+    WarpStates,
+    from_machine,
+    lanes_of,
+    to_machine,
+)
 from isakit.machine.tesla.compiled.launch.worker_context import Bound, Context
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.gang_state import State

@@ -123,7 +123,7 @@ class BlockOfRecords(BlockState):
         super().__init__()
         self._rows, self._arrivals = slice(first, first + warps), arrivals
         self._columns = [states.column(o) for o in (state_layout.STATUS, state_layout.BARRIER)]
-        self.block_warps = warps
+        self.block_warps, self.allowed_barriers = warps, len(arrivals)
         status, barrier = (c[self._rows].tolist() for c in self._columns)
         for k, (s, b) in enumerate(zip(status, barrier, strict=True)):
             self.state[k].status, self.state[k].barrier = s, b
