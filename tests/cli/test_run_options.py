@@ -59,3 +59,15 @@ def test_microcode_runs_on_the_engine_asked_for(engine: str) -> None:
         result = json.loads(run("run", *MICROCODE, "--engine", engine, "-", "--json", stdin=SPIN).stdout)
     assert made.call_args.kwargs == {"engine": engine}
     assert result["state"]["r"][1] == 7
+
+
+def test_a_host_executable_is_none_of_its_lines() -> None:
+    """Its bytes may hold a line that looks like an assembly text."""
+    from isakit.formats import write_elf_cubin
+    from isakit.programs.needs import module_of
+
+    cubin = write_elf_cubin(module_of(isakit.isa("tesla", "gt200").assemble(".kernel k\nexit nop\n")))
+    host = bytearray(64)
+    host[:6], host[16:20] = b"\x7fELF\x02\x01", b"\x02\x00\x3e\x00"
+    host += b"\n.kernel of another kind\n".ljust(64, b"\0") + cubin
+    assert run("run", "-", "--kernel", "k", "--json", stdin=bytes(host)).stdout.startswith("{")

@@ -62,6 +62,8 @@ def opening() -> list[tuple[int, bytes]]:
         message("copy", copies, 0, 1, 4096, 1, 1, 2, 0x20000, 0, 0, 0, m64, 0, 1, 0, 0, 0, 0, m64, 0),
         message("copy", copies, 0, 1, 8, 4, 1, 3, 0x1010, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 64, 0),
         message("bind", 1, 1, 0x20000, 4096, 0, 0, tail=reference),
+        message("texture_state", 1, tail=reference),
+        message("thread", 2),
         message("launch", 0, 1, 0, 1, 1, 1, 64, 1, 1, 0, tail=args),
         message("launch", 0, 2, 0, 1, 1, 1, 64, 1, 1, 0, tail=args[:8]),
         message("where", 1),

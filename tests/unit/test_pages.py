@@ -54,7 +54,16 @@ def test_python_prints_what_the_page_shows(page, tmp_path, monkeypatch) -> None:
             printed = ""
 
 
-@pytest.mark.parametrize("page", ["howto/read-a-file.md", "howto/run-a-kernel.md", "howto/debug-a-program.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "howto/read-a-file.md",
+        "howto/run-a-kernel.md",
+        "howto/debug-a-program.md",
+        "howto/sanitize-a-program.md",
+        "howto/profile-a-kernel.md",
+    ],
+)
 def test_commands_work(page, tmp_path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])

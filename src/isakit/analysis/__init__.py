@@ -4,19 +4,31 @@
 writes and where it goes comes from its operands and its record.
 """
 
+from isakit.analysis.chains import START, Chains
 from isakit.analysis.control_flow import Block, ControlFlow, Edge, EdgeKind, Function, control_flow
 from isakit.analysis.dominators import Loop, dominators, loops, post_dominators
 from isakit.analysis.liveness import Liveness, liveness
+from isakit.analysis.names import KernelNames
 from isakit.analysis.picture import dot, svg, text
+from isakit.analysis.search import Pattern
+from isakit.analysis.values import Access, Loaded, Pointer, Values
 
 __all__ = [
+    "START",
+    "Access",
     "Block",
+    "Chains",
     "ControlFlow",
     "Edge",
     "EdgeKind",
     "Function",
+    "KernelNames",
     "Liveness",
+    "Loaded",
     "Loop",
+    "Pattern",
+    "Pointer",
+    "Values",
     "control_flow",
     "dominators",
     "dot",

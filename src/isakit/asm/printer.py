@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from isakit.asm.module_directives import data_lines, kernel_lines, module_lines, size_lines
 from isakit.asm.program import Program
 from isakit.asm.spelling import KernelSpelling, bank_names
-from isakit.codec import Decoder
+from isakit.codec import Decoder, Instruction
 from isakit.description import Module, merge_segments
 
+Notes = Callable[[Instruction], str]
+"""What a listing says of an instruction besides its words; a text without line ends."""
 _COLUMN = 44
 _INDENT = "    "
 
@@ -19,10 +21,13 @@ def listing(program: Program, *, words: bool = True, labels: bool = True) -> str
     return "".join(f"{line}\n" for line in lines(program, words=words, labels=labels))
 
 
-def lines(program: Program, *, words: bool = True, labels: bool = True, header: bool = True) -> Iterator[str]:
+def lines(
+    program: Program, *, words: bool = True, labels: bool = True, header: bool = True, notes: Notes | None = None
+) -> Iterator[str]:
     """The lines of `listing`, made as they are asked for.
 
-    Without `header` they say neither instruction set nor program type, for texts that do so themselves.
+    `notes` gives what else is said of an instruction, behind its words. Without `header` they say neither instruction
+    set nor program type, for texts that do so themselves.
     """
     isa = program.decoder.isa
     if header:
@@ -37,7 +42,7 @@ def lines(program: Program, *, words: bool = True, labels: bool = True, header: 
     for part in program.parts or (program,):
         if several:
             yield f".program {part.program_type}"
-        yield from _body(part, words, labels)
+        yield from _body(part, words, labels, notes)
 
 
 def module_text(module: Module, *, words: bool = True, labels: bool = True) -> Iterator[str]:
@@ -63,7 +68,7 @@ def module_header(module: Module) -> Iterator[str]:
         yield from size_lines(segments, len(data))
 
 
-def _body(program: Program, words: bool, labels: bool) -> Iterator[str]:
+def _body(program: Program, words: bool, labels: bool, notes: Notes | None) -> Iterator[str]:
     kernel = program.kernel
     if kernel is not None:
         spelling = KernelSpelling(kernel)
@@ -84,7 +89,7 @@ def _body(program: Program, words: bool, labels: bool) -> Iterator[str]:
             yield ".code"
     if program.address:
         yield f".org {program.address:#x}"
-    yield from instruction_lines(program, words=words, labels=labels)
+    yield from instruction_lines(program, words=words, labels=labels, notes=notes)
     if program.tail:
         yield _INDENT + ".byte " + ", ".join(f"{b:#04x}" for b in program.tail)
 
@@ -101,7 +106,9 @@ def _constants(bank: int, data: bytes, names: Mapping[str, int]) -> Iterator[str
         yield from data_lines(data[start:end])
 
 
-def instruction_lines(program: Program, *, words: bool = True, labels: bool = True) -> Iterator[str]:
+def instruction_lines(
+    program: Program, *, words: bool = True, labels: bool = True, notes: Notes | None = None
+) -> Iterator[str]:
     """The instructions of one piece of code, with labels where branches go.
 
     Addresses count what branches of the instruction set count: bytes, or words.
@@ -122,7 +129,8 @@ def instruction_lines(program: Program, *, words: bool = True, labels: bool = Tr
             if found is not None and found.address in names and i.takes_label:
                 text = i.text_with({found.name: names[found.address]})
         if not words:
-            yield _INDENT + text if i.error is None else f"{_INDENT}{text}  // {i.error}"
+            note = (notes(i) if notes is not None else "") if i.error is None else i.error
+            yield f"{_INDENT}{text}  // {note}" if note else _INDENT + text
             continue
         word = i.word
         if i.units == 1:
@@ -130,6 +138,8 @@ def instruction_lines(program: Program, *, words: bool = True, labels: bool = Tr
         else:
             hexed = " ".join([f"{word >> bits * k & mask:0{digits}x}" for k in range(i.units)])
         line = f"{_INDENT}{text:<{_COLUMN}} // {address:0{width}x}: {hexed}"
+        note = notes(i) if notes is not None and i.error is None else ""
+        line = f"{line}  {note}" if note else line
         yield line if i.error is None else f"{line}  {i.error}"
 
 

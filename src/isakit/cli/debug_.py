@@ -33,6 +33,7 @@ Arguments are those of `isakit run`. Some commands:
 @launch_options
 @click.option("-x", "scripts", multiple=True, metavar="FILE", help="Carry out the commands of a file, then end.")
 @click.option("-e", "lines", multiple=True, metavar="COMMAND", help="Carry out a command, then end.")
+@click.option("--dap", is_flag=True, help="Speak the Debug Adapter Protocol on standard input and output.")
 @json_option
 @click.argument("file", metavar="FILE")
 def command(
@@ -41,6 +42,7 @@ def command(
     variant: str | None,
     scripts: tuple[str, ...],
     lines: tuple[str, ...],
+    dap: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -55,6 +57,12 @@ def command(
     given = [line for path in scripts for line in Path(path).read_text("utf-8").splitlines()] + list(lines)
     prepared = prepare(file, isa_name, variant, options)
     session = Session(prepared.machine, prepared.program, labels=prepared.labels)
+    if dap:
+        from isakit.debug.dap import Adapter
+
+        # A reader of its own: the interpreter waits for sys.stdin at its end, which may be in the middle of a read.
+        Adapter(session, open(sys.stdin.fileno(), "rb", closefd=False), sys.stdout.buffer).serve()  # noqa: SIM115
+        return
     commands = Commands(session)
     if given:
         _carry_out(commands, iter(given), as_json, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -54,6 +54,9 @@ Examples:
 @click.option("--glsl", "as_glsl", is_flag=True, help="Show a shader as GLSL.")
 @click.option("--source", is_flag=True, help="Show the lines of source and PTX the instructions come from.")
 @click.option("--ptx", is_flag=True, help="Show the PTX texts in the file instead of its code.")
+@click.option(
+    "--symbols", is_flag=True, help="Say which parameter, constant, variable or register of the launch an access is to."
+)
 @click.option("--labels/--no-labels", default=True, help="Show branch targets as labels.  [default: labels]")
 @click.argument("file", metavar="FILE|-")
 def command(
@@ -67,6 +70,7 @@ def command(
     words: bool,
     source: bool,
     ptx: bool,
+    symbols: bool,
     labels: bool,
     sketch: bool,
     as_glsl: bool,
@@ -116,7 +120,7 @@ def command(
         described = module is not None and heads.show(module)
         if program.kernel is None and len(programs) > 1:
             click.echo(f"// {name}")
-        _write(program, words, labels, source, header=not described)
+        _write(program, words, labels, source, symbols, header=not described)
     if kernel is None:
         for module in files:
             if not module.kernels:
@@ -233,13 +237,14 @@ def _plain_instruction(i: Instruction) -> dict[str, Any]:
     return out
 
 
-def _write(program: Program, words: bool, labels: bool, source: bool, header: bool) -> None:
+def _write(program: Program, words: bool, labels: bool, source: bool, symbols: bool, header: bool) -> None:
     from isakit.asm.printer import lines
     from isakit.asm.source_listing import source_listing
 
     if source and program.lines is None:
         click.echo("// this program does not know its source lines", err=True)
-    rows: Iterable[str] = lines(program, words=words, labels=labels, header=header)
+    notes = _names(program) if symbols else None
+    rows: Iterable[str] = lines(program, words=words, labels=labels, header=header, notes=notes)
     if source:
         rows = source_listing(program, labels=labels)
     if coloured():
@@ -253,6 +258,16 @@ def _write(program: Program, words: bool, labels: bool, source: bool, header: bo
         return
     while chunk := list(itertools.islice(rows, 20_000)):
         click.echo("\n".join(chunk), color=True)
+
+
+def _names(program: Program) -> Callable[[Instruction], str] | None:
+    """What says the names of what an instruction accesses, where the program is a kernel of a file."""
+    if program.kernel is None:
+        return None
+    from isakit.analysis import KernelNames
+
+    names = KernelNames(program.kernel)
+    return lambda i: ", ".join(names.of(i.address))
 
 
 _COLOURS = re.compile(

@@ -115,7 +115,7 @@ def _show(m: Module) -> None:
     where = f" at {m.offset:#x}" if m.offset else ""
     kind = f"{m.kind}, {m.isa or 'unknown instruction set'} {m.variant}".strip()
     _line(f"{m.path or '<data>'}{where}: {kind}")
-    rows = [("kernel", "code", "registers", "shared", "local", "barriers", "parameters")]
+    rows: list[tuple[str, ...]] = [("kernel", "code", "registers", "shared", "local", "barriers", "parameters")]
     for k in m.kernels.values():
         params = ", ".join(
             f"{p.kind or f'b{8 * p.size}'}{f' {p.name}' if p.name else ''} at {p.offset:#x}" for p in k.params

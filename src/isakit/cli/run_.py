@@ -130,13 +130,14 @@ def split_spec(spec: str) -> tuple[str, str]:
 def load_source(
     data: bytes, path: str, isa_name: str | None, variant: str | None, chip: str, kernel: str | None
 ) -> Module | Program:
+    """The program in a file's content: see `run`. Raises IsakitError."""
     from isakit.asm import declared
-    from isakit.formats.elf import ELF_MAGIC
     from isakit.instruction_sets import isa, isa_of_text
 
     if data[:2] in UTF16_MARKS:
         data = text_of(data).encode()
-    if data[:4] != ELF_MAGIC and _SOURCE.search(data) and not data.lstrip().startswith(b"architecture"):
+    binary = data[:1] == b"\x7f"  # an ELF file may hold a source text
+    if not binary and _SOURCE.search(data) and not data.lstrip().startswith(b"architecture"):
         text = text_of(data)
         name = (isa_name or "tesla").lower()
         # A text that does not say its chip is for the simulated one.

@@ -30,9 +30,9 @@ def command(
 ) -> None:
     """Run a program and report what it does wrong, faulting or not.
 
-    For kernels: reads of registers and memory that nobody wrote, races between warps, barriers in divergent code or with
-    missing warps, accesses out of bounds or misaligned, writes to constants. For microcode: writes that have not landed.
-    For shaders: reads of unwritten registers. The exit code is 3 if something was found.
+    For kernels: reads of registers and memory that nobody wrote, races between warps, barriers in divergent code or
+    with missing warps, accesses out of bounds or misaligned, writes to constants. For microcode: writes that have
+    not landed. For shaders: reads of unwritten registers. The exit code is 3 if something was found.
     """
     from isakit.debug.sanitize import sanitize
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from isakit.codec import Instruction
 from isakit.debug.execution import Point, Touch
 from isakit.debug.expressions import TYPES, Binary, Constant, Load, Node, Variable, evaluate
 from isakit.debug.expressions import Register as Named
+from isakit.debug.standing import Standing
 from isakit.debug.stops import Breakpoint, Cell, Range, Watched
 from isakit.debug.views import ThreadView, holds, parsed, place
 from isakit.errors import LaunchError, NotModelled, did_you_mean
 from isakit.spec import Kind
 from isakit.spec.operands import Compound, Memory, Operand, Register
-
-if TYPE_CHECKING:
-    from isakit.debug.session import Session
 
 
 def joins(i: Instruction) -> bool:
@@ -26,7 +23,7 @@ def joins(i: Instruction) -> bool:
 
 
 # --- places -----------------------------------------------------------------------------------------------------------
-def addresses(session: Session, where: str | int) -> list[int]:
+def addresses(session: Standing, where: str | int) -> list[int]:
     """The addresses of a place; see `Session.break_at`. Raises LaunchError."""
     code = [i for i in session.program if i.valid]
     if isinstance(where, int):
@@ -55,7 +52,7 @@ def addresses(session: Session, where: str | int) -> list[int]:
     return found
 
 
-def breakpoint_at(session: Session, number: int, where: str | int, condition: str, *, ignore: int = 0,
+def breakpoint_at(session: Standing, number: int, where: str | int, condition: str, *, ignore: int = 0,
                   once: bool = False) -> Breakpoint:  # fmt: skip
     """A breakpoint; see `Session.break_at`."""
     found = addresses(session, where)
@@ -70,7 +67,7 @@ def breakpoint_at(session: Session, number: int, where: str | int, condition: st
     return Breakpoint(number, "breakpoint", said, point, condition, once=once, node=node)
 
 
-def tracepoint(session: Session, number: int, where: str | int, collect: Sequence[str], condition: str) -> Breakpoint:
+def tracepoint(session: Standing, number: int, where: str | int, collect: Sequence[str], condition: str) -> Breakpoint:
     """A tracepoint; see `Session.trace`."""
     b = breakpoint_at(session, number, where, condition)
     b.kind = "tracepoint"
@@ -79,7 +76,7 @@ def tracepoint(session: Session, number: int, where: str | int, collect: Sequenc
 
 
 # --- what is watched --------------------------------------------------------------------------------------------------
-def watchpoint(session: Session, number: int, what: str, access: Watched, condition: str = "",
+def watchpoint(session: Standing, number: int, what: str, access: Watched, condition: str = "",
                size: int | None = None, ignore: int = 0) -> Breakpoint:  # fmt: skip
     """A watchpoint; see `Session.watch`. Raises NotModelled for what the machine cannot tell."""
     execution, focus = session.execution, session.focus
@@ -104,7 +101,7 @@ def watchpoint(session: Session, number: int, what: str, access: Watched, condit
     return Breakpoint(number, "watchpoint", what, point, condition, watched=watched, access=access, node=node)
 
 
-def _register_point(session: Session, cell: Cell) -> Point:
+def _register_point(session: Standing, cell: Cell) -> Point:
     execution = session.execution
     if execution.target.isa != "tesla":
         return Point({}, lambda thread: True, every=True, sure=False)
@@ -120,7 +117,7 @@ def _register_point(session: Session, cell: Cell) -> Point:
     return Point(dict.fromkeys(found, same), check, sure=False, lanes=1 << facts["lane"])
 
 
-def execution_point(session: Session, watched: Range, access: Watched) -> Point:
+def execution_point(session: Standing, watched: Range, access: Watched) -> Point:
     """The instructions that may touch a range, with what compiled code can tell of their addresses."""
     if session.target.isa != "tesla":
         if session.target.isa == "vuc" and access in ("read", "access"):
@@ -200,7 +197,7 @@ def _in_range(i: Instruction, watched: Range) -> Node | None:
     return Binary("&&", low, Binary("<", address, Constant(watched.address + watched.size)))
 
 
-def watched_through(session: Session, watched: Sequence[Breakpoint]) -> list[tuple[Breakpoint, str]]:
+def watched_through(session: Standing, watched: Sequence[Breakpoint]) -> list[tuple[Breakpoint, str]]:
     """Execute the next instruction; the watchpoints it triggers, each with what happened."""
     execution = session.execution
     before = [_content(session, b) for b in watched]
@@ -210,7 +207,11 @@ def watched_through(session: Session, watched: Sequence[Breakpoint]) -> list[tup
     defs = _writes_here(session, who)
     block = execution.facts(who).get("block")
     lanes = execution.lanes(who)
-    touches = execution.touched(step) if needs_touches and execution.target.isa != "vuc" else step() and [] or []
+    touches: Sequence[Touch] = ()
+    if needs_touches and execution.target.isa != "vuc":
+        touches = execution.touched(step)
+    else:
+        step()
     out: list[tuple[Breakpoint, str]] = []
     for b, old in zip(watched, before, strict=True):
         text = _happened(session, b, old, touches, defs, lanes, block)
@@ -219,13 +220,13 @@ def watched_through(session: Session, watched: Sequence[Breakpoint]) -> list[tup
     return out
 
 
-def _writes_here(session: Session, thread: int) -> Sequence[tuple[str, int]]:
+def _writes_here(session: Standing, thread: int) -> Sequence[tuple[str, int]]:
     address = session.target.thread(thread).address
     i = None if address is None else session.program.at(address)
     return i.defs if i is not None else ()
 
 
-def _content(session: Session, b: Breakpoint) -> bytes:
+def _content(session: Standing, b: Breakpoint) -> bytes:
     """What a watchpoint's place holds; empty where it is not there any more."""
     try:
         match b.watched:
@@ -240,7 +241,7 @@ def _content(session: Session, b: Breakpoint) -> bytes:
         return b""
 
 
-def _happened(session: Session, b: Breakpoint, old: bytes, touches: Sequence[Touch],
+def _happened(session: Standing, b: Breakpoint, old: bytes, touches: Sequence[Touch],
               defs: Sequence[tuple[str, int]], lanes: Sequence[int], block: int | None) -> str:  # fmt: skip
     """What an instruction did to what is watched; empty if nothing that counts."""
     new = _content(session, b)

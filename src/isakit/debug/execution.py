@@ -44,10 +44,10 @@ class Frame(NamedTuple):
 class Point:
     """Something a run stops at, in front of an instruction.
 
-    Attributes: `addresses`: byte addresses, each with the condition that compiled code may look at first (None: look
-    each time); `check`: asked where such a condition holds, of the thread whose group executes next; `skip`: hits that
-    are let pass; `hits`: how often it was met; `every`: it is checked in front of every instruction, wherever; `lanes`:
-    the lanes of a warp that conditions are asked of; `sure`: a condition that holds is a hit, `check` need not be asked.
+    Attributes: `addresses`: byte addresses, each with the condition that compiled code may look at first (None:
+    always); `check`: asked where such a condition holds, of the thread whose group executes next; `skip`: hits that are
+    let pass; `hits`: how often it was met; `every`: it is checked in front of every instruction, wherever; `lanes`: the
+    lanes of a warp that conditions are asked of; `sure`: a condition that holds is a hit, `check` need not be asked.
     """
 
     addresses: Mapping[int, Node | None]
@@ -161,10 +161,10 @@ class Execution(ABC):
         step()
         return []
 
-    def publish(self) -> None:
+    def publish(self) -> None:  # noqa: B027 - most have nothing outside
         """Bring what is outside of the machine up to date: arrays that were passed to a kernel."""
 
-    def mark(self) -> None:
+    def mark(self) -> None:  # noqa: B027 - most need no turns
         """Remember which group executes now, for `overdue`."""
 
     def overdue(self) -> int | None:

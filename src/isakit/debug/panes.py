@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from isakit.debug.session import Session
+from isakit.debug.standing import Standing
 
 WIDTH = 80
 
@@ -20,7 +19,7 @@ def cut(text: str, width: int = WIDTH) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def listing(session: Session, around: int | None = None, before: int = 4, after: int = 8) -> list[str]:
+def listing(session: Standing, around: int | None = None, before: int = 4, after: int = 8) -> list[str]:
     """Instructions around an address (the focused thread's next one), with labels and breakpoints (`B`)."""
     here = session.address
     middle = around if around is not None else here if here is not None else session.labels["entry"]
@@ -38,7 +37,7 @@ def listing(session: Session, around: int | None = None, before: int = 4, after:
     return out
 
 
-def lanes(session: Session) -> list[str]:
+def lanes(session: Standing) -> list[str]:
     """Who is where: a row per group, `#` for active lanes, `.` for those that wait, `-` for those that have ended."""
     target = session.target
     count = target.thread_count
@@ -62,7 +61,7 @@ def lanes(session: Session) -> list[str]:
     return out
 
 
-def registers(session: Session, before: Mapping[str, int] | None = None) -> list[str]:
+def registers(session: Standing, before: Mapping[str, int] | None = None) -> list[str]:
     """The focused thread's registers that are not 0 or have changed since `before`, four to a line."""
     if session.focus >= session.target.thread_count:
         return []
@@ -80,7 +79,7 @@ def registers(session: Session, before: Mapping[str, int] | None = None) -> list
     return ["".join(f"{x:<{width}}" for x in shown[k : k + per_line]).rstrip() for k in range(0, len(shown), per_line)]
 
 
-def stack(session: Session) -> list[str]:
+def stack(session: Standing) -> list[str]:
     """The focused thread's stack, innermost entry first, with what the entries mean."""
     frames = session.frames()
     if not frames:
@@ -103,7 +102,7 @@ def memory(space: str, address: int, data: bytes, old: bytes | None = None) -> l
     return out
 
 
-def state(session: Session) -> dict[str, Any]:
+def state(session: Standing) -> dict[str, Any]:
     """Where a session stands, as plain data."""
     i = session.instruction
     thread = session.target.thread(session.focus) if session.focus < session.target.thread_count else None
@@ -115,7 +114,7 @@ def state(session: Session) -> dict[str, Any]:
     }
 
 
-def html(session: Session) -> str:
+def html(session: Standing) -> str:
     """Listing, lanes, registers and stack as one table."""
     rows = "".join(
         f"<tr><th>{name}</th><td><pre>{escape(chr(10).join(lines))}</pre></td></tr>"
@@ -124,7 +123,7 @@ def html(session: Session) -> str:
     return f"<table>{rows}</table>"
 
 
-def everything(session: Session) -> Iterable[tuple[str, list[str]]]:
+def everything(session: Standing) -> Iterable[tuple[str, list[str]]]:
     """All panes by name."""
     yield "code", listing(session)
     yield "lanes", lanes(session)

@@ -15,6 +15,7 @@ from isakit.debug import breakpoints
 from isakit.debug.execution import Execution, Frame, Hit, Point
 from isakit.debug.executions import execution_of
 from isakit.debug.expressions import Binary, Constant, Load, Node, Number, Variable, evaluate
+from isakit.debug.panes import html
 from isakit.debug.stops import Breakpoint, Cell, Range, Reason, Record, Stop, Watched
 from isakit.debug.timeline import MEMORY, Timeline
 from isakit.debug.views import ThreadView, packed, parsed, place
@@ -143,11 +144,16 @@ class Session:
                 stop = self.step()
             else:
                 self._prefer_focus()
-                depth, after = len(self._calls(self.focus)), i.address + i.size * (1 + self._delay)
-                stop = self._until([after], lambda t: len(self._calls(t)) <= depth, "step", "behind the call")
+                after = i.address + i.size * (1 + self._delay)
+                stop = self._until([after], self._no_deeper(), "step", "behind the call")
             if stop.reason != "step" or self.finished:
                 break
         return self.stop
+
+    def _no_deeper(self) -> Callable[[int], bool]:
+        """Whether a thread is in no more calls than the focused one is now."""
+        depth = len(self._calls(self.focus))
+        return lambda t: len(self._calls(t)) <= depth
 
     def finish(self) -> Stop:
         """Run until the function the focused thread is in has returned. Raises LaunchError outside of a call."""
@@ -244,7 +250,8 @@ class Session:
 
         Args:
             where: a byte address (0x...), a label, `kernel` (its first instruction), an instruction's name (`bar`), or
-                a group of instructions: arithmetic, move, memory, texture, branch, call, return, exit, barrier, control.
+                a group of instructions: arithmetic, move, memory, texture, branch, call, return, exit, barrier,
+                control.
             condition: an expression; it must hold for one of the active threads of the group.
             ignore: how many hits are let pass.
             once: it goes when it has stopped the program.
@@ -395,7 +402,7 @@ class Session:
     def _note(self, b: Breakpoint) -> None:
         if len(self.records) >= RECORDS:
             return
-        thread = b.thread_met(self)
+        thread = b.thread_met(self.execution, self.focus)
         values: dict[str, int | float | str] = {}
         for text, node in b.collect:
             try:
@@ -435,7 +442,7 @@ class Session:
         return None
 
     def _broke(self, hit: list[Breakpoint]) -> Stop:
-        self.focus = hit[0].thread_met(self)
+        self.focus = hit[0].thread_met(self.execution, self.focus)
         for b in hit:
             if b.once:
                 self.breakpoints.pop(b.number, None)
@@ -486,7 +493,7 @@ class Session:
         self._back_to(position)
         self._to_points(position, [b.point])
         if b.kind == "breakpoint":
-            self.focus = b.thread_met(self)
+            self.focus = b.thread_met(self.execution, self.focus)
             text = f"{self.target.thread(self.focus).name} at {self.address:#x}"
         return self._stopped(cast(Reason, b.kind), f"{b.kind} {b.number}: {text}", (b.number,))
 
@@ -521,8 +528,6 @@ class Session:
         return f"<session on {self.target.isa} {self.target.variant}, position {self.position}: {self.stop.text}>"
 
     def _repr_html_(self) -> str:
-        from isakit.debug.panes import html
-
         return f"<p>{escape(self.stop.text)}</p>{html(self)}"
 
 

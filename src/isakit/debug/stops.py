@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from isakit.debug.execution import Point, Touch
+from isakit.debug.execution import Execution, Point, Touch
 from isakit.debug.expressions import Node
-
-if TYPE_CHECKING:
-    from isakit.debug.session import Session
+from isakit.debug.views import holds
 
 Kind = Literal["breakpoint", "watchpoint", "tracepoint"]
 Watched = Literal["write", "read", "access", "change"]
@@ -53,8 +51,8 @@ class Cell:
 class Breakpoint:
     """A breakpoint, watchpoint or tracepoint.
 
-    Attributes: `number`; `where`: as the user said it; `condition`: its text; `ignore`: hits to let pass; `once`: it goes
-    when it was hit; `watched` and `access`: what a watchpoint looks at; `collect`: the texts and expressions whose
+    Attributes: `number`; `where`: as the user said it; `condition`: its text; `ignore`: hits to let pass; `once`: it
+    goes when it was hit; `watched` and `access`: what a watchpoint looks at; `collect`: the texts and expressions whose
     values a tracepoint records; `point`: what the execution is told.
     """
 
@@ -80,15 +78,12 @@ class Breakpoint:
         """Hits it still lets pass."""
         return max(0, self.point.skip - self.point.hits)
 
-    def thread_met(self, session: Session) -> int:
-        """The thread of the next group for which the condition holds."""
-        from isakit.debug.views import holds
-
-        execution = session.execution
+    def thread_met(self, execution: Execution, focus: int) -> int:
+        """The thread of the next group for which the condition holds, `focus` if it does for that one."""
         following = execution.following or 0
         lanes = execution.lanes(following)
-        if session.focus in lanes:
-            lanes = [session.focus, *lanes]
+        if focus in lanes:
+            lanes = [focus, *lanes]
         return next((t for t in lanes if self.node is None or holds(execution, self.node, t)), following)
 
     def as_json(self) -> dict[str, Any]:

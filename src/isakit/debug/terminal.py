@@ -325,6 +325,7 @@ def _placed(text: str) -> tuple[str, str, int]:
     return where.strip(), condition.strip() if found else "", ignore
 
 
+# pyright: reportPrivateUsage=false
 COMMANDS = (
     Command(("step", "s", "si", "stepi"), "[N]", "execute instructions of the focused group", Commands._step),
     Command(("next", "n", "ni", "nexti"), "[N]", "the same, over calls", Commands._next),

@@ -224,7 +224,7 @@ class TeslaExecution(Execution):
         while self.position < until:
             if self.machine.finished:
                 return "finished"
-            for k, p in enumerate(points if probes is not None else ()):
+            for k, p in enumerate(points):
                 probes.set_cell(k, skip=max(0, p.skip - p.hits) if exact[k] else 0, records=record)
             w = self._warp()
             fast.current, fast.resumed = 0 if w is None else w.index, self._sub
@@ -233,7 +233,7 @@ class TeslaExecution(Execution):
             finally:
                 self._current, self._sub = fast.current, fast.resumed
                 self._settle()
-                for k, p in enumerate(points if probes is not None else ()):
+                for k, p in enumerate(points):
                     if exact[k]:
                         count, _, last, _ = probes.cell(k)
                         p.hits += count

@@ -117,7 +117,7 @@ def packed(kind: str, value: Number) -> bytes:
         except OverflowError:
             raise ExpressionError(f"{value} does not fit {kind}") from None
     if isinstance(value, float):
-        if value != int(value):
+        if not value.is_integer():
             raise ExpressionError(f"{value} is no whole number")
         value = int(value)
     return (value & (1 << 8 * size) - 1).to_bytes(size, "little")

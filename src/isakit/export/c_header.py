@@ -6,12 +6,15 @@ character.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from isakit.codec import Decoder
 from isakit.errors import IsakitError
 from isakit.export.texts import (
+    AFTER_NUMBER,
     UNREADABLE,
     All,
-    Any_,
+    Either,
     FormModel,
     Join,
     Mask,
@@ -20,6 +23,7 @@ from isakit.export.texts import (
     Number,
     Same,
     Select,
+    Switch,
     Table,
     Within,
     Words,
@@ -65,12 +69,11 @@ class _Writer:
             return _hex(node.value)
         return f"{self._function('bits', node, self._bits)}(w)"
 
-    def _function(self, kind: str, node: Node, body: object) -> str:
+    def _function(self, kind: str, node: Node, body: Callable[[Node], list[str]]) -> str:
         key = (kind, id(node))
         name = self.made.get(key)
         if name is None:
-            assert callable(body)
-            lines: list[str] = body(node)
+            lines = body(node)
             same = (kind, *lines)  # many operands are written the same way
             name = self.made[key] = self.bodies.get(same) or f"{self.name}_{kind}{len(self.bodies)}"
             if same in self.bodies:
@@ -113,23 +116,46 @@ class _Writer:
         if isinstance(node, Number):
             return self._number(node)
         if isinstance(node, Join):
-            lines = ["char *s = o, *t = o;"]
-            for n, glue in zip(node.nodes, ("", *node.glues), strict=True):
-                if isinstance(n, Words):
-                    if n.text and not glue:
-                        lines.append(f"memcpy(o, {_quoted(n.text)}, {len(n.text)}); o += {len(n.text)};")
-                        continue
-                function = self.text(n)
-                if glue:
-                    lines.append(f"if (o != s) {{ memcpy(o, {_quoted(glue)}, {len(glue)}); t = {function}(o + {len(glue)}, w, a); "
-                                 f"o = t == o + {len(glue)} ? o : t; }} else o = {function}(o, w, a);")  # fmt: skip
-                else:
-                    lines.append(f"o = {function}(o, w, a);")
-            return [*lines, "(void)s; (void)t; (void)w; (void)a;", "return o;"]
+            return self._joined(node)
         if isinstance(node, Select):
             lines = [f"if ({test}) return {self.text(n)}(o, w, a);" for test, n in self._cases(node)]
             return [*lines, f"return {self.text(node.otherwise)}(o, w, a);"]
+        if isinstance(node, Switch):
+            cases = [f"case {k}: return {self.text(n)}(o, w, a);" for k, n in enumerate(node.nodes)]
+            return [f"switch ({self._number_of(node)}) {{", *cases, "default: return o;", "}"]
         raise TypeError(type(node).__name__)
+
+    def _joined(self, node: Join) -> list[str]:
+        marked = AFTER_NUMBER in node.glues
+        lines = ["char *s = o, *t = o;", *(["char *last = o, *before;"] if marked else [])]
+        for n, glue in zip(node.nodes, ("", *node.glues), strict=True):
+            if marked:
+                lines.append("before = o;")
+            if glue == AFTER_NUMBER:
+                lines += ["if (o != s && *last == '#') *o++ = ' ';", "before = o;"]
+            blank = "" if glue == AFTER_NUMBER else glue
+            if isinstance(n, Words) and n.text and not blank:
+                lines.append(f"memcpy(o, {_quoted(n.text)}, {len(n.text)}); o += {len(n.text)};")
+            elif blank:
+                size = len(blank)
+                lines += [
+                    "if (o != s) {",
+                    f"    memcpy(o, {_quoted(blank)}, {size});",
+                    f"    t = {self.text(n)}(o + {size}, w, a);",
+                    f"    o = t == o + {size} ? o : t;",
+                    *([f"    before += {size};"] if marked else []),
+                    "} else {",
+                    f"    o = {self.text(n)}(o, w, a);",
+                    "}",
+                ]
+            else:
+                lines.append(f"o = {self.text(n)}(o, w, a);")
+            if marked:
+                lines.append("if (o > before) last = before;")
+        return [*lines, "(void)s; (void)t; (void)w; (void)a;", "return o;"]
+
+    def _number_of(self, node: Switch) -> str:
+        return f"{self.table('number', node.indices)}[{_field(Field(tuple(runs(node.mask))))}]"
 
     def _value(self, node: Number) -> str:
         v = _field(node.field)
@@ -165,7 +191,7 @@ class _Writer:
         if isinstance(node, Table):
             table = self.table("number", tuple(int(v) for v in node.values))
             return [f"return {table}[{_field(Field(tuple(runs(node.mask))))}];"]
-        if isinstance(node, Any_):
+        if isinstance(node, Either):
             return [f"return {' | '.join(self.flag(n) for n in node.nodes)};"]
         if isinstance(node, All):
             return [f"return {' && '.join(self.flag(n) for n in node.nodes)};"]
@@ -177,6 +203,9 @@ class _Writer:
         if isinstance(node, Select):
             lines = [f"if ({test}) return {self.flag(n)};" for test, n in self._cases(node)]
             return [*lines, f"return {self.flag(node.otherwise)};"]
+        if isinstance(node, Switch):
+            cases = [f"case {k}: return {self.flag(n)};" for k, n in enumerate(node.nodes)]
+            return [f"switch ({self._number_of(node)}) {{", *cases, "default: return 0;", "}"]
         raise TypeError(type(node).__name__)
 
     # --- forms ----------------------------------------------------------------------------------------------------
@@ -205,8 +234,10 @@ class _Writer:
         lines.append("}")
         name = f"{self.name}_form{len(self.made)}"
         self.made["form", id(f)] = name
-        self.out += [f"static char *{name}(char *o, uint64_t w, uint64_t a)", "{", "    char *s, *t, *u; uint64_t odd;",
-                     "    (void)a; (void)t; (void)u; (void)s;", *(f"    {line}" for line in lines), "    return o;", "}"]  # fmt: skip
+        self.out += [
+            f"static char *{name}(char *o, uint64_t w, uint64_t a)", "{", "    char *s, *t, *u; uint64_t odd;",
+            "    (void)a; (void)t; (void)u; (void)s;", *(f"    {line}" for line in lines), "    return o;", "}",
+        ]  # fmt: skip
         return name
 
     def header(self) -> str:
@@ -221,24 +252,28 @@ class _Writer:
             rows.append(
                 f"    {{{_hex(f.fixed.mask)}, {_hex(f.fixed.value)}, {f.units}, {_quoted(f.name)}, {function}}},"
             )
+        further = f"        for (k = 1; k < n; k++) w |= units[k] << {self.unit_bits} * k;"
+        if max(sizes) == 1:
+            further = "        (void)k;"
         return "\n".join([
-            f"/* {view.isa.name} {view.variant.name} {view.program}: generated by isakit from its records; not to be edited. */",
+            f"/* {view.isa.name} {view.variant.name} {view.program}: generated by isakit; not to be edited. */",
             f"#ifndef {guard}_H", f"#define {guard}_H", "#include <stddef.h>", "#include <stdint.h>",
             f"#define {guard}_VERSION {VERSION}",
             f"#define {guard}_UNIT_BITS {self.unit_bits}", f"#define {guard}_UNIT_BYTES {view.variant.unit_bytes}",
             f"#define {guard}_TEXT_MAX {longest} /* with the zero at the end, and room that the functions use */",
             "#ifdef __cplusplus", 'extern "C" {', "#endif",
-            "/* One encoding: bits every word of it has, its size in units of code, the name of its page in the manual. */",
+            "/* An encoding: bits every word of it has, size in units of code, name of its page in the manual. */",
             f"typedef struct {self.name}_form {{ uint64_t mask, value; unsigned units; const char *name;",
             f"    char *(*write)(char *, uint64_t, uint64_t); }} {self.name}_form;",
             f"extern const {self.name}_form {self.name}_forms[{len(rows)}];",
             "/* The form of an instruction word, NULL where there is none. */",
             f"const {self.name}_form *{self.name}_find(uint64_t word, unsigned units);",
-            "/* Writes the text of the instruction at units[0] and returns its size in units, 0 where count is 0. `address` is",
-            "   that of units[0], counted in units of code. What is no instruction becomes `.word`. */",
+            "/* Writes the text of the instruction at units[0] and returns its size in units, 0 where count is 0.",
+            "   `address` is that of units[0], counted in units. What is no instruction becomes `.word`. */",
             f"unsigned {self.name}_disassemble(const uint64_t *units, size_t count, uint64_t address, char *text);",
             "#ifdef __cplusplus", "}", "#endif", f"#endif /* {guard}_H */", "",
-            f"#if defined(ISAKIT_IMPLEMENTATION) && !defined({guard}_C)", f"#define {guard}_C", "#include <string.h>", _COMMON,
+            f"#if defined(ISAKIT_IMPLEMENTATION) && !defined({guard}_C)", f"#define {guard}_C", "#include <string.h>",
+            _COMMON,
             f"typedef struct {self.name}_str {{ unsigned char length; char text[{self._widest()}]; }} {self.name}_str;",
             *self.out,
             f"const {self.name}_form {self.name}_forms[{len(rows)}] = {{", *rows, "};",
@@ -247,7 +282,7 @@ class _Writer:
             "{", f"    const {self.name}_form *f; char *end; uint64_t w; unsigned k, n = 1;",
             "    if (!count) return 0;", "    w = units[0];", *(f"    {line}" for line in lengths),
             "    if (n > count || address % n) n = 1, f = 0;",
-            "    else {", f"        for (k = 1; k < n; k++) w |= units[k] << {self.unit_bits} * k;" if max(sizes) > 1 else "        (void)k;",
+            "    else {", further,
             f"        f = {self.name}_find(w, n);", "    }",
             "    end = f ? f->write(text, w, address) : 0;",
             "    if (!end) {", '        memcpy(text, ".word", 5); end = text + 5;',
@@ -280,7 +315,8 @@ class _Writer:
             for v in range(1 << field.width):
                 word = field.put(v)
                 lists.append(tuple(k for k, f in forms if not (f.fixed.value ^ word) & f.fixed.mask & key))
-            starts, cells, known = [], [], dict[tuple[int, ...], int]()
+            starts, cells = list[int](), list[int]()
+            known: dict[tuple[int, ...], int] = {}
             for found in lists:
                 if found not in known:
                     known[found] = len(cells)
@@ -332,6 +368,8 @@ class _Writer:
                     found = 24 + len(node.prefix)
                 elif isinstance(node, Join):
                     found = sum(map(size, node.nodes)) + sum(map(len, node.glues))
+                elif isinstance(node, Switch):
+                    found = max(map(size, node.nodes))
                 elif isinstance(node, Select):
                     found = max(size(n) for n in (*(n for _, _, n in node.cases), node.otherwise))
                 else:

@@ -196,7 +196,7 @@ def _graph(form: Form, word: int) -> dict[str, Any]:
             "when": None if e.when is None else node(e.when),
             "result": None if e.result is None else node(e.result),
             "facts": {k: _plain(v) for k, v in e.attr},
-        }  # fmt: skip
+        }
         for e in traced(form, word).effects
     ]
     return {"nodes": nodes, "effects": effects}

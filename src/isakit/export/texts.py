@@ -1,13 +1,14 @@
 """The text of an instruction as a tree of few kinds of nodes, from which exports generate disassemblers.
 
-`Model` walks the parts of every form of a view. What a part says is taken apart where it is made of others, and put into
-a table where it depends on few bits; the nodes say the same as `Instruction.text`, which the tests of every export hold
-against each other. A part of another kind raises `CannotExport`.
+`Model` walks the parts of every form of a view. What a part says is taken apart where it is made of others, and put
+into a table where it depends on few bits; the nodes say the same as `Instruction.text`, which the tests of every export
+hold against each other. A part of another kind raises `CannotExport`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from isakit.codec import Decoder, Stream, tokenize
 from isakit.errors import AsmError, IsakitError
@@ -15,7 +16,7 @@ from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.parts import Part
 from isakit.spec.parts.base import Bitless
-from isakit.spec.parts.compose import Choice, Seq
+from isakit.spec.parts.compose import Choice, Dependent, Seq
 from isakit.spec.parts.numbers import Imm, Reg, Relative
 from isakit.spec.parts.template import Template
 from isakit.spec.record import Form
@@ -24,6 +25,10 @@ TABLE_BITS = 14
 """A part that depends on at most this many bits becomes a table."""
 JOINED_BITS = 7
 """The same for parts that are made of others and can be taken apart."""
+_TRIALS = 1500
+"""Words with which it is tried what the bits of a part decide."""
+AFTER_NUMBER = "#"
+"""A glue: a blank if the text before begins with `#`, else nothing, so that a dot is none of the number."""
 UNREADABLE = "???"
 
 
@@ -64,14 +69,14 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Join:
-    """Texts one after the other, with `glue` between those that are not empty; `glues` has one for each but the first."""
+    """Texts one after the other; `glues` are the blanks between those that are not empty, one fewer than these."""
 
     nodes: tuple[Node, ...]
     glues: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Any_:
+class Either:
     """Flags: whether one of them is set. Masks: all their bits."""
 
     nodes: tuple[Node, ...]
@@ -110,13 +115,22 @@ class Select:
 
 
 @dataclass(frozen=True, eq=False)
+class Switch:
+    """`nodes[indices[k]]` for the value k of the bits of `mask`, lowest bit first."""
+
+    mask: int
+    indices: tuple[int, ...]
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Mask:
     """A mask, or a flag, that does not depend on the word."""
 
     value: int
 
 
-Node = Words | Table | Number | Join | Any_ | All | Within | Same | Select | Mask
+Node = Words | Table | Number | Join | Either | All | Within | Same | Select | Switch | Mask
 NO, YES = Mask(0), Mask(1)
 
 
@@ -177,12 +191,10 @@ class Model:
         """What a part prints."""
         return self._once(self._texts, part, self._text)
 
-    def _once(self, known: dict[int, Node], part: Part, make: object) -> Node:
+    def _once(self, known: dict[int, Node], part: Part, make: Callable[[Any], Node]) -> Node:
         found = known.get(id(part))
         if found is None:
-            assert callable(make)
-            made: Node = make(part)
-            found = known[id(part)] = made
+            found = known[id(part)] = make(part)
             self._keep.append(part)
         return found
 
@@ -198,29 +210,52 @@ class Model:
             return Number(part.field, part.signed, part.scale, part.form, part.prefix)
         if isinstance(part, Template):
             nodes = tuple(Words(token) if p is None else self.text(p) for _, token, p in part.items)
-            return Join(nodes, tuple(blank for blank, _, _ in part.items[1:]))
+            glues = (AFTER_NUMBER if p is None and token == "." else blank for blank, token, p in part.items[1:])
+            return Join(nodes, tuple(glues))
         if isinstance(part, Choice):
             return self._select(part, self.text, Words(UNREADABLE))
+        if isinstance(part, Dependent):
+            return self._switch(part, self.text)
         if isinstance(part, Seq):
             return Join(tuple(self.text(p) for p in part.parts), (part.glue,) * (len(part.parts) - 1))
         raise CannotExport(f"{type(part).__name__} has no text that could be told without the library")
 
-    def _tabulated(self, part: Part, say: object) -> Node:
-        assert callable(say)
+    def _tabulated(self, part: Part, say: Callable[[int], str | int]) -> Node:
         mask = part.possible()
         values = tuple(say(w) for w in subsets(mask))
         if len(set(values)) == 1:
             return Words(values[0]) if isinstance(values[0], str) else Mask(int(values[0]))
         return Table(mask, values)
 
-    def _select(self, part: Choice, make: object, otherwise: Node) -> Node:
-        assert callable(make)
+    def _select(self, part: Choice, make: Callable[[Part], Node], otherwise: Node) -> Node:
         cases: list[tuple[Bits, Bits | None, Node]] = []
         for a in part.alternatives:
             cases.append((a.when, a.unless, make(a.part)))
             if not a.when.mask and a.unless is None:
                 break
         return Select(tuple(cases), otherwise)
+
+    def _switch(self, part: Dependent, make: Callable[[Part], Node]) -> Node:
+        """Cases by the bits that decide which part it is; which these are is found by trying."""
+        words = [k * 0x9E3779B97F4A7C15F39CC0605CEDC835 >> 7 & part.bits for k in range(_TRIALS)]
+        words += [1 << low for low, n in runs(part.bits) for low in range(low, low + n)]
+        deciding = 0
+        for low, n in runs(part.bits):
+            for b in range(low, low + n):
+                if any(part.choose(w) is not part.choose(w ^ 1 << b) for w in words):
+                    deciding |= 1 << b
+        if deciding.bit_count() > TABLE_BITS:
+            raise CannotExport(f"{type(part).__name__} depends on {deciding.bit_count()} bits")
+        numbers: dict[int, int] = {}
+        nodes: list[Node] = []
+        indices: list[int] = []
+        for w in subsets(deciding):
+            chosen = part.choose(w)
+            if id(chosen) not in numbers:
+                numbers[id(chosen)] = len(nodes)
+                nodes.append(make(part.given(w)))
+            indices.append(numbers[id(chosen)])
+        return Switch(deciding, tuple(indices), tuple(nodes)) if len(nodes) > 1 else nodes[0]
 
     # --- errors and claimed bits -----------------------------------------------------------------------------------
 
@@ -239,6 +274,8 @@ class Model:
             return self._tabulated(part, lambda w: int(part.error(w) is not None))
         if isinstance(part, Choice):
             return self._select(part, self.error, YES)
+        if isinstance(part, Dependent):
+            return self._switch(part, self.error)
         if isinstance(part, (Template, Seq)):
             return _any([self.error(p) for p in part.parts])
         raise CannotExport(f"{type(part).__name__} has errors that cannot be told without the library")
@@ -262,6 +299,8 @@ class Model:
             return _any([self.claimed(p) for p in part.parts])
         if isinstance(part, (Imm, Reg)):
             return Mask(part.field.mask)
+        if isinstance(part, Dependent) and not _small(part):
+            return self._switch(part, self.claimed)
         if part.possible().bit_count() <= TABLE_BITS:
             return self._tabulated(part, part.claimed)
         raise CannotExport(f"{type(part).__name__} claims bits in a way that cannot be told without the library")
@@ -348,7 +387,7 @@ class Model:
         raise CannotExport(f"cannot tell when {type(other).__name__} reads what {type(part).__name__} prints")
 
     def _probed(self, part: Part, other: Part) -> Node:
-        """NO where no text of a few hundred words is read; parts of different kinds that read each other are unknown."""
+        """NO where no text of a few hundred words is read; parts of different kinds that read each other raise."""
         mask = part.possible()
         for k in range(300):
             word = (k * 0x9E3779B97F4A7C15F39CC0605CEDC835) & mask
@@ -418,7 +457,7 @@ def _any(nodes: Sequence[Node]) -> Node:
     constant = 0
     rest: dict[int, Node] = {}
     for n in nodes:
-        inner = n.nodes if isinstance(n, Any_) else (n,)
+        inner = n.nodes if isinstance(n, Either) else (n,)
         for m in inner:
             if isinstance(m, Mask):
                 constant |= m.value
@@ -427,7 +466,7 @@ def _any(nodes: Sequence[Node]) -> Node:
     if not rest:
         return Mask(constant)
     found = (*([Mask(constant)] if constant else []), *rest.values())
-    return found[0] if len(found) == 1 else Any_(found)
+    return found[0] if len(found) == 1 else Either(found)
 
 
 def _all(nodes: Sequence[Node]) -> Node:
@@ -452,13 +491,16 @@ def evaluate(node: Node, word: int, address: int = 0) -> str | int:
             value = value % node.modulus if node.modulus else value
         return f"{node.prefix}{value:{node.form}}"
     if isinstance(node, Join):
-        out = ""
+        out = last = ""
         for n, glue in zip(node.nodes, ("", *node.glues), strict=True):
             text = str(evaluate(n, word, address))
+            if glue == AFTER_NUMBER:
+                glue = " " if last[:1] == "#" else ""
             if text:
                 out += glue + text if out else text
+                last = text
         return out
-    if isinstance(node, Any_):
+    if isinstance(node, Either):
         found = 0
         for n in node.nodes:
             found |= int(evaluate(n, word))
@@ -470,6 +512,9 @@ def evaluate(node: Node, word: int, address: int = 0) -> str | int:
         return int(node.low <= value <= node.high and value % node.step == 0)
     if isinstance(node, Same):
         return node.bits.mask & ~(node.bits.value ^ word)
+    if isinstance(node, Switch):
+        chosen = node.indices[Field(tuple(runs(node.mask))).get(word)]
+        return evaluate(node.nodes[chosen], word, address)
     for when, unless, inner in node.cases:
         if when.holds(word) and not (unless is not None and unless.holds(word)):
             return evaluate(inner, word, address)

@@ -92,7 +92,7 @@ def _problems(value: Any, wanted: Any, where: str) -> Iterator[str]:
         for k, inner in enumerate(cast("list[Any]", value)):
             yield from _problems(inner, kind, f"{where}[{k}]")
     else:
-        kinds: tuple[Any, ...] = wanted if isinstance(wanted, tuple) else (wanted,)
+        kinds = cast("tuple[Any, ...]", wanted if isinstance(wanted, tuple) else (wanted,))
         fits = any(value is None if k is None else isinstance(value, k) for k in kinds)
         if not fits or (isinstance(value, bool) and bool not in kinds):
             yield f"{where} is not {' or '.join(_NAMES[k] for k in kinds)}"

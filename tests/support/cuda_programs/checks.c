@@ -219,6 +219,17 @@ static void textures(void)
     OK(launch(&sample, (dim3){1, 1, 1}, (dim3){4, 1, 1}, both, 16));
     OK(cudaMemcpy(got, o, sizeof got, TO_HOST));
     EXPECT(got[0][0], 1); EXPECT(got[1][0], 1); EXPECT(got[2][0], 0); EXPECT(got[3][0], 1);
+    /* a reference may be changed while it is bound: launches see it as it is then */
+    plane.filter = 1;
+    float between[] = {1.0f, 0.5f};
+    OK(cudaMemcpy(u, between, sizeof between, TO_DEVICE));
+    OK(launch(&sample, (dim3){1, 1, 1}, (dim3){1, 1, 1}, both, 16));
+    OK(cudaMemcpy(got, o, 16, TO_HOST));
+    EXPECT(got[0][0] * 1000, 500);
+    plane.filter = 0;
+    OK(launch(&sample, (dim3){1, 1, 1}, (dim3){1, 1, 1}, both, 16));
+    OK(cudaMemcpy(got, o, 16, TO_HOST));
+    EXPECT(got[0][0] * 1000, 1000);
     Reference unknown = {0};
     EXPECT(cudaBindTextureToArray(&unknown, array, &byte), 18);
     Channel word = cudaCreateChannelDesc(32, 0, 0, 0, 1);

@@ -88,6 +88,18 @@ static void streams(void)
     EXPECT(cudaMemcpyAsync(d[0], x, 4, TO_DEVICE, (void *)99), 33);
 }
 
+/* A texture reference to which nothing is bound reads zeros. */
+static void unbound(void)
+{
+    unsigned out[64];
+    void *o;
+    OK(cudaMalloc(&o, sizeof out)); OK(cudaMemset(o, 5, sizeof out));
+    OK(launch(&fetch, (dim3){1, 1, 1}, (dim3){64, 1, 1}, &o, 8));
+    OK(cudaThreadSynchronize());
+    OK(cudaMemcpy(out, o, sizeof out, TO_HOST));
+    EXPECT(out[0], 0); EXPECT(out[63], 0);
+}
+
 /* Texels are those of the memory as it is when a kernel begins. */
 static void texture_memory(void)
 {
@@ -184,7 +196,7 @@ static void both(void)
 }
 
 static const struct { const char *name; void (*run)(void); } all[] = {
-    {"names", names}, {"streams", streams}, {"texture_memory", texture_memory}, {"queries", queries},
+    {"names", names}, {"streams", streams}, {"texture_memory", texture_memory}, {"queries", queries}, {"unbound", unbound},
     {"plugins", plugins}, {"both", both},
 };
 

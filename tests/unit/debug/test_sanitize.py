@@ -37,15 +37,19 @@ BUGS: dict[str, tuple[str, str, str]] = {
     "local memory is read that was never written": ("uninitialised-memory", "ld b32 $r5 l[0x4]", "l[0x4]"),
     "a buffer is read that nobody wrote": ("uninitialised-memory", "ld b32 $r5 g14[$r3]", "g14["),
     "a barrier is missing between a store and a neighbour's load": (
-        "race", "st b32 s[$a1+0x40] $r1\n mov b32 $r6 0x80\n xor b32 $r6 $r2 $r6\n shl $a2 $r6 0x0\n ld $r5 b32 s[$a2+0x40]", "s["),
+        "race", "st b32 s[$a1+0x40] $r1\n mov b32 $r6 0x80\n xor b32 $r6 $r2 $r6\n shl $a2 $r6 0x0\n"
+        "ld $r5 b32 s[$a2+0x40]", "s["),
     "all warps store different values to one word": ("race", "st b32 s[0x40] $r1", "s[0x40]"),
     "a store follows a neighbour's load without a barrier": (
-        "race", "st b32 s[$a1+0x40] $r1\n bar inc wait 0x0 0xfff\n ld $r5 b32 s[0x40]\n st b32 s[$a1+0x40] $r2", "read by"),
+        "race", "st b32 s[$a1+0x40] $r1\n bar inc wait 0x0 0xfff\n ld $r5 b32 s[0x40]\n "
+        "st b32 s[$a1+0x40] $r2", "read by"),
     "all blocks store their number to one word of a buffer": (
         "race", "mov b32 $r4 b32 s[0x10]\n mov b32 $r5 b32 s[0xc]\n st b32 g14[$r4] $r5", "g14["),
-    "a barrier stands in a branch": ("divergent-barrier", "joinat #m\n (e $c1) bra #m\n bar inc wait 0x0 0xfff\n m: join nop",
+    "a barrier stands in a branch": ("divergent-barrier", "joinat #m\n (e $c1) bra #m\n "
+        "bar inc wait 0x0 0xfff\n m: join nop",
                                      "lanes"),
-    "a warp never comes to a barrier": ("missing-warp", "(e $c2) bra #away\n bar inc wait 0x0 0x3\n away: nop", "waits"),
+    "a warp never comes to a barrier": ("missing-warp", "(e $c2) bra #away\n bar inc wait 0x0 0x3\n "
+        "away: nop", "waits"),
     "shared memory is stored behind its end": ("out-of-bounds", "st b32 s[$a1+0x200] $r1", "s["),
     "a buffer is stored behind its end": ("out-of-bounds", "add b32 $r4 $r3 $r2\n st b32 g14[$r4] $r1", "g14["),
     "a null pointer is loaded": ("out-of-bounds", "ld b32 $r5 g14[$r2]", "g14[0x0]"),
@@ -53,7 +57,8 @@ BUGS: dict[str, tuple[str, str, str]] = {
     "a word of a buffer is stored at an odd address": (
         "misaligned", "mov b32 $r4 0x2\n add b32 $r4 $r3 $r4\n (e $c2) st b32 g14[$r4] $r1", "4 bytes"),
     "a half word of shared memory is loaded at an odd address": (
-        "misaligned", "mov b32 $r4 0x41\n shl $a2 $r4 0x0\n mov b32 $r5 0x0\n st b32 s[0x40] $r5\n bar inc wait 0x0 0xfff\n ld $r5 u16 s[$a2+0x0]", "2 bytes"),
+        "misaligned", "mov b32 $r4 0x41\n shl $a2 $r4 0x0\n mov b32 $r5 0x0\n st b32 s[0x40] $r5\n "
+        "bar inc wait 0x0 0xfff\n ld $r5 u16 s[$a2+0x0]", "2 bytes"),
     "a space without memory is loaded": ("unbound-space", "ld b32 $r5 g3[$r3]", "g3"),
     "the program runs into a word that is no instruction": ("fault", "bra 0x7000", "CODE_OUT_OF_RANGE"),
 }  # fmt: skip
@@ -88,7 +93,8 @@ CLEAN = {
     "all warps store the same value": "mov b32 $r4 0x1\n st b32 s[0x40] $r4",
     "a branch that meets again": "joinat #m\n (e $c1) bra #m\n mov b32 $r5 $r1\n m: join nop\n bar inc wait 0x0 0xfff",
     "lanes of one warp exchange without a barrier": (
-        "(e $c2) st b32 s[$a1+0x40] $r1\n mov b32 $r6 0x4\n xor b32 $r6 $r2 $r6\n shl $a2 $r6 0x0\n (e $c2) ld $r5 b32 s[$a2+0x40]"),
+        "(e $c2) st b32 s[$a1+0x40] $r1\n mov b32 $r6 0x4\n xor b32 $r6 $r2 $r6\n shl $a2 $r6 0x0\n "
+        "(e $c2) ld $r5 b32 s[$a2+0x40]"),
 }  # fmt: skip
 
 
@@ -161,5 +167,7 @@ def test_a_shader_that_reads_what_nobody_wrote() -> None:
 
 def test_a_shader_that_reads_its_inputs_is_clean() -> None:
     core = isakit.usse.Core(4)
-    program = isakit.isa("usse").assemble("vmul.f32 r8.xy pa2.yyyy pa0.xyzw skipinv\nvmul.f32 o0.xy r8.yyyy pa0.xyzw skipinv\n")
+    program = isakit.isa("usse").assemble(
+        "vmul.f32 r8.xy pa2.yyyy pa0.xyzw skipinv\nvmul.f32 o0.xy r8.yyyy pa0.xyzw skipinv\n"
+    )
     assert sanitize(core.machine(program)).clean

@@ -104,7 +104,7 @@ def test_next_goes_over_a_call(s: Session) -> None:
 
 def test_finish_leaves_the_function(s: Session) -> None:
     s.until("ret")
-    assert [f.kind for f in s.frames()][0] == "call"
+    assert s.frames()[0].kind == "call"
     s.finish()
     assert text(s) == "add b32 $r2 $r2 0x1"
 

@@ -75,9 +75,14 @@ def sdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_what_samples_do_besides_the_plain_calls(sdk: Path) -> None:
-    names = ("names", "streams", "texture_memory", "queries", "plugins")
+    names = ("unbound", "names", "streams", "texture_memory", "queries", "plugins")
     out = run("--", sdk, *names, folder=sdk.parent).stdout
     assert out == "".join(f"{name} ok\n" for name in names)
+
+
+def test_unbound_textures_are_faults_where_it_is_strict(sdk: Path) -> None:
+    done = run("--strict", "--", sdk, "unbound", code=1)
+    assert "UNBOUND_TEXTURE" in done.stderr
 
 
 def test_the_driver_interface_finds_the_context_of_the_runtime(sdk: Path) -> None:
@@ -149,6 +154,7 @@ def test_code_for_later_chips_alone_is_no_code(tmp_path: Path) -> None:
     program = cuda_build.build("checks", tmp_path, images=[Entry(2, 20, b"\x7fELF of a later chip")])
     done = run("--", program, "launches", code=1)
     assert "is 48, expected 0" in done.stdout
+    assert "no code for sm_10 to sm_13: there is elf for sm_20" in done.stderr
 
 
 def test_a_runtime_that_comes_with_the_program_does_not_get_in_the_way(tmp_path: Path) -> None:
@@ -307,12 +313,19 @@ def test_captured_launches_replay_alike_on_every_engine(new: Path, tmp_path: Pat
     run("--capture", folder, "--", new, "launches", "textures", "host_memory", "symbols")
     from support.command_line import run as command
 
-    assert len(list((folder / "launches").iterdir())) == 10
+    assert len(list((folder / "launches").iterdir())) == 12
     for options in (["--engine", "reference"], ["--tier", "interp"], ["--tier", "jit"], ["--threads", "2"]):
         out = command("replay", str(folder), "--check", *options).stdout
-        assert out.count("same") == 10, out
+        assert out.count("same") == 12, out
     entry = folder / "launches" / "0001.json"
     assert command("replay", str(entry), "--check", "--json").stdout.count('"same": true') == 1
+
+
+def test_textures_that_were_not_bound_replay_alike(sdk: Path, tmp_path: Path) -> None:
+    from support.command_line import run as command
+
+    run("--capture", tmp_path / "launches", "--", sdk, "unbound")
+    assert command("replay", str(tmp_path / "launches"), "--check").stdout.count("same") == 1
 
 
 def test_a_replay_says_what_differs(new: Path, tmp_path: Path) -> None:

@@ -57,3 +57,9 @@ def test_a_window_of_the_user_stays() -> None:
     kernel = device.load(isakit.isa("tesla", "gt200").assemble(KERNEL))["k"]
     with pytest.raises(MachineFault, match="g15"):
         kernel[1, 64](np.zeros(64, np.uint32))
+
+
+def test_words_without_a_meaning_do_not_keep_a_module_from_being_loaded() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        isakit.Device("gt200").load(rng.integers(0, 1 << 32, 200, np.uint64).tolist(), registers=16)

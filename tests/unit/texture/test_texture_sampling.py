@@ -252,3 +252,13 @@ def test_layers_clamp() -> None:
     half = np.full(4, 0.5, np.float32)
     got = ask(u, half, half, np.array([0, 2, 3, 511], np.uint32))
     assert got[0].view(np.float32).tolist() == [0, 2, 2, 2]
+
+
+@pytest.mark.parametrize("pitch", [None, 64])
+def test_a_texture_over_memory_shows_what_the_memory_holds_now(pitch: int | None) -> None:
+    memory = np.arange(256, dtype=np.uint8)
+    texture = Texture.from_memory(lambda: memory, "r8ui", 16, 4, target="rect", pitch=pitch)
+    assert texture.planes(False)[0].reshape(4, 16)[1, 0] == (pitch or 16)
+    memory[:] = 7
+    texture.refresh()
+    assert (texture.planes(False)[0] == 7).all()

@@ -8,25 +8,25 @@ from typing import Any
 
 import numpy as np
 
+from isakit.debug.observed import ObservedMachine, numbers_of
 from isakit.debug.sanitize.findings import Report
 from isakit.debug.sanitize.shadow import Accesses, Collision, Shadow
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.errors import MachineFault
-from isakit.machine.tesla.address_spaces import GlobalSpace, OwnSpace, Placed, Space
+from isakit.machine.tesla.address_spaces import Placed
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.gang import Gang
-from isakit.machine.tesla.gang_state import State
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.launch import HEADER_BYTES, Launch
-from isakit.machine.tesla.machine import Machine, executing_lanes, has_effect
+from isakit.machine.tesla.machine import has_effect
 from isakit.spec.operands import Condition
 
 Range = tuple[int, int]
 _WORDS = {"read": "reads", "write": "writes", "atomic": "changes"}
 
 
-class SanitizedMachine(Machine):
+class SanitizedMachine(ObservedMachine):
     """Runs a launch and fills `report`. `unwritten`: ranges of device memory (address, size) that hold nothing yet."""
 
     def __init__(self, launch: Launch, device: DeviceMemory, report: Report, unwritten: Sequence[Range] = ()) -> None:
@@ -42,7 +42,6 @@ class SanitizedMachine(Machine):
         for address, size in unwritten:
             grain = self._grain["g"]
             self._global.forget(-(-address // grain), (address + size) // grain)
-        self.op: Op | None = None
         self._kept: Any = None
         self._barriers = 0
         super().__init__(replace(launch, choices=lenient), device)
@@ -59,30 +58,18 @@ class SanitizedMachine(Machine):
         self._written["a"][0] = True
         self._local: dict[str, Shadow] = {}
         for name, space in list(state.spaces.items()):
-            if isinstance(space, OwnSpace) and name in ("s", "l"):
-                shadow = Shadow(space.memory.size, self._grain[name], self._warps_of, self._blocks_of,
+            if name in ("s", "l"):
+                own: Any = space
+                shadow = Shadow(own.memory.size, self._grain[name], self._warps_of, self._blocks_of,
                                 written=False, own=True)  # fmt: skip
                 if name == "s":
                     for k in range(len(self.blocks)):
-                        shadow.mark(k * space.limit, HEADER_BYTES + len(self.launch.params))
+                        shadow.mark(k * own.limit, HEADER_BYTES + len(self.launch.params))
                 self._local[name] = shadow
-            if isinstance(space, OwnSpace | GlobalSpace):
-                state.spaces[name] = _Watched(self, name, space)
-        for name, at in (("load", "read"), ("store", "write"), ("atomic", "atomic")):
-            setattr(state, name, self._telling(state, name, at))
 
-    def _telling(self, state: State, name: str, kind: str) -> Callable[..., Any]:
-        inner = getattr(state, name)
-
-        def call(space: str, *args: Any) -> Any:
-            self._kind, self._value = kind, args[1] if name == "store" else None
-            watched = state.spaces.get(space)
-            if watched is not None and not watched.writable and kind != "read":
-                self._find("constant-write", args[-1], args[0] if name != "atomic" else args[1], space)
-                return None if name == "store" else np.zeros(args[-1].count, np.uint32)
-            return inner(space, *args)
-
-        return call
+    def refused(self, space: str, address: Any, lanes: Lanes) -> bool:
+        self._find("constant-write", lanes, address, space)
+        return True
 
     def _find(self, kind: str, lanes: Lanes, address: Any, space: str) -> None:
         chosen = np.flatnonzero(lanes.mask)
@@ -92,23 +79,22 @@ class SanitizedMachine(Machine):
             self._add(kind, len(chosen), lambda: f"{self._who(lanes.numbers[k])} at {space}[{int(where[k]):#x}]")
 
     # --- instructions -------------------------------------------------------------------------------------------------
-    def _execute(self, gang: Gang, op: Op) -> list[Gang]:
-        self.op = op
+    def before(self, gang: Gang, op: Op, lanes: Lanes, executing: Lanes) -> None:
+        """Look at the registers read, and at barriers."""
         i = op.instruction
-        self.state.lanes = lanes = gang.lanes
-        executing = executing_lanes(self.state, op, lanes)
         if i is not None and (op.guard is not None or has_effect(op, executing)):
             self._registers_read(op, lanes, executing)
             if i.mnemonic == "bar":
                 self._barrier(gang, op)
-        out = super()._execute(gang, op)
-        if i is not None:
-            numbers = _chosen(executing)
-            for file, n in i.defs:
+
+    def behind(self, gang: Gang, op: Op, executing: Lanes) -> None:
+        """Remember the registers written."""
+        if op.instruction is not None:
+            numbers = numbers_of(executing)
+            for file, n in op.instruction.defs:
                 rows = self._written.get(file)
                 if rows is not None and n < len(rows):
                     rows[n, numbers] = True
-        return out
 
     def _registers_read(self, op: Op, lanes: Lanes, executing: Lanes) -> None:
         i = op.instruction
@@ -119,10 +105,12 @@ class SanitizedMachine(Machine):
             rows = self._written.get(file)
             if rows is None or n >= len(rows) or (file == "a" and n == 0):
                 continue
-            numbers = _chosen(lanes if (file, n) in asked else executing)
+            numbers = numbers_of(lanes if (file, n) in asked else executing)
             bad = numbers[~rows[n, numbers]]
             if len(bad):
-                self._add("uninitialised-register", len(bad), lambda f=file, n=n, b=bad: f"${f}{n} of {self._who(b[0])}")
+                self._add(
+                    "uninitialised-register", len(bad), lambda f=file, n=n, b=bad: f"${f}{n} of {self._who(b[0])}"
+                )
                 rows[n, bad] = True  # once is enough
 
     def _barrier(self, gang: Gang, op: Op) -> None:
@@ -138,7 +126,9 @@ class SanitizedMachine(Machine):
             self._barriers += 1
 
     # --- accesses -----------------------------------------------------------------------------------------------------
-    def accessed(self, name: str, address: Array, size: int, lanes: Lanes, chosen: Array | None, placed: Placed) -> None:
+    def accessed(
+        self, name: str, address: Array, size: int, lanes: Lanes, chosen: Array | None, placed: Placed
+    ) -> None:
         """Lanes access a space; `placed`: where that is."""
         numbers = lanes.numbers if chosen is None else lanes.numbers[chosen]
         _, at, good = placed
@@ -154,26 +144,26 @@ class SanitizedMachine(Machine):
             return
         place, n = shadow.places(at, size)
         k = numbers if n == 1 else np.repeat(numbers, n)
-        if self._kind != "write":
+        if self.kind != "write":
             bad = shadow.unwritten(place)
             if len(bad):
                 self._add("uninitialised-memory", len(bad), self._at(name, address, numbers, bad // n, size))
                 shadow.written[place[bad]] = True
         if name == "l":
-            if self._kind != "read":
+            if self.kind != "read":
                 shadow.written[place] = True
             return
         a = Accesses(place, *self._threads(lanes, k, whole=chosen is None and good is None, n=n))
         pc = self.op.pc if self.op is not None else 0
-        if self._kind == "read":
+        if self.kind == "read":
             found = shadow.read(a, pc)
         else:
-            value = self._values(lanes, chosen, good, n) if self._kind == "write" else None
+            value = self._values(lanes, chosen, good, n) if self.kind == "write" else None
             same: Array | None = None
             if value is not None and size <= 4:
                 old = placed[0].load(at, size)
                 same = (old if n == 1 else np.repeat(old, n)) == (value & ((1 << 8 * size) - 1))
-            found = shadow.write(a, pc, value, same, self._kind == "atomic")
+            found = shadow.write(a, pc, value, same, self.kind == "atomic")
         for c in found:
             self._race(name, c, address, numbers, n, a)
 
@@ -191,9 +181,9 @@ class SanitizedMachine(Machine):
 
     def _values(self, lanes: Lanes, chosen: Array | None, good: Array | None, n: int) -> Array | None:
         """What a store writes to each place; None for values of several words."""
-        if isinstance(self._value, tuple):
+        if isinstance(self.value, tuple):
             return None
-        value = np.broadcast_to(np.asarray(self._value), (lanes.count,))
+        value = np.broadcast_to(np.asarray(self.value), (lanes.count,))
         value = value if chosen is None else value[chosen]
         value = value if good is None else value[good]
         return value if n == 1 else np.repeat(value, n)
@@ -207,7 +197,7 @@ class SanitizedMachine(Machine):
             def example(k: int = k, lane: int = lane, pc: int = pc) -> str:
                 earlier = "written" if c.earlier_wrote else "read"
                 return (
-                    f"{self._who(numbers[lane])} {_WORDS[self._kind]} {name}[{int(address[lane]):#x}], "
+                    f"{self._who(numbers[lane])} {_WORDS[self.kind]} {name}[{int(address[lane]):#x}], "
                     f"{earlier} by {self._thread(int(c.thread[k]))} at {pc:#06x} with no barrier between"
                 )
 
@@ -216,9 +206,7 @@ class SanitizedMachine(Machine):
     # --- words --------------------------------------------------------------------------------------------------------
     def _at(self, name: str, address: Array, numbers: Array, bad: Array, size: int) -> Callable[[], str]:
         k = int(bad[0])
-        return lambda: (
-            f"{self._who(numbers[k])} {_WORDS[self._kind]} {size} bytes at {name}[{int(address[k]):#x}]"
-        )
+        return lambda: f"{self._who(numbers[k])} {_WORDS[self.kind]} {size} bytes at {name}[{int(address[k]):#x}]"
 
     def _who(self, number: Any) -> str:
         return self._thread(32 * self._first_warp + int(number))
@@ -233,27 +221,6 @@ class SanitizedMachine(Machine):
         op = self.op
         text = op.instruction.text if op is not None and op.instruction is not None else ""
         self.report.add(kind, op.pc if op is not None else 0, text, count, example, other)
-
-
-class _Watched:
-    """A memory space that tells of every access."""
-
-    def __init__(self, machine: SanitizedMachine, name: str, space: Space) -> None:
-        self._machine, self._name, self._space = machine, name, space
-        self.writable = space.writable
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._space, name)
-
-    def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> Placed:
-        """See `Space`."""
-        placed = self._space.place(address, size, lanes, chosen)
-        self._machine.accessed(self._name, address, size, lanes, chosen, placed)
-        return placed
-
-
-def _chosen(lanes: Lanes) -> Array:
-    return lanes.numbers if lanes.active is None else lanes.numbers[lanes.active]
 
 
 def _grain(launch: Launch) -> dict[str, int]:
@@ -281,5 +248,5 @@ def run(launch: Launch, device: DeviceMemory, report: Report, unwritten: Sequenc
         kind = {"BARRIER_DEADLOCK": "missing-warp", "UNBOUND_SPACE": "unbound-space"}.get(e.kind, "fault")
         op = launch.code.at(e.pc)
         text = op.instruction.text if op.instruction is not None else ""
-        report.add(kind, e.pc, text, 1, lambda: str(e))
+        report.add(kind, e.pc, text, 1, lambda text=str(e): text)
     return machine

@@ -109,6 +109,7 @@ class Recorder:
             "constants": {str(bank): self.blob(bytes(data)) for bank, data in kernel.constants.items()},
             "windows": {str(n): [w.base, w.size] for n, w in windows.items()},
             "textures": self._textures(session, kernel, launch),
+            "unbound": session.device.texturing.unbound,
             "ranges": [[a, n] for a, n in session.device.memory.allocations.items()],
             "memory": {str(a): name for a, name in before.items()},
         }

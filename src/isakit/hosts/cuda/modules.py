@@ -98,6 +98,7 @@ class ProgramModule:
                 self._loaded = self._load()
             except CudaError as e:
                 self._failed = e
+                self.session.options.tell(f"a module of the program cannot be used: {e.why}")
                 raise
         return self._loaded
 

@@ -7,7 +7,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -123,6 +123,8 @@ class Capture:
         pages = mmap.mmap(file, WINDOW)
         os.close(file)
         device = Device(entry["chip"], memory=pages, **options)
+        if entry.get("unbound") == "zero":
+            device.texturing = replace(device.texturing, unbound="zero")
         module = device.load(load_image(self.blob(entry["module"])))
         for variable in module.globals.values():  # their place and content are those of the capture
             variable.free()

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from isakit.errors import BudgetExceeded, CompileError, IsakitError, LaunchError, MachineFault
@@ -19,7 +19,7 @@ from isakit.hosts.cuda.heap import WINDOW, Heap, memory_file
 from isakit.hosts.cuda.modules import ProgramModule
 from isakit.hosts.cuda.objects import Array, Binding, Context, Function, Handles, Shown, TextureReference, Variable
 from isakit.hosts.cuda.statistics import Statistics
-from isakit.hosts.cuda.textures import sampler_of, texture_over
+from isakit.hosts.cuda.textures import check_state, sampler_of, texture_over
 from isakit.machine.tesla import Launch as MachineLaunch
 from isakit.machine.tesla import Stats
 from isakit.runtime import Buffer, Device, LoadedKernel, LoadedModule
@@ -129,6 +129,8 @@ class Session:
             threads=o.threads,
             memory=self.pages,
         )
+        if not o.strict:  # as on a chip, which reads zeros where nothing is bound
+            self.device.texturing = replace(self.device.texturing, unbound="zero")
         limit = min(_PINNED, _HEAP + o.card.memory)
         self.heap = self.device.heap = Heap(self.device, self.pages, _HEAP, limit, strict=o.strict, fill=o.fill)
         self.pinned = Heap(self.device, self.pages, _PINNED, _END, strict=o.strict, fill=o.fill)
@@ -336,6 +338,7 @@ class Session:
     def _shown(self, reference: TextureReference, binding: Binding) -> Shown:
         found, state = reference.shown, reference.state
         if found is None or found.binding is not binding or found.state is not state:
+            check_state(state)
             texture = texture_over(self.device.memory.memory.bytes, binding, state)
             found = reference.shown = Shown(binding, state, texture, sampler_of(state))
         return found

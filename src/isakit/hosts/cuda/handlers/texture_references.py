@@ -78,6 +78,13 @@ def bind(
     return texture.offset
 
 
+@handler("texture_state")
+def texture_state(s: Session, number: int, reference: bytes) -> None:
+    """The program has changed something in a reference that is bound."""
+    texture = s.texture(number)
+    texture.state = state_of(reference, texture.as_float)  # only a kernel that uses it minds if it makes no sense
+
+
 @handler("texture_offset")
 def texture_offset(s: Session, number: int) -> int:
     texture = s.texture(number)

@@ -81,6 +81,8 @@ void *mapped_address(uint64_t offset);
 enum entry_kind { FUNCTION, VARIABLE, TEXTURE };
 int entry_number(enum entry_kind kind, const void *key, uint64_t *number);
 int send_modules(void);
+void texture_bound(const void *key, const int32_t state[10]);
+int send_texture_states(void);
 int image_size(const void *image, size_t *size);
 int load_image(const void *image, uint64_t *module);
 

@@ -17,9 +17,12 @@ struct entry {
     struct module *module;
     uint64_t about[2];
     uint64_t number; /* what the server calls it; 0 before it was asked */
+    int bound;
+    int32_t state[10]; /* of a texture reference that is bound, as the server knows it */
 };
 
 static struct entry *entries;
+static size_t bound_textures;
 static size_t entry_count, entry_room;
 static struct module **modules;
 static size_t module_count, module_room;
@@ -161,7 +164,7 @@ EXPORT void __cudaUnregisterFatBinary(void **handle)
     pthread_mutex_lock(&lock);
     size_t kept = 0;
     for (size_t k = 0; k < entry_count; k++) {
-        if (entries[k].module == m) free(entries[k].name);
+        if (entries[k].module == m) bound_textures -= (size_t)entries[k].bound, free(entries[k].name);
         else entries[kept++] = entries[k];
     }
     entry_count = kept;
@@ -179,7 +182,8 @@ static void add(enum entry_kind kind, void **handle, const void *host, const cha
     if (!copy) return;
     pthread_mutex_lock(&lock);
     entries = larger(entries, entry_count, &entry_room, sizeof *entries);
-    entries[entry_count++] = (struct entry){kind, host, copy, (struct module *)handle, {a, b}, 0};
+    entries[entry_count++] = (struct entry){
+        .kind = kind, .host = host, .name = copy, .module = (struct module *)handle, .about = {a, b}};
     pthread_mutex_unlock(&lock);
 }
 
@@ -287,5 +291,53 @@ int entry_number(enum entry_kind kind, const void *key, uint64_t *number)
     if (!found && kind != TEXTURE) found = named(kind, key);
     if (found && found->module == e.module) found->number = *number;
     pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+/* --- what programs change in a texture reference while it is bound -------------------------------------------------- */
+/* A reference has been bound (with this state) or unbound (0). */
+void texture_bound(const void *key, const int32_t state[10])
+{
+    pthread_mutex_lock(&lock);
+    struct entry *e = find(TEXTURE, key);
+    if (e) {
+        if (state) memcpy(e->state, state, sizeof e->state);
+        bound_textures += (size_t)(state != 0) - (size_t)e->bound;
+        e->bound = state != 0;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* The next bound reference in which the program has changed something; its state is then up to date. */
+static int changed_texture(size_t *from, uint64_t *number, int32_t state[10])
+{
+    for (; *from < entry_count; ++*from) {
+        struct entry *e = entries + *from;
+        if (e->kind != TEXTURE || !e->bound || !e->number) continue;
+        const struct texture_reference *r = e->host;
+        const int32_t now[5] = {r->normalized, r->filter, r->mode[0], r->mode[1], r->mode[2]};
+        if (!memcmp(now, e->state, sizeof now)) continue;
+        memcpy(e->state, now, sizeof now);
+        memcpy(state, e->state, sizeof e->state);
+        *number = e->number;
+        return 1;
+    }
+    return 0;
+}
+
+/* A launch sees what references hold when it begins, not when they were bound. */
+int send_texture_states(void)
+{
+    int32_t state[10];
+    uint64_t number;
+    for (size_t from = 0; bound_textures; from++) {
+        pthread_mutex_lock(&lock);
+        int found = changed_texture(&from, &number, state);
+        pthread_mutex_unlock(&lock);
+        if (!found) break;
+        struct request r = {OP_texture_state, &number, 1, state, sizeof state, 0, 0, 0, 0, 0};
+        int status = ask(&r);
+        if (status) return status;
+    }
     return 0;
 }

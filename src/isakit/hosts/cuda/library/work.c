@@ -56,6 +56,7 @@ EXPORT int cudaLaunch(const void *function)
     struct launch *l = launches + --depth;
     uint64_t number;
     int status = function_number(function, &number);
+    if (!status) status = send_texture_states();
     return runtime_status(status ? status : launch(0, number, l));
 }
 
@@ -327,6 +328,7 @@ static int bind(size_t *offset, const struct texture_reference *texture, const s
     const uint64_t in[] = {number, what, at, width, height, pitch};
     struct request r = {OP_bind, in, 6, state, sizeof state, &back, 1, 0, 0, 0};
     status = ask(&r);
+    if (!status) texture_bound(texture, what == UNBOUND ? 0 : state);
     if (!status && offset) *offset = back;
     else if (!status && back) return 11; /* the kernel would have to know the offset */
     return status;

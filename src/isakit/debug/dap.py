@@ -1,0 +1,333 @@
+"""The Debug Adapter Protocol over a pair of streams: what editors speak to a session.
+
+Threads are warps (groups of invocations, the core); registers are those of the group's first active lane, or of the
+focused one. There is no source: editors show the disassembly. A client that goes away, or sends what is no message,
+ends the conversation.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO, cast
+
+from isakit.debug.session import Session
+from isakit.debug.stops import Stop
+from isakit.errors import IsakitError, LaunchError
+
+LONGEST = 1 << 20
+"""Bytes of a message that is taken."""
+LONGEST_HEADER = 1 << 10
+MOST = 1 << 16
+"""Instructions or bytes that one request may ask for."""
+_GONE = object()
+_REASONS = {"breakpoint": "instruction breakpoint", "watchpoint": "data breakpoint", "step": "step", "until": "step",
+            "fault": "exception", "interrupt": "pause", "start": "entry"}  # fmt: skip
+REGISTERS, FACTS, STACK = 1, 2, 3
+"""References of the scopes."""
+
+Message = Mapping[str, Any]
+
+
+class ProtocolError(IsakitError):
+    """Bytes that are no message of the protocol."""
+
+
+def read_message(stream: BinaryIO) -> Message | None:
+    """The next message; None at the end. Raises ProtocolError."""
+    length = None
+    while True:
+        line = stream.readline(LONGEST_HEADER)
+        if not line:
+            return None
+        if not line.strip():
+            break
+        name, _, value = line.partition(b":")
+        if name.strip().lower() == b"content-length":
+            try:
+                length = int(value)
+            except ValueError:
+                raise ProtocolError("Content-Length is no number") from None
+        if not line.endswith(b"\n"):
+            raise ProtocolError("a header without an end")
+    if length is None or not 0 <= length <= LONGEST:
+        raise ProtocolError(f"a message of {length} bytes; at most {LONGEST} are taken")
+    data = stream.read(length)
+    if len(data) < length:
+        return None
+    try:
+        message = json.loads(data)
+    except (ValueError, RecursionError):
+        raise ProtocolError("a message that is no JSON") from None
+    if not isinstance(message, dict):
+        raise ProtocolError("a message that is no object")
+    return cast(Message, message)
+
+
+class Adapter:
+    """One conversation about one session; `serve` carries it on to its end."""
+
+    def __init__(self, session: Session, source: BinaryIO, to: BinaryIO) -> None:
+        self.session, self._source, self._to = session, source, to
+        self._sent = 0
+        self._inbox: queue.Queue[Any] = queue.Queue(1000)
+        self._held: list[Message] = []
+        self._ended = False
+        self._breakpoints: list[int] = []
+        self._watchpoints: list[int] = []
+        session.asked = self._interrupted
+
+    def serve(self) -> None:
+        """Answer requests until the client disconnects or goes away."""
+        threading.Thread(target=self._read, name="isakit-dap", daemon=True).start()
+        while not self._ended:
+            message = self._held.pop(0) if self._held else self._inbox.get()
+            if message is _GONE:
+                return
+            if cast(Message, message).get("type") == "request":
+                self._answer(cast(Message, message))
+
+    def _read(self) -> None:
+        try:
+            while (message := read_message(self._source)) is not None:
+                self._inbox.put(message)
+        except (IsakitError, OSError, ValueError):
+            pass
+        self._inbox.put(_GONE)
+
+    def _interrupted(self) -> bool:
+        """Whether a run must end: the client wants to pause, or is gone."""
+        while True:
+            try:
+                message = self._inbox.get_nowait()
+            except queue.Empty:
+                break
+            if message is _GONE:
+                self._ended = True
+                return True
+            self._held.append(message)
+        return any(m.get("command") in ("pause", "disconnect", "terminate") for m in self._held)
+
+    # --- messages ---
+    def _send(self, message: dict[str, Any]) -> None:
+        self._sent += 1
+        data = json.dumps({"seq": self._sent, **message}).encode()
+        try:
+            self._to.write(b"Content-Length: %d\r\n\r\n%s" % (len(data), data))
+            self._to.flush()
+        except (OSError, ValueError):
+            self._ended = True
+
+    def _event(self, name: str, **body: Any) -> None:
+        self._send({"type": "event", "event": name, "body": body})
+
+    def _answer(self, request: Message) -> None:
+        name = str(request.get("command"))
+        about = {"type": "response", "request_seq": request.get("seq", 0), "command": name}
+        arguments = request.get("arguments") or {}
+        handler = _HANDLERS.get(name)
+        moving = _MOVES.get(name)
+        try:
+            if not isinstance(arguments, dict):
+                raise LaunchError("arguments must be an object")
+            if moving is not None:
+                # The response first, then what came of it.
+                self._send({**about, "success": True, "body": {"allThreadsContinued": True}})
+                self._stopped(self._moved(moving, cast(Message, arguments)))
+                return
+            if handler is None:
+                raise LaunchError(f"no request {name!r} here")
+            body = handler(self, cast(Message, arguments))
+        except (IsakitError, ValueError, TypeError, KeyError, OverflowError) as e:
+            text = str(e) or type(e).__name__
+            self._send({**about, "success": False, "message": text, "body": {"error": {"id": 1, "format": text}}})
+            return
+        self._send({**about, "success": True, "body": body})
+        if name == "initialize":
+            self._event("initialized")
+        if name == "configurationDone":
+            self._stopped(self.session.stop)
+        self._ended = self._ended or name in ("disconnect", "terminate")
+
+    def _moved(self, move: Callable[[Session], Stop], arguments: Message) -> Stop:
+        try:
+            if "threadId" in arguments:
+                self._look_at(int(arguments["threadId"]))
+            return move(self.session)
+        except IsakitError as e:
+            self._event("output", category="stderr", output=f"{e}\n")
+            return self.session.stop
+
+    def _stopped(self, stop: Stop) -> None:
+        if stop.reason == "finished":
+            self._event("exited", exitCode=0)
+            self._event("terminated")
+            return
+        reason = _REASONS.get(stop.reason, stop.reason)
+        self._event("stopped", reason=reason, description=stop.text, text=stop.text, allThreadsStopped=True,
+                    threadId=self._thread(self.session.focus), hitBreakpointIds=list(stop.numbers))  # fmt: skip
+
+    # --- threads ---
+    def _thread(self, thread: int) -> int:
+        """The number of a thread's group, for the client."""
+        return 1 + (thread // 32 if self.session.target.isa == "tesla" else thread)
+
+    def _look_at(self, number: int) -> None:
+        session = self.session
+        if self._thread(session.focus) == number:
+            return
+        first = (number - 1) * (32 if session.target.isa == "tesla" else 1)
+        session.target.thread(first)
+        session.focus = session.execution.lanes(first)[0]
+
+    # --- requests ---
+    def _initialize(self, arguments: Message) -> Any:
+        return dict.fromkeys(
+            ("supportsConfigurationDoneRequest", "supportsStepBack", "supportsDisassembleRequest",
+             "supportsInstructionBreakpoints", "supportsReadMemoryRequest", "supportsWriteMemoryRequest",
+             "supportsSetVariable", "supportsConditionalBreakpoints", "supportsHitConditionalBreakpoints",
+             "supportsDataBreakpoints", "supportsSteppingGranularity", "supportsTerminateRequest"), True,
+        )  # fmt: skip
+
+    def _nothing(self, arguments: Message) -> Any:
+        return {}
+
+    def _threads(self, arguments: Message) -> Any:
+        session = self.session
+        step = 32 if session.target.isa == "tesla" else 1
+        count = min(session.target.thread_count, 512 * step)
+        named = [(self._thread(n), session.target.thread(n)) for n in range(0, count, step)]
+        return {
+            "threads": [{"id": k, "name": f"{t.name.rpartition(' lane')[0] or t.name}, {t.state}"} for k, t in named]
+        }
+
+    def _stack(self, arguments: Message) -> Any:
+        session = self.session
+        self._look_at(int(arguments.get("threadId", self._thread(session.focus))))
+        here = session.address
+        places = [] if here is None else [here]
+        places += [f.address for f in session.frames() if "call" in f.kind]
+        frames = [
+            {"id": k + 1, "name": session.label_at(a) or hex(a), "line": 0, "column": 0,
+             "instructionPointerReference": hex(a)}
+            for k, a in enumerate(places)
+        ]  # fmt: skip
+        return {"stackFrames": frames, "totalFrames": len(frames)}
+
+    def _scopes(self, arguments: Message) -> Any:
+        names = (("Registers", REGISTERS), ("Facts", FACTS), ("Stack", STACK))
+        return {"scopes": [{"name": n, "variablesReference": k, "expensive": False} for n, k in names]}
+
+    def _variables(self, arguments: Message) -> Any:
+        session = self.session
+        match int(arguments["variablesReference"]):
+            case 1:
+                pairs = [(n, hex(v)) for n, v in session.registers().items()]
+            case 2:
+                pairs = [(n, str(v)) for n, v in session.execution.facts(session.focus).items()]
+                pairs.append(("position", str(session.position)))
+            case 3:
+                pairs = [(f"{k} {f.kind}", f"{f.address:#x} {f.meaning}") for k, f in enumerate(session.frames())]
+            case other:
+                raise LaunchError(f"no variables {other}")
+        return {"variables": [{"name": n, "value": v, "variablesReference": 0} for n, v in pairs]}
+
+    def _set_variable(self, arguments: Message) -> Any:
+        name = str(arguments["name"])
+        self.session.set(name, str(arguments["value"]))
+        return {"value": hex(int(self.session.evaluate(name)))}
+
+    def _evaluate(self, arguments: Message) -> Any:
+        text = str(arguments["expression"])
+        if arguments.get("context") == "repl":
+            from isakit.debug.terminal import Commands
+
+            lines = Commands(self.session).run(text).lines
+            return {"result": "\n".join(lines), "variablesReference": 0}
+        return {"result": str(self.session.evaluate(text)), "variablesReference": 0}
+
+    def _instruction_breakpoints(self, arguments: Message) -> Any:
+        session = self.session
+        for n in self._breakpoints:
+            session.breakpoints.pop(n, None)
+        self._breakpoints = []
+        out: list[dict[str, Any]] = []
+        for b in list(arguments.get("breakpoints", []))[:MOST]:
+            try:
+                address = int(str(b["instructionReference"]), 0) + int(b.get("offset", 0))
+                ignore = max(0, int(b.get("hitCondition") or 1) - 1)
+                made = session.break_at(address, str(b.get("condition") or ""), ignore=ignore)
+            except (IsakitError, ValueError, TypeError, KeyError, AttributeError) as e:
+                out.append({"verified": False, "message": str(e)})
+                continue
+            self._breakpoints.append(made.number)
+            out.append({"id": made.number, "verified": True, "instructionReference": hex(address)})
+        return {"breakpoints": out}
+
+    def _data_info(self, arguments: Message) -> Any:
+        name = str(arguments["name"])
+        self.session.evaluate(name)
+        return {"dataId": name, "description": name, "accessTypes": ["write"], "canPersist": False}
+
+    def _data_breakpoints(self, arguments: Message) -> Any:
+        for n in self._watchpoints:
+            self.session.breakpoints.pop(n, None)
+        made = [self.session.watch(str(b["dataId"]), "write") for b in list(arguments.get("breakpoints", []))[:100]]
+        self._watchpoints = [b.number for b in made]
+        return {"breakpoints": [{"id": b.number, "verified": True} for b in made]}
+
+    def _disassemble(self, arguments: Message) -> Any:
+        code = list(self.session.program)
+        start = int(str(arguments["memoryReference"]), 0) + int(arguments.get("offset", 0))
+        first = next((k for k, i in enumerate(code) if i.address >= start), len(code))
+        first += int(arguments.get("instructionOffset", 0))
+        out: list[dict[str, Any]] = []
+        for k in range(first, first + min(MOST, int(arguments["instructionCount"]))):
+            if 0 <= k < len(code):
+                i = code[k]
+                row = {"address": hex(i.address), "instruction": i.text, "instructionBytes": i.bytes.hex(" ")}
+                label = next((n for n, a in self.session.labels.items() if a == i.address), None)
+                out.append(row if label is None else {**row, "symbol": label})
+            else:
+                out.append({"address": hex(1 << 48), "instruction": "", "presentationHint": "invalid"})
+        return {"instructions": out}
+
+    def _place(self, arguments: Message) -> tuple[str, int]:
+        space, _, address = str(arguments["memoryReference"]).partition(":")
+        return space, int(address or "0", 0) + int(arguments.get("offset", 0))
+
+    def _read_memory(self, arguments: Message) -> Any:
+        space, address = self._place(arguments)
+        data = self.session.target.read_memory(space, address, min(MOST, int(arguments["count"])), self.session.focus)
+        return {"address": hex(address), "data": base64.b64encode(data).decode()}
+
+    def _write_memory(self, arguments: Message) -> Any:
+        space, address = self._place(arguments)
+        data = base64.b64decode(str(arguments["data"]), validate=True)
+        self.session.write(space, address, data)
+        return {"bytesWritten": len(data)}
+
+    def _pause(self, arguments: Message) -> Any:
+        return {}
+
+
+_HANDLERS: dict[str, Callable[[Adapter, Message], Any]] = {
+    "initialize": Adapter._initialize, "launch": Adapter._nothing, "attach": Adapter._nothing,
+    "configurationDone": Adapter._nothing, "disconnect": Adapter._nothing, "terminate": Adapter._nothing,
+    "threads": Adapter._threads, "stackTrace": Adapter._stack, "scopes": Adapter._scopes,
+    "variables": Adapter._variables, "setVariable": Adapter._set_variable, "evaluate": Adapter._evaluate,
+    "setInstructionBreakpoints": Adapter._instruction_breakpoints, "dataBreakpointInfo": Adapter._data_info,
+    "setDataBreakpoints": Adapter._data_breakpoints, "disassemble": Adapter._disassemble,
+    "readMemory": Adapter._read_memory, "writeMemory": Adapter._write_memory, "pause": Adapter._pause,
+}  # fmt: skip
+# pyright: reportPrivateUsage=false
+_MOVES: dict[str, Callable[[Session], Stop]] = {
+    "continue": lambda s: s.cont(), "next": lambda s: s.next(), "stepIn": lambda s: s.step(),
+    "stepOut": lambda s: s.finish(), "stepBack": lambda s: s.reverse_step(),
+    "reverseContinue": lambda s: s.reverse_cont(),
+}  # fmt: skip
+
+__all__ = ["Adapter", "ProtocolError", "read_message"]

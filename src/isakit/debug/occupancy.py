@@ -1,0 +1,55 @@
+"""How many blocks and warps of a kernel a multiprocessor holds, and what limits them.
+
+Source: CUDA's occupancy calculator for compute capability 1.x: registers are given to blocks in units of 256 (1.0, 1.1)
+or 512 (1.2, 1.3), for an even number of warps, shared memory in units of 512 bytes; status: known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isakit.errors import LaunchError
+from isakit.lean import dataclass
+from isakit.machine.tesla.chips import CHIPS, Chip
+
+SHARED_UNIT = 512
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """`blocks` and `warps` resident on a multiprocessor of a chip, of `most` warps; `limit`: what allows no more."""
+
+    chip: str
+    blocks: int
+    warps: int
+    most: int
+    limit: str
+
+    @property
+    def fraction(self) -> float:
+        """Resident warps of those possible."""
+        return self.warps / self.most
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"chip": self.chip, "blocks": self.blocks, "warps": self.warps, "most": self.most, "limit": self.limit,
+                "occupancy": round(self.fraction, 3)}  # fmt: skip
+
+
+def occupancy(chip: str, threads: int, registers: int, shared: int) -> Occupancy:
+    """What blocks of so many threads, registers per thread and bytes of shared memory take. Raises LaunchError."""
+    c: Chip | None = CHIPS.get(chip)
+    if c is None:
+        raise LaunchError(f"no chip {chip!r}; there are {', '.join(CHIPS)}")
+    warps = -(-threads // 32)
+    unit = 256 if c.registers == 8192 else 512
+    per_block = -(-(-(-warps // 2) * 2 * 32 * registers) // unit) * unit
+    limits = {
+        "blocks": c.blocks_per_mp,
+        "warps": c.threads_per_mp // 32 // warps,
+        "registers": c.registers // per_block if per_block else c.blocks_per_mp,
+        "shared memory": c.shared_bytes // (-(-max(shared, 1) // SHARED_UNIT) * SHARED_UNIT),
+    }
+    limit = min(limits, key=lambda n: limits[n])
+    blocks = limits[limit]
+    return Occupancy(chip, blocks, blocks * warps, c.threads_per_mp // 32, limit)

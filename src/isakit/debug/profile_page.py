@@ -1,0 +1,101 @@
+"""A profile as one HTML page that needs nothing else: the code with heat colours, the counters, the occupancies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Protocol
+
+from isakit.debug.occupancy import Occupancy
+
+
+class Row(Protocol):
+    """The counts of an instruction."""
+
+    address: int
+    text: str
+    executions: int
+    possible: int
+    divergent: int
+    requests: int
+    coalesced: int
+    transactions: int
+    moved: int
+    used: int
+    serialized: int
+
+    @property
+    def efficiency(self) -> float:
+        """Lanes that took part, of those possible."""
+        ...
+
+
+class Profiled(Protocol):
+    """A profile."""
+
+    kernel: str
+    chip: str
+    capability: str
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """Counts by name."""
+        ...
+
+    @property
+    def occupancies(self) -> Sequence[Occupancy]:
+        """What of each chip the kernel takes."""
+        ...
+
+    def __iter__(self) -> Iterator[Row]: ...
+
+
+_STYLE = """\
+body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; color: #222; background: #fff }
+table { border-collapse: collapse; margin: 1em 0 }
+td, th { padding: 1px 10px; text-align: right }
+td.code, th.code { text-align: left; font-family: ui-monospace, monospace; white-space: pre }
+th { border-bottom: 1px solid #888 }
+"""
+_COLUMNS = ("executed", "lanes", "divergent", "half-warps", "coalesced", "transactions", "moved", "used", "serialized")
+
+
+def page(profile: Profiled) -> str:
+    """The whole page."""
+    title = escape(f"{profile.kernel or 'kernel'} on {profile.chip}")
+    counters = "".join(f"<tr><td class=code>{escape(n)}</td><td>{v}</td></tr>" for n, v in profile.counters.items())
+    places = "".join(
+        f"<tr><td class=code>{o.chip}</td><td>{100 * o.fraction:.0f}%</td><td>{o.blocks}</td>"
+        f"<td>{o.warps} of {o.most}</td><td class=code>{escape(o.limit)}</td></tr>"
+        for o in profile.occupancies
+    )
+    return (
+        f"<!doctype html>\n<html lang=en><meta charset=utf-8><title>{title}</title><style>{_STYLE}</style>\n"
+        f"<h1>{title}</h1><p>Transactions by the rules of compute capability {escape(profile.capability)}. "
+        "Red: executed often; blue: moved many bytes.</p>\n"
+        f"{table(profile)}\n<h2>Counters</h2><table>{counters}</table>\n"
+        "<h2>Occupancy</h2><table><tr><th class=code>chip</th><th>occupied</th><th>blocks</th><th>warps</th>"
+        f"<th class=code>limit</th></tr>{places}</table></html>\n"
+    )
+
+
+def table(profile: Profiled) -> str:
+    """The code with its counts as a table, coloured by what it costs."""
+    lines = list(profile)
+    most = max((x.executions for x in lines), default=1) or 1
+    moved = max((x.moved for x in lines), default=1) or 1
+    head = "".join(f"<th>{c}</th>" for c in _COLUMNS)
+    rows: list[str] = []
+    for x in lines:
+        heat = f"rgba(220,60,30,{0.6 * x.executions / most:.2f})"
+        cold = f"rgba(40,110,220,{0.6 * x.moved / moved:.2f})"
+        lanes = f"{100 * x.efficiency:.0f}%" if x.possible else ""
+        cells = (x.divergent, x.requests, x.coalesced, x.transactions, x.moved, x.used, x.serialized)
+        numbers = "".join(
+            f"<td{f' style=background:{cold}' if k == 4 and v else ''}>{v or ''}</td>" for k, v in enumerate(cells)
+        )
+        rows.append(
+            f"<tr><td style=background:{heat}>{x.executions}</td><td>{lanes}</td>{numbers}"
+            f"<td class=code>{x.address:04x}  {escape(x.text)}</td></tr>"
+        )
+    return f"<table><tr>{head}<th class=code>instruction</th></tr>{''.join(rows)}</table>"

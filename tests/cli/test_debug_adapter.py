@@ -1,0 +1,146 @@
+"""`isakit debug --dap` in a process of its own, with a client that speaks the Debug Adapter Protocol to it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+
+
+class Client:
+    """A client of the protocol: requests out, responses and events in."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "isakit", "debug", str(ROOT / "examples/tesla/diverge.s"), "--block", "64",
+             "--arg", "zeros:i32:64", "--dap"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        self.seq = 0
+        self.events: list[dict[str, Any]] = []
+
+    def raw(self, data: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def receive(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        header = self.process.stdout.readline()
+        assert header.lower().startswith(b"content-length:"), header
+        assert self.process.stdout.readline() == b"\r\n"
+        return json.loads(self.process.stdout.read(int(header.split(b":")[1])))
+
+    def ask(self, command: str, **arguments: Any) -> dict[str, Any]:
+        """The response; events in front of it are kept."""
+        self.seq += 1
+        data = json.dumps({"seq": self.seq, "type": "request", "command": command, "arguments": arguments}).encode()
+        self.raw(b"Content-Length: %d\r\n\r\n%s" % (len(data), data))
+        while (message := self.receive())["type"] != "response":
+            self.events.append(message)
+        assert message["request_seq"] == self.seq
+        return message
+
+    def body(self, command: str, **arguments: Any) -> Any:
+        response = self.ask(command, **arguments)
+        assert response["success"], response
+        return response["body"]
+
+    def event(self, name: str) -> dict[str, Any]:
+        while True:
+            message = self.events.pop(0) if self.events else self.receive()
+            if message["type"] == "event" and message["event"] == name:
+                return message["body"]
+
+    def begin(self) -> None:
+        self.body("initialize", adapterID="isakit")
+        self.event("initialized")
+        self.body("launch")
+        self.body("configurationDone")
+        assert self.event("stopped")["reason"] == "entry"
+
+    def variables(self, reference: int = 1) -> dict[str, str]:
+        return {v["name"]: v["value"] for v in self.body("variables", variablesReference=reference)["variables"]}
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    c = Client()
+    yield c
+    c.process.kill()
+    c.process.wait()
+
+
+def test_a_conversation(client: Client) -> None:
+    client.begin()
+    assert [t["id"] for t in client.body("threads")["threads"]] == [1, 2]
+    code = client.body("disassemble", memoryReference="0x0", instructionOffset=0, instructionCount=30)["instructions"]
+    twice = next(i["address"] for i in code if i.get("symbol") == "twice")
+    (b,) = client.body("setInstructionBreakpoints",
+                       breakpoints=[{"instructionReference": twice, "condition": "warp == 1"}])["breakpoints"]  # fmt: skip
+    assert b["verified"]
+    client.body("continue", threadId=1)
+    stop = client.event("stopped")
+    assert (stop["reason"], stop["threadId"], stop["hitBreakpointIds"]) == ("instruction breakpoint", 2, [b["id"]])
+    frames = client.body("stackTrace", threadId=2)["stackFrames"]
+    assert frames[0]["name"] == "twice"
+    assert len(frames) == 2
+    assert client.variables()["$r2"] == "0x20"
+    client.body("stepIn", threadId=2)
+    assert client.event("stopped")["reason"] == "step"
+    assert client.variables()["$r2"] == "0x40"
+    client.body("stepBack", threadId=2)
+    client.event("stopped")
+    assert client.variables()["$r2"] == "0x20"
+    assert client.body("setVariable", variablesReference=1, name="$r2", value="5")["value"] == "0x5"
+    assert client.body("evaluate", expression="$r2 * 2")["result"] == "10"
+    client.body("writeMemory", memoryReference="s:0x40", data=base64.b64encode(b"abcd").decode())
+    assert base64.b64decode(client.body("readMemory", memoryReference="s:0x40", count=4)["data"]) == b"abcd"
+    client.body("continue", threadId=2)
+    client.event("terminated")
+    client.body("disconnect")
+    assert client.process.wait(20) == 0
+
+
+def test_requests_that_are_wrong_are_answered(client: Client) -> None:
+    client.begin()
+    wrong: list[tuple[str, dict[str, Any]]] = [
+        ("nonsense", {}),
+        ("variables", {}),
+        ("variables", {"variablesReference": 99}),
+        ("readMemory", {"memoryReference": "q:1", "count": 4}),
+        ("disassemble", {"memoryReference": "x", "instructionCount": 1}),
+        ("evaluate", {"expression": "1 +"}),
+        ("writeMemory", {"memoryReference": "s:0", "data": "!"}),
+        ("stackTrace", {"threadId": 9999}),
+    ]
+    for command, arguments in wrong:
+        assert not client.ask(command, **arguments)["success"], command
+    (b,) = client.body("setInstructionBreakpoints", breakpoints=[{"instructionReference": "0x3"}])["breakpoints"]
+    assert not b["verified"]
+
+
+HOSTILE = (
+    b"",
+    b"Content-Length: 99999999999\r\n\r\n",
+    b"Content-Length: x\r\n\r\n",
+    b"GET /\r\n\r\n",
+    b"Content-Length: 4\r\n\r\n[1]x",
+    b"Content-Length: 10\r\n\r\n{",
+    b"\xff" * 5000,
+)
+
+
+@pytest.mark.parametrize("data", HOSTILE)
+def test_a_client_that_is_no_client_ends_the_conversation(client: Client, data: bytes) -> None:
+    client.raw(data)
+    assert client.process.stdin is not None
+    client.process.stdin.close()
+    assert client.process.wait(20) == 0
