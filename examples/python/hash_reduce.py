@@ -10,7 +10,7 @@ def hash_reduce(out: "u32p", seed: "u32", rounds: "i32"):
     sums = shared(u32, 256)
     t = thread.x
     h = (u32(block.x * 256 + t) + seed) | 1
-    for i in range(rounds):
+    for _ in range(rounds):
         h ^= h << 13
         h ^= h >> 17
         h ^= h << 5

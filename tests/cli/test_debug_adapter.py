@@ -83,8 +83,8 @@ def test_a_conversation(client: Client) -> None:
     assert [t["id"] for t in client.body("threads")["threads"]] == [1, 2]
     code = client.body("disassemble", memoryReference="0x0", instructionOffset=0, instructionCount=30)["instructions"]
     twice = next(i["address"] for i in code if i.get("symbol") == "twice")
-    (b,) = client.body("setInstructionBreakpoints",
-                       breakpoints=[{"instructionReference": twice, "condition": "warp == 1"}])["breakpoints"]  # fmt: skip
+    wanted = [{"instructionReference": twice, "condition": "warp == 1"}]
+    (b,) = client.body("setInstructionBreakpoints", breakpoints=wanted)["breakpoints"]
     assert b["verified"]
     client.body("continue", threadId=1)
     stop = client.event("stopped")

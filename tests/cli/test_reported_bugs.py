@@ -9,6 +9,7 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,7 +177,7 @@ def test_words_in_comments_are_words() -> None:
     assert "10000001 0423c780" in out
 
 
-CHANGES = {
+CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "colour": ({"colour": 1}, {}, "the scene has 'colour'"),
     "format": ({"format": "a scene 7"}, {}, "its format is 'a scene 7'"),
     "no draws": ({"draws": []}, {}, "`draws` is empty"),

@@ -67,14 +67,16 @@ class Program:
         body = " __syncthreads(); ".join(calls)
         self.line("#ifdef __CUDA__")
         self.line(f'extern "C" __global__ void k{seed}(const int *in, int *out) {{ __shared__ int sh[{THREADS}]; '
-                  f"struct S s; int t = threadIdx.x, n = (blockIdx.x * {THREADS} + t) * {WORDS}; load(&s, in + n); {body} "
-                  "store(&s, out + n); }")  # fmt: skip
+                  f"struct S s; int t = threadIdx.x, n = (blockIdx.x * {THREADS} + t) * {WORDS}; "
+                  f"load(&s, in + n); {body} store(&s, out + n); }}")  # fmt: skip
         self.line("#else")
         loops = " ".join(f"for (int t = 0; t < {THREADS}; t++) {c.replace('&s', '&all[t]')}" for c in calls)
-        self.line(f'extern "C" void host{seed}(const int *in, int *out, int blocks) {{ for (int b = 0; b < blocks; b++) {{ '
-                  f"struct S all[{THREADS}]; int sh[{THREADS}]; in += b ? {THREADS * WORDS} : 0; "
-                  f"out += b ? {THREADS * WORDS} : 0; for (int t = 0; t < {THREADS}; t++) load(&all[t], in + t * {WORDS}); "
-                  f"{loops} for (int t = 0; t < {THREADS}; t++) store(&all[t], out + t * {WORDS}); }} }}")  # fmt: skip
+        every = f"for (int t = 0; t < {THREADS}; t++)"
+        self.line(f'extern "C" void host{seed}(const int *in, int *out, int blocks) {{ '
+                  f"for (int b = 0; b < blocks; b++) {{ struct S all[{THREADS}]; int sh[{THREADS}]; "
+                  f"in += b ? {THREADS * WORDS} : 0; out += b ? {THREADS * WORDS} : 0; "
+                  f"{every} load(&all[t], in + t * {WORDS}); {loops} {every} store(&all[t], out + t * {WORDS}); "
+                  "} }")  # fmt: skip
         self.line("#endif")
         self.text = "\n".join(self.lines)
 

@@ -19,13 +19,19 @@ Examples:
 @variant_option
 @type_option
 @click.option(
-    "--format", "kind", type=click.Choice(["json", "schema", "c", "pygments", "textmate"]), required=True,
+    "--format", "kind", type=click.Choice(["json", "schema", "c", "pygments", "textmate"]),
     help="Records as JSON, the schema of that, a disassembler in a C header, a Pygments lexer, a TextMate grammar.",
 )  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("-o", "--output", metavar="OUT", default="-", help="The file to write.  [default: -]")
-def command(isa_name: str, variant: str | None, program_type: str | None, kind: str, output: str) -> None:
+def command(
+    isa_name: str, variant: str | None, program_type: str | None, kind: str | None, as_json: bool, output: str
+) -> None:
     """Write an instruction set as data for other programs."""
     import json
+
+    if (kind is None) != as_json:
+        raise click.UsageError("say what to write with --format, or with --json")
 
     from isakit.instruction_sets import isa
 

@@ -127,7 +127,7 @@ class Adapter:
     def _answer(self, request: Message) -> None:
         name = str(request.get("command"))
         about = {"type": "response", "request_seq": request.get("seq", 0), "command": name}
-        arguments = request.get("arguments") or {}
+        arguments: Any = request.get("arguments") or {}
         handler = _HANDLERS.get(name)
         moving = _MOVES.get(name)
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.support.command_line import run
@@ -30,11 +30,11 @@ def problems(value: Any, schema: dict[str, Any], where: str = "$") -> list[str]:
         out.append(f"{where} is {value!r}")
     if isinstance(value, dict):
         out += [f"{where} lacks {k}" for k in schema.get("required", ()) if k not in value]
-        for k, v in value.items():
+        for k, v in cast("dict[str, Any]", value).items():
             inner = schema.get("properties", {}).get(k, schema.get("additionalProperties"))
             out += problems(v, inner, f"{where}.{k}") if inner else []
     if isinstance(value, list) and "items" in schema:
-        for k, v in enumerate(value):
+        for k, v in enumerate(cast("list[Any]", value)):
             out += problems(v, schema["items"], f"{where}[{k}]")
     return out
 

@@ -12,8 +12,11 @@ from isakit.export.texts import FormModel, Model, evaluate, runs, subsets
 from isakit.spec.fields import Field
 
 VIEWS = [("vuc", "vp2", None), ("vuc", "vp4", None), ("tesla", "g80", "fragment")]
-SLOW = [("usse", "sgx543", "primary"), ("usse", "sgx543", "secondary")]
-SLOW += [("tesla", v, p) for v in ("g80", "gt200", "gt215") for p in ("compute", "vertex", "geometry")]
+SLOW = [
+    ("usse", "sgx543", "primary"),
+    ("usse", "sgx543", "secondary"),
+    *(("tesla", v, p) for v in ("g80", "gt200", "gt215") for p in ("compute", "vertex", "geometry")),
+]
 
 
 def words_of(decoder: Decoder, seed: int, each: int) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from isakit.engine.llvm.ir_text import Body, Module, Ref
 from isakit.engine.llvm.values import ValueLowering
 from isakit.errors import DefinitionError
 from isakit.sem.records import RecordField, layout_of
-from isakit.sem.routine import External, Routine
+from isakit.sem.routine import Routine
 from isakit.sem.routine_code import (
     Do,
     If,
@@ -207,7 +207,7 @@ class Lowering:
 
     def _do(self, s: Do) -> bool:
         special = self.around.specials.get(s.callee)
-        if special is None and isinstance(s.callee, External):
+        if special is None and not isinstance(s.callee, Translatable):
             raise DefinitionError(f"nothing says what {s.callee.name} is here")
         if special is not None:
             got = special(self, [self._argument(a) for a in s.arguments])

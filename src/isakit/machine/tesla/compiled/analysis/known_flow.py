@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from typing import Any
 
 from isakit.engine.llvm import read_object, write_object
 from isakit.engine.llvm.fingerprint import fingerprint
@@ -67,9 +68,10 @@ def known_flow(code: Code, entry: int, results: frozenset[Place], choices: Choic
     key = flow_key(code, entry, results, choices) if len(code.units) >= KEPT_FROM else ""
     data = read_object(_KIND, key) if key else None
     if data is not None:
-        kept = json.loads(data)
-        spins = tuple((first, last) for first, last in kept.pop("spins"))
-        return KnownFlow(**{**kept, "stored": tuple(kept["stored"]), "spins": spins})
+        kept: dict[str, Any] = json.loads(data)
+        kept["stored"] = tuple(kept["stored"])
+        kept["spins"] = tuple((first, last) for first, last in kept["spins"])
+        return KnownFlow(**kept)
     known = KnownFlow.of(flow_of(code, entry, results, choices))
     if key:
         write_object(_KIND, key, json.dumps(asdict(known)).encode())

@@ -2,8 +2,8 @@
 
 The hardware knows one NaN, 0x7fffffff; the host keeps the payload and the sign of an operand. As long as only
 instructions read a register that treat all NaNs alike, no result depends on it. `LazyNans` decides, per definition,
-whether the host's result may stay as it is (it is *raw*), and lists the registers that may be raw where the state of a warp
-leaves compiled code; they are made canonical there. A register can hold a float on one path and bits that look like
+whether the host's result may stay as it is (it is *raw*), and lists the registers that may be raw where the state of a
+warp leaves compiled code; they are made canonical there. A register can hold a float on one path and bits that look like
 another NaN on the other: at such a place nothing may be raw.
 """
 

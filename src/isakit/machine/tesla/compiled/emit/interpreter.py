@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
@@ -245,13 +245,17 @@ class Handlers:
             missing = {k: s for k, s in wanted.items() if k not in self.known}
             if missing:
                 missing = self._fetch(missing)
-            if missing:
-                self._compile(missing, choices)
+            # A batch is loaded as a whole, and needs all functions it calls: those of control are there for the choices
+            # of a kernel, so handlers that call them are not among those that another kernel may want.
+            for calls in (False, True):
+                batch = {k: s for k, s in missing.items() if _controls(s) is calls}
+                if batch:
+                    self._compile(batch, choices)
 
-    def fetch(self, wanted: Iterable[str]) -> bool:
+    def fetch(self, wanted: Sequence[str]) -> bool:
         """Whether handlers of all keys are there, in this process after that."""
         with using_llvm:
-            return self.has(wanted) and not self._fetch(dict.fromkeys(wanted))
+            return self.has(wanted) and not self._fetch({k: None for k in wanted if k not in self.known})
 
     # --- the disk -------------------------------------------------------------------------------------------
     def has(self, wanted: Iterable[str]) -> bool:
@@ -360,11 +364,16 @@ on_change(forget)
 _ACCESS = ("load", "store", "atomic")
 
 
+def _controls(step: Step) -> bool:
+    """Whether the code of an instruction calls functions of control."""
+    return bool(step.control or step.op.join or step.op.exit or step.asks("lock"))
+
+
 def _choices_of(step: Step, choices: Choices) -> str:
     """Stands for the choices that the code of an instruction depends on."""
     assert step.trace is not None
     out: list[object] = [choices.join] if step.op.join or step.op.exit else []
-    if step.control or step.op.join or step.op.exit or step.asks("lock"):
+    if _controls(step):
         out += [control_key(choices), choices.first, choices.stack_entries, choices.stack_overflow,
                 choices.wrong_entry, choices.call_limit_log, choices.brkpt, choices.pm_counters]  # fmt: skip
     if step.trace.of_kind(*_ACCESS):

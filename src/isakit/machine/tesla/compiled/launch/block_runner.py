@@ -240,7 +240,7 @@ class NativeRun:
 
     # --- what compiled code does not do ---------------------------------------------------------------------
     def _hand_over(self, block: int, why: int, worker: Worker) -> None:
-        """Finish a stopped block: on the reference machine, which raises its fault, or time-sliced on the interpreter."""
+        """Finish a stopped block on the reference machine, which raises its fault, or on the interpreter in turns."""
         machine = self.adopt(block, worker)
         interrupted = why == scheduler_ir.HALTED and self._halted(worker) == state_layout.INTERRUPTED
         if interrupted and self.stop[0] and not self.waits:

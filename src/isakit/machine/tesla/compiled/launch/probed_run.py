@@ -83,7 +83,8 @@ def _guards() -> str:
             f"  %stopped = icmp eq i32 %r, {handlers.STOP}\n  %serve = icmp eq i32 %r, {handlers.SERVE}\n"
             "  %either = or i1 %stopped, %serve\n  br i1 %either, label %odd, label %fine\nfine:\n"
             f"  switch i32 %r, label %counted [ i32 {handlers.RESUMED}, label %other\n"
-            f"    i32 {handlers.COMPLETE}, label %rest ]\nother:\n  %n0 = load i64, ptr @resumed\n  %n1 = add i64 %n0, 1\n  store i64 %n1, ptr @resumed\n"
+            f"    i32 {handlers.COMPLETE}, label %rest ]\nother:\n"
+            "  %n0 = load i64, ptr @resumed\n  %n1 = add i64 %n0, 1\n  store i64 %n1, ptr @resumed\n"
             "  br label %rest\ncounted:\n  store i64 0, ptr @resumed\n  br label %rest\nrest:\n  ret i32 %r\n"
             f"odd:\n{halt.format(n=1)}  ret i32 %r\n}}\n"
         )

@@ -235,7 +235,7 @@ class ResidentBlocks:
         """Stands for what is in the device's memory."""
         h = hashlib.blake2b(digest_size=16)
         for address, size in self.device.allocations.items():
-            h.update(self.device.memory.bytes[address : address + size])
+            h.update(self.device.memory.bytes[address : address + size].data)
         return h.digest()
 
     def _deadlock(self) -> MachineFault:
