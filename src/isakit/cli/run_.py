@@ -136,6 +136,10 @@ def load_source(
 
     if data[:2] in UTF16_MARKS:
         data = text_of(data).encode()
+    if _is_ptx(data):
+        from isakit.compile import compile_ptx
+
+        return compile_ptx(text_of(data), variant or chip, path=path).module
     binary = data[:1] == b"\x7f"  # an ELF file may hold a source text
     if not binary and _SOURCE.search(data) and not data.lstrip().startswith(b"architecture"):
         text = text_of(data)
@@ -143,9 +147,17 @@ def load_source(
         # A text that does not say its chip is for the simulated one.
         chosen = isa_of_text(text, isa_name, variant) if declared(text) else None
         return (chosen or isa(name, variant or (chip if name == "tesla" else None))).assemble(text, path=path)
-    from isakit.formats import load_images
+    from isakit.programs import load_all
 
-    return _choose(load_images(data, **named_code(isa_name, variant), path=path), kernel, chip)
+    return _choose(load_all(data, **named_code(isa_name, variant), path=path), kernel, chip)
+
+
+def _is_ptx(data: bytes) -> bool:
+    if b".version" not in data[:0x4000]:
+        return False
+    from isakit.compile.ptx import is_ptx
+
+    return is_ptx(data)
 
 
 def _choose(modules: list[Module], kernel: str | None, chip: str) -> Module:

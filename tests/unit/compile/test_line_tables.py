@@ -98,3 +98,13 @@ def test_ptx_in_a_host_program_is_listed_and_extracted(tmp_path: object) -> None
 def test_ptx_beside_machine_code_is_listed_but_not_loaded() -> None:
     data = host_with(TEXT) + write_elf_cubin(compile_ptx(TEXT.replace(" k ", " own ")).module)
     assert [list(m) for m in isakit.load_all(data)] == [["own"]]
+
+
+def test_a_ptx_file_runs_from_the_command_line(tmp_path: object) -> None:
+    from pathlib import Path
+
+    path = Path(str(tmp_path)) / "k.ptx"
+    path.write_text(TEXT)
+    got = CliRunner().invoke(app, ["run", str(path), "--grid", "1", "--block", "1", "--arg", "out:i32:1"])
+    assert got.exit_code == 0, got.output
+    assert "77" in got.output
