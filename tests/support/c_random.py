@@ -23,12 +23,15 @@ PHASES = 4
 INTS, UNSIGNEDS, FLOATS, SHORTS = ("i0", "i1", "i2", "i3"), ("u0", "u1", "u2"), ("f0", "f1", "f2"), ("h0", "h1", "w0")
 FIELDS = (*INTS, *UNSIGNEDS, *FLOATS, *SHORTS)
 
+FLUSHING = 0x9FC0
+"""MXCSR: denormal operands and results are zeros, exceptions masked, round to nearest."""
 HEAD = """
 #ifdef __CUDA__
 #define FN static __device__ inline __attribute__((always_inline))
 #else
 #define FN static inline
-extern "C" void flush_denormals() { __builtin_ia32_ldmxcsr(0x9fc0); }
+extern "C" unsigned float_environment() { return __builtin_ia32_stmxcsr(); }
+extern "C" void set_float_environment(unsigned bits) { __builtin_ia32_ldmxcsr(bits); }
 #endif
 struct S { int i0, i1, i2, i3; unsigned u0, u1, u2; float f0, f1, f2; short h0, h1; unsigned short w0; };
 FN float kept(float f) { return f == f ? f : 0.0f; }
@@ -217,10 +220,14 @@ def compile_both(seeds: range, folder: Path) -> tuple[str, ctypes.CDLL]:
 
 
 def meant(library: ctypes.CDLL, seed: int, given: np.ndarray, blocks: int) -> np.ndarray:
-    """What a program writes on the host."""
+    """What a program writes on the host, with denormals flushed."""
     out = np.zeros_like(given)
-    library.flush_denormals()
-    getattr(library, f"host{seed}")(ctypes.c_void_p(given.ctypes.data), ctypes.c_void_p(out.ctypes.data), blocks)
+    before = library.float_environment()
+    library.set_float_environment(FLUSHING)
+    try:
+        getattr(library, f"host{seed}")(ctypes.c_void_p(given.ctypes.data), ctypes.c_void_p(out.ctypes.data), blocks)
+    finally:
+        library.set_float_environment(before)
     return out
 
 
