@@ -146,6 +146,8 @@ def wait_stoppable(
 
     with deferred() as d:
         d.stops.append(stop)
+        if d.pending is not None:
+            stop[0] = 1  # what struck while the work was prepared found nothing to stop yet
         try:
             while told is not None and wait(futures, every).not_done:
                 told()
