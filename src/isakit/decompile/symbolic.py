@@ -17,17 +17,16 @@ from isakit.decompile.float_tests import zero_comparison
 from isakit.decompile.interface import BufferAddress, Fetch, Interface, TextureState, texel_words
 from isakit.engine.graph import postorder
 from isakit.errors import MachineFault, NotModelled
-from isakit.machine.usse.shader_code import Code, Increments, Step, check_modelled
+from isakit.machine.usse.shader_code import Binding, Code, Increments, Step, check_modelled
 from isakit.sem.semantics import traced
 from isakit.sem.trace import Effect
-from isakit.sem.value import INTEGER_MEANING, Value, all_of, binary, const, node, select, u1
+from isakit.sem.value import INTEGER_MEANING, Value, all_of, binary, const, node, on, select, u1
 
 Literal = tuple[Value, bool]
 MOST = 16
 """Conjunctions of a path up to which conditions are taken apart."""
 MOST_PRUNED = 50_000
 """Values on paths up to which alternatives are looked for that cannot be."""
-_BINARY = ("add", "sub", "mul", "and", "or", "xor")
 
 
 class Path:
@@ -151,12 +150,11 @@ class Execution:
             return path
         self._path = active
         for i in range(step.repeats):
-            word, moved = step.binding(i, self._increments)
+            binding = step.binding(i, self._increments)
             with using(self.rules):
-                effects = traced(step.form, word).effects
+                effects = traced(step.form, binding.word).effects
             done: dict[int, Value] = {}
-            numbers = {"word": word, "moved": moved}
-            known = [self._effect_values(e, numbers, done) for e in effects]
+            known = [self._effect_values(e, binding, done) for e in effects]
             for effect, (args, when) in zip(effects, known, strict=True):
                 if effect.kind == "write":
                     self._write(effect, args, when, active)
@@ -180,9 +178,9 @@ class Execution:
         return value
 
     # --- effects -----------------------------------------------------------------------------------------------------
-    def _effect_values(self, e: Effect, numbers: dict[str, Any], done: dict[int, Value]) -> tuple[list[Value], Value]:
-        args = [self.rebuilt(v, numbers, done) for v in e.args] if e.kind != "load" else []
-        return args, u1(1) if e.when is None else self.rebuilt(e.when, numbers, done)
+    def _effect_values(self, e: Effect, binding: Binding, done: dict[int, Value]) -> tuple[list[Value], Value]:
+        args = [self.rebuilt(v, binding, done) for v in e.args] if e.kind != "load" else []
+        return args, u1(1) if e.when is None else self.rebuilt(e.when, binding, done)
 
     def _write(self, e: Effect, args: list[Value], when: Value, active: Path) -> None:
         if args[0].op != "const":
@@ -270,13 +268,12 @@ class Execution:
         a, b = (self.pruned(x, path.both(condition, k == 0)) for k, x in enumerate(values))
         return self.one(chosen(self.pruned(condition, path), a, b))
 
-    def rebuilt(self, v: Value, numbers: dict[str, Any], done: dict[int, Value]) -> Value:
+    def rebuilt(self, v: Value, binding: Binding, done: dict[int, Value]) -> Value:
         """A traced graph with the state's values for what it reads."""
-        word, moved = numbers["word"], numbers["moved"]
         for n in postorder(v, done):
             args = tuple(done[id(a)] for a in n.args)
             if n.op == "param":
-                new = const(moved[n.attr] if n.attr in moved else n.attr.get(word), n.width)
+                new = const(binding.of(n.attr), n.width)
             elif n.op == "const":
                 new = n
             elif n.op == "read":
@@ -287,8 +284,6 @@ class Execution:
                 new = self._load(n, args[0])
             elif n.op == "call":
                 new = n.attr[0](*args, **dict(n.attr[1]))
-            elif n.op in _BINARY:
-                new = binary(n.op, *args)
             elif n.op == "extract":
                 new = bits(args[0], n.attr, n.width)
             elif n.op == "select":
@@ -296,7 +291,7 @@ class Execution:
             elif n.op == "eq":
                 new = _equal(*args)
             elif n.op in INTEGER_MEANING:
-                new = node(n.op, n.width, args, n.attr)
+                new = on(n, args)
             else:
                 raise NotModelled(f"an expression for {n.op}")
             done[id(n)] = self.one(new)

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from isakit.sem.operation import Operation, expansion
-from isakit.sem.value import INTEGER_MEANING, Value, binary, compare, concat, const, mask, node, select
+from isakit.sem.value import INTEGER_MEANING, Value, binary, compare, concat, const, mask, node, on, select
 
 IMPURE = {"load", "atomic"}
 """Nodes that are effects: each one is itself, never merged with a look-alike."""
@@ -96,7 +96,7 @@ class Plan:
                 return self._share(const(number, n.width))
         if n.op not in INTEGER_MEANING:
             return self._share(n if n.op == "param" else Value(n.op, n.width, args, n.attr))
-        new = binary(n.op, *args) if n.op in _BINARY else node(n.op, n.width, args, n.attr)
+        new = on(n, args)
         if id(new) in done:
             return done[id(new)]
         if new.op not in INTEGER_MEANING:
@@ -135,7 +135,6 @@ class Plan:
 
 
 _LANE_OPS = {"read", "load", "atomic", "machine", "half"}
-_BINARY = {"add", "sub", "mul", "and", "or", "xor", "udiv"}
 
 
 @cache

@@ -340,6 +340,18 @@ def binary(op: str, a: Value, b: Value | int) -> Value:
     return node(op, a.width, (a, b))
 
 
+_FOLDED_IN_PAIRS = {"add", "sub", "mul", "and", "or", "xor", "udiv"}
+
+
+def on(n: Value, args: tuple[Value, ...]) -> Value:
+    """The operation of a node on other arguments, folded where it is a pure one."""
+    if n.op in _FOLDED_IN_PAIRS:
+        return binary(n.op, *args)
+    if n.op in INTEGER_MEANING:
+        return node(n.op, n.width, args, n.attr)
+    return Value(n.op, n.width, args, n.attr)
+
+
 def compare(op: str, a: Value, b: Value | int) -> Value:
     """A comparison giving a 1-bit value."""
     return node(op, 1, (a, _coerce(b, a.width)))

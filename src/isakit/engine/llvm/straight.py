@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from isakit.engine.graph import postorder
 from isakit.engine.llvm.ir_text import Body, Module, Ref
 from isakit.engine.llvm.values import Native, ValueLowering
-from isakit.sem.value import INTEGER_MEANING, Value, binary, const, node
+from isakit.sem.value import Value, const, on
 
 LANES = 16
 """Lanes per vector; register rows must have room for a multiple of it."""
@@ -55,19 +56,11 @@ class Piece:
     guard: tuple[str, int, bool] | None = None
 
 
-def bound(value: Value, numbers: Mapping[object, int], done: dict[int, Value]) -> Value:
+def bound(value: Value, number_of: Callable[[Any], int], done: dict[int, Value]) -> Value:
     """A graph with numbers for its parameters, folded; `done` is shared by the graphs of one instruction."""
     for n in postorder(value, done):
         args = tuple(done[id(a)] for a in n.args)
-        if n.op == "param":
-            new = const(numbers[n.attr], n.width)
-        elif n.op in ("add", "sub", "mul", "and", "or", "xor"):
-            new = binary(n.op, *args)
-        elif n.op in INTEGER_MEANING:
-            new = node(n.op, n.width, args, n.attr)
-        else:
-            new = Value(n.op, n.width, args, n.attr)
-        done[id(n)] = new
+        done[id(n)] = const(number_of(n.attr), n.width) if n.op == "param" else on(n, args)
     return done[id(value)]
 
 

@@ -201,8 +201,7 @@ class Stretches:
 
 
 def _number(value: Value, word: int) -> int | None:
-    numbers = {n.attr: n.attr.get(word) for n in postorder(value, set()) if n.op == "param"}
-    got = bound(value, numbers, {})
+    got = bound(value, lambda field: field.get(word), {})
     return got.attr if got.op == "const" else None
 
 
@@ -245,20 +244,14 @@ def _piece(step: Step, increments: Increments, facts: Facts) -> Piece | None:
 
 def _writes(step: Step, i: int, increments: Increments, facts: Facts) -> Iterator[Write | None]:
     """The writes of a repetition; None for anything else."""
-    word, moved = step.binding(i, increments)
+    binding = step.binding(i, increments)
     done: dict[int, Value] = {}
-    for e in _trace(step, word).effects:
+    for e in _trace(step, binding.word).effects:
         if e.kind != "write" or (e.name == "sa" and facts.shared):
             yield None
             return
         values = [*e.args, *([] if e.when is None else [e.when])]
-        numbers = {
-            n.attr: moved[n.attr] if n.attr in moved else n.attr.get(word)
-            for v in values
-            for n in postorder(v, set())
-            if n.op == "param"
-        }
-        graphs = [bound(v, numbers, done) for v in values]
+        graphs = [bound(v, binding.of, done) for v in values]
         plain = all(_lane_by_lane(n, facts) for v in graphs for n in postorder(v, set()))
         if graphs[0].op != "const" or not plain:
             yield None

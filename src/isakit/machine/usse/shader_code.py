@@ -6,9 +6,10 @@ smlsi and smbo set. Source: [usse] 2.5.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from isakit.arch.usse.arithmetic import Rules, using
 from isakit.arch.usse.fields import VDP
@@ -44,6 +45,17 @@ class Increments:
         """What is added in repetition `i`, in units of the operand."""
         kind, numbers = self.modes[role]
         return self.bases[role] + (numbers[0] * i if kind == "step" else numbers[i % 4])
+
+
+class Binding(NamedTuple):
+    """The fields of one repetition of an instruction: the word, and numbers that are not in it."""
+
+    word: int
+    moved: Mapping[Any, int]
+
+    def of(self, field: Any) -> int:
+        """The number of a field."""
+        return self.moved[field] if field in self.moved else field.get(self.word)
 
 
 @dataclass
@@ -105,11 +117,11 @@ class Step:
         return found
 
     def _repetition(self, i: int, increments: Increments) -> tuple[Compiled, tuple[int, ...]]:
-        word, moved = self.binding(i, increments)
-        function = compiled(self.form, word, self.rules)
-        return function, tuple(moved[f] if f in moved else f.get(word) for f in function.fields)
+        binding = self.binding(i, increments)
+        function = compiled(self.form, binding.word, self.rules)
+        return function, tuple(map(binding.of, function.fields))
 
-    def binding(self, i: int, increments: Increments) -> tuple[int, dict[Any, int]]:
+    def binding(self, i: int, increments: Increments) -> Binding:
         """The word of repetition `i`, and the numbers of the fields that are not in the word: how operands move."""
         word = self.word
         if self.name == "vdp" and i:
@@ -120,7 +132,7 @@ class Step:
         for k, role in enumerate(ROLES):
             moved[OFFSETS[role]] = offsets[k] & 0xFFFFFFFF
             moved[INTERNAL_OFFSETS[role]] = internal[k] & 0xFFFFFFFF
-        return word, moved
+        return Binding(word, moved)
 
     def _offsets(self, i: int, increments: Increments) -> tuple[list[int], list[int]]:
         """Offsets of repetition `i` per role: in 32-bit registers, and in internal registers."""
