@@ -293,6 +293,18 @@ def accesses(
     return [], []
 
 
+class OfField(Part):
+    """A part whose text tells one whole field."""
+
+    field: Field
+
+    def claimed(self, word: int) -> int:
+        return self.field.mask
+
+    def possible(self) -> int:
+        return self.field.mask
+
+
 class Bitless(Part):
     """Base of parts that have no bits: the same text, or none, whatever the word is."""
 

@@ -20,6 +20,7 @@ from isakit.spec.parts.base import (
     Bitless,
     Keep,
     Match,
+    OfField,
     Part,
     Row,
     TokenStream,
@@ -61,7 +62,7 @@ def _bracketed(s: TokenStream, k: int) -> tuple[int, str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Reg(Part):
+class Reg(OfField):
     """A register selected by a field.
 
     `names[value]` is the register's name, None for values that are illegal. `access(index)` builds what the semantics
@@ -106,12 +107,6 @@ class Reg(Part):
 
     def error(self, word: int) -> str | None:
         return None if self.names[self.field.get(word)] is not None else self.illegal
-
-    def claimed(self, word: int) -> int:
-        return self.field.mask
-
-    def possible(self) -> int:
-        return self.field.mask
 
     def named(self, text: str) -> Bits | None:
         """The bits of a register's name."""
@@ -229,7 +224,7 @@ def _single(value: float) -> int | None:
 
 
 @dataclass(frozen=True)
-class Imm(Part):
+class Imm(OfField):
     """An immediate number of the field's width times `scale`, printed in hexadecimal.
 
     `signed` fields accept and print negative numbers. `wrap` also accepts the two's complement spelling of a negative
@@ -268,12 +263,6 @@ class Imm(Part):
 
     def text(self, word: int) -> str:
         return f"{self.prefix}{self.value(word):{self.form}}"
-
-    def claimed(self, word: int) -> int:
-        return self.field.mask
-
-    def possible(self) -> int:
-        return self.field.mask
 
     def static_mask(self) -> int:
         return self.field.mask if self.fixed else 0

@@ -20,7 +20,7 @@ from typing import Any
 from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import CodeAddress, Compound, Flag, Immediate, Operand, Register
-from isakit.spec.parts.base import Binder, Context, Keep, Match, Part, Row, TokenStream, pattern, starts
+from isakit.spec.parts.base import Binder, Context, Keep, Match, OfField, Part, Row, TokenStream, pattern, starts
 from isakit.spec.parts.compose import Alternative, Choice, Dependent, or_sources, same
 from isakit.spec.parts.numbers import Reg
 from isakit.spec.patterns import ANYTHING, one_of
@@ -30,7 +30,7 @@ _HOLE = re.compile(r"\{(\w*)\}")
 
 
 @dataclass(frozen=True)
-class Numbered(Part):
+class Numbered(OfField):
     """A word with a number in it (`g14`, `$t3`); `names[value]` is the word, None where the value is illegal."""
 
     field: Field
@@ -39,12 +39,6 @@ class Numbered(Part):
 
     def text(self, word: int) -> str:
         return self.names[self.field.get(word)] or "???"
-
-    def claimed(self, word: int) -> int:
-        return self.field.mask
-
-    def possible(self) -> int:
-        return self.field.mask
 
     def static_mask(self) -> int:
         return self.field.mask

@@ -18,6 +18,7 @@ from isakit.spec.parts.base import (
     Context,
     Keep,
     Match,
+    OfField,
     Part,
     Row,
     TokenStream,
@@ -177,7 +178,7 @@ class Illegal(Bitless):
 
 
 @dataclass(frozen=True)
-class Silent(Part):
+class Silent(OfField):
     """A field that no text of its own tells: what is read behind it decides. `meanings` explain its values."""
 
     field: Field
@@ -186,12 +187,6 @@ class Silent(Part):
 
     def text(self, word: int) -> str:
         return ""
-
-    def claimed(self, word: int) -> int:
-        return self.field.mask
-
-    def possible(self) -> int:
-        return self.field.mask
 
     def static_mask(self) -> int:
         return self.field.mask
@@ -219,7 +214,7 @@ class Silent(Part):
 
 
 @dataclass(frozen=True, eq=False)
-class Enum(Part):
+class Enum(OfField):
     """Named values of a field. A value without a name is a decode error; the text may be empty or several words.
 
     `idle` are the values under which some lanes, or all, write nothing.
@@ -249,12 +244,6 @@ class Enum(Part):
 
     def error(self, word: int) -> str | None:
         return None if self.field.get(word) in self.names else self.illegal
-
-    def claimed(self, word: int) -> int:
-        return self.field.mask
-
-    def possible(self) -> int:
-        return self.field.mask
 
     def static_mask(self) -> int:
         return self.field.mask
