@@ -98,7 +98,7 @@ class NativeRun:
         put("header", header)
         put("header_bytes", len(header))
         put("grid_x", launch.grid[0])
-        put("remaining", self.budget)
+        self.context.allow(self.budget)
         put("reserve", self.reserve)
         self.stats = Stats()
         self.blocks_done = 0
@@ -204,7 +204,7 @@ class NativeRun:
         finally:
             self._count(residents)
             if residents.budget is not None:
-                self.context.put("remaining", residents.budget)
+                self.context.allow(residents.budget)
         self.kernel.blocks_wait = self.kernel.blocks_wait or residents.widened
         return residents.not_begun
 
@@ -251,7 +251,7 @@ class NativeRun:
             self.waits, self.stop[0] = True, 1  # other workers stop at their next jump back
             self.waiting.append(machine)
             if left is not None:
-                self.context.put("remaining", left)
+                self.context.allow(left)
             return
         before = machine.stats.warp_instructions
         try:
@@ -263,7 +263,7 @@ class NativeRun:
             self._count(machine)
             if self.bounded:
                 left = worker.context.get("remaining") - (machine.stats.warp_instructions - before)
-                worker.context.put("remaining", left)
+                worker.context.allow(left)
 
     @staticmethod
     def _halted(worker: Worker) -> int:

@@ -139,7 +139,7 @@ class ServedWarps:
             return
         states.from_files(state.files, step.writes, where)
         states.count(state_layout.ISSUED)[where] += 1
-        self.context.put("remaining", self.context.get("remaining") - len(warps))
+        self.context.allow(self.context.get("remaining") - len(warps))
         states.count(state_layout.THREADS)[where] += lanes_of(masks).sum(axis=1)
         states.column(state_layout.PC)[where] = op.following
         status[where] = state_layout.READY
@@ -244,7 +244,7 @@ def _wave(machine: Machine, bound: Bound, kernel: Kernel, budget: int | None) ->
     states = WarpStates(len(machine.warps), kernel.state_bytes)
     warps = ServedWarps(bound, kernel, machine.state, states, machine.launch.warps)
     if budget is not None:
-        warps.context.put("remaining", budget)
+        warps.context.allow(budget)
         warps.context.put("reserve", kernel.reserve)
     from_machine(machine, states, warps.barriers)
     try:

@@ -264,7 +264,7 @@ class ProbedRun:
 
     def _begin(self, context: Slots, left: int, until: int) -> None:
         context.put("uops", address_of(self._layers))
-        context.put("remaining", left)
+        context.allow(left)
         context.put("reserve", -1)  # the guards are the ones to see where the budget ends
         context.put("turn_length", UNLIMITED)
         context.put("stop", address_of(self.stop))

@@ -63,7 +63,7 @@ class Prepared:
             self._look_at_allocations()
         how = run.kernel.choose()
         self.worker.prepare(how, run.kernel.patience)
-        context.put("remaining", BOUND)
+        context.allow(BOUND)
         context.put("thread_count", 0)
         context.put("warp_count", 0)
         code = how.run(context.address, 0, launch.blocks, 1)
@@ -71,7 +71,7 @@ class Prepared:
         if code & 0xFF == scheduler_ir.DONE:
             run.stats.instructions, run.stats.warp_instructions = context.get("thread_count"), context.get("warp_count")
         else:
-            context.put("remaining", UNLIMITED)
+            context.allow(UNLIMITED)
             run.finish_from(code, self.worker)
         run.stats.seconds = time.perf_counter() - started
         return run.stats

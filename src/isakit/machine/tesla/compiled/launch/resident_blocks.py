@@ -63,7 +63,7 @@ class _Block:
     def turn(self, budget: int | None) -> bool:
         """Let every warp have a turn; whether the block has ended. Raises MachineFault, BudgetExceeded."""
         if budget is not None:
-            self.warps.context.put("remaining", budget)
+            self.warps.context.allow(budget)
             self.warps.context.put("reserve", self.warps.kernel.reserve)
         if self.warps.turn():
             return False

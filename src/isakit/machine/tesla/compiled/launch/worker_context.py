@@ -70,6 +70,10 @@ class Slots:
             value = address_of(value)
         self.numbers[SLOT[name] // 8] = value
 
+    def allow(self, instructions: int) -> None:
+        """Bound what may still be executed; more than the slot holds is no bound."""
+        self.put("remaining", min(instructions, UNLIMITED))
+
     def use(self, how: Executable, turn: int) -> None:
         """Run warps in a certain way, in turns of so many instructions."""
         self.put("run_warp", how.run_warp)
