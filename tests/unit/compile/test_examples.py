@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-from functools import cache
-from types import ModuleType
-
 import numpy as np
 import pytest
 
 import isakit
 from conftest import ROOT
+from support.examples import example
 
 MORE = 1.15
 """Instructions a kernel in Python may execute for each one of the assembly written by hand."""
-
-
-@cache
-def example(name: str) -> ModuleType:
-    path = ROOT / "examples" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name.replace("/", "_"), path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture

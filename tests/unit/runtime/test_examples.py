@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 import isakit
 from conftest import ROOT
+from support.examples import example
 
 EXAMPLES = ROOT / "examples"
-
-
-def example(name: str) -> ModuleType:
-    path = EXAMPLES / "tesla" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"example_{name}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
@@ -40,7 +31,7 @@ def test_saxpy_cuts_products(device: isakit.Device) -> None:
     x, y = (rng.random(1000, dtype=np.float32) + np.float32(0.5) for _ in range(2))
     a = np.float32(1.2345678)
     cut, rounded = truncated_product(np.full_like(x, a), x) + y, a * x + y
-    example("saxpy").saxpy(device, a, x, y)
+    example("tesla/saxpy").saxpy(device, a, x, y)
     assert np.array_equal(y, cut)
     assert not np.array_equal(y, rounded)
 
@@ -48,13 +39,13 @@ def test_saxpy_cuts_products(device: isakit.Device) -> None:
 @pytest.mark.parametrize("n", [1, 31, 256, 257])
 def test_saxpy_of_any_length(device: isakit.Device, n: int) -> None:
     x, y = np.ones(n, np.float32), np.ones(n, np.float32)
-    example("saxpy").saxpy(device, 2.0, x, y)
+    example("tesla/saxpy").saxpy(device, 2.0, x, y)
     assert (y == 3).all()
 
 
 def test_mandelbrot(device: isakit.Device) -> None:
     width, limit = 48, 40
-    out, stats = example("mandelbrot").mandelbrot(device, width, limit)
+    out, stats = example("tesla/mandelbrot").mandelbrot(device, width, limit)
     step = np.float32(2.5 / width)
     re = (np.float32(-2) + np.arange(width, dtype=np.float32) * step)[None, :]
     im = (np.float32(-1.25) + np.arange(width, dtype=np.float32) * step)[:, None]
@@ -74,7 +65,7 @@ def test_mandelbrot(device: isakit.Device) -> None:
 def test_matmul(device: isakit.Device) -> None:
     rng = np.random.default_rng(2)
     a, b = (rng.random((32, 32), dtype=np.float32) + np.float32(0.5) for _ in range(2))
-    c, _ = example("matmul").matmul(device, a, b)
+    c, _ = example("tesla/matmul").matmul(device, a, b)
     expected = np.zeros((32, 32), np.float32)
     for k in range(32):
         expected = expected + truncated_product(a[:, k : k + 1], b[k : k + 1, :]) if k else a[:, :1] * b[:1, :]
@@ -82,7 +73,7 @@ def test_matmul(device: isakit.Device) -> None:
 
 
 def test_hash_reduce(device: isakit.Device) -> None:
-    module = example("hash_reduce")
+    module = example("tesla/hash_reduce")
     out, _ = module.hash_reduce(device, 5, seed=1234, rounds=20)
     assert np.array_equal(out, module.reference(5, 1234, 20))
 

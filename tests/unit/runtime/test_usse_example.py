@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import struct
 import zlib
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
+
+from support import examples
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
-def example():
-    path = ROOT / "examples" / "usse" / "lit_triangle.py"
-    spec = importlib.util.spec_from_file_location("lit_triangle", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def example() -> ModuleType:
+    return examples.example("usse/lit_triangle")
 
 
 def read_png(path: Path) -> np.ndarray:

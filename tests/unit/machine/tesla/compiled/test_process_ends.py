@@ -91,17 +91,19 @@ def test_an_interrupt_while_a_kernel_is_compiled(cache: Path, wait: float) -> No
     assert b"Fatal" not in errors
 
 
-def test_nothing_is_left_behind(cache: Path) -> None:
-    """The process that compiles has ended with its parent."""
-    without_kernels(cache)
-    then = """
+COMPILING = """
 from isakit.engine.llvm.background import _server
 deadline = time.monotonic() + 20
 while _server.process is None and time.monotonic() < deadline:
     time.sleep(0.01)
-print(_server.process.pid)
 """
-    done = python(program("big", then), cache=cache)
+"""Waits until another process compiles."""
+
+
+def test_nothing_is_left_behind(cache: Path) -> None:
+    """The process that compiles has ended with its parent."""
+    without_kernels(cache)
+    done = python(program("big", COMPILING + "print(_server.process.pid)"), cache=cache)
     assert done.returncode == 0
     with pytest.raises(ProcessLookupError):
         os.kill(int(done.stdout), 0)
@@ -109,15 +111,8 @@ print(_server.process.pid)
 
 def test_nothing_is_left_behind_by_a_process_that_is_killed(cache: Path) -> None:
     without_kernels(cache)
-    then = """
-from isakit.engine.llvm.background import _server
-deadline = time.monotonic() + 20
-while _server.process is None and time.monotonic() < deadline:
-    time.sleep(0.01)
-print(_server.process.pid, flush=True)
-os.kill(os.getpid(), 9)
-"""
-    done = python(program("big", then), cache=cache)
+    then = "print(_server.process.pid, flush=True)\nos.kill(os.getpid(), 9)"
+    done = python(program("big", COMPILING + then), cache=cache)
     assert done.returncode == -signal.SIGKILL
     deadline = time.monotonic() + 5
     while Path(f"/proc/{done.stdout.strip()}/stat").exists() and time.monotonic() < deadline:
