@@ -322,17 +322,12 @@ class Typing:
 
     def _negated(self, v: Value) -> Term:
         inner = self.condition(v)
-        opposite = {"==": "!=", "!=": "=="}.get(inner.op)
-        if opposite:
-            return self.terms.make(opposite, "bool", *inner.args)
-        if inner.op == "!":
-            return inner.args[0]
         if inner.op in ("&&", "||"):
-            parts = [self._negated_term(a) for a in inner.args]
+            parts = [self._opposite(a) for a in inner.args]
             return self.terms.make("||" if inner.op == "&&" else "&&", "bool", *parts)
-        return self.terms.make("!", "bool", inner)
+        return self._opposite(inner)
 
-    def _negated_term(self, term: Term) -> Term:
+    def _opposite(self, term: Term) -> Term:
         opposite = {"==": "!=", "!=": "=="}.get(term.op)
         if opposite:
             return self.terms.make(opposite, "bool", *term.args)

@@ -117,12 +117,8 @@ class _Writer:
             return self._number(node)
         if isinstance(node, Join):
             return self._joined(node)
-        if isinstance(node, Select):
-            lines = [f"if ({test}) return {self.text(n)}(o, w, a);" for test, n in self._cases(node)]
-            return [*lines, f"return {self.text(node.otherwise)}(o, w, a);"]
-        if isinstance(node, Switch):
-            cases = [f"case {k}: return {self.text(n)}(o, w, a);" for k, n in enumerate(node.nodes)]
-            return [f"switch ({self._number_of(node)}) {{", *cases, "default: return o;", "}"]
+        if isinstance(node, Select | Switch):
+            return self._branches(node, lambda n: f"{self.text(n)}(o, w, a)", "o")
         raise TypeError(type(node).__name__)
 
     def _joined(self, node: Join) -> list[str]:
@@ -153,6 +149,14 @@ class _Writer:
             if marked:
                 lines.append("if (o > before) last = before;")
         return [*lines, "(void)s; (void)t; (void)w; (void)a;", "return o;"]
+
+    def _branches(self, node: Select | Switch, value: Callable[[Node], str], default: str) -> list[str]:
+        """Statements that return the value of one of several nodes."""
+        if isinstance(node, Select):
+            lines = [f"if ({test}) return {value(n)};" for test, n in self._cases(node)]
+            return [*lines, f"return {value(node.otherwise)};"]
+        cases = [f"case {k}: return {value(n)};" for k, n in enumerate(node.nodes)]
+        return [f"switch ({self._number_of(node)}) {{", *cases, f"default: return {default};", "}"]
 
     def _number_of(self, node: Switch) -> str:
         return f"{self.table('number', node.indices)}[{_field(Field(tuple(runs(node.mask))))}]"
@@ -200,12 +204,8 @@ class _Writer:
             return [f"int64_t v = {self._value(node.number)};", f"return {test};"]
         if isinstance(node, Same):
             return [f"return {_hex(node.bits.mask)} & ~({_hex(node.bits.value)} ^ w);"]
-        if isinstance(node, Select):
-            lines = [f"if ({test}) return {self.flag(n)};" for test, n in self._cases(node)]
-            return [*lines, f"return {self.flag(node.otherwise)};"]
-        if isinstance(node, Switch):
-            cases = [f"case {k}: return {self.flag(n)};" for k, n in enumerate(node.nodes)]
-            return [f"switch ({self._number_of(node)}) {{", *cases, "default: return 0;", "}"]
+        if isinstance(node, Select | Switch):
+            return self._branches(node, self.flag, "0")
         raise TypeError(type(node).__name__)
 
     # --- forms ----------------------------------------------------------------------------------------------------

@@ -55,9 +55,9 @@ def parse_script(text: str) -> list[Command]:
         if not words:
             continue
         command = Command(number, words)
-        least, most = _ARGUMENTS.get(words[0], (-1, -1))
-        if least < 0:
-            raise _wrong(command, f"there is no command {words[0]!r}; there are {', '.join(_ARGUMENTS)}")
+        if words[0] not in _COMMANDS:
+            raise _wrong(command, f"there is no command {words[0]!r}; there are {', '.join(_COMMANDS)}")
+        least, most, _ = _COMMANDS[words[0]]
         if not least <= len(words) - 1 <= most:
             raise _wrong(command, f"{words[0]} does not take {len(words) - 1} arguments")
         out.append(command)
@@ -70,7 +70,6 @@ class Script:
 
     core: Core
     answers: dict[tuple[str, int], deque[int]] = field(default_factory=dict[tuple[str, int], "deque[int]"])
-    raised: set[str] = field(default_factory=set[str])
     seen_stores: int = 0
 
     def __post_init__(self) -> None:
@@ -83,7 +82,7 @@ class Script:
         what the program raises.
         """
         for c in commands:
-            found = _COMMANDS[c.words[0]](self, c)
+            found = _COMMANDS[c.words[0]][2](self, c)
             if found:
                 yield f"{self.core.cycle:>8}  {found}"
 
@@ -124,13 +123,10 @@ class Script:
 
     def wait(self, c: Command) -> str:
         """`wait NAME VALUE [within N]`."""
-        wanted, limit = _number(c, 2), _patience(c, 3)
-        end = self.core.cycle + limit
-        while (value := self._value(c, c.words[1])) != wanted:
-            if self.core.cycle >= end or self.core.halted:
-                raise self._failed(c, f"{c.words[1]} is {value:#x} after {limit} cycles")
-            self._pass(1)
-        return f"{c.words[1]} is {wanted:#x}"
+        name, wanted, limit = c.words[1], _number(c, 2), _patience(c, 3)
+        if not self._comes(lambda: self._value(c, name) == wanted, limit):
+            raise self._failed(c, f"{name} is {self._value(c, name):#x} after {limit} cycles")
+        return f"{name} is {wanted:#x}"
 
     def interrupt(self, c: Command) -> str:
         """`interrupt NAME [within N]`."""
@@ -138,11 +134,8 @@ class Script:
         if name not in self.core.host.interrupts:
             raise _wrong(c, f"there is no interrupt {name!r}; there are {', '.join(self.core.host.interrupts)}")
         bit = 1 << self.core.host.interrupts[name]
-        end = self.core.cycle + limit
-        while not self.core.host.intr & bit:
-            if self.core.cycle >= end or self.core.halted:
-                raise self._failed(c, f"no interrupt {name} after {limit} cycles")
-            self._pass(1)
+        if not self._comes(lambda: bool(self.core.host.intr & bit), limit):
+            raise self._failed(c, f"no interrupt {name} after {limit} cycles")
         self.core.host["INTR"] = bit
         return f"interrupt {name}"
 
@@ -166,6 +159,15 @@ class Script:
         return f"{space}[{address:#x}] = {wanted:#x}"
 
     # --- helpers -----------------------------------------------------------------------------------------------------
+    def _comes(self, reached: Callable[[], bool], limit: int) -> bool:
+        """Let cycles pass, at most so many, until something holds; returns whether it does."""
+        end = self.core.cycle + limit
+        while not reached():
+            if self.core.cycle >= end or self.core.halted:
+                return False
+            self._pass(1)
+        return True
+
     def _pass(self, cycles: int) -> None:
         """Let cycles pass, also those that a sleeping core does nothing in."""
         end = self.core.cycle + cycles
@@ -240,11 +242,9 @@ def _space(c: Command) -> str:
 
 
 _MANY = 1 << 16
-_ARGUMENTS = {
-    "run": (1, 1), "at": (1, 1), "write": (2, 2), "feed": (1, _MANY), "io": (3, _MANY), "wait": (2, 4),
-    "interrupt": (1, 3), "expect": (2, 2), "expect-store": (3, 3),
+_COMMANDS: dict[str, tuple[int, int, Callable[[Script, Command], str]]] = {
+    "run": (1, 1, Script.run), "at": (1, 1, Script.at), "write": (2, 2, Script.write), "feed": (1, _MANY, Script.feed),
+    "io": (3, _MANY, Script.io), "wait": (2, 4, Script.wait), "interrupt": (1, 3, Script.interrupt),
+    "expect": (2, 2, Script.expect), "expect-store": (3, 3, Script.expect_store),
 }  # fmt: skip
-_COMMANDS: dict[str, Callable[[Script, Command], str]] = {
-    "run": Script.run, "at": Script.at, "write": Script.write, "feed": Script.feed, "io": Script.io,
-    "wait": Script.wait, "interrupt": Script.interrupt, "expect": Script.expect, "expect-store": Script.expect_store,
-}  # fmt: skip
+"""Name -> least and most arguments, and what carries it out."""

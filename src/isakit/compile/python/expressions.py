@@ -124,19 +124,9 @@ class Expressions(Writer):
         ta, tb = a.type, b.type
         if isinstance(ta, Pointer) or isinstance(tb, Pointer):
             self.fail("arrays cannot be calculated with", node)
-        if (
-            a.number is not None
-            and b.number is None
-            and (tb.is_float or isinstance(a.number, int))
-            and tb is not boolean
-        ):
+        if _takes_type_of(a, b, tb):
             kind = tb
-        elif (
-            b.number is not None
-            and a.number is None
-            and (ta.is_float or isinstance(b.number, int))
-            and ta is not boolean
-        ):
+        elif _takes_type_of(b, a, ta):
             kind = ta
         elif ta.is_float or tb.is_float:
             kind = f64 if f64 in (ta, tb) else f32
@@ -311,3 +301,10 @@ class Expressions(Writer):
         if a.size > to.size:
             return self.make(f"trunc {a.llvm} {v.text} to {to.llvm}", to)
         return self.make(f"{'sext' if a.signed else 'zext'} {a.llvm} {v.text} to {to.llvm}", to)
+
+
+def _takes_type_of(literal: Value, other: Value, kind: Scalar) -> bool:
+    """Whether a literal beside a value of some type is of that type."""
+    if literal.number is None or other.number is not None or kind is boolean:
+        return False
+    return kind.is_float or isinstance(literal.number, int)
