@@ -235,6 +235,16 @@ class Texture:
         return min(self.view[1], len(self.sizes) - 1)
 
     @property
+    def one_level(self) -> bool:
+        """Whether sampling can use no other level than the first of the view."""
+        return self.view[0] >= self.last_level
+
+    @property
+    def lod_vectors(self) -> int:
+        """Derivatives of a quad that count for the level of detail: two or four."""
+        return 4 if self.fields.get("lod_iso_quality", 1) else 2
+
+    @property
     def words(self) -> tuple[int, ...]:
         """The eight TIC words, as a driver for G84 and later writes them; the address is 0."""
         w, h, d = self.sizes[0]
