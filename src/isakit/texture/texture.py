@@ -219,6 +219,10 @@ class Texture:
             found = self._planes[key] = decode(self.format, np.concatenate(self._raw), *key)
         return found
 
+    def words_of_texels(self) -> Array:
+        """Texels of four bytes as they came, u32, levels one after another."""
+        return np.ascontiguousarray(np.concatenate(self._raw)).view(np.uint32).ravel()
+
     @property
     def layered(self) -> bool:
         """Whether an integer layer follows the coordinates."""

@@ -67,6 +67,10 @@ class TextureUnit:
             self._images[texture, sampler] = image
         return image
 
+    def show(self, number: int, texture: Texture, sampler: Sampler) -> None:
+        """Let a number stand for a texture seen through a sampler."""
+        self._images[number, number] = Image(texture, sampler, self.choices)
+
     def ask(
         self,
         op: str,
