@@ -151,7 +151,7 @@ class Image:
         weights: list[Array] = []
         strides = self.strides(level)
         for taps in _combinations(axes):
-            inside = reduce(_both, (t.inside for t in taps), None)
+            inside = reduce(both, (t.inside for t in taps), None)
             at = self.place([t.at for t in taps], request.layer, strides)
             for s in sources:
                 got = self._component(s, at, inside)
@@ -223,7 +223,8 @@ class Image:
         return self.assembled(parts, n, request.wanted)
 
 
-def _both(a: Array | None, b: Array | None) -> Array | None:
+def both(a: Array | None, b: Array | None) -> Array | None:
+    """Where both hold; None holds everywhere."""
     return b if a is None else a if b is None else a & b
 
 

@@ -16,7 +16,7 @@ from isakit.texture.cube import face_of
 from isakit.texture.lanes import filled, known
 from isakit.texture.lod import chosen_levels, derivative_lod
 from isakit.texture.sampler_state import Sampler
-from isakit.texture.sampling import Image, Request
+from isakit.texture.sampling import Image, Request, both
 from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
 from isakit.texture.wrap import linear
@@ -178,6 +178,8 @@ class TextureUnit:
     def _texgather(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
                    op: str) -> list[Array]:  # fmt: skip
         _at_least(2, sources, op)
+        if image.texture.axes < 2:
+            raise NotModelled(f"{op} of a {image.texture.target} texture", "the four texels lie in two directions")
         request, _, _ = self._request(image, sources, offsets, 1)
         n = len(sources[0])
         level = filled(n, image.texture.view[0])
@@ -186,8 +188,7 @@ class TextureUnit:
         out: list[Array] = []
         for i, j in ((0, 1), (1, 1), (1, 0), (0, 0)):
             a, b = taps[0][i], taps[1][j]
-            insides = [t.inside for t in (a, b) if t.inside is not None]
-            inside = np.logical_and.reduce(insides) if insides else None
+            inside = both(a.inside, b.inside)
             at = image.place([a.at, b.at], request.layer, image.strides(level))
             out.append(image.texels(at, inside, request.reference, 1)[0])
         return out

@@ -218,8 +218,11 @@ class Tracer:
     def _remainder(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
         """Of integers whose product is below 2**52: no quotient of theirs is rounded to the next integer."""
         i, n = args
-        quotient = self._floor([self.op("fdiv", self.of(i, F64), self.of(n, F64))], F64)
-        return i - self.cast(quotient, I64) * n
+        return i - self._floor_divide(args, dtype) * n
+
+    def _floor_divide(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        quotient = self._floor([self.op("fdiv", *(self.of(a, F64) for a in args))], F64)
+        return self.cast(quotient, I64)
 
     def _right_shift(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
         return self.op("ashr" if dtype.kind == "i" else "lshr", *args)
