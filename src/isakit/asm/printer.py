@@ -167,6 +167,11 @@ class _Rows:
         longest = 1 if notes is None else max(f.units for f in program.decoder.view.forms)
         self.room = (self.digits + 1) * longest - 1
 
+    @property
+    def column(self) -> int:
+        """Where notes stand behind words."""
+        return len(_INDENT) + _COLUMN + len(" // : ") + self.width + self.room + 2
+
     def in_front(self, i: Instruction, before: Before | None) -> Iterator[str]:
         """Headings and the label of a place."""
         if before is not None:
@@ -204,6 +209,11 @@ class _Rows:
         return " ".join([f"{i.word >> self.bits * k & self.mask:0{self.digits}x}" for k in range(i.units)])
 
 
+def note_column(program: Program) -> int:
+    """The column in which a listing with words has its notes, counted from 0."""
+    return _Rows(program, True, {}, lambda _: "").column
+
+
 def address_scale(decoder: Decoder) -> int:
     """Bytes that one step of a code address stands for."""
     return decoder.view.variant.unit_bytes if decoder.isa.word_addressed else 1
@@ -229,4 +239,4 @@ def label_names(program: Program) -> dict[int, str]:
     return {t: f"L{t:04x}" for t in sorted(targets & starts)}
 
 
-__all__ = ["instruction_lines", "label_names", "lines", "listing", "module_header", "module_text"]
+__all__ = ["instruction_lines", "label_names", "lines", "listing", "module_header", "module_text", "note_column"]

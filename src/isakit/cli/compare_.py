@@ -89,7 +89,8 @@ def _kernels(a: Module, b: Module, options: dict[str, Any]) -> Comparison:
         kernels.append(loaded[name])
     args = [parse(spec).value for spec in options["specs"]]
     grid, block = (dimensions(options[name], f"--{name}") for name in ("grid", "block"))
-    return compare_kernels(kernels[0], kernels[1], grid, block, args, ulps=options["ulps"], max_instructions=options["limit"])  # fmt: skip
+    bounds = {"ulps": options["ulps"], "max_instructions": options["limit"]}
+    return compare_kernels(kernels[0], kernels[1], grid, block, args, **bounds)
 
 
 def _show(found: Comparison) -> None:

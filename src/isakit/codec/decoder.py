@@ -182,8 +182,7 @@ class Decoder:
                 at = i.address // size + i.units - address // size
             while at < end:
                 i = next(self._iterate(units, address, at, end))
-                placed = i.error == self.isa.misaligned or bool(i.targets) or (i.compiled and i.compiled.addressed)
-                count = 1 if placed else max(1, (end - at) // i.units)
+                count = 1 if _depends_on_place(i) else max(1, (end - at) // i.units)
                 yield i, count
                 at += i.units * count
         for i in self._iterate(units, address, at):
@@ -195,6 +194,14 @@ class Decoder:
         if isinstance(found, str):
             return Instruction(self, None, word, address, units, found)
         return Instruction(self, found, word, address, units, found.error(word))
+
+
+def _depends_on_place(i: Instruction) -> bool:
+    """Whether the same words may be something else at another address."""
+    if i.error == i.decoder.isa.misaligned or i.targets:
+        return True
+    c = i.compiled
+    return c is not None and c.addressed and c.form.text(i.word, 0) != c.form.text(i.word, 1)
 
 
 def _runs(units: Sequence[int]) -> Iterator[tuple[int, int]]:
