@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, cast
 
+from isakit.debug import groups
 from isakit.debug.session import Session
 from isakit.debug.stops import Stop
 from isakit.errors import IsakitError, LaunchError
@@ -155,7 +156,7 @@ class Adapter:
     def _moved(self, move: Callable[[Session], Stop], arguments: Message) -> Stop:
         try:
             if "threadId" in arguments:
-                self._look_at(int(arguments["threadId"]))
+                groups.look_at(self.session, int(arguments["threadId"]))
             return move(self.session)
         except IsakitError as e:
             self._event("output", category="stderr", output=f"{e}\n")
@@ -168,20 +169,11 @@ class Adapter:
             return
         reason = _REASONS.get(stop.reason, stop.reason)
         self._event("stopped", reason=reason, description=stop.text, text=stop.text, allThreadsStopped=True,
-                    threadId=self._thread(self.session.focus), hitBreakpointIds=list(stop.numbers))  # fmt: skip
+                    threadId=self._focused(), hitBreakpointIds=list(stop.numbers))  # fmt: skip
 
-    # --- threads ---
-    def _thread(self, thread: int) -> int:
-        """The number of a thread's group, for the client."""
-        return 1 + (thread // 32 if self.session.target.isa == "tesla" else thread)
-
-    def _look_at(self, number: int) -> None:
-        session = self.session
-        if self._thread(session.focus) == number:
-            return
-        first = (number - 1) * (32 if session.target.isa == "tesla" else 1)
-        session.target.thread(first)
-        session.focus = session.execution.lanes(first)[0]
+    def _focused(self) -> int:
+        """The number of the focused group, for the client."""
+        return groups.group_of(self.session.target, self.session.focus)
 
     # --- requests ---
     def _initialize(self, arguments: Message) -> Any:
@@ -196,17 +188,12 @@ class Adapter:
         return {}
 
     def _threads(self, arguments: Message) -> Any:
-        session = self.session
-        step = 32 if session.target.isa == "tesla" else 1
-        count = min(session.target.thread_count, 512 * step)
-        named = [(self._thread(n), session.target.thread(n)) for n in range(0, count, step)]
-        return {
-            "threads": [{"id": k, "name": f"{t.name.rpartition(' lane')[0] or t.name}, {t.state}"} for k, t in named]
-        }
+        found = groups.groups(self.session.target)
+        return {"threads": [{"id": k, "name": f"{groups.name_of(t)}, {t.state}"} for k, t in found]}
 
     def _stack(self, arguments: Message) -> Any:
         session = self.session
-        self._look_at(int(arguments.get("threadId", self._thread(session.focus))))
+        groups.look_at(session, int(arguments.get("threadId", self._focused())))
         here = session.address
         places = [] if here is None else [here]
         places += [f.address for f in session.frames() if "call" in f.kind]
