@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
 import pytest
 
@@ -21,12 +20,11 @@ from isakit.debug.gdb.stub import Stub
 from isakit.debug.session import Session
 from isakit.errors import LaunchError
 from support import debugging
+from support.debugging import buffer_of, diverging
 from support.gdb_client import GDB, Bare, Gdb, Serving
 
 gdb = pytest.mark.gdb
 needs_gdb = pytest.mark.skipif(GDB is None, reason="gdb is not installed")
-BUFFERS: list[Any] = []
-"""Of the sessions made, the last one's last: they live as long as the tests."""
 ENDLESS = """\
 .isa tesla gt200
 .kernel endless
@@ -36,15 +34,6 @@ again:
 """
 
 
-def diverge(threads: int = 64) -> Session:
-    device = isakit.Device("gt200")
-    program = isakit.isa("tesla", "gt200").assemble((ROOT / "examples/tesla/diverge.s").read_text("utf-8"))
-    out = device.alloc(4 * threads)
-    made = device.load(program)["diverge"].machine(1, threads, (out,))
-    BUFFERS.append(out)
-    return Session(made, program, labels=program.labels)
-
-
 def endless() -> Session:
     kernel = isakit.Device("gt200").load(isakit.isa("tesla", "gt200").assemble(ENDLESS))["endless"]
     return Session(kernel.machine(1, 32))
@@ -52,7 +41,7 @@ def endless() -> Session:
 
 @pytest.fixture
 def served() -> Serving:
-    return Serving(diverge())
+    return Serving(diverging())
 
 
 @pytest.fixture
@@ -111,16 +100,16 @@ def test_gdb_steps_over_a_call(driven: Gdb) -> None:
 @gdb
 @needs_gdb
 def test_gdb_watches_and_writes_memory_and_registers(served: Serving) -> None:
-    out = BUFFERS[-1]
+    out = buffer_of(served.session)
     with Gdb(served.port) as driven:
-        at = driven.value(f'$at("g14", {out.address + 4 * 3})')
+        at = driven.value(f'$at("g14", {out + 4 * 3})')
         driven.ask(f"-break-watch *(int*){at}")
         stop = driven.move("-exec-continue")
         assert stop["reason"] == "watchpoint-trigger"
         assert (stop["old"], stop["new"]) == ("0", "7")
         assert driven.value(f"*(int*){at}") == "7"
         driven.ask(f'-data-evaluate-expression "*(int*){at} = 1234"')
-        assert int.from_bytes(served.session.target.read_memory("g14", out.address + 12, 4), "little") == 1234
+        assert int.from_bytes(served.session.target.read_memory("g14", out + 12, 4), "little") == 1234
 
 
 @gdb
@@ -239,7 +228,7 @@ def test_a_client_that_vanishes_while_the_program_runs_stops_it() -> None:
 
 
 def test_a_second_client_is_turned_away() -> None:
-    served = Serving(diverge())
+    served = Serving(diverging())
     first = Bare(served.port)
     assert first.ask(b"qC") == b"QC1"
     second = Bare(served.port)
@@ -248,8 +237,8 @@ def test_a_second_client_is_turned_away() -> None:
 
 
 def test_a_client_that_does_not_read_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("isakit.debug.gdb.server.SECONDS", 0.2)
-    served = Serving(diverge())
+    monkeypatch.setattr("isakit.debug.loopback.SECONDS", 0.2)
+    served = Serving(diverging())
     lazy = Bare(served.port)
     with suppress(OSError):
         for _ in range(100_000):
@@ -259,7 +248,7 @@ def test_a_client_that_does_not_read_is_gone(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_random_packets_are_answered() -> None:
-    session = diverge(32)
+    session = diverging(32)
     stub = Stub(session, lambda text: None)
     rnd = random.Random(1)
     starts = [b"qXfer:features:read:", b"qRcmd,", b"H", b"T", b"p", b"P", b"m", b"M", b"X", b"Z", b"z", b"vCont;", b"qThreadExtraInfo,"]  # noqa: E501  # fmt: skip
@@ -273,13 +262,13 @@ def test_random_packets_are_answered() -> None:
 
 
 def test_a_port_that_is_taken_is_an_error() -> None:
-    server = Server(diverge(32))
+    server = Server(diverging(32))
     with pytest.raises(LaunchError, match="cannot be had"):
-        Server(diverge(32), server.port)
+        Server(diverging(32), server.port)
 
 
 def test_a_program_that_ends_stands_at_its_end_first() -> None:
-    served = Serving(diverge(32))
+    served = Serving(diverging(32))
     client = Bare(served.port)
     assert client.ask(b"vCont;c").endswith(b"replaylog:end;")
     assert client.ask(b"g")
@@ -297,3 +286,21 @@ def test_a_fault_is_a_signal_with_its_text() -> None:
     assert b"out of bounds" in bytes.fromhex(said[1:].decode()).lower() or said.startswith(b"O")
     assert client.receive().startswith(b"T0b")
     assert client.monitor("p pc").strip() == "8"
+
+
+PAGE = re.search(r"^```gdb\n(.*?)^```$", (ROOT / "docs/howto/debug-a-program.md").read_text("utf-8"), re.M | re.S)
+
+
+@gdb
+@needs_gdb
+def test_gdb_shows_what_the_page_shows(driven: Gdb) -> None:
+    assert PAGE is not None
+    shown = ""
+    for line in PAGE[1].splitlines()[1:]:
+        if not line.startswith("(gdb) "):
+            assert line in shown.splitlines()
+            continue
+        command = line.removeprefix("(gdb) ")
+        shown = driven.shown(command)
+        if command in ("c", "reverse-stepi"):
+            driven.stopped()

@@ -116,7 +116,8 @@ class Gdb:
 
     def shown(self, command: str) -> str:
         """What the console shows of a command."""
-        self.ask(f'-interpreter-exec console "{command}"'.replace('"', '"'))
+        quoted = command.replace("\\", "\\\\").replace('"', '\\"')
+        self.ask(f'-interpreter-exec console "{quoted}"')
         return self.console
 
     def stopped(self) -> dict[str, str]:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import base64
 import json
 import queue
+import socket
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, BinaryIO, cast
+from contextlib import suppress
+from typing import Any, BinaryIO, Protocol, cast
 
-from isakit.debug import groups
+from isakit.debug import groups, loopback
 from isakit.debug.session import Session
 from isakit.debug.stops import Stop
 from isakit.errors import IsakitError, LaunchError
@@ -31,6 +33,18 @@ REGISTERS, FACTS, STACK = 1, 2, 3
 """References of the scopes."""
 
 Message = Mapping[str, Any]
+
+
+class Output(Protocol):
+    """What messages are written to."""
+
+    def write(self, data: bytes, /) -> object:
+        """Take bytes; raises OSError where nobody reads them."""
+        ...
+
+    def flush(self) -> object:
+        """Send them."""
+        ...
 
 
 class ProtocolError(IsakitError):
@@ -71,25 +85,28 @@ def read_message(stream: BinaryIO) -> Message | None:
 class Adapter:
     """One conversation about one session; `serve` carries it on to its end."""
 
-    def __init__(self, session: Session, source: BinaryIO, to: BinaryIO) -> None:
+    def __init__(self, session: Session, source: BinaryIO, to: Output) -> None:
         self.session, self._source, self._to = session, source, to
         self._sent = 0
         self._inbox: queue.Queue[Any] = queue.Queue(1000)
         self._held: list[Message] = []
-        self._ended = False
+        self._ended = self._said_so = False
         self._breakpoints: list[int] = []
         self._watchpoints: list[int] = []
         session.asked = self._interrupted
 
-    def serve(self) -> None:
-        """Answer requests until the client disconnects or goes away."""
+    def serve(self) -> bool:
+        """Answer requests until the client disconnects, which is True, or goes away."""
         threading.Thread(target=self._read, name="isakit-dap", daemon=True).start()
         while not self._ended:
             message = self._held.pop(0) if self._held else self._inbox.get()
             if message is _GONE:
-                return
+                break
             if cast(Message, message).get("type") == "request":
                 self._answer(cast(Message, message))
+        for n in (*self._breakpoints, *self._watchpoints):
+            self.session.breakpoints.pop(n, None)
+        return self._said_so
 
     def _read(self) -> None:
         try:
@@ -151,7 +168,8 @@ class Adapter:
             self._event("initialized")
         if name == "configurationDone":
             self._stopped(self.session.stop)
-        self._ended = self._ended or name in ("disconnect", "terminate")
+        self._said_so = self._said_so or name in ("disconnect", "terminate")
+        self._ended = self._ended or self._said_so
 
     def _moved(self, move: Callable[[Session], Stop], arguments: Message) -> Stop:
         try:
@@ -317,4 +335,26 @@ _MOVES: dict[str, Callable[[Session], Stop]] = {
     "reverseContinue": lambda s: s.reverse_cont(),
 }  # fmt: skip
 
-__all__ = ["Adapter", "ProtocolError", "read_message"]
+
+class Server:
+    """A session on a port: one editor at a time, until one disconnects. Raises LaunchError for a port not to be had."""
+
+    def __init__(self, session: Session, port: int = 0) -> None:
+        self.session = session
+        self._listening = loopback.listener(port)
+        self.port: int = self._listening.getsockname()[1]
+
+    def serve(self) -> None:
+        """Serve editors. One that vanishes stops the program and leaves the session to the next."""
+
+        def one(client: socket.socket) -> bool:
+            with client.makefile("rb") as source:
+                done = Adapter(self.session, source, loopback.Writer(client)).serve()
+                with suppress(OSError):
+                    client.shutdown(socket.SHUT_RDWR)  # ends the thread that reads
+                return done
+
+        loopback.TurningAway(self._listening, one).run()
+
+
+__all__ = ["Adapter", "ProtocolError", "Server", "read_message"]

@@ -6,14 +6,10 @@ import select
 import socket
 from collections.abc import Callable
 
+from isakit.debug import loopback
 from isakit.debug.gdb.packets import ProtocolError, Reader, packet
 from isakit.debug.gdb.stub import Stub
 from isakit.debug.session import Session
-from isakit.errors import LaunchError
-
-LOOPBACK = "127.0.0.1"
-SECONDS = 10.0
-"""How long a client may leave an answer unread before it counts as gone."""
 
 
 class _Gone(Exception):
@@ -29,14 +25,7 @@ class Server:
 
     def __init__(self, session: Session, port: int = 0) -> None:
         self.session = session
-        self._listener = socket.socket()
-        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            self._listener.bind((LOOPBACK, port))
-        except (OSError, OverflowError) as e:
-            self._listener.close()
-            raise LaunchError(f"port {port} cannot be had: {e}") from None
-        self._listener.listen(4)
+        self._listener = loopback.listener(port)
         self.port: int = self._listener.getsockname()[1]
 
     def serve(self) -> None:
@@ -53,8 +42,7 @@ class Server:
 class _Conversation:
     def __init__(self, session: Session, client: socket.socket, listener: socket.socket) -> None:
         self._session, self._client, self._listener = session, client, listener
-        client.settimeout(SECONDS)
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._writer = loopback.Writer(client)
         self._reader = Reader()
         self._acknowledges = True
         self._last = b""
@@ -126,9 +114,9 @@ class _Conversation:
 
     def _send(self, data: bytes) -> None:
         try:
-            self._client.sendall(data)
+            self._writer.write(data)
         except OSError:
             raise _Gone from None
 
 
-__all__ = ["LOOPBACK", "Server"]
+__all__ = ["Server"]
