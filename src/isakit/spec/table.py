@@ -222,7 +222,7 @@ class FormTable:
             items.append(word or f"{{{part}}}")
             if word:
                 continue
-            if part in real:
+            if part == "name" and part in real:
                 continue
             if not kind and part in row and part not in parts:
                 constants[part] = row[part]
