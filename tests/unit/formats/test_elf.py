@@ -45,13 +45,7 @@ def facts_of_pyelftools(data: bytes) -> dict[str, Any]:
         "sections": [
             (s.name, kind, *(s[n] for n in fields)) for s, (_, kind) in zip(sections, headers, strict=True)
         ],
-        "symbols": [
-            (
-                s.name, s["st_value"], s["st_size"], _number(ENUM_ST_INFO_TYPE, s["st_info"]["type"]),
-                _number(ENUM_ST_INFO_BIND, s["st_info"]["bind"]), s["st_shndx"] if isinstance(s["st_shndx"], int) else 0,
-            )
-            for section in sections if section["sh_type"] == "SHT_SYMTAB" for s in section.iter_symbols()
-        ],
+        "symbols": [_symbol(s) for t in sections if t["sh_type"] == "SHT_SYMTAB" for s in cast(Any, t).iter_symbols()],
         "relocations": {
             n: [
                 (r["r_offset"], r["r_info_sym"], r["r_info_type"], r["r_addend"] if r.is_RELA() else None)
@@ -61,6 +55,12 @@ def facts_of_pyelftools(data: bytes) -> dict[str, Any]:
             if isinstance(s, RelocationSection) and s["sh_type"] in ("SHT_REL", "SHT_RELA")
         },
     }  # fmt: skip
+
+
+def _symbol(s: Any) -> tuple[str, int, int, int, int, int]:
+    info, place = s["st_info"], s["st_shndx"]
+    kind, bind = _number(ENUM_ST_INFO_TYPE, info["type"]), _number(ENUM_ST_INFO_BIND, info["bind"])
+    return s.name, s["st_value"], s["st_size"], kind, bind, place if isinstance(place, int) else 0
 
 
 def _number(table: Any, value: str | int) -> int:
