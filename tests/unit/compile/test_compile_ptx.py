@@ -326,3 +326,14 @@ def test_generic_accesses_no_space_has_are_refused_by_name(line: str, message: s
     text = ".const .u32 table[2] = {5, 6};\n" + kernel(f".shared .u32 own[4]; .reg .u64 %p; .reg .u32 %r;\n{line}")
     with pytest.raises(CompileError, match=message):
         compile_ptx(HEAD + text)
+
+
+def test_a_parameter_has_an_address() -> None:
+    body = OUT + """  .reg .u64 %p; .reg .u32 %x, %t; mov.u64 %p, many; mov.u32 %t, %tid.x; mul.lo.u32 %x, %t, 4;
+  add.u32 %x, %x, many; ld.param.u32 %x, [%x+4]; mul.lo.u32 %t, %t, 4; cvt.u64.u32 %p, %t; add.u64 %o, %o, %p;
+  st.global.u32 [%o], %x;"""
+    text = kernel(body, params=".param .u64 out, .param .align 4 .b8 many[16]")
+    out = np.zeros(4, np.uint32)
+    k = Device("gt200").load(compile_ptx(HEAD + text).module)["k"]
+    k[1, 3](out, np.array([5, 6, 7, 8], np.uint32).tobytes())
+    assert list(out) == [6, 7, 8, 0]

@@ -168,18 +168,17 @@ def _size(i: Ins) -> int:
     return _SIZES[i.attrs["ty"][1:]]
 
 
-def _constant(v: Value) -> int | None:
-    """An address that is known."""
-    total = 0
-    while not isinstance(v, Const):
-        i = v.ins
-        if i is None:
-            return None
-        if i.op in ("generic", "copy"):
-            v = i.args[0]
-        elif i.op == "add" and isinstance(i.args[1], Const):
-            total += i.args[1].value
-            v = i.args[0]
-        else:
-            return None
-    return total + v.value & 0xFFFF_FFFF
+def _constant(v: Value, depth: int = 0) -> int | None:
+    """An address that is known; `or` adds where the bits are free, as LLVM has it."""
+    if isinstance(v, Const):
+        return v.value
+    i = v.ins
+    if i is None or depth > _ROUNDS or i.op not in ("generic", "copy", "add", "or"):
+        return None
+    base = _constant(i.args[0], depth + 1)
+    if base is None or len(i.args) == 1:
+        return base
+    more = i.args[1]
+    if not isinstance(more, Const):
+        return None
+    return base + more.value & 0xFFFF_FFFF if i.op == "add" else base | more.value
