@@ -11,7 +11,7 @@ from typing import Any
 from isakit.engine.llvm import read_object, write_object
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place
+from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Sample
 from isakit.machine.tesla.compiled.analysis.spin_loops import spin_loops
 from isakit.machine.tesla.kernel_code import Code
 
@@ -31,6 +31,8 @@ class KnownFlow:
     has_barriers: bool
     has_indirect: bool
     has_served: bool
+    needs_host: bool
+    samples: tuple[Sample, ...]
     has_atomics: bool
     has_loops: bool
     reads_clock: bool
@@ -41,7 +43,7 @@ class KnownFlow:
         """What a flow says."""
         return cls(
             len(flow.steps), flow.accesses, tuple(sorted(flow.stored)), tuple(spin_loops(flow)), flow.has_barriers,
-            flow.has_indirect, flow.has_served, flow.has_atomics, flow.has_loops, flow.reads_clock, flow.leaves,
+            flow.has_indirect, flow.has_served, flow.needs_host, flow.samples, flow.has_atomics, flow.has_loops, flow.reads_clock, flow.leaves,
         )  # fmt: skip
 
 
@@ -71,6 +73,7 @@ def known_flow(code: Code, entry: int, results: frozenset[Place], choices: Choic
         kept: dict[str, Any] = json.loads(data)
         kept["stored"] = tuple(kept["stored"])
         kept["spins"] = tuple((first, last) for first, last in kept["spins"])
+        kept["samples"] = tuple(Sample(pc, t, s, (x, y, z), *rest) for pc, t, s, (x, y, z), *rest in kept["samples"])
         return KnownFlow(**kept)
     known = KnownFlow.of(flow_of(code, entry, results, choices))
     if key:
