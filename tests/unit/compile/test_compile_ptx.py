@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -44,7 +46,14 @@ def test_an_error_points_at_its_line_and_column() -> None:
         ("tanh.approx.f32 %f1, %f1;", "no hyperbolic tangent"),
         ("frob.u32 %r1, %r1;", "there is no instruction `frob.u32`"),
         ("add.f32.rm %f1, %f1, %f1;", "`add.f32.rm` is not supported"),
-        ("add.rm.f32 %f1, %f1, %f1;", "cannot round f32 sums and products with .rm"),
+        ("bar.arrive 0, 32;", "`bar.arrive` came with sm_20"),
+        ("bar.sync 0, 32;", "barriers for a part of the block came with sm_20"),
+        (
+            "tex.acube.v4.f32.f32 {%f1, %f1, %f1, %f1}, [t, {%f1, %f1, %f1, %f1}];",
+            "arrays of cube maps came with sm_20",
+        ),
+        ("tex.1d.v4.f32.f32 {%f1, %f1, %f1, %f1}, [%w1, {%f1}];", "textures that are known when a kernel runs"),
+        ("txq.filter_mode.b32 %r1, [t];", "no instruction of these chips tells the .filter_mode"),
         ("mov.u32 %r1, %undeclared;", "the special register `%undeclared` is not supported"),
         ("bra NOWHERE;", "there is no label `NOWHERE`"),
         ("add.u32 %r1, %r1;", "takes 3 operands"),
@@ -56,7 +65,20 @@ def test_an_error_points_at_its_line_and_column() -> None:
 def test_what_is_not_supported_is_named(line: str, message: str) -> None:
     registers = ".reg .u32 %r1; .reg .f32 %f1; .reg .pred %p1; .reg .u64 %w1;\n"
     with pytest.raises(CompileError) as e:
-        compile_ptx(HEAD + kernel(registers + line))
+        compile_ptx(HEAD + ".tex .u64 t;\n" + kernel(registers + line))
+    assert message in e.value.diagnostics[0].message
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("add.rm.f32 %f1, %f1, %f1;", "g84 cannot round f32 sums and products with .rm"),
+        ("fma.rn.f32 %f1, %f1, %f1, %f1;", "`fma.rn.f32` came with sm_20; g84 has neither it nor double precision"),
+    ],
+)
+def test_what_needs_double_precision_is_named_on_chips_without(line: str, message: str) -> None:
+    with pytest.raises(CompileError) as e:
+        compile_ptx(HEAD + kernel(".reg .f32 %f1;\n" + line), "g84")
     assert message in e.value.diagnostics[0].message
 
 
@@ -234,3 +256,8 @@ def test_every_operation_is_selected() -> None:
     gone = {"pand", "por", "pxor", "pnot", "phi", "generic"}
     """What passes have replaced before selection."""
     assert {n for n in OPS if not hasattr(Selector, f"on_{n}")} <= gone
+
+
+def test_the_reference_page_lists_what_is_read_and_what_is_refused() -> None:
+    page = (Path(__file__).parents[3] / "docs/reference/ptx.md").read_text()
+    assert page.endswith("\n\n" + grammar.tables())

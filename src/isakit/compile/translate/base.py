@@ -163,6 +163,14 @@ class Base:
             raise self.refuse("128-bit registers are not supported", operand)
         return self.get(self.variable((r.index,), "r"))
 
+    def clean(self, operand: Operand, ty: str) -> Value:
+        """A value of up to 32 bits, extended to 32."""
+        return self.extend(self.word(operand, ty), ty)
+
+    def choose64(self, p: Value, a: Pair, b: Pair) -> Pair:
+        """A pair if a predicate holds, else another."""
+        return self.b.op("sel", p, a[0], b[0]), self.b.op("sel", p, a[1], b[1])
+
     def literal(self, n: Number, ty: str) -> int:
         """The bits of a literal as a type of up to 32 bits."""
         if ty[0] == "f":
