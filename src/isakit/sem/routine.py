@@ -70,6 +70,7 @@ class Routine(Translatable, Generic[P, T]):
         self.function, self.shared, self.name = function, shared, function.__name__
         self.__doc__ = function.__doc__
         self._source: str | None = None
+        self._tree: ast.FunctionDef | None = None
         self._codes: list[tuple[dict[str, Any], RoutineCode]] = []
         self._signature: tuple[list[Parameter], list[str], int] | None = None
 
@@ -84,14 +85,16 @@ class Routine(Translatable, Generic[P, T]):
     @property
     def source(self) -> str:
         """Its text."""
-        return self._source or textwrap.dedent(inspect.getsource(self.function))
+        return self._source or _text_of(self.function)
 
     @property
     def tree(self) -> ast.FunctionDef:
         """Its text, parsed."""
-        tree = ast.parse(self._source).body[0] if self._source else _definition(self.function)
-        assert isinstance(tree, ast.FunctionDef)
-        return tree
+        if self._tree is None:
+            tree = ast.parse(self._source).body[0] if self._source else _definition(self.function)
+            assert isinstance(tree, ast.FunctionDef)
+            self._tree = tree
+        return self._tree
 
     def _look(self) -> tuple[list[Parameter], list[str], int]:
         if self._signature is None:
@@ -158,7 +161,23 @@ class Routine(Translatable, Generic[P, T]):
 
     def forget(self) -> None:
         """Translate it anew when it is asked for."""
+        self._tree = None
         self._codes.clear()
+
+
+def _text_of(function: Callable[..., Any]) -> str:
+    """The text of a function, by its indentation: `inspect.getsource` reads all of its tokens."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
+    margin = lines[0][: len(lines[0]) - len(lines[0].lstrip())] if lines else ""
+    begin = next((k for k, line in enumerate(lines) if line.startswith(f"{margin}def ")), len(lines))
+    inside = next((k + 1 for k, line in enumerate(lines) if k >= begin and line.rstrip().endswith(":")), len(lines))
+    end = inside
+    while end < len(lines) and (lines[end].startswith(f"{margin} ") or not lines[end].strip()):
+        end += 1
+    if end == inside:
+        return textwrap.dedent(inspect.getsource(function))
+    return "".join(line.removeprefix(margin) for line in lines[:end])
 
 
 _all: list[Routine[Any, Any]] = []

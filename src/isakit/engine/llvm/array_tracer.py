@@ -216,7 +216,7 @@ class Tracer:
         return self.op("fdiv", *(self.of(a, wide) for a in args))
 
     def _remainder(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
-        """Of integers whose product is below 2**52: no quotient of theirs is rounded to the next integer."""
+        """Of integers below 2**52: no quotient of theirs is rounded to the next integer."""
         i, n = args
         return i - self._floor_divide(args, dtype) * n
 
