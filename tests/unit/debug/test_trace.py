@@ -118,7 +118,7 @@ def test_perfettos_own_protocol_buffers_read_it() -> None:
     assert trace.packet[0].track_descriptor.name == "diverge (tesla gt200)"
     begun = [p.track_event.name for p in trace.packet if p.track_event.type == pb.TrackEvent.TYPE_SLICE_BEGIN]
     assert begun[:3] == ["entry", "low", "twice"]
-    assert trace.SerializeToString() == data
+    assert pb.Trace.FromString(trace.SerializeToString()) == trace
 
 
 # --- replay -----------------------------------------------------------------------------------------------------------
