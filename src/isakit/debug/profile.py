@@ -116,8 +116,10 @@ class Profile:
             for k, n in enumerate((x.executions, x.lanes, x.possible)):
                 counts[k] += n
         rows = sorted(sums.items(), key=lambda item: -item[1][0])
-        return [f"{'executed':>9} {'lanes':>6}  line",
-                *(f"{n:>9} {100 * lanes / most if most else 0:>5.0f}%  {line}" for line, (n, lanes, most) in rows)]  # fmt: skip
+        out = [f"{'executed':>9} {'lanes':>6}  line"]
+        for line, (n, lanes, most) in rows:
+            out.append(f"{n:>9} {100 * lanes / most if most else 0:>5.0f}%  {line}")
+        return out
 
     def listing(self) -> list[str]:
         """The code with the counts at each instruction, and the lines it comes from."""
