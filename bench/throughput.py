@@ -73,7 +73,9 @@ def bound_texture(number: int) -> Any:
     mag, mip = FILTERS[name]
     levels = []
     for side in (SIDE >> k for k in range(9 if mip == "linear" else 1)):
-        texels = rng.integers(0, 256, (side, side, count)) if dtype == np.uint8 else rng.uniform(0, 1, (side, side, count))
+        texels = (
+            rng.integers(0, 256, (side, side, count)) if dtype == np.uint8 else rng.uniform(0, 1, (side, side, count))
+        )
         levels.append((texels * (65535 if dtype == np.uint16 else 1)).astype(dtype))
     return Texture(levels, form), Sampler("repeat", mag, mag, mip)
 
