@@ -33,8 +33,8 @@ class Row:
     """One loop.
 
     Attributes: `lines` (instructions of the loop, `{k}` counts them: destinations $r20 up), `start` (what comes before
-    the loop), `counted` (instructions of the kind in the loop), `data` (kind of the numbers in $r8 up), `texture` (number of one of
-    `textures`, bound as $t0).
+    the loop), `counted` (instructions of the kind in the loop), `data` (kind of the numbers in $r8 up), `texture`
+    (number of one of `textures`, bound as $t0).
     """
 
     name: str
