@@ -23,6 +23,7 @@ import linecache
 import textwrap
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import cache
 from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 from isakit.errors import DefinitionError
@@ -41,6 +42,21 @@ class OfLanes:
 
 Lanes = Annotated[list[int], OfLanes()]
 """One number per lane: `lanes[k]` is the one of lane k, `lanes_equal(lanes, n)` the mask of those that are n."""
+
+
+def _definition(function: Callable[..., Any]) -> ast.stmt:
+    """The definition of a function. Files are parsed once: to cut one function out, `inspect` takes them to tokens."""
+    code = function.__code__
+    found = _definitions(code.co_filename).get(code.co_firstlineno)
+    return found or ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+
+
+@cache
+def _definitions(path: str) -> dict[int, ast.FunctionDef]:
+    """The functions of a file by their first line, which may be that of a decorator."""
+    tree = ast.parse("".join(linecache.getlines(path)))
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return {min(part.lineno for part in (node, *node.decorator_list)): node for node in found}
 
 
 class Routine(Translatable, Generic[P, T]):
@@ -75,7 +91,7 @@ class Routine(Translatable, Generic[P, T]):
     def tree(self) -> ast.FunctionDef:
         """Its text, parsed."""
         if self._tree is None:
-            tree = ast.parse(self.source).body[0]
+            tree = ast.parse(self._source).body[0] if self._source else _definition(self.function)
             assert isinstance(tree, ast.FunctionDef)
             self._tree = tree
         return self._tree

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from isakit.arch.tesla import requests as request
-from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering, float_lowerings
+from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
+from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.machine.tesla.address_spaces import LinearWindow
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout

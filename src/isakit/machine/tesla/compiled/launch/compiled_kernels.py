@@ -242,11 +242,6 @@ def supported(launch: Launch) -> str | None:
     return None
 
 
-def has_loops(launch: Launch) -> bool:
-    """Whether the kernel jumps back somewhere. Raises NotCompiled."""
-    return known_flow(launch.code, launch.entry, frozenset[Place](), launch.choices).has_loops
-
-
 @lru_cache(maxsize=256)
 def _kernel(code: Code, entry: int, facts: Facts, target: Host, tier: str) -> Kernel:
     return Kernel(code, entry, facts, target, tier)
