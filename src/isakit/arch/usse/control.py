@@ -121,11 +121,11 @@ def ret(name, savelink, anyinst, allinst):
     RETURN()
 
 
-NOP = layout("11111@63:59 zero@54:52 sub@40:38 end@50 nosched@43")
+NOP = layout("11111@63:59 000@54:52 101@40:38 end@50 nosched@43")
 
 
 @usse.insn(
-    [form(NOP, "{name}", {NOP.zero: 0, NOP.sub: 5}, name="nop")],
+    [form(NOP, "{name}", name="nop")],
     ref=Ref("usse", "2.7 NOP"),
     group="control",
 )
@@ -174,7 +174,7 @@ def phas(name):
 
 SMLSI = layout(
     "11111@63:59 nosched@50 templim@47:44 palim@43:40 salim@39:36 dmode@35 s0mode@34 s1mode@33 s2mode@32 dinc@31:24 "
-    "s0inc@23:16 s1inc@15:8 s2inc@7:0 special@54 cat@53:52 op2@58:56"
+    "s0inc@23:16 s1inc@15:8 s2inc@7:0 0@54 01@53:52 010@58:56"
 )
 
 
@@ -183,7 +183,6 @@ SMLSI = layout(
         form(
             SMLSI,
             "{name} limits {temp} {pa} {sa} d {d} s0 {s0} s1 {s1} s2 {s2}",
-            {SMLSI.op2: 2, SMLSI.cat: 1, SMLSI.special: 0},
             name="smlsi",
             flags=("nosched",),
             temp=Imm(SMLSI.templim, fixed=True, label="a limit"),
@@ -206,7 +205,7 @@ def smlsi(name, temp, pa, sa, d, s0, s1, s2):
     INCREMENTS(**{role: ("offsets", m) if isinstance(m, tuple) else ("step", (m,)) for role, m in moves.items()})
 
 
-SMBO = layout("11111@63:59 nosched@50 doff@47:36 s0off@35:24 s1off@23:12 s2off@11:0 special@54 cat@53:52 op2@58:56")
+SMBO = layout("11111@63:59 nosched@50 doff@47:36 s0off@35:24 s1off@23:12 s2off@11:0 0@54 01@53:52 011@58:56")
 
 
 @usse.insn(
@@ -214,7 +213,6 @@ SMBO = layout("11111@63:59 nosched@50 doff@47:36 s0off@35:24 s1off@23:12 s2off@1
         form(
             SMBO,
             "{name} {d} {s0} {s1} {s2}",
-            {SMBO.op2: 3, SMBO.cat: 1, SMBO.special: 0},
             name="smbo",
             flags=("nosched",),
             d=Imm(SMBO.doff, fixed=True),
@@ -276,8 +274,8 @@ def kill(name, condition, src1, src2):
 
 
 DEPTHF = layout(
-    "11111@63:59 op2@58:56 cat@53:52 sync@55 s0ext@51 end@50 s1ext@49 s2ext@48 nosched@43 short@42:41 twosided@37 "
-    "feedback@36:35 s0bank@34 s1bank@31:30 s2bank@29:28 dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0 special@54"
+    "11111@63:59 011@58:56 11@53:52 sync@55 s0ext@51 end@50 s1ext@49 s2ext@48 nosched@43 short@42:41 twosided@37 "
+    "feedback@36:35 s0bank@34 s1bank@31:30 s2bank@29:28 dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0 0@54"
 )
 
 
@@ -295,7 +293,6 @@ _DEPTH_PARTS: dict[str, Any] = {
         form(
             DEPTHF,
             "{name} {src0} {src1} {src2} {twosided} {feedback}",
-            {DEPTHF.op2: 3, DEPTHF.cat: 3, DEPTHF.special: 0},
             name="depthf",
             control=("twosided", "feedback"),
             **_DEPTH_PARTS,
@@ -310,11 +307,11 @@ def depthf(name, src0, src1, src2):
     DEPTH(src0.channel(0))
 
 
-EMIT = layout("11111@63:59 op2@58:56 cat@53:52 special@54 end@50")
+EMIT = layout("11111@63:59 011@58:56 10@53:52 special@54 end@50")
 
 
 @usse.insn(
-    [form(EMIT, "{name}", {EMIT.op2: 3, EMIT.cat: 2}, name="emit", default=0xFB275000A0200000 & ~(31 << 59))],
+    [form(EMIT, "{name}", name="emit", default=0xFB275000A0200000 & ~(31 << 59))],
     ref=Ref("usse", "2.7 EMIT"),
     notes=["its fields are not known; compilers always write the same word"],
     group="control",

@@ -1,7 +1,7 @@
 """The bits of USSE instructions, for the record files: every layout stands beside the forms that have it.
 
 Written as in [usse] 2.6: `name@high:low` or `name@bit`; a name may stand several times, low part first. `0110@41:38`
-are fixed bits. A predicate goes by the name of its table, see `isakit.arch.usse.forms.PREDICATES`.
+are fixed bits. A predicate goes by the name of its table, see `PREDICATES`.
 """
 
 from __future__ import annotations

@@ -229,7 +229,7 @@ def str_(name, src0, src1, src2, count, moe):
         store("memory", address + k * name, v.trunc(8 * name))
 
 
-WDF = layout("11111@63:59 op2@58:56 cat@53:52 drc@32 nosched@43 special@54")
+WDF = layout("11111@63:59 001@58:56 10@53:52 drc@32 nosched@43 special@54")
 
 
 @usse.insn(
@@ -237,7 +237,6 @@ WDF = layout("11111@63:59 op2@58:56 cat@53:52 drc@32 nosched@43 special@54")
         form(
             WDF,
             "{name} {drc}",
-            {WDF.op2: 1, WDF.cat: 2},
             name="wdf",
             drc=Enum(WDF.drc, {0: "drc0", 1: "drc1"}),
             control=("drc",),

@@ -308,7 +308,7 @@ def vpck_o8(name, sty, dty, dst, src1, scale, src2):
 
 
 LIMM = layout(
-    "11111@63:59 op2@58:56 cat@53:52 skipinv@55 nosched@54 dext@51 end@50 imm@20:0 imm@40:36 imm@49:44 pred3@43:41 "
+    "11111@63:59 100@58:56 10@53:52 skipinv@55 nosched@54 dext@51 end@50 imm@20:0 imm@40:36 imm@49:44 pred3@43:41 "
     "dbank@33:32 dn@27:21"
 )
 
@@ -318,7 +318,6 @@ LIMM = layout(
         form(
             LIMM,
             "limm.u32 {dst} {imm}",
-            {LIMM.op2: 4, LIMM.cat: 2},
             dst=destination(LIMM, double=False),
             imm=Imm(LIMM.imm, wrap=True, single=True, label="a 32-bit number"),
         )
