@@ -42,23 +42,28 @@ def sampled(
     if isinstance(texture, Cube):
         if len(coordinates) != 3 or mode != "sample":
             raise NotModelled(f"{mode} of a cube map with {len(coordinates)} coordinates")
-        x, y, z = coordinates
-        return packed(texture.sample_cube(x, y, z, _cube_lod(texture, attrs["lod"], extra, coordinates)), format)
+        return words_of(texture, coordinates, _cube_lod(texture, attrs["lod"], extra, coordinates), format)
     u = coordinates[0]
     v = coordinates[1] if len(coordinates) > 1 else np.zeros_like(u)
     if len(coordinates) == 3:
         if not isinstance(texture, Volume) or mode != "sample":
             why = "the texture bound there is neither a volume nor a cube map, or its texels are gathered"
             raise NotModelled("a three-dimensional sample", why)
-        return packed(texture.sample_volume(u, v, coordinates[2]), format)
+        return words_of(texture, coordinates, 0.0, format)
     lod = _lod(texture, attrs["lod"], extra, u, v, len(coordinates))
     if mode == "sample":
-        return packed(texture.sample(u, v, lod), format)
+        return words_of(texture, (u, v), lod, format)
     if mode == "info":
         return [texture.info(u, v, lod)]
     texels, weights = texture.gather(u, v)
-    words = [w for t in texels for w in packed(t, format)]
-    return words if mode == "gather4" else words + packed(weights[:, ::-1], "f16")
+    words = [w for t in texels for w in texture.pack(t, format)]
+    return words if mode == "gather4" else words + texture.pack(weights[:, ::-1], "f16")
+
+
+def words_of(texture: Texture, coordinates: Sequence[Array], lod: Array | float, format: str) -> list[Array]:
+    """The registers of a sample."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return packed(texture.components(coordinates, lod), format)
 
 
 def _across(x: Array, step: int) -> Array:
