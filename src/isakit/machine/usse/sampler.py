@@ -265,13 +265,13 @@ def _texels(a: Array) -> Array:
 
 
 def packed(components: Sequence[Any], format: str) -> list[Any]:
-    """Four components as 32-bit registers: `u8`, `f16` or `f32` components."""
+    """Four components as 32-bit registers: `u8`, `f16` or `f32` components. As `u8` a NaN is 0."""
     if format == "f32":
         return [as_words(c) for c in components]
     if format == "f16":
         halves = [c.astype(np.float16).view(np.uint16).astype(np.uint32) for c in components]
         return [halves[0] | halves[1] << 16, halves[2] | halves[3] << 16]
-    r, g, b, a = (np.clip(np.rint(c * 255), 0, 255).astype(np.uint32) for c in components)
+    r, g, b, a = (np.clip(np.rint(np.where(np.isnan(c), 0, c) * 255), 0, 255).astype(np.uint32) for c in components)
     return [r | g << 8 | b << 16 | a << 24]
 
 

@@ -5,7 +5,7 @@ Source: [usse] 2.6.13.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from isakit.errors import NotModelled
 from isakit.machine.usse.sampler import Cube, Texture, Volume, level_of_detail, packed
 
 Array = NDArray[Any]
+WordsOf = Callable[["Texture", Sequence[Array], "Array | float", str], list[Array]]
 _HANDLE = 0x7EC50000
 """Top of the words that stand for texture state: the machine finds the texture by the word, wherever it was moved."""
 _UNITS = 1 << 14
@@ -31,9 +32,10 @@ def unit_of(word: int) -> int | None:
 
 
 def sampled(
-    texture: Texture, coordinates: Sequence[Array], extra: Sequence[Array], attrs: Mapping[str, Any]
-) -> list[Array]:
-    """The registers that a sample fills: arrays of words [lanes].
+    texture: Texture, coordinates: Sequence[Array], extra: Sequence[Array], attrs: Mapping[str, Any],
+    words_of: WordsOf,
+) -> list[Array]:  # fmt: skip
+    """The registers that a sample fills: arrays of words [lanes]. `words_of` says how those of a sample are made.
 
     `coordinates` and `extra` (level, bias or gradients) are f32 arrays, `attrs` says mode, lod and conversion.
     """
