@@ -40,7 +40,7 @@ class TeslaExecution(Execution):
         if machine.stats.warp_instructions:
             raise LaunchError("a session begins with a launch that has not executed anything")
         self.given = machine
-        self.machine = Machine(machine.launch, machine.device, resident_lanes=1)
+        self.machine = machine.alone()
         self.target, self.program = TeslaTarget(self.machine), program
         self._current = 0
         self._sub = 0
@@ -53,7 +53,7 @@ class TeslaExecution(Execution):
     def _make_fast(self) -> bool:
         from isakit.runtime.engine_choice import unusable
 
-        reason = unusable()
+        reason = unusable() if type(self.machine) is Machine else "it is a graphics stage"
         if reason is None:
             from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled
             from isakit.machine.tesla.compiled.launch.probed_run import ProbedRun
