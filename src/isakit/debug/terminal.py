@@ -51,7 +51,8 @@ class Commands:
         self._examined: tuple[str, int, int] | None = None
         self.displays: list[str] = []
         self._last = ""
-        self._registers: dict[str, int] = {}
+        there = session.focus < session.target.thread_count
+        self._registers: dict[str, int] = session.registers() if there else {}
         self._memory: dict[tuple[str, int, int], bytes] = {}
 
     def run(self, line: str) -> Reply:

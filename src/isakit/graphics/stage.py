@@ -258,7 +258,7 @@ class StageMachine(Machine):
         self.stage = stage
         super().__init__(launch, DeviceMemory())
 
-    def alone(self) -> StageMachine:
+    def again(self, blocks: int = 1) -> StageMachine:
         """See `Machine`."""
         return StageMachine(self.launch, self.stage)
 

@@ -113,9 +113,9 @@ class Machine:
         for gang in _alone(self.warps) if gangs is None else gangs:
             self.ready.add(gang)
 
-    def alone(self) -> Machine:
-        """A machine for the same launch on the same device memory, with one block resident at a time."""
-        return Machine(self.launch, self.device, resident_lanes=1)
+    def again(self, blocks: int = 1) -> Machine:
+        """A machine for the same launch on the same device memory, with so many blocks resident at a time."""
+        return Machine(self.launch, self.device, resident_lanes=blocks * 32 * self.launch.warps)
 
     # --- snapshots --------------------------------------------------------------------------------------------------
     def snapshot(self) -> Snapshot:
