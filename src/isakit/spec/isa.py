@@ -115,6 +115,10 @@ class InstructionSet:
     delay_slots: int = 0
     #: program type -> register files whose content is read after the program has ended
     results: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    #: register files that hold the same in all lanes when a program begins; None where there is one lane only
+    uniform_inputs: frozenset[str] | None = frozenset()
+    #: memory spaces that all lanes share: a load from one address gives all of them the same
+    common_spaces: frozenset[str] = frozenset()
     #: branch targets and labels count units of code instead of bytes
     word_addressed: bool = False
     #: address of the first kernel parameter in shared memory
