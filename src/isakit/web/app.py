@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -29,7 +29,7 @@ TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=u
          ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}  # fmt: skip
 HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; connect-src 'self'; img-src 'self' data: blob:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
@@ -168,17 +168,17 @@ def make_app(
             return JSONResponse({"error": "requests are JSON", "kind": "request"}, 415)
         try:
             tab = tabs[request.path_params["tab"]]
-            fields = json.loads(await request.body())
+            fields: Any = json.loads(await request.body())
         except Ended as e:
             return JSONResponse({"error": str(e), "kind": "ended"}, 404)
         except (ValueError, RecursionError):
             return JSONResponse({"error": "this is no JSON", "kind": "request"}, 400)
-        if not isinstance(fields, dict) or len(fields) > _MOST_FIELDS:  # pyright: ignore[reportUnknownArgumentType]
+        if not isinstance(fields, dict) or len(cast("dict[str, Any]", fields)) > _MOST_FIELDS:
             return JSONResponse({"error": "a request is an object", "kind": "request"}, 400)
-        return JSONResponse(await tabs.ask(tab, request.path_params["verb"], fields))
+        return JSONResponse(await tabs.ask(tab, request.path_params["verb"], cast("dict[str, Any]", fields)))
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
         tabs.prepare()
         try:
             yield

@@ -50,6 +50,7 @@ def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json
     with socket.socket(family, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
+        listening.listen()
         number = listening.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
         token = secrets.token_urlsafe(18)

@@ -1,4 +1,4 @@
-"""Lines of a listing, as every part of the page takes them: one record per instruction, made here and not in scripts."""
+"""Lines of a listing, as every part of the page takes them: one record per instruction."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ ANALYSED = 50_000
 
 
 class Line(TypedDict, total=False):
-    """One instruction: byte `address`, its `words` as hexadecimal text, `text`, `label` in front of it, `target` of a
-    branch, the `source` and `ptx` lines it comes from (0: unknown), its `block`, whether it begins one, `group` of the
+    """One instruction.
+
+    Byte `address`, its `words` as hexadecimal text, `text`, `label` in front of it, `target` of a branch, the `source`
+    and `ptx` lines it comes from (0: unknown), its `block`, whether it is the `first` there, `group` of the
     instruction, `error` where the words are no instruction, and how many registers of each file are `live` before it.
     """
 
@@ -51,7 +53,7 @@ def lines(unit: Unit, start: int, count: int) -> dict[str, Any]:
         row = Line(
             address=i.address, words=_words(i), text=i.text, label=labels.get(i.address, ""), target=i.target,
             source=sources.get(i.address, where.line if where else 0), ptx=where.ptx if where else 0,
-            group=str(i.group.value) if i.valid else "invalid", error=i.error,
+            group=i.group.value if i.group is not None else "invalid", error=i.error,
         )  # fmt: skip
         if i.address in blocks:
             row["block"], row["first"] = blocks[i.address]

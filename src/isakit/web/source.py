@@ -7,6 +7,7 @@ translated, never executed, and C texts may not name files.
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -116,10 +117,8 @@ def _from_python(text: str, path: str) -> tuple[str, dict[str, Any]]:
     for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                try:
+                with contextlib.suppress(ValueError, TypeError, RecursionError, MemoryError):  # kernels complain
                     constants[name] = ast.literal_eval(value)
-                except (ValueError, TypeError, RecursionError, MemoryError):
-                    pass  # a kernel that uses it says so
             case ast.FunctionDef(decorator_list=[_, *_]) if _is_kernel(node):
                 first = node.decorator_list[0].lineno
                 own = "".join(lines[first - 1 : node.end_lineno])

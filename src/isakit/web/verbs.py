@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from isakit.errors import AsmError, FormatError, IsakitError, MachineFault
@@ -298,10 +297,8 @@ def _text(data: bytes) -> str:
     return text_of(data)
 
 
-VERBS: dict[str, Callable[[Workbench, Asked], dict[str, Any]]] = {
-    name: f for name, f in vars(Workbench).items() if not name.startswith("_") and callable(f)
-}
-"""The verbs by name."""
+VERBS = tuple(name for name in vars(Workbench) if not name.startswith("_"))
+"""Names of the verbs."""
 
 
 def answer(bench: Workbench, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -309,7 +306,7 @@ def answer(bench: Workbench, verb: str, fields: dict[str, Any]) -> dict[str, Any
     if verb not in VERBS:
         return {"error": f"no verb {verb[:40]!r}", "kind": "request"}
     try:
-        return {"result": VERBS[verb](bench, Asked(fields))}
+        return {"result": getattr(bench, verb)(Asked(fields))}
     except MachineFault as e:
         return {"error": str(e), "kind": "fault"}
     except AsmError as e:

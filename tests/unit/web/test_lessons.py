@@ -45,7 +45,7 @@ def results(bench):
 
 
 def finished(bench, name):
-    unit, given = begun(bench, name)
+    _unit, given = begun(bench, name)
     assert asked(bench, "move", how="cont")["reason"] == ("budget" if given["isa"] == "vuc" else "finished")
     return results(bench)
 
@@ -166,7 +166,10 @@ def test_the_filter_mixes_the_four_nearest_elements(bench):
     picture = np.random.default_rng(3).random((4, 4)).astype(np.float32)
     x, y = np.meshgrid(np.arange(16) / 4 - 0.5, np.arange(16) / 4 - 0.5)
     x0, y0 = np.floor(x).astype(int), np.floor(y).astype(int)
-    at = lambda j, i: picture[np.clip(j, 0, 3), np.clip(i, 0, 3)]
+
+    def at(j, i):
+        return picture[np.clip(j, 0, 3), np.clip(i, 0, 3)]
+
     fx, fy = x - x0, y - y0
     want = (1 - fy) * ((1 - fx) * at(y0, x0) + fx * at(y0, x0 + 1)) + fy * (
         (1 - fx) * at(y0 + 1, x0) + fx * at(y0 + 1, x0 + 1)

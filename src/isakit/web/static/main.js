@@ -278,6 +278,7 @@ async function openLesson(name) {
   await adopt(l);
   if (l.view) await show(l.view);
   room("write");
+  document.body.dataset.lesson = name;
 }
 
 async function adopt(state) {
