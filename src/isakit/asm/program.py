@@ -90,6 +90,11 @@ class Program(Sequence[Instruction]):
             return [i for p in self.parts for i in p.instructions]
         return self.decoder.decode(self.units, self.address)
 
+    @cached_property
+    def stretches(self) -> list[tuple[Instruction, int]]:
+        """(instruction, how often it stands there one after the other): long runs of equal words are one entry."""
+        return list(self.decoder.stretches(self.units, self.address))
+
     @property
     def words(self) -> list[int]:
         """The units of code as ints, in memory order."""

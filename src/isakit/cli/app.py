@@ -22,6 +22,7 @@ COMMANDS = {
     "info": "Show what a program file contains.",
     "cfg": "Show the control-flow graph of a program.",
     "find": "Find instructions in program files.",
+    "diff": "Compare the code of two program files.",
     "run": "Run a program on a simulated chip.",
     "debug": "Step through a program, forwards and backwards.",
     "sanitize": "Run a program and report races, unwritten values and bad accesses.",

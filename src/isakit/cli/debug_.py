@@ -34,6 +34,10 @@ Arguments are those of `isakit run`. Some commands:
 @click.option("-x", "scripts", multiple=True, metavar="FILE", help="Carry out the commands of a file, then end.")
 @click.option("-e", "lines", multiple=True, metavar="COMMAND", help="Carry out a command, then end.")
 @click.option("--dap", is_flag=True, help="Speak the Debug Adapter Protocol on standard input and output.")
+@click.option("--dap-port", type=click.IntRange(0, 65535), metavar="PORT",
+              help="Serve the Debug Adapter Protocol on a port of this machine (0: any that is free).")  # fmt: skip
+@click.option("--gdb", "gdb_port", type=click.IntRange(0, 65535), metavar="PORT",
+              help="Serve gdb's remote protocol on a port of this machine (0: any that is free).")  # fmt: skip
 @json_option
 @click.argument("file", metavar="FILE")
 def command(
@@ -43,6 +47,8 @@ def command(
     scripts: tuple[str, ...],
     lines: tuple[str, ...],
     dap: bool,
+    dap_port: int | None,
+    gdb_port: int | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -62,6 +68,21 @@ def command(
 
         # A reader of its own: the interpreter waits for sys.stdin at its end, which may be in the middle of a read.
         Adapter(session, open(sys.stdin.fileno(), "rb", closefd=False), sys.stdout.buffer).serve()  # noqa: SIM115
+        return
+    if dap_port is not None:
+        from isakit.debug.dap import Server as Editors
+
+        editors = Editors(session, dap_port)
+        click.echo(f"the Debug Adapter Protocol is spoken at 127.0.0.1:{editors.port}", err=True)
+        editors.serve()
+        return
+    if gdb_port is not None:
+        from isakit.debug.gdb.server import Server
+        from isakit.debug.gdb.stub import SCRIPT
+
+        server = Server(session, gdb_port)
+        click.echo(f"gdb -ex 'source {SCRIPT}' -ex 'target remote 127.0.0.1:{server.port}'", err=True)
+        server.serve()
         return
     commands = Commands(session)
     if given:

@@ -48,29 +48,30 @@ class Encoder:
 
     def __init__(self, view: View) -> None:
         self.view = view
-        self._by_name: dict[str, list[Form]] = {}
-        for f in view.forms:
-            if view.available(f):
-                for m in dict.fromkeys(f.mnemonics):
-                    self._by_name.setdefault(m, []).append(f)
-        for forms in self._by_name.values():
-            forms.sort(key=lambda f: f.units)
-        self._wanted: dict[Form, list[frozenset[str]]] = {}
+        self._declared: dict[str, list[Form]] = {}
         self._lacking: dict[str, list[Form]] = {}
+        for f in view.declared:
+            by_name = self._declared if view.available(f) else self._lacking
+            for m in dict.fromkeys(f.mnemonics):
+                by_name.setdefault(m, []).append(f)
+        self._by_name: dict[str, list[Form]] = {}
+        self._wanted: dict[Form, list[frozenset[str]]] = {}
         self._one_size: dict[Form, bool] = {}
-        for f in view.forms:
-            if not view.available(f):
-                for m in dict.fromkeys(f.mnemonics):
-                    self._lacking.setdefault(m, []).append(f)
 
     @property
     def mnemonics(self) -> list[str]:
         """All operation names."""
-        return sorted(self._by_name)
+        return sorted(self._declared)
 
     def named(self, mnemonic: str) -> list[Form]:
         """The forms with a mnemonic, shortest first."""
-        return self._by_name.get(mnemonic, [])
+        forms = self._by_name.get(mnemonic)
+        if forms is None:
+            forms = [self.view.resolved(f) for f in self._declared.get(mnemonic, ())]
+            forms.sort(key=lambda f: f.units)
+            if forms:
+                self._by_name[mnemonic] = forms
+        return forms
 
     def one_size(self, form: Form) -> bool:
         """Whether all forms that share a mnemonic with this one have its size."""
@@ -88,8 +89,8 @@ class Encoder:
                 depth += 1
             elif t.text == ")":
                 depth -= 1
-            elif depth == 0 and t.text in self._by_name:
-                out += [f for f in self._by_name[t.text] if f not in out]
+            elif depth == 0 and t.text in self._declared:
+                out += [f for f in self.named(t.text) if f not in out]
         return out
 
     def plausible(self, forms: list[Form], tokens: list[Token]) -> list[Form]:
@@ -158,8 +159,8 @@ class Encoder:
             nearest.append((stream.furthest, stream.expected, form))
         if illegal:
             return Miss(0, f"these operands are the decode error {illegal[0]}")
-        name = next(t.text for t in tokens if t.text in self._by_name)
-        for form in self._lacking.get(name, ()):
+        name = next(t.text for t in tokens if t.text in self._declared)
+        for form in map(self.view.resolved, self._lacking.get(name, ())):
             if any(True for _ in match(form, Stream(tokens, symbol, address))):
                 return Miss(0, f"{self._where()} does not have this form of `{name}`", (f"it needs {_needs(form)}",))
         if conflicts:
@@ -191,7 +192,7 @@ class Encoder:
             return Miss(
                 token, f"{self._where()} does not have `{name}`", (f"it needs {_needs(self._lacking[name][0])}",)
             )
-        return Miss(token, f"unknown instruction `{name}`", did_you_mean(name, self._by_name))
+        return Miss(token, f"unknown instruction `{name}`", did_you_mean(name, self._declared))
 
     def _without_name(self, tokens: list[Token]) -> Miss:
         prefixes = self.view.isa.prefixes

@@ -15,6 +15,7 @@ from isakit.export.texts import (
     UNREADABLE,
     All,
     Either,
+    Equal,
     FormModel,
     Join,
     Mask,
@@ -202,6 +203,8 @@ class _Writer:
         if isinstance(node, Within):
             test = f"v >= {node.low} && v <= {node.high}" + (f" && v % {node.step} == 0" if node.step > 1 else "")
             return [f"int64_t v = {self._value(node.number)};", f"return {test};"]
+        if isinstance(node, Equal):
+            return [f"return ({_field(node.fields[0])}) == ({_field(node.fields[1])});"]
         if isinstance(node, Same):
             return [f"return {_hex(node.bits.mask)} & ~({_hex(node.bits.value)} ^ w);"]
         if isinstance(node, Select | Switch):

@@ -100,6 +100,13 @@ class Within:
 
 
 @dataclass(frozen=True, eq=False)
+class Equal:
+    """A flag: whether two fields have the same number."""
+
+    fields: tuple[Field, Field]
+
+
+@dataclass(frozen=True, eq=False)
 class Same:
     """A mask: the bits of `bits.mask` in which the word agrees with `bits.value`."""
 
@@ -130,7 +137,7 @@ class Mask:
     value: int
 
 
-Node = Words | Table | Number | Join | Either | All | Within | Same | Select | Switch | Mask
+Node = Words | Table | Number | Join | Either | All | Within | Equal | Same | Select | Switch | Mask
 NO, YES = Mask(0), Mask(1)
 
 
@@ -316,7 +323,7 @@ class Model:
     def _reads_form(self, long: Form, short: Form) -> Node:
         """Whether the smaller form can say what a word of the larger one says, part by part."""
         longs, shorts = _pieces(long), _pieces(short)
-        needed: list[Node] = []
+        needed = self._agreements(long, short)
         for name, part in longs.items():
             other = shorts.pop(name, None)
             if other is None:
@@ -330,6 +337,24 @@ class Model:
             if isinstance(part, str) or not any(k == 0 for k, _ in part.parse(Stream([]), 0)):
                 return NO
         return _all(needed)
+
+    def _agreements(self, long: Form, short: Form) -> list[Node]:
+        """Where two operands of the smaller form are the same register, those of the larger one must be, too."""
+        named = [(n, p) for n, p in short.parts.items() if isinstance(p, Reg) and n in long.parts]
+        out: list[Node] = []
+        for k, (first, a) in enumerate(named):
+            for second, b in named[:k]:
+                if a.field.mask & b.field.mask:
+                    fields = self._register(long.parts[first], a), self._register(long.parts[second], b)
+                    out.append(Equal(fields) if fields[0].mask != fields[1].mask else YES)
+        return out
+
+    def _register(self, part: Part, other: Reg) -> Field:
+        """The field of the one register operand that a part may be and that another part reads."""
+        found = [p for p in _alternatives(part) if isinstance(p, Reg) and self.readable(p, other) is not NO]
+        if len(found) != 1:
+            raise CannotExport(f"{type(part).__name__} is a register in {len(found)} ways")
+        return found[0].field
 
     def _is_empty(self, part: Part | str) -> Node:
         if isinstance(part, str):
@@ -394,6 +419,14 @@ class Model:
             if _can_read(other, part.text(word)):
                 raise CannotExport(f"{type(other).__name__} reads some of what {type(part).__name__} prints")
         return NO
+
+
+def _alternatives(part: Part) -> Iterator[Part]:
+    if isinstance(part, Choice):
+        for a in part.alternatives:
+            yield from _alternatives(a.part)
+    else:
+        yield part
 
 
 def _small(part: Part) -> bool:
@@ -510,6 +543,8 @@ def evaluate(node: Node, word: int, address: int = 0) -> str | int:
     if isinstance(node, Within):
         value = number(node.number, word)
         return int(node.low <= value <= node.high and value % node.step == 0)
+    if isinstance(node, Equal):
+        return int(node.fields[0].get(word) == node.fields[1].get(word))
     if isinstance(node, Same):
         return node.bits.mask & ~(node.bits.value ^ word)
     if isinstance(node, Switch):

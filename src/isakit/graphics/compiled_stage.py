@@ -41,6 +41,7 @@ class _StageWarps(ServedWarps):
         super().__init__(bound, kernel, state, states, state.stage.warps)
         put = self.context.put
         put("row_bytes", 4 * state.lane_count)
+        put("live_all", 0xFFFF_FFFF if state.stage.choices.live_helpers == "fetch" else 0)
         for name in ("a", "p", "o"):
             space = state.spaces.get(name)
             if isinstance(space, RowSpace):

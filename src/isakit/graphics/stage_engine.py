@@ -14,7 +14,7 @@ from isakit.graphics.stage import Stage, StageMachine, StageRun
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
-from isakit.runtime.tesla_engine import resolve
+from isakit.runtime.tesla_engine import engine_of, executor
 
 WORTH = 1 << 14
 """Lanes, over all draws of a program, from which on its code is used if it is at hand."""
@@ -38,7 +38,7 @@ class StageEngine:
     """
 
     def __init__(self, engine: str = "auto", tier: str = "auto") -> None:
-        self.name = resolve(engine, tier)
+        self.name = engine_of(executor(engine, tier))
         self.tier, self._eager = tier, engine == "llvm"
         self._lock = threading.Lock()
         self._stops: list[Any] = []

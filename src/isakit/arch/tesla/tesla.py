@@ -57,6 +57,7 @@ tesla = InstructionSet(
         "003": "Tesla CUDA ISA page on data movement, text 003",
         "tesla": "corrections and additions to the texts above, from compiled code, hardware tests and public tools",
     },
+    package="isakit.arch.tesla",
 )
 
 tesla.registers = {

@@ -46,6 +46,7 @@ usse = InstructionSet(
         "004": "early page on the USSE instruction set from reverse engineering, text 004",
         "usse": "the whole SGX543 instruction set and the GXP container, from compiled shaders and public tools",
     },
+    package="isakit.arch.usse",
 )
 
 _REGISTERS = Ref("usse", "2.1 Registers")

@@ -148,7 +148,9 @@ class Lowering:
         match s:
             case Let(name, value):
                 self._set(name, self.value(value))
-            case Point(name, base, within, element, index):
+            case Point(name, base, RecordField() as within, _, None):
+                self.records[name] = InMemory(self._field(base, within))
+            case Point(name, base, within, element, Value() as index):
                 self.records[name] = InMemory(self._element(base, within, layout_of(element).size, index))
             case Store(base, within, value, index):
                 v = self.value(value)

@@ -51,8 +51,8 @@ class Op:
     """A decoded instruction.
 
     `guard`: predicate number or -1; `relative`: (predicate, negated, distance) of the VP2 slot or None; `run(state,
-    lanes, params)` applies it; `predicates`: mask of $p registers it writes; `registers`: $r registers it writes at
-    once. `plain`: 0 if it has to do with anything but $r and $p, or uses the relative slot; else 1 if it writes
+    lanes, params)` applies it; `predicates`, `kept`: masks of $p and $r registers it writes at once; `registers`: those
+    $r registers. `plain`: 0 if it has to do with anything but $r and $p, or uses the relative slot; else 1 if it writes
     predicates, else 2. `jump`: the target of a plain `bra`, -1 for other instructions.
     """
 
@@ -62,6 +62,7 @@ class Op:
     run: Callable[[Any, Any, Any], list[Control]]
     footprint: Footprint
     predicates: int
+    kept: int
     registers: frozenset[int]
     plain: int = 0
     jump: int = -1
@@ -137,7 +138,8 @@ def decode(variant: str, word: int, address: int) -> Op:
     registers = frozenset(n for f, n in fp.direct if f == "r")
     plain, jump = _plainness(trace, relative, predicates)
     guarded = -1 if guard is None else guard
-    return Op(i, guarded, relative, run, fp, predicates, registers, plain, jump, source)
+    kept = sum(1 << n for n in registers)
+    return Op(i, guarded, relative, run, fp, predicates, kept, registers, plain, jump, source)
 
 
 def _plainness(trace: Trace, relative: object, predicates: int) -> tuple[int, int]:

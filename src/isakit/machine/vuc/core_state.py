@@ -12,7 +12,8 @@ from isakit.machine.vuc.macroblock import Macroblock
 from isakit.machine.vuc.mbring import Ring
 from isakit.machine.vuc.mvsurf import Output, Source
 from isakit.machine.vuc.options import Options
-from isakit.machine.vuc.queue_entries import Entry
+from isakit.machine.vuc.rules import Rules
+from isakit.machine.vuc.rules.state import Entry
 from isakit.machine.vuc.vpring import VpRing
 
 
@@ -27,7 +28,10 @@ class HostLines(Protocol):
 class Specials(Protocol):
     """The special registers, as instructions and the host reach them."""
 
-    plain: list[int]
+    @property
+    def plain(self) -> list[int]:
+        """Those that are storage."""
+        ...
 
     def stat(self) -> int:
         """$stat as it is now."""
@@ -41,18 +45,11 @@ class Specials(Protocol):
         """Read by an instruction."""
         ...
 
-    def push(self, value: int) -> None:
-        """Put a value on the call stack."""
-        ...
-
-    def pop(self) -> int:
-        """Take the top of the call stack."""
-        ...
-
 
 class CoreState(Protocol):
     """State of a core, and what its parts ask it to do."""
 
+    rules: Rules
     variant: str
     features: frozenset[str]
     vp2: bool

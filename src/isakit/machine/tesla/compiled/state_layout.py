@@ -37,7 +37,7 @@ SLOTS = (
     "masks", "header", "header_bytes", "grid_x", "physid_all", "entry",
     "uops", "code_address", "code_bytes", "register_bytes", "flags",
     "physid_period", "written", "a", "a_size", "p", "p_size", "o", "o_size", "row_bytes",
-    "varyings",
+    "varyings", "textures", "live_all",
     *(f"g{i}_base" for i in range(16)), *(f"g{i}_size" for i in range(16)),
     *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),
 )  # fmt: skip

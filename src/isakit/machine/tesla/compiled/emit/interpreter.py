@@ -406,7 +406,9 @@ def keys_of(code: Code, flow: Flow, choices: Choices) -> dict[int, str]:
     view = code.decoder.view
     numbers, chip = _form_numbers(code.decoder), f"{view.variant.name} {view.program}"
     return {
-        s.pc: key_of(s, numbers, chip, choices) for s in flow.steps.values() if s.trace is not None and not s.served
+        s.pc: key_of(s, numbers, chip, choices)
+        for s in flow.steps.values()
+        if s.trace is not None and (s.sampled or not s.served)
     }
 
 
@@ -454,7 +456,7 @@ class Program:
         """The program of a kernel; handlers that are not there yet are compiled."""
         lib = library(target, choices)
         first_joins = choices.join == "before"
-        steps = [s for s in flow.steps.values() if s.trace is not None and not s.served]
+        steps = [s for s in flow.steps.values() if s.trace is not None and (s.sampled or not s.served)]
         keys = keys_of(code, flow, choices)
         lib.handlers.make({keys[s.pc]: s for s in steps}, choices)
         units = len(code.units) + 2
@@ -467,7 +469,7 @@ class Program:
             narrow[(s.pc - code.address) // 4, handlers.FOLLOWING // 4] = s.op.following
         sites = 0
         for s in flow.steps.values():
-            if s.served:
+            if s.served and not s.sampled:
                 k = (s.pc - code.address) // 4
                 narrow[k, handlers.PC // 4] = s.pc
                 which[k] = (_JOIN if s.op.join and first_joins else _SERVE,) * 2 + (_SERVE,) * 2

@@ -167,7 +167,7 @@ class HandlerCode(WarpCode):
                 if pc == THERE:
                     self.store32(self.number(TARGET), "next")
                 self.body.do(f"ret i32 {NEXT if pc == BEHIND else JUMP}")
-        for label, result in (("unwind", UNWIND), ("dispatch", self._elsewhere), ("stopped", STOP)):
+        for label, result in (("unwind", UNWIND), ("dispatch", self._elsewhere), ("stopped", STOP), ("served", SERVE)):
             self.body.label(label)
             self.body.do(f"ret i32 {result}")
         b = Body(self.module, first=1_000_000)
@@ -217,14 +217,14 @@ class HandlerCode(WarpCode):
         self.body.do(f"br label %F{pc}")
 
     def stop_label(self) -> str:
-        """The block that leaves the instruction to the reference machine."""
-        return "stopped"
+        """The block that leaves the instruction to the reference machine, or to the host."""
+        return "served" if self.step.sampled else "stopped"
 
-    def stop(self, step: Step, bad: str) -> None:
-        """Leave the instruction to the reference machine where the i1 `bad` is set."""
-        on = self.body.fresh("on")
-        self.body.do(f"br i1 {bad}, label %stopped, label %{on}, !prof !0")
-        self.body.label(on)
+    def unit_of(self, step: Step) -> str:
+        """See `LaneCode`."""
+        b = self.body
+        offset = b(f"sub i32 {self.number(PC)}, {self.slot('code_address', 'i32')}")
+        return b(f"zext i32 {b(f'lshr i32 {offset}, 2')} to i64")
 
     def bound(self, space: str) -> bool:
         """A space that a launch does not have has size 0."""

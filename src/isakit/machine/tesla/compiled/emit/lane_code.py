@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from isakit.arch.tesla import requests as request
-from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering, float_lowerings
+from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
+from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.machine.tesla.address_spaces import LinearWindow
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
@@ -140,8 +141,10 @@ class LaneCode:
         return self.body(f"getelementptr i8, ptr {self.slot('sites', 'ptr')}, i64 {8 * (self.sites - 1)}")
 
     def scratch(self, name: str, ty: str) -> None:
-        """A variable for one use."""
-        self._scratch.append(f"  {name} = alloca {ty}, align 64")
+        """A variable for one use, or for several that do not overlap."""
+        line = f"  {name} = alloca {ty}, align 64"
+        if line not in self._scratch:
+            self._scratch.append(line)
 
     def variable(self, place: Place, part: int = 0) -> str:
         """The alloca of a register, or of one flag of a $c register."""
@@ -277,8 +280,11 @@ class LaneCode:
             request.SPECIAL_REGISTER: self._machine_sr,
             request.TRY_LOCK: self._machine_lock,
             request.INTERP: self._machine_interp,
+            request.TEX: self._machine_tex,
+            request.TEXEL: self._machine_texel,
+            request.VISIBLE: self._machine_visible,
         }
-        return covered("compiled code", request.REQUESTS.values, table, [request.TEX, request.TEXEL, request.VISIBLE])
+        return covered("compiled code", request.REQUESTS.values, table)
 
     def _machine_lane(self, step: Step, low: ValueLowering, v: Value) -> Ref:
         return Ref("<" + ", ".join(f"i32 {j}" for j in range(32)) + ">", 32)
@@ -361,6 +367,45 @@ class LaneCode:
         row = b(f"load ptr, ptr {b(f'getelementptr ptr, ptr {table}, i64 {entry}')}")
         number = b(f"zext i32 {b(f'load i32, ptr {self.state_pointer(state_layout.NUMBER)}')} to i64")
         return Ref(b(f"load {V32}, ptr {b(f'getelementptr {V32}, ptr {row}, i64 {number}')}, align 4"), 32)
+
+    def _machine_tex(self, step: Step, low: ValueLowering, v: Value, op: str, cube: bool, quads: bool,
+                     mask: int) -> Ref:  # fmt: skip
+        """Call the function of the question. Its answer stays in memory, from which `texel` takes components.
+
+        The table `textures` has an address for each unit of the code: of a function and the record it gets, or 0. Where
+        there is none, or it cannot answer, the warp leaves for the host.
+        """
+        b, sources = self.body, v.args[5:]
+        self.scratch("%tex_in", f"[4 x {V32}]")
+        self.scratch("%tex_out", f"[4 x {V32}]")
+        for k, source in enumerate(sources):
+            p = b(f"getelementptr {V32}, ptr %tex_in, i64 {k}")
+            b.do(f"store {V32} {low.splat(low.resize(low.value(source), 32)).text}, ptr {p}, align 64")
+        place = b(f"getelementptr i64, ptr {self.slot('textures', 'ptr')}, i64 {self.unit_of(step)}")
+        entry = b(f"load ptr, ptr {place}")
+        self.stop(step, b(f"icmp eq ptr {entry}, null"))
+        function = b(f"load ptr, ptr {entry}")
+        record = b(f"load ptr, ptr {b(f'getelementptr i8, ptr {entry}, i64 8')}")
+        lanes = self.as_bits(self.executing)
+        left = b(f"call i32 {function}(ptr {record}, ptr %tex_in, ptr %tex_out, i32 {lanes})")
+        self.stop(step, b(f"icmp ne i32 {left}, 0"))
+        return low.constant(0, v.width)
+
+    def _machine_texel(self, step: Step, low: ValueLowering, v: Value, component: int) -> Ref:
+        low.value(v.args[0])
+        b = self.body
+        p = b(f"getelementptr {V32}, ptr %tex_out, i64 {component}")
+        return Ref(b(f"load {V32}, ptr {p}, align 64"), 32)
+
+    def _machine_visible(self, step: Step, low: ValueLowering, v: Value) -> Ref:
+        b = self.body
+        seen = b(f"load i32, ptr {self.state_pointer(state_layout.VISIBLE)}")
+        lanes = b(f"or i32 {seen}, {self.slot('live_all', 'i32')}")
+        return Ref(b(f"bitcast i32 {lanes} to {V1}"), 1)
+
+    @abstractmethod
+    def unit_of(self, step: Step) -> str:
+        """The position of an instruction in the code, in units of four bytes, as i64."""
 
     @property
     @abstractmethod

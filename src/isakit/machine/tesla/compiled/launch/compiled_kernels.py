@@ -89,7 +89,7 @@ class Kernel:
         self._interpreted: Executable | None = None
         self._seconds = 0.0
         # Blocks of an earlier launch waited for each other; or they may, and the host's help stops no single one.
-        self.blocks_wait = self.known.has_served and bool(self.known.spins)
+        self.blocks_wait = self.known.needs_host and bool(self.known.spins)
         self.idle: deque[Worker] = deque(maxlen=8)
         self._key = self._cache_key(code, entry)
         self._claims: dict[str, object] = {}
@@ -240,11 +240,6 @@ def supported(launch: Launch) -> str | None:
     if any(w.base + w.size > 1 << 32 for w in launch.windows.values() if isinstance(w, LinearWindow)):
         return "a window beyond the address space"
     return None
-
-
-def has_loops(launch: Launch) -> bool:
-    """Whether the kernel jumps back somewhere. Raises NotCompiled."""
-    return known_flow(launch.code, launch.entry, frozenset[Place](), launch.choices).has_loops
 
 
 @lru_cache(maxsize=256)

@@ -15,6 +15,7 @@ from isakit.machine.tesla.launch import MP_FLAGS, Launch
 
 if TYPE_CHECKING:
     from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel
+    from isakit.machine.tesla.compiled.launch.texture_table import TextureTable
 
 UNLIMITED = 1 << 62
 PATIENCE = 1 << 28
@@ -53,6 +54,15 @@ class Bound:
             room = aligned(max(64, -(-len(data) // 64) * 64 + 64))
             room[: len(data)] = np.frombuffer(data, np.uint8)
             self.constants[k] = room, len(data)
+        self._textures: TextureTable | None = None
+
+    def textures(self, kernel: Kernel) -> TextureTable:
+        """What answers the texture instructions of the launch."""
+        if self._textures is None:
+            from isakit.machine.tesla.compiled.launch.texture_table import TextureTable
+
+            self._textures = TextureTable(self.launch, kernel.known.samples, kernel.target)
+        return self._textures
 
 
 class Slots:
@@ -112,6 +122,8 @@ class Context(Slots):
             "written": ("s" in stored) | ("l" in stored) << 1,
             "flags": sum(1 << k for k, name in enumerate(MP_FLAGS) if name in launch.flags),
         }
+        if kernel.known.samples:
+            slots["textures"] = address_of(bound.textures(kernel).addresses)
         for k, window in launch.windows.items():
             if isinstance(window, LinearWindow):
                 slots[f"g{k}_base"], slots[f"g{k}_size"] = window.base, window.size

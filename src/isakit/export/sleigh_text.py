@@ -1,0 +1,518 @@
+"""The text of instructions as SLEIGH tables: display sections that print what `isakit dis` prints.
+
+SLEIGH prints pieces one after the other and knows no "a blank if something stands before", so blanks are pushed down to
+the pieces that may be empty. What depends on bits becomes a table of constructors with disjoint patterns, or names
+attached to a field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from isakit.errors import IsakitError
+from isakit.export.cubes import EVERYTHING, Cubes, both, equal, first_matching, of_values, others, within
+from isakit.export.texts import (
+    AFTER_NUMBER,
+    UNREADABLE,
+    All,
+    Either,
+    Equal,
+    Join,
+    Mask,
+    Node,
+    Number,
+    Same,
+    Select,
+    Switch,
+    Table,
+    Within,
+    Words,
+    runs,
+)
+from isakit.lean import dataclass
+from isakit.spec.fields import Bits, Field
+
+ODD_LOW, ODD_HIGH = "odd_low", "odd_high"
+"""Context variables: the bits shown in braces, as far as they are known."""
+VALUE = "decimal"
+"""Context variable: a number that is printed in decimal digits."""
+DIGITS = 7
+BAD_NAME = "_"
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A field or a table that prints a piece of the text."""
+
+    name: str
+
+
+Atom = str | Operand
+Atoms = tuple[Atom, ...]
+
+
+def quoted(text: str) -> str:
+    """A literal of a display section."""
+    if '"' in text or any(not 0x20 <= ord(c) < 0x7F for c in text):
+        raise IsakitError(f"{text!r} cannot stand in a SLEIGH text")
+    return f'"{text}"'
+
+
+def display(atoms: Iterable[Atom]) -> str:
+    """Pieces without blanks between them."""
+    return "^".join(a.name if isinstance(a, Operand) else quoted(a) for a in atoms) or '""'
+
+
+def _merged(atoms: Iterable[Atom]) -> list[Atom]:
+    """The same with literals that stand side by side made one."""
+    out: list[Atom] = []
+    for a in atoms:
+        if isinstance(a, str) and out and isinstance(out[-1], str):
+            out[-1] += a
+        elif a:
+            out.append(a)
+    return out
+
+
+class Tables:
+    """Fields and tables for the instructions of one size; `prefix` makes their names unique."""
+
+    def __init__(self, prefix: str, bits: int) -> None:
+        self.prefix, self.bits = prefix, bits
+        self.fields: dict[str, tuple[int, int, bool]] = {}
+        self.attached: dict[tuple[int, int, tuple[str, ...]], str] = {}
+        self.lines: list[str] = []
+        self._made: dict[tuple[object, ...], Atoms] = {}
+        self._bodies: dict[tuple[str, ...], str] = {}
+        self._keep: list[object] = []
+        self._copies = 0
+        self.uses: set[str] = set()
+
+    # --- fields and constructors ------------------------------------------------------------------------------------
+
+    def field(self, low: int, n: int, *, signed: bool = False, kind: str = "b") -> str:
+        """Name of the field of `n` bits from `low`; fields of other kinds over the same bits have other names."""
+        name = f"{self.prefix}{kind}{'s' if signed else ''}{low}_{n}"
+        self.fields[name] = low, n, signed
+        return name
+
+    def names(self, low: int, n: int, values: tuple[str, ...]) -> Operand:
+        """A field that prints a text for each of its values."""
+        key = low, n, values
+        if key not in self.attached:
+            name = self.attached[key] = self.field(low, n, kind=f"n{len(self.attached)}_")
+            del name
+        return Operand(self.attached[key])
+
+    def pattern(self, cubes: Cubes) -> str:
+        """Text of a pattern; the empty text for all words."""
+        if any(not c.mask for c in cubes):
+            return ""
+        alternatives: list[str] = []
+        for c in cubes:
+            terms = [
+                f"{self.field(low, n)}={c.value >> low & (1 << n) - 1:#x}" for low, n in _parts(c.mask)
+            ]
+            alternatives.append(" & ".join(terms))
+        if len(alternatives) == 1:
+            return alternatives[0]
+        return "(" + " | ".join(f"({a})" for a in alternatives) + ")"
+
+    def constructor(
+        self, atoms: Atoms, cubes: Cubes, *, operands: Atoms | None = None, hidden: Sequence[str] = (),
+        actions: Sequence[str] = (), body: str = "", used: Sequence[str] = (),
+    ) -> str:  # fmt: skip
+        """A constructor without the name of its table.
+
+        `operands`: what follows the mnemonic of an instruction, None elsewhere. `hidden` operands print nothing, `used`
+        stand in actions only.
+        """
+        seen: set[str] = set()
+        shown = [self._unique(part, seen) for part in ((atoms,) if operands is None else (atoms, operands))]
+        if operands is not None and isinstance(shown[0][-1], str) and isinstance(shown[1][0], str):
+            shown[1].insert(0, self.names(0, 1, ("", "")))  # two literals with a blank between them are no syntax
+        computed = {a.split(" = ", 1)[0] for a in actions}
+        names = [a.name for part in shown for a in part if isinstance(a, Operand) and a.name not in computed]
+        pattern = " & ".join(t for t in (self.pattern(cubes), *names, *hidden, *used) if t) or "epsilon"
+        acts = f" [ {' '.join(actions)} ]" if actions else ""
+        return f"{' '.join(map(display, shown))} is {pattern}{acts} {{ {body}}}"
+
+    def _unique(self, atoms: Atoms, seen: set[str]) -> list[Atom]:
+        """The same pieces, no operand of which occurs twice in a constructor."""
+        out: list[Atom] = []
+        for a in _merged(atoms):
+            if a == " ":  # the compiler drops a literal blank at the end
+                a = self.names(0, 1, (" ", " "))
+            if isinstance(a, Operand):
+                if a.name in seen:
+                    a = self._copy(a)
+                seen.add(a.name)
+            out.append(a)
+        return out
+
+    def _copy(self, operand: Operand) -> Operand:
+        self._copies += 1
+        name = f"{self.prefix}copy{self._copies}"
+        self.lines.append(f"{name}: {operand.name} is {operand.name} {{ }}")
+        return Operand(name)
+
+    def table(self, constructors: Sequence[str]) -> str:
+        """Name of a table with these constructors: the same one for the same constructors."""
+        key = tuple(constructors)
+        name = self._bodies.get(key)
+        if name is None:
+            name = self._bodies[key] = f"{self.prefix}t{len(self._bodies)}"
+            self.lines += [f"{name}: {c}" for c in constructors]
+        return name
+
+    # --- emptiness --------------------------------------------------------------------------------------------------
+
+    def empty(self, node: Node) -> Cubes:
+        """The words for which a node prints nothing."""
+        return self._where(node, lambda t: not t, {})
+
+    def hash_first(self, node: Node) -> Cubes:
+        """The words for which the text of a node begins with `#`."""
+        return self._where(node, lambda t: t[:1] == "#", {})
+
+    def _where(self, node: Node, test: object, known: dict[int, Cubes]) -> Cubes:
+        assert callable(test)
+        if isinstance(node, Words):
+            return EVERYTHING if test(node.text) else []
+        if isinstance(node, Number):
+            return EVERYTHING if test(node.prefix or "0") else []
+        if isinstance(node, Table):
+            return of_values(node.mask, [k for k, v in enumerate(node.values) if test(str(v))])
+        if isinstance(node, Select | Switch):
+            return [c for cubes, n in self.cases(node) for c in both(cubes, self._where(n, test, known))]
+        if isinstance(node, Join):
+            found: Cubes = []
+            still_empty = EVERYTHING
+            for n in node.nodes:  # the first text that is not empty decides
+                found += both(still_empty, [c for c in self._where(n, test, known)] if not test("") else [])
+                still_empty = both(still_empty, self.empty(n))
+            return still_empty if test("") else found
+        raise TypeError(type(node).__name__)
+
+    def cases(self, node: Select | Switch) -> list[tuple[Cubes, Node]]:
+        """The branches of a node with the words that take them."""
+        if isinstance(node, Switch):
+            return [
+                (of_values(node.mask, [k for k, i in enumerate(node.indices) if i == number]), n)
+                for number, n in enumerate(node.nodes)
+            ]
+        regions = list(first_matching((when, unless) for when, unless, _ in node.cases))
+        nodes = [*(n for _, _, n in node.cases), node.otherwise]
+        return [(r, n) for r, n in zip(regions, nodes, strict=True) if r]
+
+    def always_there(self, node: Node) -> bool:
+        """Whether a node never prints nothing."""
+        return not self.empty(node)
+
+    # --- text -------------------------------------------------------------------------------------------------------
+
+    def text(self, node: Node, before: str = "", after: str = "") -> Atoms:
+        """The text of a node, with something before and after it where it is not empty."""
+        key = ("text", id(node), before, after)
+        if key not in self._made:
+            self._keep.append(node)
+            self._made[key] = self._text(node, before, after)
+        return self._made[key]
+
+    def _text(self, node: Node, before: str, after: str) -> Atoms:
+        if isinstance(node, Words):
+            return (before + node.text + after,) if node.text else ()
+        if isinstance(node, Table):
+            return self._values(node, before, after)
+        if isinstance(node, Number):
+            return (before, *self._number(node), after)
+        if isinstance(node, Select | Switch):
+            rows = [self.constructor(self.text(n, before, after), cubes) for cubes, n in self.cases(node)]
+            return (Operand(self.table(rows)),)
+        if isinstance(node, Join):
+            return self._joined(node.nodes, node.glues, before, after)
+        raise TypeError(type(node).__name__)
+
+    def _values(self, node: Table, before: str, after: str) -> Atoms:
+        texts = [str(v) if isinstance(v, str) else UNREADABLE for v in node.values]
+        texts = [before + t + after if t else "" for t in texts]
+        pieces = _parts(node.mask)
+        widest = max(pieces, key=lambda p: p[1])
+        named = [k for k, t in enumerate(texts) if t == BAD_NAME]
+        if named:  # this name would mean that the value is none
+            plain = Table(node.mask, tuple("" if t == BAD_NAME else t for t in texts))
+            cubes = of_values(node.mask, named)
+            rows = [self.constructor((BAD_NAME,), cubes), self.constructor(self.text(plain), others(cubes))]
+            return (Operand(self.table(rows)),)
+        whole = Field(tuple(runs(node.mask)))
+        rest = node.mask & ~(((1 << widest[1]) - 1) << widest[0])
+        choices: dict[tuple[str, ...], list[int]] = {}
+        other = Field(tuple(runs(rest)))
+        for k in range(1 << other.width):
+            word = other.put(k)
+            row = tuple(texts[whole.get(word | v << widest[0])] for v in range(1 << widest[1]))
+            choices.setdefault(row, []).append(k)
+        if not rest:
+            return (self.names(*widest, tuple(texts)),)
+        lines: list[str] = []
+        for row, ks in choices.items():
+            shown: Atoms = (row[0],) if len(set(row)) == 1 else (self.names(*widest, row),)
+            lines.append(self.constructor(shown, of_values(rest, ks)))
+        return (Operand(self.table(lines)),)
+
+    def _joined(self, nodes: Sequence[Node], glues: Sequence[str], before: str, after: str) -> Atoms:
+        if not nodes:
+            return ()
+        if len(nodes) == 1:
+            return self.text(nodes[0], before, after)
+        sure = next((k for k, n in enumerate(nodes) if self.always_there(n)), None)
+        if sure is not None and AFTER_NUMBER not in glues[:sure]:
+            out: list[Atom] = [before]
+            for k, n in enumerate(nodes):
+                if k < sure:
+                    out += self.text(n, "", glues[k])
+                elif k == sure:
+                    out += self.text(n)
+                elif glues[k - 1] == AFTER_NUMBER:
+                    out += [*self._blank_after_number(nodes[:k]), *self.text(n)]
+                else:
+                    out += self.text(n, glues[k - 1])
+            return (*out, after)
+        if not before and not after and not any(glues):
+            return tuple(a for n in nodes for a in self.text(n))
+        empty = self.empty(nodes[0])
+        rows: list[str] = []
+        if empty:
+            rows.append(self.constructor(self._joined(nodes[1:], glues[1:], before, after), empty))
+        there = others(empty)
+        if there:
+            tail: list[Atom] = []
+            for k in range(1, len(nodes)):
+                if glues[k - 1] == AFTER_NUMBER:
+                    tail += [*self._blank_after_number(nodes[:k]), *self.text(nodes[k])]
+                else:
+                    tail += self.text(nodes[k], glues[k - 1])
+            rows.append(self.constructor((*self.text(nodes[0], before), *tail, after), there))
+        return (Operand(self.table(rows)),)
+
+    def _blank_after_number(self, nodes: Sequence[Node]) -> Atoms:
+        cubes: Cubes = []
+        for n in nodes:
+            cubes = self.hash_first(n) + both(self.empty(n), cubes)
+        if not cubes:
+            return ()
+        rest = others(cubes)
+        if not rest:
+            return (" ",)
+        return (Operand(self.table([self.constructor((" ",), cubes), self.constructor((), rest)])),)
+
+    # --- numbers ----------------------------------------------------------------------------------------------------
+
+    def _number(self, node: Number) -> Atoms:
+        pieces = [p for low, n in node.field.slices for p in _parts(((1 << n) - 1) << low)]
+        plain = len(pieces) == 1 and node.scale == 1 and not node.relative
+        if plain and node.form == "#x":
+            return node.prefix, Operand(self.field(*pieces[0], signed=node.signed, kind="v"))
+        expression, used = self._expression(node.field, node.signed)
+        if node.scale != 1:
+            expression = f"({expression}) * {node.scale}"
+        if node.relative:
+            expression = f"inst_start + ({expression})"
+            if node.modulus:
+                if node.modulus & (node.modulus - 1):
+                    raise IsakitError(f"addresses modulo {node.modulus} cannot be exported")
+                expression = f"({expression}) & {node.modulus - 1:#x}"
+        if node.form == "#x":
+            name = f"{self.prefix}value{len(self._made)}"
+            row = self.constructor((node.prefix, Operand(name)), EVERYTHING, used=used,
+                                   actions=[f"{name} = {expression};"])  # fmt: skip
+            return (Operand(self.table([row])),)
+        return self._decimal(node, expression, used)
+
+    def _expression(self, field: Field, signed: bool) -> tuple[str, list[str]]:
+        """The number of a field in an action, and the fields it is made of."""
+        terms: list[str] = []
+        used: list[str] = []
+        shift = 0
+        for low, n in field.slices:
+            top = shift + n == field.width
+            for at, size in _parts(((1 << n) - 1) << low):
+                name = self.field(at, size, signed=signed and top and at + size == low + n, kind="v")
+                used.append(name)
+                terms.append(f"({name} << {shift + at - low})" if shift + at - low else name)
+            shift += n
+        return " | ".join(terms), used
+
+    def _decimal(self, node: Number, expression: str, used: list[str]) -> Atoms:
+        if node.form not in ("d", "+d", "") or node.field.width * max(node.scale, 1) > 23:
+            raise IsakitError(f"numbers of {node.field.width} bits printed as {node.form!r} cannot be exported")
+        self.uses.add(VALUE)
+        plus = "+" if node.form == "+d" else ""
+        if not node.signed:
+            row = self.constructor((node.prefix + plus, Operand("digits")), EVERYTHING, used=used,
+                                   actions=[f"{VALUE} = {expression};"])  # fmt: skip
+            return (Operand(self.table([row])),)
+        low, n = node.field.slices[-1]
+        sign = 1 << low + n - 1
+        rows = [
+            self.constructor((node.prefix + shown, Operand("digits")), [Bits(sign, value)], used=used,
+                             actions=[f"{VALUE} = {term};"])
+            for shown, value, term in ((plus, 0, expression), ("-", sign, f"-({expression})"))
+        ]  # fmt: skip
+        return (Operand(self.table(rows)),)
+
+    # --- flags ------------------------------------------------------------------------------------------------------
+
+    def flag(self, node: Node, yes: Atoms, no: Atoms | None) -> Atoms:
+        """What is printed where a flag is set, and where not; `no` None: such words are no instructions."""
+        if isinstance(node, Mask):
+            chosen = yes if node.value else no
+            if chosen is None:
+                raise IsakitError("a form without any instruction")
+            return chosen
+        key = ("flag", id(node), yes, no)
+        if key not in self._made:
+            self._keep.append(node)
+            self._made[key] = self._flag(node, yes, no)
+        return self._made[key]
+
+    def _flag(self, node: Node, yes: Atoms, no: Atoms | None) -> Atoms:
+        if isinstance(node, All):
+            first, *rest = node.nodes
+            return self.flag(first, self.flag(All(tuple(rest)), yes, no) if rest else yes, no)
+        if isinstance(node, Either):
+            first, *rest = node.nodes
+            return self.flag(first, yes, self.flag(Either(tuple(rest)), yes, no) if rest else no)
+        if isinstance(node, Select | Switch):
+            rows: list[str] = []
+            for cubes, n in self.cases(node):
+                if no is not None or not (isinstance(n, Mask) and not n.value):
+                    rows.append(self.constructor(self.flag(n, yes, no), cubes))
+            return (Operand(self.table(rows)),)
+        if isinstance(node, Table):
+            cubes = of_values(node.mask, [k for k, v in enumerate(node.values) if v])
+        elif isinstance(node, Within):
+            cubes = _multiples(node)
+        elif isinstance(node, Equal):
+            cubes = equal(*node.fields)
+        else:
+            raise TypeError(type(node).__name__)
+        rest = others(cubes)
+        rows = [self.constructor(yes, cubes)] if cubes else []
+        if no is not None and rest:
+            rows.append(self.constructor(no, rest))
+        return (Operand(self.table(rows)),)
+
+    def valid(self, error: Node) -> list[str] | None:
+        """Hidden operands that match the words without an error, None where there are no such words."""
+        found: dict[str, None] = {}
+        for n in error.nodes if isinstance(error, Either) else (error,):
+            if isinstance(n, Mask):
+                if n.value:
+                    return None
+                continue
+            name = self._valid(n)
+            if not name:
+                return None
+            found[name] = None
+        return list(found)
+
+    def _valid(self, node: Node) -> str:
+        """Name of a table that matches where a flag is not set, empty where it is set in all words."""
+        key = ("valid", id(node))
+        if key not in self._made:
+            self._keep.append(node)
+            rows: list[str] = []
+            if isinstance(node, Select | Switch):
+                for cubes, n in self.cases(node):
+                    hidden = self.valid(n)
+                    if hidden is not None:
+                        rows.append(self.constructor((), cubes, hidden=hidden))
+            elif isinstance(node, Table):
+                allowed = of_values(node.mask, [k for k, v in enumerate(node.values) if not v])
+                rows += [self.constructor((), allowed)] if allowed else []
+            else:
+                raise TypeError(type(node).__name__)
+            self._made[key] = (self.table(rows) if rows else "",)
+        return str(self._made[key][0])
+
+    # --- bits in braces ---------------------------------------------------------------------------------------------
+
+    def odd(self, claims: Sequence[Node], open_bits: int) -> str:
+        """The table that takes the bits that are claimed out of the context and then prints what is left."""
+        rest = [c for c in claims if not isinstance(c, Mask)]
+        self.uses.add(ODD_LOW)
+        if not rest:
+            return "odd_shown"
+        key = ("odd", *map(id, rest), open_bits)
+        if key not in self._made:
+            self._keep += rest
+            first = rest[0]
+            rows: list[str] = []
+            if isinstance(first, Select | Switch):
+                for cubes, n in self.cases(first):
+                    inner = n.nodes if isinstance(n, Either) else (n,)
+                    known = sum_of_masks(inner)
+                    further = [*(i for i in inner if not isinstance(i, Mask)), *rest[1:]]
+                    rows.append(self._claiming(cubes, known & open_bits, self.odd(further, open_bits & ~known)))
+            elif isinstance(first, Table):
+                for value in sorted({int(v) for v in first.values}):
+                    cubes = of_values(first.mask, [k for k, v in enumerate(first.values) if v == value])
+                    rows.append(self._claiming(cubes, value & open_bits, self.odd(rest[1:], open_bits & ~value)))
+            elif isinstance(first, Same):
+                rows.append(self._agreeing(first, open_bits, self.odd(rest[1:], open_bits)))
+            else:
+                raise TypeError(type(first).__name__)
+            self._made[key] = (self.table(rows),)
+        return str(self._made[key][0])
+
+    def _claiming(self, cubes: Cubes, claimed: int, further: str) -> str:
+        actions = [
+            f"{name} = {name} & {~part & 0xFFFFFFFF:#x};"
+            for name, part in ((ODD_LOW, claimed & 0xFFFFFFFF), (ODD_HIGH, claimed >> 32))
+            if part
+        ]
+        return self.constructor((Operand(further),), cubes, actions=actions)
+
+    def _agreeing(self, node: Same, open_bits: int, further: str) -> str:
+        actions: list[str] = []
+        used: list[str] = []
+        for name, low in ((ODD_LOW, 0), (ODD_HIGH, 32)):
+            mask, value = (x >> low & 0xFFFFFFFF for x in (node.bits.mask & open_bits, node.bits.value))
+            if mask:
+                word = self.field(low, 32, kind="v")
+                used.append(word)
+                actions.append(f"{name} = {name} & ~({mask:#x} & ~({value:#x} ^ {word}));")
+        return self.constructor((Operand(further),), EVERYTHING, actions=actions, used=used)
+
+
+def sum_of_masks(nodes: Iterable[Node]) -> int:
+    """All bits of the constant masks among nodes."""
+    out = 0
+    for n in nodes:
+        if isinstance(n, Mask):
+            out |= n.value
+    return out
+
+
+def _parts(mask: int) -> list[tuple[int, int]]:
+    """The stretches of a mask, none across the middle of a 64-bit word."""
+    low, high = runs(mask & 0xFFFFFFFF), runs(mask >> 32 << 32)
+    return [*low, *high]
+
+
+def _multiples(node: Within) -> Cubes:
+    """The words of a `Within`."""
+    number = node.number
+    field = number.field
+    shift = (node.step // number.scale).bit_length() - 1 if node.step % number.scale == 0 else 0
+    if number.relative or node.step not in (1, number.scale << shift):
+        raise IsakitError(f"multiples of {node.step} of a number that counts {number.scale} cannot be exported")
+    low, high = -(-node.low // number.scale), node.high // number.scale
+    least = -(1 << field.width - 1) if number.signed else 0
+    most = (1 << field.width) - 1 + least
+    low, high = max(low, least), min(high, most)
+    every = 1 << field.width
+    spans = [(low, high)] if low >= 0 else [(low + every, min(high, -1) + every), (0, high)]
+    cubes = [c for a, b in spans for c in within(field, a, b)]
+    return both(cubes, [Bits(field.put((1 << shift) - 1), 0)])
