@@ -42,3 +42,5 @@ ELEMENTS = 1 << 20
 """Elements of an array in one answer."""
 STEPS = 100_000
 """Instructions that one request may step."""
+ROWS = 20_000
+"""Rows of a comparison in one answer."""

@@ -183,6 +183,47 @@ class Stepping:
         data = s.target.read_memory(space, address, size, min(s.focus, max(0, s.target.thread_count - 1)))
         return {"space": space, "address": address, "data": data.hex()}
 
+    def access(self) -> dict[str, Any]:
+        """What the next instruction touches: addresses of lanes by half-warp, and their cost by the chip's rules.
+
+        The instruction is executed and taken back. Raises IsakitError where nothing follows or nothing can be told.
+        """
+        from isakit.debug.transactions import HALF, IDLE, constant_reads, global_10, global_12, shared_steps
+        from isakit.machine.tesla.chips import CHIPS
+
+        s = self.session
+        if s.finished or s.target.isa != "tesla":
+            raise IsakitError("only the next instruction of a Tesla launch can be looked at")
+        here, focus = s.timeline.moment, s.focus
+        try:
+            touches = s.execution.touched(s.timeline.step)
+        finally:
+            s.timeline.seek(here)
+            s.focus = focus
+        modern = not CHIPS[s.target.variant].strict_coalescing
+        halves: dict[tuple[str, str, int, int], list[int]] = {}
+        for t in touches:
+            at = halves.setdefault((t.access, t.space, t.size, t.thread // HALF), [IDLE] * HALF)
+            at[t.thread % HALF] = t.address
+        out: list[dict[str, Any]] = []
+        for (access, space, size, half), at in sorted(halves.items()):
+            row: dict[str, Any] = {
+                "access": access,
+                "space": space,
+                "size": size,
+                "first": half * HALF,
+                "addresses": at,
+            }
+            if space.startswith("g"):
+                cost = (global_12 if modern else global_10)(at, size)
+                row |= {"coalesced": cost.coalesced, "transactions": list(cost.sizes)}
+            elif space == "s":
+                row["steps"] = shared_steps(at, access == "write")
+            elif space.startswith("c"):
+                row["steps"] = constant_reads(at)
+            out.append(row)
+        return {"accesses": out, "capability": "1.2 and 1.3" if modern else "1.0 and 1.1"}
+
     def arrays(self) -> list[dict[str, Any]]:
         """What the kernel's arrays hold now, as raw little-endian bytes; those of other machines have none."""
         if self.prepared.kernel is None:

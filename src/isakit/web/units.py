@@ -69,6 +69,16 @@ class Units:
         self._units |= {u.id: u for u in made}
         return made
 
+    def keep(self, file: str, name: str) -> list[Unit]:
+        """The units of a file once more, under another name, so that the file may change."""
+        made = [Unit(u.id.replace(file, name, 1), name, u.name, u.program, u.kernel, u.language) for u in self.of(file)]
+        self._units |= {u.id: u for u in made}
+        return made
+
+    def of(self, file: str) -> list[Unit]:
+        """The units of a file."""
+        return [u for u in self._units.values() if u.file == file]
+
     def drop(self, file: str) -> None:
         """Forget the units of a file."""
         self._units = {k: u for k, u in self._units.items() if u.file != file}

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from isakit.errors import AsmError, FormatError, IsakitError, MachineFault
 from isakit.web.folder import Folder, checked, checked_spec
-from isakit.web.limits import STEPS, Limits
+from isakit.web.limits import ROWS, STEPS, Limits
 from isakit.web.source import LANGUAGES, assembled, compiled, diagnostics, plain
 from isakit.web.units import Units
 
 if TYPE_CHECKING:
     from isakit.asm import Program
+    from isakit.codec import Instruction
     from isakit.web.stepping import Stepping
 
 TEXT = "editor"
@@ -66,6 +67,7 @@ class Workbench:
         self._units = Units()
         self._stepping: Stepping | None = None
         self._launched_from = ""
+        self._kept: dict[str, str] = {}
 
     def _close(self) -> None:
         self._folder.close()
@@ -138,6 +140,17 @@ class Workbench:
             return {"units": [], "diagnostics": diagnostics(e), "ptx": ptx}
         return {"units": [u.as_json() for u in units], "diagnostics": wrong, "ptx": ptx}
 
+    def keep(self, asked: Asked) -> dict[str, Any]:
+        """Keep the editor's programs as they are, under a name, to compare with what the text becomes."""
+        name = checked(asked.text("name"))
+        if not self._units.keep(TEXT, name):
+            raise IsakitError("the text is no program yet")
+        kept, at = self._launched_from, name + self._launched_from[self._launched_from.rfind(".") :]
+        if kept:
+            self._folder.put(at, (self._folder.path / kept).read_bytes())
+            self._kept[name] = at
+        return {"units": [u.as_json() for u in self._units.of(name)]}
+
     def _keep(self, module: Any) -> None:
         """Write a compiled module into the folder, for launches."""
         from isakit.formats import write_elf_cubin
@@ -197,6 +210,15 @@ class Workbench:
         found = [n for n, i in enumerate(program) if wanted.matches(i)]
         return {"lines": found[:10_000], "count": len(found)}
 
+    def diff(self, asked: Asked) -> dict[str, Any]:
+        """What differs between two programs, see `isakit diff`; the rows that are the same are there, too."""
+        from isakit.analysis.diff import diff_programs
+
+        one, other = self._units[asked.text("a")], self._units[asked.text("b")]
+        found = diff_programs(one.program, other.program, one.name or one.file, other.name or other.file)
+        rows = [{"change": r.change.value, "a": _side(r.a), "b": _side(r.b), "why": list(r.why)} for r in found.rows]
+        return {**found.as_json(), "rows": rows[:ROWS]}
+
     def manual(self, asked: Asked) -> dict[str, Any]:
         """Pages of the manual by name, or what has a word in it."""
         from isakit.docsgen.find import find_pages, search
@@ -227,6 +249,7 @@ class Workbench:
             if unit.program.isa == "usse" and unit.program.file is None:
                 raise IsakitError("begin the text with `.gxp fragment` or `.gxp vertex`, so that it can be launched")
             file = self._launched_from
+        file = self._kept.get(file, file)
         wanted = {"isa": unit.program.isa, "variant": unit.program.variant, "kernel": unit.name or None}
         if unit.program.isa == "tesla":
             wanted["chip"] = unit.program.variant
@@ -275,6 +298,10 @@ class Workbench:
         """Bytes of a memory."""
         return self._session.memory(asked.text("space"), asked.number("address"), asked.number("size", 256))
 
+    def access(self, asked: Asked) -> dict[str, Any]:
+        """The memory that the next instruction touches, and what that costs."""
+        return self._session.access()
+
     def arrays(self, asked: Asked) -> dict[str, Any]:
         """What the launch's arrays hold now."""
         return {"arrays": self._session.arrays()}
@@ -289,6 +316,10 @@ class Workbench:
         if prepared.isa != "tesla":
             raise IsakitError("only Tesla kernels can be profiled")
         return profile(prepared.machine, prepared.name, capability=asked.text("capability", "") or None).as_json()
+
+
+def _side(i: Instruction | None) -> dict[str, Any] | None:
+    return None if i is None else {"address": i.address, "text": i.text}
 
 
 def _text(data: bytes) -> str:

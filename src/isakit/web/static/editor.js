@@ -50,6 +50,21 @@ const linked = cm.StateField.define({
   provide: (f) => cm.EditorView.decorations.from(f),
 });
 
+const setHues = cm.StateEffect.define();
+const hues = cm.StateField.define({
+  create: () => cm.Decoration.none,
+  update(now, change) {
+    for (const e of change.effects) {
+      if (e.is(setHues)) {
+        const lines = [...e.value].filter(([n]) => n > 0 && n <= change.state.doc.lines).sort((a, b) => a[0] - b[0]);
+        return cm.Decoration.set(lines.map(([n, hue]) => cm.Decoration.line({attributes: {style: `box-shadow: inset 4px 0 0 hsl(${hue} 65% 55%)`}}).range(change.state.doc.line(n).from)));
+      }
+    }
+    return now.map(change.changes);
+  },
+  provide: (f) => cm.EditorView.decorations.from(f),
+});
+
 const THEME = cm.EditorView.theme({
   "&": {height: "100%", fontSize: "12.5px", backgroundColor: "var(--panel)", color: "var(--ink)"},
   ".cm-content": {caretColor: "var(--ink)"},
@@ -81,7 +96,7 @@ export class Editor {
       state: cm.EditorState.create({
         extensions: [
           cm.lineNumbers(), cm.history(), cm.drawSelection(), cm.highlightActiveLine(), cm.bracketMatching(), cm.lintGutter(),
-          cm.syntaxHighlighting(STYLE), this.language.of([]), linked, THEME,
+          cm.syntaxHighlighting(STYLE), this.language.of([]), linked, hues, THEME,
           cm.EditorView.contentAttributes.of({"aria-label": "Source text"}),
           cm.keymap.of([...cm.defaultKeymap, ...cm.historyKeymap, ...cm.searchKeymap, ...cm.lintKeymap, ...cm.completionKeymap]),
           cm.EditorView.updateListener.of((u) => {
@@ -144,6 +159,9 @@ export class Editor {
     if (scroll && first) effects.push(cm.EditorView.scrollIntoView(this.view.state.doc.line(first).from, {y: "center"}));
     this.view.dispatch({effects});
   }
+
+  // A colour per line, by its number.
+  colourLines(map) { this.view.dispatch({effects: setHues.of([...map])}); }
 
   go(line) {
     const at = this.view.state.doc.line(Math.min(Math.max(1, line), this.view.state.doc.lines)).from;

@@ -8,8 +8,11 @@ const ROW = 20;
 const CHUNK = 200;
 const TALLEST = 8_000_000;  // pixels; browsers cannot scroll over much more
 
+// The colour of a source line, in the text as in the listing.
+export const hue = (line) => line * 137 % 360;
+
 export class Listing {
-  // on: {select(line), follow(address), stop(line)}
+  // on: {select(line), follow(address), stop(line), hover(line or null, place)}
   constructor(place, on) {
     this.place = place;
     this.on = on;
@@ -20,6 +23,7 @@ export class Listing {
     this.clear();
     place.addEventListener("scroll", () => this.draw());
     place.addEventListener("keydown", (e) => this.key(e));
+    place.addEventListener("mouseleave", () => this.hover(null));
     new ResizeObserver(() => this.draw()).observe(place);
   }
 
@@ -125,6 +129,9 @@ export class Listing {
     },
     make("span", {class: "stop", title: "Breakpoint", onclick: (e) => { e.stopPropagation(); this.on.stop(line); }}, stop ? "●" : line.address === this.here ? "▸" : " "),
     make("span", {class: "address"}, line.address.toString(16).padStart(4, "0")));
+    if (this.coloured && line.source) row.style.boxShadow = `inset 4px 0 0 hsl(${hue(line.source)} 65% 55%)`;
+    row.querySelector(".address").addEventListener("mouseenter", () => this.hover(line, row.querySelector(".address")));
+    row.addEventListener("mouseleave", () => this.hover(null));
     if (this.heat) {
       const cost = this.heat.get(line.address);
       const cell = make("span", {class: "live"}, cost ? String(cost.executions) : "");
@@ -135,6 +142,14 @@ export class Listing {
     if (this.options.live) row.append(make("span", {class: "live", title: "live registers"}, line.live ? String(line.live.r ?? "") : ""));
     row.append(text);
     return row;
+  }
+
+  // A row under the pointer for a while: what it means is shown beside it.
+  hover(line, row) {
+    clearTimeout(this.waiting);
+    this.hovered = line;
+    if (!line) { this.on.hover(null); return; }
+    this.waiting = setTimeout(() => { if (this.hovered === line && row.isConnected) this.on.hover(line, row.getBoundingClientRect()); }, 600);
   }
 
   select(n, quiet = false) {

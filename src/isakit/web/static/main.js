@@ -1,20 +1,23 @@
 // The page: wires the editor, the listing and the views together. All facts come from the server.
 
 import * as api from "./api.js";
+import {access} from "./access.js";
 import * as arrays from "./arrays.js";
 import {explanation} from "./bits.js";
+import {comparison} from "./compare.js";
 import {$, hex, make, say} from "./dom.js";
 import {Editor} from "./editor.js";
 import {grammar} from "./grammar.js";
 import {graph} from "./graph.js";
-import {Listing} from "./listing.js";
+import {hue, Listing} from "./listing.js";
 import * as machine from "./machine.js";
 import {profile} from "./profile.js";
 import {decode, encode} from "./state.js";
 
 const VIEWS = [
   ["bits", "Bits"], ["graph", "Graph"], ["lanes", "Lanes"], ["registers", "Registers"], ["stack", "Stack"], ["memory", "Memory"],
-  ["arrays", "Arrays"], ["stops", "Breakpoints"], ["profile", "Profile"], ["ptx", "PTX"], ["manual", "Manual"],
+  ["arrays", "Arrays"], ["access", "Access"], ["stops", "Breakpoints"], ["profile", "Profile"], ["ptx", "PTX"], ["compare", "Compare"],
+  ["manual", "Manual"],
 ];
 
 const page = {
@@ -78,12 +81,24 @@ function show(name) {
     $(`tab-${n}`).tabIndex = n === name ? 0 : -1;
     panes[n].hidden = n !== name;
   }
-  const fill = {graph: showGraph, memory: showMemory, arrays: showArrays, profile: showProfile, manual: showManual}[name];
+  const fill = {graph: showGraph, memory: showMemory, arrays: showArrays, access: showAccess, profile: showProfile, compare: showCompare, manual: showManual}[name];
   return fill ? trying(fill) : undefined;
 }
 
 async function showBits(line) {
   panes.bits.replaceChildren(...explanation(await api.ask("explain", {unit: page.unit.unit, address: line.address})));
+}
+
+async function hover(line, place) {
+  if (!line) { $("hover").hidden = true; return; }
+  const unit = page.unit;
+  const answer = await api.ask("explain", {unit: unit.unit, address: line.address});
+  if (page.unit !== unit || listing.hovered !== line) return;
+  $("hover").replaceChildren(...explanation(answer).slice(0, -1));
+  $("hover").hidden = false;
+  const box = $("hover").getBoundingClientRect();
+  $("hover").style.left = `${Math.max(4, Math.min(place.right + 8, innerWidth - box.width - 8))}px`;
+  $("hover").style.top = `${Math.max(4, Math.min(place.bottom + 4, innerHeight - box.height - 8))}px`;
 }
 
 async function showGraph() {
@@ -112,6 +127,45 @@ async function showArrays() {
   const answer = await api.ask("arrays");
   panes.arrays.replaceChildren(...arrays.pane(answer.arrays, 0, page.arrays));
   page.arrays = answer.arrays;
+}
+
+async function showAccess() {
+  if (!page.state || page.state.finished) { panes.access.replaceChildren(make("p", {}, "Launch a kernel and step to a load or store: here is drawn what it touches.")); return; }
+  const data = await api.ask("access");
+  panes.access.replaceChildren(...access(data, page.state.instruction));
+}
+
+async function showCompare() {
+  const other = make("select", {"aria-label": "Compare with"}, ...page.units.filter((u) => u.isa === page.unit?.isa && u.unit !== page.unit.unit).map((u) => make("option", {value: u.unit}, `${u.name || u.file} (${u.file})`)));
+  const out = make("div");
+  const compare = () => trying(async () => { if (other.value) out.replaceChildren(...comparison(await api.ask("diff", {a: page.unit.unit, b: other.value}), (address) => listing.go(address))); });
+  other.addEventListener("change", compare);
+  panes.compare.replaceChildren(make("div", {class: "bar"}, `${page.unit?.name || "this program"} with `, other), out);
+  if (!other.value) out.replaceChildren(make("p", {}, "Open another program of the same machine: drop a file, or keep this text with Keep."));
+  await compare();
+}
+
+function showPtx(text) {
+  if (!text) { panes.ptx.replaceChildren(make("p", {}, "This program does not come from PTX.")); return; }
+  panes.ptx.replaceChildren(make("pre", {}, ...text.split("\n").map((line, k) => make("div", {"data-ptx": k + 1}, line || " "))));
+}
+
+// Lines that belong together have one colour: in the text, in PTX and in the listing.
+async function colourLines() {
+  const compiled = page.unit?.file === "editor" && page.unit.language !== "asm";
+  listing.coloured = compiled;
+  const hues = new Map();
+  if (compiled) {
+    for (let n = 0; n < Math.min(listing.total, 2000); n++) {
+      const line = await listing.whole(n);
+      if (!line?.source) continue;
+      hues.set(line.source, hue(line.source));
+      const row = panes.ptx.querySelector(`[data-ptx="${line.ptx}"]`);
+      if (row) row.style.boxShadow = `inset 4px 0 0 hsl(${hue(line.source)} 65% 55%)`;
+    }
+  }
+  editor.colourLines(hues);
+  listing.draw();
 }
 
 async function showProfile() {
@@ -147,14 +201,12 @@ async function showManual() {
 const listing = new Listing($("listing"), {
   select: (line) => trying(async () => {
     editor.link([line.source], true);
-    markRegisters(line.text);
     await showBits(line);
   }),
+  hover: (line, place) => trying(() => hover(line, place)),
   follow: (address) => listing.go(address),
   stop: (line) => trying(() => toggleStop(line)),
 });
-
-function markRegisters() { /* the listing is redrawn as it scrolls: registers of a line are named in the view of bits */ }
 
 const editor = new Editor($("editor"), () => trying(check), (line) => {
   if (page.unit?.file !== "editor") return;
@@ -190,9 +242,10 @@ async function choose(unit) {
   page.arrays = null;
   showUnits([], "");
   await listing.show(unit);
+  await colourLines();
   showForm(unit);
   showState();
-  if (["graph", "memory", "arrays"].includes(page.view)) await show(page.view);
+  if (["graph", "memory", "arrays", "compare", "access"].includes(page.view)) await show(page.view);
   say(`${unit.name || unit.file}: ${listing.total} instructions`);
 }
 
@@ -216,12 +269,20 @@ async function check() {
   const wrong = answer.diagnostics.length;
   $("verdict").textContent = wrong ? `${wrong} error${wrong === 1 ? "" : "s"}` : "assembles";
   $("verdict").className = wrong ? "bad" : "good";
-  panes.ptx.replaceChildren(make("pre", {}, answer.ptx || "This program does not come from PTX."));
+  showPtx(answer.ptx);
   if (answer.units.length) {
     const keep = answer.units.find((u) => u.name === page.unit?.name) || answer.units[0];
     showUnits(answer.units, "editor");
     await choose(keep);
   }
+}
+
+// The text as it is now, as a program of its own, to be compared with what becomes of it.
+async function keep() {
+  page.kept = (page.kept || 0) + 1;
+  const answer = await api.ask("keep", {name: `kept ${page.kept}`});
+  showUnits(answer.units, `kept ${page.kept}`);
+  say(`kept as “kept ${page.kept}”; change the text and look at Compare`);
 }
 
 async function machineChosen() {
@@ -366,7 +427,7 @@ async function launch() {
   page.arrays = null;
   page.state = await api.ask("launch", {unit: page.unit.unit, launch: launchFields()});
   page.launched = page.unit;
-  if (!["lanes", "registers", "stack", "memory", "arrays"].includes(page.view)) show("lanes");
+  if (!["lanes", "registers", "stack", "memory", "arrays", "access"].includes(page.view)) show("lanes");
   await showState();
 }
 
@@ -409,6 +470,7 @@ async function showState() {
   page.picture?.stand?.(s.address);
   if (page.view === "memory") await showMemory();
   if (page.view === "arrays") await showArrays();
+  if (page.view === "access") await trying(showAccess);
   say(s.text || s.reason, s.reason === "fault");
 }
 
@@ -465,6 +527,7 @@ function wire() {
   $("file").addEventListener("change", () => openFiles($("file").files));
   $("share").addEventListener("click", () => trying(share));
   $("save").addEventListener("click", save);
+  $("keep").addEventListener("click", () => trying(keep));
   $("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
   $("help").addEventListener("click", () => tell("Keys", make("table", {}, ...Object.entries(KEYS).map(([k, [text]]) => make("tr", {}, make("th", {}, k.toUpperCase()), make("td", {}, text)))),
     make("p", {}, "In the listing: arrows move, Enter follows a branch, Space sets a breakpoint. Escape leaves the editor.")));
