@@ -117,7 +117,7 @@ def graph(unit: Unit) -> dict[str, Any]:
 
 def explained(unit: Unit, address: int) -> dict[str, Any]:
     """The bits of one instruction, the page of its record, and what it means."""
-    from isakit.docsgen.instruction import meaning
+    from isakit.docsgen.pseudocode import explained as computed
     from isakit.errors import IsakitError
 
     i = unit.program.at(address)
@@ -129,5 +129,5 @@ def explained(unit: Unit, address: int) -> dict[str, Any]:
         "rows": [{"bits": r.bits, "field": r.field, "value": f"{r.value:#x}", "meaning": r.meaning,
                   "reference": r.reference, "mask": f"{r.mask:x}"} for r in e.rows],
         "doc": e.doc, "reads": sorted(f"{f}{n}" for f, n in i.uses), "writes": sorted(f"{f}{n}" for f, n in i.defs),
-        "meaning": [] if i.record is None else meaning(i.record),
+        "meaning": computed(i.decoder.isa, i.form, i.word),
     }  # fmt: skip

@@ -46,6 +46,11 @@ class Worker:
         )  # fmt: skip
 
     @property
+    def running(self) -> bool:
+        """Whether the process is there."""
+        return self._process is not None and self._process.returncode is None
+
+    @property
     def pid(self) -> int:
         """Its process."""
         return 0 if self._process is None else self._process.pid
@@ -93,14 +98,14 @@ class Worker:
 
     def interrupt(self) -> None:
         """Interrupt what it does."""
-        if self._process is not None and self._process.returncode is None:
+        if self._process is not None and self.running:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGINT)
 
     def end(self, why: str = "the page is closed") -> None:
         """End the process, and what it may have started."""
         self._why = self._why or why
-        if self._process is not None and self._process.returncode is None:
+        if self._process is not None and self.running:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -158,7 +163,8 @@ class Tabs:
         self.prepare()
         spare, self._spare = self._spare, None
         assert spare is not None
-        tab.worker = await spare
+        worker = await spare
+        tab.worker = worker if worker.running else await self._started()
         self.prepare()
         self._leave(tab)
         return tab
