@@ -235,7 +235,40 @@ Trail = tuple[tuple[str, int, int, Bits], ...]
 
 def match(form: Form, stream: Stream, conflicts: list[Conflict] | None = None) -> Iterator[Bits]:
     """All readings of the stream as `form`, as the bits they determine together with the fixed ones."""
-    yield from _match(form, stream, 0, 0, form.fixed, conflicts, ())
+    if stream.quick and conflicts is None:
+        return _quick_match(form, stream, 0, 0, form.fixed)
+    return _match(form, stream, 0, 0, form.fixed, conflicts, ())
+
+
+def _quick_match(form: Form, s: Stream, item: int, k: int, so_far: Bits) -> Iterator[Bits]:
+    """The same where nobody asks why something cannot be read; most parts have one reading or none."""
+    items = form.readers
+    while item < len(items):
+        part, words = items[item]
+        item += 1
+        if words is not None:
+            first = s.text(k)
+            if first in words:
+                if part is None:
+                    k += 1
+                    continue
+            elif part is None or first[:1] == "$" or NUMBER_START not in words:
+                return
+        assert part is not None
+        readings = list(part.parse(s, k))
+        if len(readings) != 1:
+            for n, b in readings:
+                both = so_far.join(b)
+                if both is not None:
+                    yield from _quick_match(form, s, item, n, both)
+            return
+        k, b = readings[0]
+        both = so_far.join(b)
+        if both is None:
+            return
+        so_far = both
+    if k == len(s):
+        yield so_far
 
 
 def _match(
@@ -254,12 +287,7 @@ def _match(
         else:
             s.fail(k, f"`{name}`")
         return
-    part = form.parts[name[1:-1]]
-    if s.quick:
-        begin, first = form.starts[item], s.text(k)
-        if begin is not None and first not in begin and (first[:1] == "$" or NUMBER_START not in begin):
-            return
-    for n, b in part.parse(s, k):
+    for n, b in form.parts[name[1:-1]].parse(s, k):
         both = so_far.join(b)
         if both is not None:
             more = trail if conflicts is None else (*trail, (name[1:-1], k, n, b))

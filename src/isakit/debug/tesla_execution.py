@@ -181,21 +181,32 @@ class TeslaExecution(Execution):
         snapshot, (self._current, self._sub) = saved
         self.machine.restore(snapshot)
 
-    def touched(self, step: Callable[[], object]) -> list[Touch]:
+    def touched(
+        self, step: Callable[[], object], about: Callable[[Sequence[Touch]], None] | None = None
+    ) -> list[Touch]:
         state = cast(Any, self.machine.state)
         out: list[Touch] = []
+        telling = False
 
         def noting(name: str, access: Access, size_at: int) -> None:
             inner = getattr(state, name)
 
             def call(space: str, *args: Any) -> Any:
+                nonlocal telling
+                if telling:  # who is told looks at memory
+                    return inner(space, *args)
                 address = args[0] if name != "atomic" else args[1]
                 lanes, size = args[-1], int(args[size_at])
+                every = np.broadcast_to(np.asarray(address), (lanes.count,))
+                active = np.flatnonzero(lanes.mask).tolist()
+                found = [Touch(access, space, int(every[k]), size, int(lanes.numbers[k])) for k in active]
+                if about is not None:
+                    telling = True
+                    about(found)
+                    telling = False
                 # Refused accesses are none: the step raises.
                 value = inner(space, *args)
-                every = np.broadcast_to(np.asarray(address), (lanes.count,))
-                for k in np.flatnonzero(lanes.mask).tolist():
-                    out.append(Touch(access, space, int(every[k]), size, int(lanes.numbers[k])))
+                out.extend(found)
                 return value
 
             setattr(state, name, call)

@@ -11,6 +11,7 @@ clamped before memory is read, whatever the coordinates are.
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -250,7 +251,7 @@ def text_of(q: Question, target: Host) -> str:
     module.add(_function(head, b.lines, "answer" if not target.embedded else "computed"))
     if target.embedded:
         module.add(_in_default_environment(module))
-    return f"{module}\n!0 = !{{!\"branch_weights\", i32 1, i32 100000}}\n!1 = !{{}}\n"
+    return f'{module}\n!0 = !{{!"branch_weights", i32 1, i32 100000}}\n!1 = !{{}}\n'
 
 
 def _function(head: list[str], lines: list[str], name: str) -> str:
@@ -306,4 +307,28 @@ def function_of(q: Question, target: Host) -> int:
         return 0 if loaded is None else loaded.address("answer")
 
 
-__all__ = ["Descriptor", "Question", "function_of", "question", "text_of"]
+class Answerer:
+    """Asks the function of a question from Python. Raises NotModelled where there is none."""
+
+    def __init__(self, q: Question, texture: Texture, sampler: Sampler, target: Host) -> None:
+        address = function_of(q, target)
+        if not address:
+            raise NotModelled(f"`{q.op}` of a {q.target} texture as machine code", "the array code answers")
+        self.descriptor, self.sources = Descriptor(texture, sampler, q.choices), q.sources
+        self._function = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3, ctypes.c_uint32)(address)
+
+    def ask(self, sources: Sequence[Array]) -> tuple[Array, Array]:
+        """(components [4, lanes] u32, lanes that were answered) of u32 sources of whole warps."""
+        count = len(sources[0])
+        given: Array = np.zeros((4, WARP), np.uint32)
+        got, out, answered = np.zeros_like(given), np.zeros((4, count), np.uint32), np.ones(count, bool)
+        for first in range(0, count, WARP):
+            here = slice(first, first + WARP)
+            for k, source in enumerate(sources):
+                given[k] = source[here]
+            left = self._function(self.descriptor.address, given.ctypes.data, got.ctypes.data, 0xFFFF_FFFF)
+            out[:, here], answered[here] = got, not left
+        return out, answered
+
+
+__all__ = ["Answerer", "Descriptor", "Question", "function_of", "question", "text_of"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -259,6 +260,45 @@ def test_a_killed_program_ends_its_kernel(new: Path) -> None:
         os.kill(children[0], signal.SIGKILL)
         assert parent.wait(20) == -signal.SIGKILL
     assert not _processes(str(new))
+
+
+@pytest.fixture(scope="module")
+def repeat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return cuda_build.build("repeat", tmp_path_factory.mktemp("repeat"))
+
+
+def test_launches_that_are_not_waited_for_all_run(repeat: Path) -> None:
+    done = run("--stats", "--", repeat, "sum", "5000")
+    assert done.stdout == "PASSED\n"
+    assert re.search(r"^ +5000 .* count$", done.stderr, re.MULTILINE), done.stderr
+
+
+def test_launches_see_what_was_bound_and_destroyed_before_them(repeat: Path) -> None:
+    assert run("--", repeat, "changes").stdout == "PASSED\n"
+
+
+def test_a_fault_of_a_launch_that_is_not_waited_for_shows_at_the_next_answer(repeat: Path) -> None:
+    done = run("--strict", "--", repeat, "fault", "100")
+    assert done.stdout == "PASSED\n"
+    assert done.stderr.count("fault: stray") == 1
+
+
+def test_a_fault_shows_at_its_launch_where_launches_block(repeat: Path) -> None:
+    done = run("--strict", "--", repeat, "fault", environment={"CUDA_LAUNCH_BLOCKING": "1"}, code=1)
+    assert "is 4, expected 0" in done.stdout
+
+
+def test_a_killed_program_ends_the_kernels_that_wait_to_run(repeat: Path) -> None:
+    line = [sys.executable, "-m", "isakit", "cuda", "--", str(repeat), "endless", "200"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "waiting\n"
+        children = [p for p in _processes(f"{repeat}\0endless") if p != parent.pid]
+        assert len(children) == 1
+        time.sleep(0.3)
+        os.kill(children[0], signal.SIGKILL)
+        assert parent.wait(20) == -signal.SIGKILL
+    assert not _processes(str(repeat))
 
 
 def test_a_killed_command_leaves_nothing_behind(new: Path) -> None:

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from isakit.engine.llvm.ir_text import Body, Module
-from isakit.engine.protocol import Array
 
 LANES = 16
 """Lanes of a vector."""
@@ -319,7 +318,12 @@ class Tracer:
         if self.fraction is not None and bits + self.fraction <= 53:
             total = reduce(operator.add, [v * w for v, w in pairs])
             return (total * 0.5**bits).astype(F32).view(U32)
-        if self.fraction is not None and self.fraction <= 31 and bits < 32 and all(v.narrow is not None for v in values):
+        if (
+            self.fraction is not None
+            and self.fraction <= 31
+            and bits < 32
+            and all(v.narrow is not None for v in values)
+        ):
             return self._in_integers(pairs, bits)
         terms = [self.where(w == 0.0, -0.0, v * w) for v, w in pairs]
         total, scale = reduce(operator.add, terms), 0.5**bits
@@ -336,7 +340,9 @@ class Tracer:
         total: Any = None
         for v, w in pairs:
             assert v.narrow is not None
-            steps = self.value(f"fptoui {self.type(F32)} {(v.narrow * 2.0**self.fraction).text} to {self.type(U32)}", U32)
+            steps = self.value(
+                f"fptoui {self.type(F32)} {(v.narrow * 2.0**self.fraction).text} to {self.type(U32)}", U32
+            )
             term = steps.astype(np.uint64) * w.astype(I64).astype(U32).astype(np.uint64)
             total = term if total is None else total + term
         return (total.astype(F32) * 0.5 ** (bits + self.fraction)).view(U32)
