@@ -82,15 +82,23 @@ class Encoder:
 
     def forms(self, tokens: list[Token]) -> list[Form]:
         """The forms whose mnemonic stands among the tokens (outside parentheses), shortest first."""
-        depth = 0
         out: list[Form] = []
+        for name in self._names(tokens):
+            out += [f for f in self.named(name) if f not in out]
+        return out
+
+    def _names(self, tokens: list[Token]) -> list[str]:
+        """The mnemonics among the tokens, outside parentheses and behind what stands in front of an instruction."""
+        depth, out = 0, list[str]()
         for t in tokens:
             if t.text == "(":
                 depth += 1
             elif t.text == ")":
                 depth -= 1
             elif depth == 0 and t.text in self._declared:
-                out += [f for f in self.named(t.text) if f not in out]
+                out.append(t.text)
+            elif t.text in self.view.isa.in_front:
+                out.clear()
         return out
 
     def plausible(self, forms: list[Form], tokens: list[Token]) -> list[Form]:
@@ -159,7 +167,7 @@ class Encoder:
             nearest.append((stream.furthest, stream.expected, form))
         if illegal:
             return Miss(0, f"these operands are the decode error {illegal[0]}")
-        name = next(t.text for t in tokens if t.text in self._declared)
+        name = self._names(tokens)[0]
         for form in map(self.view.resolved, self._lacking.get(name, ())):
             if any(True for _ in match(form, Stream(tokens, symbol, address))):
                 return Miss(0, f"{self._where()} does not have this form of `{name}`", (f"it needs {_needs(form)}",))
@@ -197,7 +205,9 @@ class Encoder:
     def _without_name(self, tokens: list[Token]) -> Miss:
         prefixes = self.view.isa.prefixes
         depth = 0
-        for k, t in enumerate(tokens):
+        # What stands in front of an instruction ends in an operand.
+        start = max((k + 2 for k, t in enumerate(tokens) if t.text in self.view.isa.in_front), default=0)
+        for k, t in enumerate(tokens[start:], start):
             depth += (t.text == "(") - (t.text == ")")
             if t.kind == "word" and depth == 0 and t.text not in prefixes and t.text[0] not in "$#":
                 return self.unknown_name(t.text, k)

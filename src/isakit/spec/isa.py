@@ -105,6 +105,8 @@ class InstructionSet:
     records: list[Record] = field(default_factory=list[Record])
     documents: dict[str, str] = field(default_factory=dict[str, str])
     prefixes: frozenset[str] = frozenset()
+    #: words that never stand behind the name of an instruction
+    in_front: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset({"dst", "cdst"})
     default_variant: str = ""
     #: operands after which the lanes that execute are finished
