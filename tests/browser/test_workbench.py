@@ -66,6 +66,7 @@ def status(page, text, seconds=60):
 
 
 def lesson(page, name):
+    page.evaluate("() => { delete document.body.dataset.lesson; }")
     page.click(f"#lessons [data-lesson='{name}']")
     page.wait_for_selector(f"body[data-lesson='{name}']", timeout=60_000)
     assert page.inner_text("#verdict") == "assembles"

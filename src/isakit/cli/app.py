@@ -23,6 +23,7 @@ COMMANDS = {
     "cfg": "Show the control-flow graph of a program.",
     "find": "Find instructions in program files.",
     "diff": "Compare the code of two program files.",
+    "scan": "Write an index of all programs in files and archives.",
     "run": "Run a program on a simulated chip.",
     "debug": "Step through a program, forwards and backwards.",
     "sanitize": "Run a program and report races, unwritten values and bad accesses.",
