@@ -400,11 +400,13 @@ function example(p) {
 
 function showForm(unit) {
   const wanted = page.wanted || {};
+  if (page.wanted) page.wantedBy = null;
   page.wanted = null;
   if (wanted.grid) $("grid").value = wanted.grid.join(",");
   if (wanted.textures) $("textures").value = wanted.textures.join(" ");
   if (wanted.block) $("block").value = wanted.block.join(",");
-  const before = [...$("args").querySelectorAll("input")].map((i) => i.value);
+  const before = page.wantedBy === unit.unit ? [...$("args").querySelectorAll("input")].map((i) => i.value) : [];
+  page.wantedBy = unit.unit;
   const params = unit.params || [];
   const count = params.length || (unit.isa === "tesla" ? 0 : Math.max(1, (wanted.args || []).length + 1));
   $("args").replaceChildren(...Array.from({length: count}, (_, k) => make("label", {}, make("span", {}, params[k] ? `${params[k].name || `#${k}`} ${params[k].kind}` : `argument ${k}`),
