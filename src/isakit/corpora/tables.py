@@ -15,7 +15,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from isakit.corpora.programs import SKETCH, CodeRows, code_key, decoder_of, found_in, readable, sketch_of, texts_of, words_of
+from isakit.corpora.programs import (
+    SKETCH,
+    CodeRows,
+    code_key,
+    decoder_of,
+    found_in,
+    readable,
+    sketch_of,
+    texts_of,
+    words_of,
+)
 from isakit.corpora.sources import Piece, Source, pieces
 from isakit.description import Kernel, Module
 from isakit.errors import IsakitError
@@ -31,7 +41,7 @@ def arrow() -> Any:
     """The package pyarrow. Raises IsakitError where it is missing."""
     try:
         import pyarrow  # pyright: ignore[reportMissingImports]
-        import pyarrow.parquet  # pyright: ignore[reportMissingImports] # noqa: F401
+        import pyarrow.parquet  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise IsakitError("an index needs the package pyarrow: pip install 'isakit[index]'") from None
     return pyarrow  # pyright: ignore[reportUnknownVariableType]

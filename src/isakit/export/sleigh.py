@@ -9,9 +9,19 @@ from __future__ import annotations
 from isakit.codec import Decoder
 from isakit.errors import IsakitError
 from isakit.export.cubes import Cubes, without
-from isakit.export.sleigh_text import DIGITS, ODD_HIGH, ODD_LOW, VALUE, Atom, Atoms, Operand, Tables, quoted, sum_of_masks
-from isakit.export.texts import Either, FormModel, Join, Mask, Model, Node, Words
-from isakit.spec.fields import Bits
+from isakit.export.sleigh_text import (
+    DIGITS,
+    ODD_HIGH,
+    ODD_LOW,
+    VALUE,
+    Atom,
+    Atoms,
+    Operand,
+    Tables,
+    quoted,
+    sum_of_masks,
+)
+from isakit.export.texts import Either, FormModel, Join, Model, Node, Words
 
 VERSION = "1.0"
 """Of the language in Ghidra: programs analysed with another main number are translated anew."""

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from isakit.engine.llvm.ir_text import Body, Module
-from isakit.engine.protocol import Array
 
 LANES = 16
 """Lanes of a vector."""
