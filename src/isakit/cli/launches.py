@@ -76,11 +76,15 @@ def _with_labels(source: Any) -> Program | None:
 
 
 def _tesla(source: Any, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Prepared:
+    from isakit.description import Module
+
     _, kernel, arguments = run_.prepared_kernel(source, specs, options)
     machine = kernel.machine(options["grid"], options["block"], [a.value for a in arguments])
     program = _with_labels(source)
     if program is not None and program.parts:
         program = program.kernels.get(kernel.name)
+    if program is None and isinstance(source, Module) and source[kernel.name].lines is not None:
+        program = source[kernel.name].program
     return Prepared("tesla", machine, program, arguments, kernel.name, kernel)
 
 

@@ -11,11 +11,10 @@ import isakit
 from isakit import usse, vuc
 from isakit.arch.usse.fields import layout
 from isakit.arch.usse.forms import destination, form, word_source
-from isakit.arch.vuc.fields import SRC1, SRC2
-from isakit.arch.vuc.forms import base
+from isakit.arch.vuc.forms import forms
 from isakit.arch.vuc.operands import general
 from isakit.docsgen import instruction_page
-from isakit.spec import Imm, Ref, template
+from isakit.spec import Encoding, Imm, Part, Ref, template
 from isakit.spec.operands import Memory, Register
 
 REF, HEAP = Ref("test", "made up"), {"space": "heap"}
@@ -23,10 +22,13 @@ REF, HEAP = Ref("test", "made up"), {"space": "heap"}
 
 # --- the newcomer's lines ---------------------------------------------------------------------------------------------
 def define_vuc() -> None:
-    holes: dict[str, Any] = {"base": general(SRC1), "offset": Imm(SRC2, 16)}
-    src = template("heap[{base}+{offset}]", Memory, lambda base, offset: base.read() + offset, facts=HEAP, **holes)
+    def heap(e: Encoding, base: str, offset: str) -> Part:
+        holes: dict[str, Any] = {"base": general(e.field(base)), "offset": Imm(e.field(offset), 16)}
+        return template("heap[{base}+{offset}]", Memory, lambda base, offset: base.read() + offset, facts=HEAP, **holes)
 
-    @isakit.isa("vuc").records.insn([base("frobsum", 0x1F, "{dst} {src}", src=src)], ref=REF)
+    @isakit.isa("vuc").records.insn(
+        forms("base  frobsum {dst} {src=heap:a,o}  .... .. .... .... oooo aaaa ... 11111", heap=heap), ref=REF
+    )
     def frobsum(name, dst, src):
         """Adds up: DST = register + number."""
         dst.write(src)
