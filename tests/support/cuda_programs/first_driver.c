@@ -103,7 +103,7 @@ static void memory(void)
     OK(cuMemHostAlloc(&host, 4096, 2)); OK(cuMemHostGetFlags(&flags, host)); EXPECT(flags, 2);
     OK(cuMemHostGetDevicePointer(&mapped, host, 0)); OK(cuMemsetD32(mapped, 77, 1)); EXPECT(*(int *)host, 77);
     OK(cuMemFreeHost(host));
-    static unsigned char own[16384];
+    static unsigned char own[16384] __attribute__((aligned(4096)));
     OK(cuMemHostRegister_v2(own, sizeof own, 2)); OK(cuMemHostGetDevicePointer(&mapped, own, 0));
     OK(cuMemsetD8(mapped + 5, 6, 1)); EXPECT(own[5], 6); OK(cuMemHostUnregister(own)); EXPECT(own[5], 6);
     OK(cuStreamDestroy_v2(stream));
