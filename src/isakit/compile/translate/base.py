@@ -24,6 +24,7 @@ from isakit.compile.ptx.syntax import (
     Vector,
 )
 from isakit.compile.target import Target
+from isakit.description import PARAM_BASE
 
 Pair = tuple[Value, Value]
 
@@ -263,7 +264,9 @@ class Base:
     def address_of(self, v: Variable, name: Operand) -> Value:
         """The address of a variable in its own space."""
         if v.space == "param":
-            raise self.refuse("taking the address of a parameter is not supported", name)
+            if v not in self.entry.params or v.name not in self.layout.params:
+                raise self.refuse("taking the address of a parameter of a function is not supported", name)
+            return Const(PARAM_BASE + self.layout.params[v.name])  # in shared memory
         if v.space == "tex" or v.type in ("texref", "samplerref", "surfref"):
             raise self.refuse("texture references in registers are not supported", name)
         got = self.layout.address(v)

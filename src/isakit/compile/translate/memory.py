@@ -62,7 +62,9 @@ class Memory(Base):
         count = int(m["vec"][1]) if m.get("vec") else 1
         items = self._elements(a[0], count)
         space = (m.get("space") or "").split("::")[0]
-        if space == "param" or (not space and self._is_param(a[1])):
+        if space == "param" and self._in_register(a[1]):
+            space = "shared"
+        elif space == "param" or (not space and self._is_param(a[1])):
             self._load_param(m["any"], items, a[1])
             return
         base, offset, space = self.place(a[1], space)
@@ -75,6 +77,10 @@ class Memory(Base):
             self._load_words(items, ty, base, offset, space, m, SIZES[ty])
 
     do_ldu = do_ld
+
+    def _in_register(self, operand: Operand) -> bool:
+        return (isinstance(operand, Address) and isinstance(operand.base, Name)
+                and isinstance(operand.base.what, Register))  # fmt: skip
 
     def _is_param(self, operand: Operand) -> bool:
         return (isinstance(operand, Address) and isinstance(operand.base, Name)

@@ -139,6 +139,11 @@ class Machine:
             setattr(self, name, value)
         self.memory.set_buffers(content["buffers"])
 
+    def _repr_html_(self) -> str:
+        from isakit.machine.pictures import html_of
+
+        return html_of(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         rows = {n: len(a) for n, a in self.files.items() if n in REGISTERS}
         return _restored, (self.lanes, rows, self.memory, self.textures, self.units, self.code, self.snapshot())
