@@ -27,7 +27,9 @@ def everywhere(lanes: Any) -> bool:
 def except_for(lanes: Any, usual: Any, rare: Callable[[], Any]) -> Any:
     """`usual`, but what `rare` gives in some lanes; code that is made leaves those to the arrays."""
     if known(lanes):
-        chosen: Any = np.where(lanes, rare(), usual) if lanes.any() else usual
+        if not lanes.any():
+            return usual
+        chosen: Array = np.where(lanes, rare(), usual)
         return chosen
     lanes.code.mark(lanes)
     return np.where(lanes, 0, usual)
