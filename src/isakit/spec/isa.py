@@ -83,7 +83,7 @@ class Variant:
     aliases: tuple[str, ...] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class InstructionSet:
     """Everything that is known about an instruction set.
 
@@ -105,6 +105,8 @@ class InstructionSet:
     records: list[Record] = field(default_factory=list[Record])
     documents: dict[str, str] = field(default_factory=dict[str, str])
     prefixes: frozenset[str] = frozenset()
+    #: words that never stand behind the name of an instruction
+    in_front: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset({"dst", "cdst"})
     default_variant: str = ""
     #: operands after which the lanes that execute are finished
@@ -137,6 +139,9 @@ class InstructionSet:
     _known_forms: KnownForms | None = field(default=None, init=False, repr=False)
     _checked_parts: dict[int, object] = field(default_factory=dict[int, object], init=False, repr=False)
     _checked_code: set[CodeType] = field(default_factory=set[CodeType], init=False, repr=False)
+
+    def __repr__(self) -> str:
+        return f"<records of {self.name}: {len(self.records)} instruction families>"
 
     @cached_property
     def features(self) -> frozenset[str]:
@@ -291,7 +296,7 @@ class InstructionSet:
         return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class View:
     """An instruction set in one context, still including the forms that the context lacks."""
 
@@ -300,6 +305,9 @@ class View:
     program: str
     context: Context
     records: tuple[Record, ...]
+
+    def __repr__(self) -> str:
+        return f"<view of {self.isa.name} {self.variant.name} {self.program}".rstrip() + ">"
 
     @cached_property
     def declared(self) -> tuple[Form, ...]:

@@ -263,7 +263,9 @@ def test_the_reference_page_lists_what_is_read_and_what_is_refused() -> None:
     assert page.endswith("\n\n" + grammar.tables())
 
 
-KEPT = OUT + """
+KEPT = (
+    OUT
+    + """
   .local .align 8 .b8 mine[24];
   .shared .align 8 .b8 ours[8];
   .reg .u64 %s, %l, %p, %q; .reg .u32 %v;
@@ -272,14 +274,18 @@ KEPT = OUT + """
   st.u64 [%s+8], %o;
   add.u64 %p, %s, 4; st.u64 [%s+16], %p;
 """
+)
 
 
 def test_a_pointer_kept_in_local_memory_points_where_it_did_before() -> None:
     """What unoptimised code does with every variable."""
-    body = KEPT + """
+    body = (
+        KEPT
+        + """
   mov.u32 %v, 5; st.u32 [%s+4], %v;
   ld.u64 %p, [%s+16]; ld.u32 %v, [%p]; add.u32 %v, %v, 2;
   ld.u64 %p, [%s+8]; st.u32 [%p], %v;"""
+    )
     assert run(kernel(body))[0] == 7
 
 
@@ -329,9 +335,12 @@ def test_generic_accesses_no_space_has_are_refused_by_name(line: str, message: s
 
 
 def test_a_parameter_has_an_address() -> None:
-    body = OUT + """  .reg .u64 %p; .reg .u32 %x, %t; mov.u64 %p, many; mov.u32 %t, %tid.x; mul.lo.u32 %x, %t, 4;
+    body = (
+        OUT
+        + """  .reg .u64 %p; .reg .u32 %x, %t; mov.u64 %p, many; mov.u32 %t, %tid.x; mul.lo.u32 %x, %t, 4;
   add.u32 %x, %x, many; ld.param.u32 %x, [%x+4]; mul.lo.u32 %t, %t, 4; cvt.u64.u32 %p, %t; add.u64 %o, %o, %p;
   st.global.u32 [%o], %x;"""
+    )
     text = kernel(body, params=".param .u64 out, .param .align 4 .b8 many[16]")
     out = np.zeros(4, np.uint32)
     k = Device("gt200").load(compile_ptx(HEAD + text).module)["k"]

@@ -73,6 +73,7 @@ vuc = InstructionSet(
         "vuc": "corrections and additions to the text above, from later notes and public tools",
         "h264": "Rec. ITU-T H.264",
     },
+    in_front=frozenset({"rbra"}),
     package="isakit.arch.vuc",
 )
 
