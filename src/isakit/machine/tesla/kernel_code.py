@@ -11,7 +11,7 @@ from isakit.errors import NotModelled
 from isakit.lean import dataclass
 from isakit.sem.semantics import bind_control, fields_of, trace_of
 from isakit.sem.trace import Effect, Trace, control, tracing
-from isakit.sem.value import Value, uniform_number
+from isakit.sem.value import uniform_number
 from isakit.spec.record import Form
 
 _compiled: dict[Trace, Compiled] = {}
