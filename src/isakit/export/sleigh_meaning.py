@@ -136,7 +136,7 @@ class Meanings:
         return rows
 
     def _trace(self, form: Form, word: int, chosen: Mapping[str, _Class]) -> tuple[Trace, frozenset[str]] | None:
-        """The trace with stand-ins and the operands it reads; None for no instruction, or one of which nothing is known."""
+        """The trace with stand-ins and the operands it reads; None where there is no meaning."""
         touched: dict[tuple[str, str], Any] = {}
         try:
             bound: dict[str, Any] = {}
