@@ -104,6 +104,7 @@ class Shadow:
 
     def __init__(self, size: int, grain: int, warps_of: Array, blocks_of: Array, *, written: bool, own: bool) -> None:
         self.grain, self.own = grain, own
+        self._shift = grain.bit_length() - 1
         places = -(-size // grain) + 4
         self.written = np.full(places, written)
         self._all_written = written
@@ -116,7 +117,7 @@ class Shadow:
     def places(self, at: Array, size: int) -> tuple[Array, int]:
         """The places of accesses of `size` bytes at byte offsets, and how many each access has."""
         n = max(1, size // self.grain)
-        first = at // self.grain
+        first = at >> self._shift if self._shift else at
         return (first if n == 1 else (first[:, None] + np.arange(n)).ravel()), n
 
     def mark(self, start: int, size: int) -> None:
@@ -125,7 +126,10 @@ class Shadow:
 
     def unwritten(self, place: Array) -> Array:
         """Positions of reads of what nobody wrote."""
-        return _NONE if self._all_written else np.flatnonzero(~self.written[place])
+        if self._all_written:
+            return _NONE
+        known = self.written[place]
+        return _NONE if known.all() else np.flatnonzero(~known)
 
     def forget(self, start: int, end: int) -> None:
         """Nobody has written the places from `start` up to `end`."""
@@ -141,6 +145,12 @@ class Shadow:
             if self._waiting > PENDING:
                 self._take_up(None)
         return out
+
+    def passed(self, oldest: int) -> None:
+        """No warp will access the space any more in front of its barrier number `oldest`."""
+        if self.own:
+            self._pending = [entry for entry in self._pending if entry[0].last >= oldest]
+            self._waiting = sum(len(a.place) for _, a, _ in self._pending)
 
     def _take_up(self, span: _Span | None) -> None:
         """Note the reads that a write may collide with; without one, all."""
