@@ -139,7 +139,7 @@ class SanitizedMachine(ObservedMachine):
         """Lanes access a space; `placed`: where that is."""
         numbers = lanes.numbers if chosen is None else lanes.numbers[chosen]
         _, at, good = placed
-        if size > 1 and (address & (size - 1)).any():
+        if size > 1 and int(np.bitwise_or.reduce(address)) & (size - 1):
             bad = np.flatnonzero(address & (size - 1))
             self._add("misaligned", len(bad), self._at(name, address, numbers, bad, size))
         if good is not None:
