@@ -76,6 +76,8 @@ class Execution(ABC):
     target: Target
     program: Program
     unit: str = "instruction"
+    turn: int = 1 << 16
+    """Positions that one group executes alone before another one's turn may be overdue."""
 
     # --- where it is ---
     @property

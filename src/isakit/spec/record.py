@@ -364,6 +364,9 @@ class Record:
     links: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    def __repr__(self) -> str:
+        return f"<record of {self.name} ({self.isa}): {len(self.forms)} form{'s' * (len(self.forms) != 1)}>"
+
     @property
     def mnemonics(self) -> list[str]:
         """All operation names of the family."""

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from isakit.engine.llvm import Host, Loaded, Module, object_code
-from isakit.engine.llvm.array_tracer import LANES, TracedArray, Tracer
+from isakit.engine.llvm.array_tracer import LANES, TracedArray, TracedTable, Tracer
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
@@ -138,22 +138,10 @@ class Descriptor:
 
 
 # --- tracing ----------------------------------------------------------------------------------------------------------
-class _Table:
-    """An array in memory that is indexed by lanes."""
-
-    def __init__(self, code: Tracer, pointer: str, dtype: Any, powers_of_two: bool = False) -> None:
-        self.code, self.pointer, self.dtype, self.powers_of_two = code, pointer, dtype, powers_of_two
-
-    def __getitem__(self, index: Any) -> TracedArray:
-        out = self.code.gathered(self.pointer, self.code.of(index, np.int64), self.dtype)
-        out.powers_of_two = self.powers_of_two
-        return out
-
-
 class _Bytes:
     """One byte of texels that are fractions of 255, as f32."""
 
-    def __init__(self, words: _Table, k: int, fused: bool) -> None:
+    def __init__(self, words: TracedTable, k: int, fused: bool) -> None:
         self.words, self.k, self.fused = words, k, fused
 
     def __getitem__(self, index: Any) -> TracedArray:
@@ -181,9 +169,9 @@ class _Texture:
         self.view = (self._number("first"), self._number("last"))
         self.last_level = self.view[1]
         self.widths, self.heights, self.depths = (
-            _Table(code, self._pointer(n), np.int64, q.powers_of_two) for n in ("widths", "heights", "depths")
+            TracedTable(code, self._pointer(n), np.int64, q.powers_of_two) for n in ("widths", "heights", "depths")
         )
-        self.bases = _Table(code, self._pointer("bases"), np.int64)
+        self.bases = TracedTable(code, self._pointer("bases"), np.int64)
         self.axes = {"1d": 1, "1d_array": 1, "buffer": 1, "3d": 3}.get(q.target, 2)
         self.layered = q.target in ("1d_array", "2d_array", "cube_array")
         self._fused = fused
@@ -211,9 +199,9 @@ class _Texture:
         """See `Texture.planes`."""
         count = len(self.format.layout.components)
         if self._q.packed:
-            words = _Table(self._code, self._pointer("plane0"), np.uint32)
+            words = TracedTable(self._code, self._pointer("plane0"), np.uint32)
             return [_Bytes(words, k, self._fused) for k in range(count)]
-        return [_Table(self._code, self._pointer(f"plane{k}"), np.uint32) for k in range(count)]
+        return [TracedTable(self._code, self._pointer(f"plane{k}"), np.uint32) for k in range(count)]
 
 
 class _Sampler:
@@ -237,7 +225,8 @@ def text_of(q: Question, target: Host) -> str:
     b = code.body
     texture: Any = _Texture(code, q, "+fma" in target.features.split(","))
     unit = TextureUnit({}, {}, q.choices, q.derivative_inf)
-    unit.show(0, texture, _Sampler(texture, q))
+    sampler: Any = _Sampler(texture, q)
+    unit.show(0, texture, sampler)
     head, b.lines = b.lines, []
     sources: list[Any] = []
     for k in range(q.sources):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from isakit.hosts.cuda.table import functions
 from support import cuda_build
 from support.cuda_build import Entry, run
 
@@ -61,6 +62,33 @@ DRIVER = ("modules", "memory", "textures", "devices", "boxes", "references")
 def test_the_driver_interface(driver: Path, tmp_path: Path) -> None:
     out = run("--", driver, *DRIVER, folder=tmp_path).stdout
     assert out == "".join(f"{name} ok\n" for name in DRIVER)
+
+
+def test_the_driver_interface_of_the_first_releases(tmp_path: Path) -> None:
+    program = cuda_build.build("first_driver", tmp_path)
+    out = run("--", program).stdout
+    assert out == "".join(f"{name} ok\n" for name in ("contexts", "memory", "arrays", "textures", "events"))
+
+
+def test_what_is_not_there_answers_with_its_error_and_says_so_once(tmp_path: Path) -> None:
+    refused = [f for f in functions().values() if f.kind == "refuse"]
+    lines = [f"int {f.name}();\n" for f in refused]
+    lines += ["static void calls(void)\n{\n"]
+    for f in refused:
+        call = f"{f.name}({', '.join(['0UL'] * len(f.parameters))})"
+        lines += [f"    EXPECT({call}, {f.more}); EXPECT({call}, {f.more});\n"]
+        if f.interface == "runtime":
+            lines += [f"    EXPECT(cudaGetLastError(), {f.more});\n"]
+    (tmp_path / "refused.h").write_text("".join([*lines, "}\n"]))
+    done = run("--", cuda_build.build("refused", tmp_path))
+    said = done.stderr.splitlines()
+    assert [line for line in said if "is not available: " not in line] == []
+    assert sorted(line.split()[1] for line in said) == sorted(f.name for f in refused)
+
+
+def test_the_rest_of_the_runtime_interface(tmp_path: Path) -> None:
+    names = ("settings", "memory", "arrays", "streams", "leftovers")
+    assert run("--", cuda_build.build("rest", tmp_path)).stdout == "".join(f"{name} ok\n" for name in names)
 
 
 def test_contexts_belong_to_threads(driver: Path) -> None:
@@ -422,3 +450,8 @@ def test_the_library_passes_with_address_and_undefined_behaviour_checks(tmp_path
     out = run("--", driver, *DRIVER, environment=environment, folder=tmp_path, timeout=200)
     assert out.stdout.count(" ok\n") == len(DRIVER)
     assert run("--", driver, "migration", environment=environment).stdout == "migration ok\n"
+    names = ("unbound", "names", "streams", "texture_memory", "queries")
+    others = {"sdk": names, "repeat": ("changes",), "first_driver": (), "rest": ()}
+    for name, arguments in others.items():
+        program = cuda_build.build(name, tmp_path / name, flags=flags.split())
+        run("--", program, *arguments, environment=environment, folder=tmp_path, timeout=200)

@@ -156,6 +156,11 @@ class Core(CoreRecord):
             self._ops[address] = None
         self.code_version += bool(changed)
 
+    def _repr_html_(self) -> str:
+        from isakit.machine.pictures import html_of
+
+        return html_of(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.variant, self.options, self.snapshot())
 
