@@ -33,7 +33,8 @@ class Row:
     """One loop.
 
     Attributes: `lines` (instructions of the loop, `{k}` counts them: destinations $r20 up), `start` (what comes before
-    the loop), `counted` (instructions of the kind in the loop), `data` (kind of the numbers in $r8 up).
+    the loop), `counted` (instructions of the kind in the loop), `data` (kind of the numbers in $r8 up), `texture`
+    (number of one of `textures`, bound as $t0).
     """
 
     name: str
@@ -44,6 +45,39 @@ class Row:
     local: int = 0
     counted: int = UNROLL
     chip: str = "gt200"
+    texture: int | None = None
+
+
+SIDE = 256
+TEXTURES = {
+    "rgba8": (np.uint8, 4, {}),
+    "r32f": (np.float32, 1, {}),
+    "rgba32f": (np.float32, 4, {}),
+    "rgba16": (np.uint16, 4, {}),
+}
+FILTERS = {"nearest": ("nearest", "none"), "bilinear": ("linear", "none"), "trilinear": ("linear", "linear")}
+
+
+def textures() -> list[tuple[str, str]]:
+    """(format, filter) of the textures that are sampled."""
+    return [(form, name) for form in TEXTURES for name in FILTERS]
+
+
+def bound_texture(number: int) -> Any:
+    """(texture, sampler) of that number."""
+    from isakit.texture import Sampler, Texture
+
+    form, name = textures()[number]
+    dtype, count, _ = TEXTURES[form]
+    rng = np.random.default_rng(3)
+    mag, mip = FILTERS[name]
+    levels = []
+    for side in (SIDE >> k for k in range(9 if mip == "linear" else 1)):
+        texels = (
+            rng.integers(0, 256, (side, side, count)) if dtype == np.uint8 else rng.uniform(0, 1, (side, side, count))
+        )
+        levels.append((texels * (65535 if dtype == np.uint16 else 1)).astype(dtype))
+    return Texture(levels, form), Sampler("repeat", mag, mag, mip)
 
 
 def loop_of(template: str, count: int = UNROLL, step: int = 1, first: int = 20) -> list[str]:
@@ -144,8 +178,31 @@ def rows() -> list[Row]:
         Row("st b128 g[]", ["st b128 g14[$r12] $r8q"] * UNROLL, quads),
         Row("ld u8 g[]", loop_of("ld u8 $r{d} g14[$r12]"), ["add b32 $r12 b32 s[buffer] $r1"]),
         Row("red add g[], same address", ["red add u32 g14[$r12] $r8"] * UNROLL, ["mov b32 $r12 b32 s[buffer]"]),
+        *texture_rows(),
         Row("red add g[], consecutive", ["red add u32 g14[$r12] $r8"] * UNROLL, words),
     ]
+    return out
+
+
+def texture_rows() -> list[Row]:
+    """Samples at coordinates along a row of the block (consecutive) or anywhere (scattered)."""
+    out = []
+    for number, (form, name) in enumerate(textures()):
+        for where, scale in (("along rows", "0x3b800000"), ("scattered", "0x431d0000")):
+            start = [
+                f"mov b32 $r12 {scale}", "cvt rn f32 $r13 u32 $r1", "mul rn f32 $r16 $r13 $r12",
+                "mul rn f32 $r17 $r16 $r9", "mov b32 $r18 0x3fc00000",
+            ]  # fmt: skip
+            lines = []
+            for k in range(4):
+                lines += [f"mov b32 $r{20 + 8 * k + j} $r{16 + j}" for j in range(3)]
+                first = f"$r{20 + 8 * k}"
+                block = ":".join(f"$r{20 + 8 * k + j}" for j in range(4))
+                sources = ":".join(f"$r{20 + 8 * k + j}" for j in range(3 if name == "trilinear" else 2))
+                op = "texlod" if name == "trilinear" else "texauto"
+                results = block if TEXTURES[form][1] == 4 else f"{first}:#:#:#"
+                lines.append(f"{op} all {results} $t0 $s0 {sources} 0x0 0x0 0x0")
+            out.append(Row(f"{op} {form} {name}, {where}", lines, start, counted=4, texture=number))
     return out
 
 
@@ -195,6 +252,8 @@ class Loop:
         self.device = isakit.Device(row.chip, **how)
         isa = isakit.isa("tesla", row.chip)
         self.kernel = self.device.load(isa.assemble(source(row, turns)))["loop"]
+        if row.texture is not None:
+            self.device.bind_texture(0, *bound_texture(row.texture))
         self.buffer = self.device.alloc(1 << 21)
         data = numbers(row.data)
         self.data = self.device.alloc(data.nbytes)

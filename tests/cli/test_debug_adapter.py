@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from conftest import ROOT
+from isakit.debug.dap import Server, read_message
+from support.debugging import diverging
+from support.node_tools import needs_node, node
 
 
 class Client:
@@ -144,3 +149,55 @@ def test_a_client_that_is_no_client_ends_the_conversation(client: Client, data: 
     assert client.process.stdin is not None
     client.process.stdin.close()
     assert client.process.wait(20) == 0
+
+
+# --- on a port --------------------------------------------------------------------------------------------------------
+def served() -> Server:
+    server = Server(diverging())
+    threading.Thread(target=server.serve, daemon=True).start()
+    return server
+
+
+def talk(port: int, *commands: str) -> tuple[socket.socket, Any]:
+    """A connection on which the commands were answered."""
+    connection = socket.create_connection(("127.0.0.1", port), 20)
+    stream = connection.makefile("rb")
+    for k, command in enumerate(commands):
+        data = json.dumps({"seq": k, "type": "request", "command": command, "arguments": {}}).encode()
+        connection.sendall(b"Content-Length: %d\r\n\r\n%s" % (len(data), data))
+        while (message := read_message(stream)) is None or message["type"] != "response":
+            assert message is not None
+        assert message["success"], message
+    return connection, stream
+
+
+def test_a_second_editor_is_turned_away() -> None:
+    server = served()
+    first = talk(server.port, "initialize")
+    second = socket.create_connection(("127.0.0.1", server.port), 20)
+    assert second.recv(1) == b""
+    first[0].close()
+
+
+@pytest.mark.parametrize("data", HOSTILE)
+def test_an_editor_that_is_none_leaves_the_session_to_the_next(data: bytes) -> None:
+    server = served()
+    bad = socket.create_connection(("127.0.0.1", server.port), 20)
+    bad.sendall(data)
+    bad.close()
+    connection, stream = talk(server.port, "initialize", "configurationDone", "threads", "disconnect")
+    assert stream.read() == b""
+    connection.close()
+
+
+@needs_node("@vscode/debugadapter-testsupport")
+def test_the_client_of_vs_code_talks_to_it() -> None:
+    seen = json.loads(node(str(ROOT / "tests/support/node/dap_client.cjs"), str(served().port)))
+    assert seen["entry"] == "entry"
+    assert [t["name"] for t in seen["threads"]] == ["block (0, 0) warp 0, ready", "block (0, 0) warp 1, ready"]
+    assert seen["first"] == "and b32 $r1 $r0 0xffff"
+    assert seen["hit"] | {"at": ""} == {"reason": "instruction breakpoint", "thread": 1, "at": "", "frames": 2,
+                                        "value": "0x0"}  # fmt: skip
+    assert seen["stepped"]["reason"] == "step"
+    assert seen["back"]["at"] == seen["hit"]["at"]
+    assert seen["capabilities"]["supportsStepBack"]

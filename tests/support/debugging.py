@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import isakit
+from conftest import ROOT
 from isakit.arch.usse.arithmetic import DEFAULT
 from isakit.debug.session import Session
 from isakit.machine.usse import Code
@@ -41,6 +42,21 @@ twice:
     add b32 $r2 $r2 $r2
     ret
 """
+
+
+def diverging(threads: int = 64) -> Session:
+    """The kernel of `examples/tesla/diverge.s`."""
+    device = isakit.Device("gt200")
+    program = isakit.isa("tesla", "gt200").assemble((ROOT / "examples/tesla/diverge.s").read_text("utf-8"))
+    out = device.alloc(4 * threads)
+    made = device.load(program)["diverge"].machine(1, threads, (out,))
+    made.keep = out  # type: ignore[attr-defined]  # the buffer lives as long
+    return Session(made, program, labels=program.labels)
+
+
+def buffer_of(session: Session) -> int:
+    """The address of the buffer that `diverging` writes."""
+    return cast(Any, session.execution).given.keep.address
 
 
 def machine(seed: int) -> Any:

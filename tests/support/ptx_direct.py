@@ -1,13 +1,15 @@
 """A direct interpreter of PTX, one thread after the other: what an instruction means, written down a second time.
 
 It shares the reader of PTX with the compiler and nothing else. Registers hold raw bits. f32 arithmetic flushes
-denormals and gives the chips' own NaN, as every f32 instruction of them does; only operations that round once to
-nearest are known.
+denormals and gives the chips' own NaN, as every f32 instruction of them does; only operations that round once are
+known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ from isakit.compile.ptx.syntax import (
     Vector,
 )
 
+DIRECTED = ("rz", "rm", "rp")
 M32, M64 = 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF
 NAN32, NAN64 = 0x7FFF_FFFF, 0xFFF8_0000_0000_0000
 
@@ -104,6 +107,7 @@ class Thread:
                         "%ntid.y": 1, "%laneid": tid % 32}  # fmt: skip
         self.r: dict[int, int] = {}
         self.places: dict[str, int] = {}
+        self.carry = 0
 
     def steps(self) -> Iterator[bool]:
         """Run to the end; gives something at every barrier."""
@@ -260,6 +264,35 @@ class Thread:
         v, ty = self.product(m, a)
         self.put(a[0], v + self.get(a[3], ty), ty)
 
+    def do_mad_cc(self, m: Any, a: Any, op: str) -> None:
+        ty = m["t"]
+        x = self.number(a[1], ty) * self.number(a[2], ty) >> (width(ty) if m["half"] == "hi" else 0)
+        self.chain(ty, a[0], x, self.get(a[3], ty), self.carry if op == "madc" else 0, op == "mad" or bool(m["cc"]))
+
+    do_madc = do_mad_cc
+
+    def do_add_cc(self, m: Any, a: Any, op: str) -> None:
+        ty = m["addt"]
+        x, y = self.get(a[1], ty), self.get(a[2], ty)
+        self.chain(ty, a[0], x, y, self.carry if op == "addc" else 0, op == "add" or bool(m["cc"]))
+
+    do_addc = do_add_cc
+
+    def do_sub_cc(self, m: Any, a: Any, op: str) -> None:
+        ty = m["addt"]
+        v = self.get(a[1], ty) - self.get(a[2], ty) - (self.carry if op == "subc" else 0)
+        if op == "sub" or m["cc"]:
+            self.carry = int(v < 0)
+        self.put(a[0], v, ty)
+
+    do_subc = do_sub_cc
+
+    def chain(self, ty: str, to: Any, x: int, y: int, carry: int, keep: bool) -> None:
+        v = (x & (1 << width(ty)) - 1) + y + carry
+        if keep:
+            self.carry = v >> width(ty)
+        self.put(to, v, ty)
+
     def do_mul24(self, m: Any, a: Any, op: str) -> None:
         self.put(a[0], self.product24(m, a), m["t"])
 
@@ -326,19 +359,57 @@ class Thread:
         self.put(a[0], int(format(self.get(a[1], m["b3264"]), f"0{n}b")[::-1], 2), m["b3264"])
 
     def do_bfe(self, m: Any, a: Any, op: str) -> None:
-        ty, x = m["bfe"], self.get(a[1], "u32")
+        ty = m["bfe"]
+        x, last = self.get(a[1], ty), width(ty) - 1
         pos, n = self.get(a[2], "u32") & 255, self.get(a[3], "u32") & 255
-        sign = 0 if ty[0] == "u" or n == 0 else x >> min(pos + n - 1, 31) & 1
-        v = sum((x >> pos + k & 1 if k < n and pos + k <= 31 else sign) << k for k in range(32))
+        sign = 0 if ty[0] == "u" or n == 0 else x >> min(pos + n - 1, last) & 1
+        v = sum((x >> pos + k & 1 if k < n and pos + k <= last else sign) << k for k in range(last + 1))
         self.put(a[0], v, ty)
 
     def do_bfi(self, m: Any, a: Any, op: str) -> None:
-        x, y = self.get(a[1], "b32"), self.get(a[2], "b32")
+        ty = m["b3264"]
+        x, y = self.get(a[1], ty), self.get(a[2], ty)
         pos, n = self.get(a[3], "u32") & 255, self.get(a[4], "u32") & 255
         for k in range(n):
-            if pos + k < 32:
-                y = y & ~(1 << pos + k) | (x >> k & 1 if k < 32 else 0) << pos + k
-        self.put(a[0], y, "b32")
+            if pos + k < width(ty):
+                y = y & ~(1 << pos + k) | (x >> k & 1 if k < width(ty) else 0) << pos + k
+        self.put(a[0], y, ty)
+
+    def do_bfind(self, m: Any, a: Any, op: str) -> None:
+        ty = m["bfe"]
+        x = self.number(a[1], ty)
+        at = (~x if x < 0 else x).bit_length() - 1
+        self.put(a[0], at if at < 0 or not m["shiftamt"] else width(ty) - 1 - at, "u32")
+
+    def do_prmt(self, m: Any, a: Any, op: str) -> None:
+        octets = (self.get(a[1], "b32") | self.get(a[2], "b32") << 32).to_bytes(8, "little")
+        s = self.get(a[3], "b32")
+        picks = [s >> 4 * k & 15 for k in range(4)]
+        n = s & 3
+        if m["mode"]:
+            picks = {"f4e": [n + k for k in range(4)], "b4e": [n - k & 7 for k in range(4)], "rc8": [n] * 4,
+                     "ecl": [max(n, k) for k in range(4)], "ecr": [min(n, k) for k in range(4)],
+                     "rc16": [2 * (n & 1) + (k & 1) for k in range(4)]}[m["mode"]]  # fmt: skip
+        out = [octets[p & 7] if p < 8 else 255 * (octets[p & 7] >> 7) for p in picks]
+        self.put(a[0], int.from_bytes(bytes(out), "little"), "b32")
+
+    def do_lop3(self, m: Any, a: Any, op: str) -> None:
+        x, y, z, table = (self.get(o, "b32") for o in a[1:5])
+        v = sum((table >> ((x >> k & 1) << 2 | (y >> k & 1) << 1 | z >> k & 1) & 1) << k for k in range(32))
+        self.put(a[0], v, "b32")
+
+    def do_copysign(self, m: Any, a: Any, op: str) -> None:
+        ty = m["flt"]
+        sign = 1 << width(ty) - 1
+        self.put(a[0], self.get(a[2], ty) & ~sign | self.get(a[1], ty) & sign, ty)
+
+    def do_testp(self, m: Any, a: Any, op: str) -> None:
+        ty = m["flt"]
+        v = self.get(a[1], ty) & (1 << width(ty) - 1) - 1
+        infinite, least = (0x7F80_0000, 1 << 23) if ty == "f32" else (0x7FF << 52, 1 << 52)
+        self.put(a[0], {"finite": v < infinite, "infinite": v == infinite, "number": v <= infinite,
+                        "notanumber": v > infinite, "normal": least <= v < infinite,
+                        "subnormal": 0 < v < least}[m["class"]], "pred")  # fmt: skip
 
     def do_shf(self, m: Any, a: Any, op: str) -> None:
         both = self.get(a[1], "b32") | self.get(a[2], "b32") << 32
@@ -408,7 +479,11 @@ class Thread:
         if ty == "f64" and (nan := chosen_nan(self.get(a[2], ty), self.get(a[1], ty))) is not None:
             self.put(a[0], nan, ty)
             return
-        self.put(a[0], self.result(x + y if op == "add" else x - y, m, ty), ty)
+        y = y if op == "add" else -y
+        if m["rnd"] in DIRECTED and np.isfinite(x) and np.isfinite(y):
+            self.directed(m, a[0], Fraction(float(x)) + Fraction(float(y)), zero_of_sum(x, y, m["rnd"]))
+            return
+        self.put(a[0], self.result(x + y, m, ty), ty)
 
     do_sub_flt = do_add_flt
 
@@ -417,7 +492,16 @@ class Thread:
         if ty == "f64" and (nan := chosen_nan(self.get(a[2], ty), self.get(a[1], ty))) is not None:
             self.put(a[0], nan, ty)
             return
-        self.put(a[0], self.result(self.number(a[1], ty) * self.number(a[2], ty), m, ty), ty)
+        x, y = self.number(a[1], ty), self.number(a[2], ty)
+        if m["rnd"] in DIRECTED and np.isfinite(x) and np.isfinite(y):
+            self.directed(m, a[0], Fraction(float(x)) * Fraction(float(y)), x * y)
+            return
+        self.put(a[0], self.result(x * y, m, ty), ty)
+
+    def directed(self, m: Any, d: Any, exact: Fraction, zero: Any) -> None:
+        """A result rounded upwards, downwards or to zero; `zero` has the sign of an exact zero."""
+        ty = m["flt"]
+        self.put(d, self.result(zero if exact == 0 else rounded_to(exact, m.get("rnd") or m["approx"], ty), m, ty), ty)
 
     def do_min_flt(self, m: Any, a: Any, op: str) -> None:
         ty = m["flt"]
@@ -445,18 +529,29 @@ class Thread:
         self.quotient(m, a[0], 0x3FF0 << 48 if m["flt"] == "f64" else 0x3F80_0000, self.get(a[1], m["flt"]))
 
     def quotient(self, m: Any, d: Any, x: int, y: int) -> None:
-        if m["flt"] == "f32":
-            self.put(d, self.result(f32(x) / f32(y), m, "f32"), "f32")
+        p, q = (f32(x), f32(y)) if m["flt"] == "f32" else (f64(x), f64(y))
+        if m["approx"] in DIRECTED and np.isfinite(p) and np.isfinite(q) and q != 0:
+            self.directed(m, d, Fraction(float(p)) / Fraction(float(q)), p / q)
             return
-        v = bits64(f64(x) / f64(y))
+        if m["flt"] == "f32":
+            self.put(d, self.result(p / q, m, "f32"), "f32")
+            return
+        v = bits64(p / q)
         self.put(d, (chosen_nan(y, x) or NAN64) if is_nan64(v) else v, "f64")
 
     def do_sqrt(self, m: Any, a: Any, op: str) -> None:
-        if m["flt"] == "f32":
-            self.put(a[0], self.result(np.sqrt(self.number(a[1], "f32")), m, "f32"), "f32")
+        ty = m["flt"]
+        x = self.number(a[1], ty)
+        if m["approx"] in DIRECTED and np.isfinite(x) and x > 0:
+            # far more digits than there is room for, and a last one that says whether there are more
+            n = Fraction(float(x)) * 4**700
+            root = isqrt(n.numerator)
+            self.directed(m, a[0], Fraction(2 * root + (root * root != n), 2 * 2**700), x)
             return
-        x = self.get(a[1], "f64")
-        self.put(a[0], chosen_nan(x) or bits64(np.sqrt(f64(x))), "f64")
+        if ty == "f32":
+            self.put(a[0], self.result(np.sqrt(x), m, "f32"), "f32")
+            return
+        self.put(a[0], chosen_nan(self.get(a[1], "f64")) or bits64(np.sqrt(x)), "f64")
 
     def do_abs_flt(self, m: Any, a: Any, op: str) -> None:
         if m["flt"] == "f64" and is_nan64(self.get(a[1], "f64")):
@@ -471,18 +566,12 @@ class Thread:
         self.put(a[0], self.result(-self.number(a[1], m["flt"]), m, m["flt"]), m["flt"])
 
     def do_fma(self, m: Any, a: Any, op: str) -> None:
-        from fractions import Fraction
-
         x, y, z = (self.number(o, "f32") for o in a[1:4])
         if not all(np.isfinite(v) for v in (x, y, z)):
-            self.put(a[0], bits32(np.float64(x) * np.float64(y) + np.float64(z)), "f32")
+            self.put(a[0], self.result(np.float64(x) * np.float64(y) + np.float64(z), m, "f32"), "f32")
             return
         exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
-        if exact == 0:
-            # zeros keep their signs; numbers that cancel leave +0
-            self.put(a[0], bits32(x * y + z if x == 0 or y == 0 else np.float32(0)), "f32")
-            return
-        self.put(a[0], bits32(_nearest(exact)), "f32")
+        self.directed(m, a[0], exact, zero_of_sum(np.float64(x) * np.float64(y), z, m["rnd"]))
 
     def do_cvt(self, m: Any, a: Any, op: str) -> None:
         to, source, rnd = m["cvt"], m["from"], m["rni"]
@@ -546,19 +635,35 @@ def _exact32(v: int) -> Any:
     return _nearest(v) if v else np.float32(0)
 
 
-def _nearest(v: Any) -> np.float32:
-    from fractions import Fraction
+def zero_of_sum(x: Any, y: Any, rnd: str) -> Any:
+    """The zero an exact sum of 0 is: negative if both terms are, or if it rounds downwards and they cancel."""
+    if np.signbit(x) == np.signbit(y):
+        return np.float32(-0.0 if np.signbit(x) else 0.0)
+    return np.float32(-0.0 if rnd == "rm" else 0.0)
 
-    x = Fraction(v)
-    if x == 0:
-        return np.float32(0)
-    a = abs(x)
-    e = max(a.numerator.bit_length() - a.denominator.bit_length() - 24, -149)
-    while a / Fraction(2) ** e >= 1 << 24:
+
+def rounded_to(v: Fraction, rnd: str, ty: str) -> Any:
+    """A number other than 0 rounded to f32 or f64, denormals included."""
+    digits, least, most = (24, -149, 128) if ty == "f32" else (53, -1074, 1024)
+    make = np.float32 if ty == "f32" else np.float64
+    a, negative = abs(v), v < 0
+    e = a.numerator.bit_length() - a.denominator.bit_length() - digits
+    while a >= Fraction(2) ** (e + digits):
         e += 1
-    while e > -149 and a / Fraction(2) ** e < 1 << 23:
-        e -= 1
-    n = round(a / Fraction(2) ** e)
-    if e + n.bit_length() > 128:
-        return np.float32(np.inf if x > 0 else -np.inf)
-    return np.float32(float(Fraction(n) * Fraction(2) ** e) * (1 if x > 0 else -1))
+    e = max(e, least)
+    n = a / Fraction(2) ** e
+    whole = n.numerator // n.denominator
+    if rnd == "rn":
+        whole = round(n)
+    elif n != whole and rnd == ("rm" if negative else "rp"):
+        whole += 1
+    if whole.bit_length() + e > most:
+        away = rnd == "rn" or rnd == ("rm" if negative else "rp")
+        size = make(np.inf) if away else np.finfo(make).max
+    else:
+        size = make(float(whole * Fraction(2) ** e))
+    return -size if negative else size
+
+
+def _nearest(v: Any) -> np.float32:
+    return rounded_to(Fraction(v), "rn", "f32") if v else np.float32(0)

@@ -1,4 +1,4 @@
-"""Random PTX: every spelling of integers, floats and predicates that rounds once, in loops and branches of all kinds.
+"""Random PTX: every spelling of integers, floats and predicates that is exact or rounds once, in loops and branches of all kinds.
 
 A program ends, does not divide by zero, and gives every thread memory of its own.
 """
@@ -181,7 +181,7 @@ class Program:
     def instruction(self) -> None:
         r = self.rng
         choices = [self.integer] * 6 + [self.floating] * 3 + [self.compare] * 3 + [self.convert] * 3 + [self.memory] * 2
-        choices += [self.bits] * 2 + [self.predicates]
+        choices += [self.bits] * 2 + [self.predicates, self.carries]
         r.choice(choices)()
 
     def integer(self) -> None:
@@ -221,19 +221,58 @@ class Program:
                     self.lines.append(f"    and.b{bits} {divisor}, {divisor}, {(1 << bits - 1) - 1};")
                     self.lines.append(f"    or.b{bits} {divisor}, {divisor}, 1;")
                 self.put(f"{op}.{ty} {d}, {a}, {divisor}")
-        elif op == "sad" and bits == 64:
-            self.put(f"sad.s32 {self.reg('s32')}, {self.value('s32')}, {self.value('s32')}, {self.value('s32')}")
         elif op in ("sad", "mad.lo", "mad.hi"):
             self.put(f"{op}.{ty} {d}, {a}, {b}, {c}")
         else:
             self.put(f"{op}.{ty} {d}, {a}, {b}")
+
+    def carries(self) -> None:
+        """A sum of several words: the first link always runs, the last may leave the carry to another."""
+        r = self.rng
+        ty = r.choice(("u32", "s32", "u64", "s64"))
+        first, later = r.choice(
+            (("add.cc", "addc"), ("sub.cc", "subc"), ("mad.lo.cc", "madc.hi"), ("mad.hi.cc", "madc.lo"))
+        )
+
+        def link(op: str) -> str:
+            third = f", {self.value(ty)}" if op[0] == "m" else ""
+            return f"{op}.{ty} {self.reg(ty)}, {self.value(ty)}, {self.value(ty)}{third}"
+
+        self.lines.append(f"    {link(first)};")
+        for _ in range(r.randrange(1, 4)):
+            if r.random() < 0.7:
+                self.put(link(later + r.choice(("", ".cc"))))
+            else:
+                self.instruction_without_carry()
+
+    def instruction_without_carry(self) -> None:
+        self.rng.choice((self.integer, self.bits, self.compare))()
 
     def bits(self) -> None:
         r = self.rng
         n = r.choice((16, 32, 64))
         ty = f"b{n}"
         op = r.choice(
-            ("and", "or", "xor", "not", "cnot", "shl", "shr", "popc", "clz", "brev", "bfe", "bfi", "shf", "mov", "pack")
+            (
+                "and",
+                "or",
+                "xor",
+                "not",
+                "cnot",
+                "shl",
+                "shr",
+                "popc",
+                "clz",
+                "brev",
+                "bfe",
+                "bfi",
+                "shf",
+                "mov",
+                "pack",
+                "bfind",
+                "prmt",
+                "lop3",
+            )
         )
         if op in ("and", "or", "xor"):
             self.put(f"{op}.{ty} {self.reg(ty)}, {self.value('u' + ty[1:])}, {self.value('u' + ty[1:])}")
@@ -261,13 +300,22 @@ class Program:
             t = r.choice(("b32", "b64"))
             self.put(f"brev.{t} {self.reg(t)}, {self.reg(t)}")
         elif op == "bfe":
-            t = r.choice(("u32", "s32"))
-            self.put(
-                f"bfe.{t} {self.reg(t)}, {self.reg(t)}, {self.value('u32')}, {r.choice((0, 1, 5, 8, 16, 31, 32, 40))}"
-            )
+            t = r.choice(("u32", "s32", "u64", "s64"))
+            length = r.choice((0, 1, 5, 8, 16, 31, 32, 40, 63, 64, 200, self.reg("u32")))
+            self.put(f"bfe.{t} {self.reg(t)}, {self.reg(t)}, {self.value('u32')}, {length}")
         elif op == "bfi":
+            t = r.choice(("b32", "b64"))
+            place = r.choice((r.randrange(33), r.randrange(70), self.reg("u32")))
+            self.put(f"bfi.{t} {self.reg(t)}, {self.reg(t)}, {self.reg(t)}, {place}, {self.value('u32')}")
+        elif op == "bfind":
+            t = r.choice(("u32", "s32", "u64", "s64"))
+            self.put(f"bfind{r.choice(('', '.shiftamt'))}.{t} {self.reg('u32')}, {self.reg(t)}")
+        elif op == "prmt":
+            mode = r.choice(("", "", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16"))
+            self.put(f"prmt.b32{mode} {self.reg('b32')}, {self.reg('b32')}, {self.reg('b32')}, {self.value('u32')}")
+        elif op == "lop3":
             self.put(
-                f"bfi.b32 {self.reg('b32')}, {self.reg('b32')}, {self.reg('b32')}, {r.randrange(33)}, {self.value('u32')}"
+                f"lop3.b32 {self.reg('b32')}, {self.reg('b32')}, {self.reg('b32')}, {self.value('u32')}, {r.randrange(256)}"
             )
         else:
             self.put(f"shf.{r.choice('lr')}.{r.choice(('clamp', 'wrap'))}.b32 {self.reg('b32')}, {self.reg('b32')}, "
@@ -276,21 +324,33 @@ class Program:
     def floating(self) -> None:
         r = self.rng
         ty = "f64" if self.doubles and r.random() < 0.25 else "f32"
-        op = r.choice(("add.rn", "sub.rn", "mul.rn", "min", "max", "abs", "neg", "div", "sqrt", "fma"))
+        op = r.choice(("add", "sub", "mul", "min", "max", "abs", "neg", "div", "sqrt", "fma", "copysign", "testp"))
         d, a, b = self.reg(ty), self.value(ty), self.value(ty)
+        every = r.choice(("rn", "rn", "rz", "rm", "rp"))
+        # up and down need double precision
+        rnd = every if self.doubles or every in ("rn", "rz") else "rn"
         if op in ("abs", "neg"):
             self.put(f"{op}.{ty} {d}, {self.reg(ty)}")
+        elif op == "copysign":
+            self.put(f"copysign.{ty} {d}, {self.reg(ty)}, {self.reg(ty)}")
+        elif op == "testp":
+            kind = r.choice(("finite", "infinite", "number", "notanumber", "normal", "subnormal"))
+            self.put(f"testp.{kind}.{ty} {self.reg('pred')}, {self.reg(ty)}")
         elif op == "div":
-            self.put(f"div.rn.{ty} {d}, {a}, {b}" if r.random() < 0.8 else f"rcp.rn.{ty} {d}, {self.reg(ty)}")
+            self.put(f"div.{every}.{ty} {d}, {a}, {b}" if r.random() < 0.8 else f"rcp.{every}.{ty} {d}, {self.reg(ty)}")
         elif op == "sqrt":
-            self.put(f"sqrt.rn.{ty} {d}, {self.reg(ty)}")
+            self.put(f"sqrt.{every}.{ty} {d}, {self.reg(ty)}")
         elif op == "fma":
             d, a, b = self.reg("f32"), self.value("f32"), self.value("f32")
             if self.doubles:
-                self.put(f"fma.rn.f32 {d}, {a}, {b}, {self.value('f32')}")
+                self.put(f"fma.{rnd}{self.sat(0.1)}.f32 {d}, {a}, {b}, {self.value('f32')}")
+        elif op in ("min", "max"):
+            self.put(f"{op}.{ty} {d}, {a}, {b}")
         else:
-            sat = ".sat" if ty == "f32" and op not in ("min", "max") and r.random() < 0.15 else ""
-            self.put(f"{op}{sat}.{ty} {d}, {a}, {b}")
+            self.put(f"{op}.{rnd}{self.sat(0.15) if ty == 'f32' else ''}.{ty} {d}, {a}, {b}")
+
+    def sat(self, often: float) -> str:
+        return ".sat" if self.rng.random() < often else ""
 
     def compare(self) -> None:
         r = self.rng
@@ -333,7 +393,7 @@ class Program:
                 return
             mods = "." + r.choice(("rni", "rzi", "rmi", "rpi"))
         else:
-            mods = ".sat" if r.random() < 0.2 and "64" not in to + source else ""
+            mods = self.sat(0.2)
         if to[0] == "f" and "64" in source and not self.doubles:
             return
         self.put(f"cvt{mods}.{to}.{source} {d}, {a}")

@@ -84,7 +84,7 @@ def everything(core: Core) -> dict[str, Any]:
         "plain": list(core.sr.plain),
         "mb": core.mb,
         "serial": core.serial,
-        "pending": [e if e[3] != 4 else e[:5] + e[6:] for e in core.pending],
+        "pending": [e.fields for e in core.pending],
     }
     return core.state() | inside
 
@@ -102,7 +102,7 @@ def pair(
         core.load(words)
         core.r[:], core.data[:] = values, cells
         for k in range(64):
-            core.mb.vectors[k >> 4][k & 15] = vectors[k]
+            core.mb.vectors[k] = vectors[k]
         core.feed(header_packet(address=0, x=0, y=0))
         core.host["WDCNT"] = watchdog
         core.host["MVSURF_OUT_PARM"], core.host["MVSURF_OUT_LEFT"] = 4, 0x404

@@ -62,6 +62,7 @@ def test_python_prints_what_the_page_shows(page, tmp_path, monkeypatch) -> None:
         "howto/debug-a-program.md",
         "howto/sanitize-a-program.md",
         "howto/profile-a-kernel.md",
+        "howto/trace-a-program.md",
     ],
 )
 def test_commands_work(page, tmp_path) -> None:

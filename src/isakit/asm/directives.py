@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 MAX_BANK = 1 << 20
 """More than any constant bank holds; keeps a wrong size from asking for memory."""
-MAX_FILL = 1 << 24
-"""Zero bytes one directive may add to the code."""
+MAX_FILL = 1 << 26
+"""Bytes one directive may add to the code."""
 MAX_SPACE = 1 << 32
 
 TYPES = {
@@ -295,6 +295,24 @@ def _word(r: Reader, s: Statement, args: list[Token]) -> None:
     # The words of one undecodable instruction stay together where an instruction may start.
     aligned = len(values) > 1 and isa.length(values[0]) == len(values)
     r.add(Data(s, len(values), aligned, values))
+
+
+@_directive(".fill", "COUNT, VALUE, ...")
+def _fill(r: Reader, s: Statement, args: list[Token]) -> None:
+    """Words of code, COUNT times. Listings say so of long runs of equal words."""
+    if r.bank is not None:
+        r.source.error(s.place(), "this is for code; constant data is written with `.word` and `.space`")
+        return
+    count, *values = [value for _, value in _numbers(r, s, args, Stream(args, r.known).number)] or [0]
+    bits = r.variant.unit_bits
+    if not values:
+        _usage(r, s, None, "a number of times and the words were expected")
+    elif not 0 <= count <= MAX_FILL // (r.variant.unit_bytes * len(values)):
+        _usage(r, s, args[0], f"at most {MAX_FILL:#x} bytes can be filled at once")
+    elif any(not 0 <= v < 1 << bits for v in values):
+        _usage(r, s, args[1], f"a word has {bits} bits")
+    elif count:
+        r.add(Data(s, len(values) * count, False, values * count))
 
 
 @_directive(".half", "VALUE, ...")

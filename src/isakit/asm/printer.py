@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from isakit.asm.module_directives import data_lines, kernel_lines, module_lines, size_lines
 from isakit.asm.program import Program
@@ -12,6 +13,8 @@ from isakit.description import Module, merge_segments
 
 Notes = Callable[[Instruction], str]
 """What a listing says of an instruction besides its words; a text without line ends."""
+Before = Callable[[Instruction], Iterable[str]]
+"""Lines that stand in front of an instruction; comments, where the listing shall assemble."""
 _COLUMN = 44
 _INDENT = "    "
 
@@ -22,12 +25,20 @@ def listing(program: Program, *, words: bool = True, labels: bool = True) -> str
 
 
 def lines(
-    program: Program, *, words: bool = True, labels: bool = True, header: bool = True, notes: Notes | None = None
+    program: Program,
+    *,
+    words: bool = True,
+    labels: bool = True,
+    header: bool = True,
+    notes: Notes | None = None,
+    before: Before | None = None,
+    collapse: bool = True,
 ) -> Iterator[str]:
     """The lines of `listing`, made as they are asked for.
 
-    `notes` gives what else is said of an instruction, behind its words. Without `header` they say neither instruction
-    set nor program type, for texts that do so themselves.
+    `notes` gives what else is said of an instruction, behind its words; `before` lines in front of it. Without `header`
+    they say neither instruction set nor program type, for texts that do so themselves. With `collapse` long runs of
+    equal words are one line.
     """
     isa = program.decoder.isa
     if header:
@@ -42,7 +53,7 @@ def lines(
     for part in program.parts or (program,):
         if several:
             yield f".program {part.program_type}"
-        yield from _body(part, words, labels, notes)
+        yield from _body(part, words, labels, notes, before, collapse)
 
 
 def module_text(module: Module, *, words: bool = True, labels: bool = True) -> Iterator[str]:
@@ -68,7 +79,9 @@ def module_header(module: Module) -> Iterator[str]:
         yield from size_lines(segments, len(data))
 
 
-def _body(program: Program, words: bool, labels: bool, notes: Notes | None) -> Iterator[str]:
+def _body(
+    program: Program, words: bool, labels: bool, notes: Notes | None, before: Before | None, collapse: bool
+) -> Iterator[str]:
     kernel = program.kernel
     if kernel is not None:
         spelling = KernelSpelling(kernel)
@@ -89,7 +102,7 @@ def _body(program: Program, words: bool, labels: bool, notes: Notes | None) -> I
             yield ".code"
     if program.address:
         yield f".org {program.address:#x}"
-    yield from instruction_lines(program, words=words, labels=labels, notes=notes)
+    yield from instruction_lines(program, words=words, labels=labels, notes=notes, before=before, collapse=collapse)
     if program.tail:
         yield _INDENT + ".byte " + ", ".join(f"{b:#04x}" for b in program.tail)
 
@@ -107,40 +120,98 @@ def _constants(bank: int, data: bytes, names: Mapping[str, int]) -> Iterator[str
 
 
 def instruction_lines(
-    program: Program, *, words: bool = True, labels: bool = True, notes: Notes | None = None
+    program: Program,
+    *,
+    words: bool = True,
+    labels: bool = True,
+    notes: Notes | None = None,
+    before: Before | None = None,
+    collapse: bool = True,
 ) -> Iterator[str]:
     """The instructions of one piece of code, with labels where branches go.
 
-    Addresses count what branches of the instruction set count: bytes, or words.
+    Addresses count what branches of the instruction set count: bytes, or words. `before` gives lines that stand in
+    front of an instruction. With `collapse` long runs of equal words are one line, a `.fill`.
     """
     names = label_names(program) if labels else {}
-    variant = program.decoder.view.variant
-    bits, digits = variant.unit_bits, (variant.unit_bits + 3) // 4
-    mask = (1 << bits) - 1
-    scale = address_scale(program.decoder)
-    width = max(4, len(f"{(program.address + len(program.units) * variant.unit_bytes) // scale:x}"))
-    for i in program.instructions:
-        address = i.address // scale
+    row = _Rows(program, words, names, notes)
+    marks = sorted(names)
+    for whole, total in program.stretches if collapse else ((i, 1) for i in program.instructions):
+        for i, count in _cut(whole, total, marks, row.scale) if total > 1 else ((whole, 1),):
+            yield from row.in_front(i, before)
+            yield row.line(i) if count == 1 else row.fill(i, count)
+
+
+def _cut(i: Instruction, count: int, marks: Sequence[int], scale: int) -> Iterator[tuple[Instruction, int]]:
+    """The parts of a run between the labels in it, `marks`."""
+    start, size, done = i.address // scale, i.size // scale, 0
+    for mark in marks[bisect_right(marks, start) : bisect_left(marks, start + count * size)]:
+        if (mark - start) % size == 0:
+            part = (mark - start) // size
+            yield i.decoder.one(i.word, i.units, i.address + done * i.size), part - done
+            done = part
+    yield i.decoder.one(i.word, i.units, i.address + done * i.size), count - done
+
+
+class _Rows:
+    """Writes instructions as lines."""
+
+    def __init__(self, program: Program, words: bool, names: Mapping[int, str], notes: Notes | None) -> None:
+        variant = program.decoder.view.variant
+        self.words, self.names, self.notes = words, names, notes
+        self.bits, self.digits = variant.unit_bits, (variant.unit_bits + 3) // 4
+        self.mask = (1 << self.bits) - 1
+        self.scale = address_scale(program.decoder)
+        end = program.address + len(program.units) * variant.unit_bytes
+        self.width = max(4, len(f"{end // self.scale:x}"))
+        longest = 1 if notes is None else max(f.units for f in program.decoder.view.forms)
+        self.room = (self.digits + 1) * longest - 1
+
+    @property
+    def column(self) -> int:
+        """Where notes stand behind words."""
+        return len(_INDENT) + _COLUMN + len(" // : ") + self.width + self.room + 2
+
+    def in_front(self, i: Instruction, before: Before | None) -> Iterator[str]:
+        """Headings and the label of a place."""
+        if before is not None:
+            yield from before(i)
+        name = self.names.get(i.address // self.scale)
+        if name is not None:
+            yield f"{name}:"
+
+    def line(self, i: Instruction) -> str:
+        """An instruction."""
         text = i.text
-        if names:
-            if address in names:
-                yield f"{names[address]}:"
+        if self.names:
             found = i.code_address
-            if found is not None and found.address in names and i.takes_label:
-                text = i.text_with({found.name: names[found.address]})
-        if not words:
-            note = (notes(i) if notes is not None else "") if i.error is None else i.error
-            yield f"{_INDENT}{text}  // {note}" if note else _INDENT + text
-            continue
-        word = i.word
+            if found is not None and found.address in self.names and i.takes_label:
+                text = i.text_with({found.name: self.names[found.address]})
+        note = i.error or (self.notes(i) if self.notes is not None else "")
+        if not self.words:
+            return f"{_INDENT}{text}  // {note}" if note else _INDENT + text
+        line = f"{_INDENT}{text:<{_COLUMN}} // {i.address // self.scale:0{self.width}x}: "
+        room = 0 if i.error else self.room
+        return f"{line}{self._hexed(i):<{room}}  {note}" if note else line + self._hexed(i)
+
+    def fill(self, i: Instruction, count: int) -> str:
+        """An instruction that stands there several times."""
+        values = ", ".join(f"{w:#0{self.digits + 2}x}" for w in i.words)
+        text = f".fill {count:#x}, {values}"
+        what = f"{count} times {i.error or i.text}"
+        if not self.words:
+            return f"{_INDENT}{text}  // {what}"
+        return f"{_INDENT}{text:<{_COLUMN}} // {i.address // self.scale:0{self.width}x}: {what}"
+
+    def _hexed(self, i: Instruction) -> str:
         if i.units == 1:
-            hexed = f"{word:0{digits}x}"
-        else:
-            hexed = " ".join([f"{word >> bits * k & mask:0{digits}x}" for k in range(i.units)])
-        line = f"{_INDENT}{text:<{_COLUMN}} // {address:0{width}x}: {hexed}"
-        note = notes(i) if notes is not None and i.error is None else ""
-        line = f"{line}  {note}" if note else line
-        yield line if i.error is None else f"{line}  {i.error}"
+            return f"{i.word:0{self.digits}x}"
+        return " ".join([f"{i.word >> self.bits * k & self.mask:0{self.digits}x}" for k in range(i.units)])
+
+
+def note_column(program: Program) -> int:
+    """The column in which a listing with words has its notes, counted from 0."""
+    return _Rows(program, True, {}, lambda _: "").column
 
 
 def address_scale(decoder: Decoder) -> int:
@@ -151,15 +222,21 @@ def address_scale(decoder: Decoder) -> int:
 def label_names(program: Program) -> dict[int, str]:
     """Names for the places of the program that branches go to, by code address."""
     targets: set[int] = set()
-    for i in program.instructions:
+    for i, _ in program.stretches:
         found = i.code_address
         if found is not None and i.takes_label:
             targets.add(found.address)
     if not targets:
         return {}
     scale = address_scale(program.decoder)
-    starts = {i.address // scale for i in program.instructions}
+    starts: set[int] = set()
+    for i, count in program.stretches:
+        if count == 1:
+            starts.add(i.address // scale)
+        else:
+            starts |= {t for t in targets if 0 <= t * scale - i.address < count * i.size
+                       and (t * scale - i.address) % i.size == 0}  # fmt: skip
     return {t: f"L{t:04x}" for t in sorted(targets & starts)}
 
 
-__all__ = ["instruction_lines", "label_names", "lines", "listing", "module_header", "module_text"]
+__all__ = ["instruction_lines", "label_names", "lines", "listing", "module_header", "module_text", "note_column"]

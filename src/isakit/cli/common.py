@@ -55,6 +55,17 @@ def named_code(isa_name: str | None, variant: str | None) -> dict[str, str]:
     return {"isa": chosen.name, "variant": chosen.variant}
 
 
+def dimensions(text: str, option: str) -> tuple[int, ...]:
+    """One to three positive numbers with commas between them. Raises click.BadParameter."""
+    try:
+        dims = tuple(int(n, 0) for n in text.split(","))
+    except ValueError:
+        dims = ()
+    if not 1 <= len(dims) <= 3 or min(dims) < 1:
+        raise click.BadParameter(f"{text!r}: give positive numbers with commas between them", param_hint=option)
+    return dims
+
+
 def read_bytes(name: str) -> bytes:
     """A file's content; `-` is standard input."""
     if name == "-":

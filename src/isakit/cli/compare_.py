@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import echo_json, json_option, read_bytes, shown
+from isakit.cli.common import dimensions, echo_json, json_option, read_bytes, shown
 from isakit.errors import IsakitError
 
 if TYPE_CHECKING:
@@ -88,18 +88,9 @@ def _kernels(a: Module, b: Module, options: dict[str, Any]) -> Comparison:
             raise IsakitError(f"{m.path} {what}; name one with --kernel: {', '.join(loaded)}")
         kernels.append(loaded[name])
     args = [parse(spec).value for spec in options["specs"]]
-    return compare_kernels(kernels[0], kernels[1], _dims(options["grid"], "--grid"), _dims(options["block"], "--block"),
-                           args, ulps=options["ulps"], max_instructions=options["limit"])  # fmt: skip
-
-
-def _dims(text: str, option: str) -> tuple[int, ...]:
-    try:
-        dims = tuple(int(n, 0) for n in text.split(","))
-    except ValueError:
-        dims = ()
-    if not 1 <= len(dims) <= 3 or min(dims) < 1:
-        raise click.BadParameter(f"{text!r}: give positive numbers with commas between them", param_hint=option)
-    return dims
+    grid, block = (dimensions(options[name], f"--{name}") for name in ("grid", "block"))
+    bounds = {"ulps": options["ulps"], "max_instructions": options["limit"]}
+    return compare_kernels(kernels[0], kernels[1], grid, block, args, **bounds)
 
 
 def _show(found: Comparison) -> None:

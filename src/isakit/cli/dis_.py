@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,7 @@ from isakit.cli.common import (
     isa_option,
     json_option,
     named_code,
+    printable,
     read_bytes,
     shown,
     type_option,
@@ -40,6 +42,7 @@ Examples:
   isakit dis --kernel saxpy kernel.cubin
   isakit dis --expr shader.gxp
   isakit dis --source kernel.ptx
+  isakit dis --blocks --live --symbols kernel.cubin
   echo 10000001 0423c780 | isakit dis -m tesla -V g80 --hex -""",
 )
 @isa_option()
@@ -57,7 +60,13 @@ Examples:
 @click.option(
     "--symbols", is_flag=True, help="Say which parameter, constant, variable or register of the launch an access is to."
 )
+@click.option("--live", is_flag=True, help="Draw the live ranges of registers as columns.")
+@click.option("--blocks", is_flag=True, help="Set basic blocks apart and say where each comes from.")
+@click.option("--demangle", is_flag=True, help="Show C++ names of kernels as their source spells them.")
 @click.option("--labels/--no-labels", default=True, help="Show branch targets as labels.  [default: labels]")
+@click.option(
+    "--collapse/--no-collapse", default=True, help="Show a long run of equal words as one line.  [default: collapse]"
+)
 @click.argument("file", metavar="FILE|-")
 def command(
     isa_name: str | None,
@@ -71,7 +80,11 @@ def command(
     source: bool,
     ptx: bool,
     symbols: bool,
+    live: bool,
+    blocks: bool,
+    demangle: bool,
     labels: bool,
+    collapse: bool,
     sketch: bool,
     as_glsl: bool,
     file: str,
@@ -120,7 +133,8 @@ def command(
         described = module is not None and heads.show(module)
         if program.kernel is None and len(programs) > 1:
             click.echo(f"// {name}")
-        _write(program, words, labels, source, symbols, header=not described)
+        beside = _Beside(program, symbols, live, blocks, demangle)
+        _write(program, words, labels, source, beside, header=not described, collapse=collapse)
     if kernel is None:
         for module in files:
             if not module.kernels:
@@ -237,37 +251,88 @@ def _plain_instruction(i: Instruction) -> dict[str, Any]:
     return out
 
 
-def _write(program: Program, words: bool, labels: bool, source: bool, symbols: bool, header: bool) -> None:
+class _Beside:
+    """What a listing shows besides a program's instructions."""
+
+    def __init__(self, program: Program, symbols: bool, live: bool, blocks: bool, demangle: bool) -> None:
+        self.program = program
+        if symbols or live or blocks:
+            from isakit import analysis
+        self._flow = analysis.control_flow(program) if live or blocks else None
+        kernel = program.kernel
+        self._names = analysis.KernelNames(kernel, self._flow) if symbols and kernel is not None else None
+        self._live = self._headings = None
+        if self._flow is not None:
+            from isakit.analysis.columns import BlockHeadings, LiveColumns
+
+            self._live = LiveColumns(self._flow) if live else None
+            self._headings = BlockHeadings(self._flow) if blocks else None
+        self._demangle = demangle
+
+    def heads(self) -> Iterator[str]:
+        """Comments in front of the program."""
+        kernel = self.program.kernel
+        if self._demangle and kernel is not None:
+            from isakit.analysis.cpp_names import demangled
+
+            yield f"// {printable(demangled(kernel.name))}"
+        if self._live is not None:
+            from isakit.asm.printer import note_column
+
+            room = max(0, note_column(self.program) - len("//"))
+            yield from (f"//{'':{room}}{line}" for line in self._live.heads())
+
+    @property
+    def notes(self) -> Callable[[Instruction], str] | None:
+        """What stands behind the words of an instruction."""
+        live, names = self._live, self._names
+        if live is None:
+            return None if names is None else lambda i: ", ".join(names.of(i.address))
+        if names is None:
+            return live.of
+        return lambda i: f"{live.of(i)}  {', '.join(names.of(i.address))}".rstrip()
+
+    @property
+    def before(self) -> Callable[[Instruction], Iterable[str]] | None:
+        """Lines in front of an instruction."""
+        return None if self._headings is None else self._headings.of
+
+
+def _write(
+    program: Program, words: bool, labels: bool, source: bool, beside: _Beside, header: bool, collapse: bool
+) -> None:
     from isakit.asm.printer import lines
     from isakit.asm.source_listing import source_listing
 
     if source and program.lines is None:
         click.echo("// this program does not know its source lines", err=True)
-    notes = _names(program) if symbols else None
-    rows: Iterable[str] = lines(program, words=words, labels=labels, header=header, notes=notes)
-    if source:
-        rows = source_listing(program, labels=labels)
-    if coloured():
-        rows = map(_paint, rows)
-    count = len(program)
-    if count > _MANY and sys.stderr.isatty() and not sys.stdout.isatty():
-        with click.progressbar(length=count, label="disassembling", file=sys.stderr) as bar:
-            while chunk := list(itertools.islice(rows, 20_000)):
-                click.echo("\n".join(chunk), color=True)
-                bar.update(len(chunk))
+    total = len(program.units)
+    with _progress(total) as show:
+        rows: Iterable[str] = lines(
+            program, words=words, labels=labels, header=header, notes=beside.notes, before=beside.before,
+            collapse=collapse and beside.before is None,
+        )  # fmt: skip
+        if source:
+            rows = source_listing(program, labels=labels)
+        rows = itertools.chain(beside.heads(), rows)
+        if coloured():
+            rows = map(_paint, rows)
+        written = 0
+        while chunk := list(itertools.islice(rows, 20_000)):
+            click.echo("\n".join(chunk), color=True)
+            written += len(chunk)
+            show(written)
+
+
+@contextmanager
+def _progress(units: int) -> Generator[Callable[[int], None]]:
+    """Shows how many lines of a long listing are written, where somebody sits at a terminal and does not read it."""
+    if units <= _MANY or not sys.stderr.isatty() or sys.stdout.isatty():
+        yield lambda _: None
         return
-    while chunk := list(itertools.islice(rows, 20_000)):
-        click.echo("\n".join(chunk), color=True)
-
-
-def _names(program: Program) -> Callable[[Instruction], str] | None:
-    """What says the names of what an instruction accesses, where the program is a kernel of a file."""
-    if program.kernel is None:
-        return None
-    from isakit.analysis import KernelNames
-
-    names = KernelNames(program.kernel)
-    return lambda i: ", ".join(names.of(i.address))
+    with click.progressbar(length=units, label="disassembling", file=sys.stderr) as bar:
+        bar.render_progress()
+        yield lambda written: bar.update(min(written, units) - bar.pos)
 
 
 _COLOURS = re.compile(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from isakit.cli.common import (
+    dimensions,
     echo_json,
     isa_option,
     json_option,
@@ -20,31 +22,49 @@ from isakit.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from isakit.debug.occupancy import Occupancy
     from isakit.description import InfoRecord, Kernel, Module
 
 
 @click.command(
     "info",
     epilog="""\b
-Example:
-  isakit info kernel.cubin""",
+Examples:
+  isakit info kernel.cubin
+  isakit info --block 16,16 kernel.cubin""",
 )
 @isa_option()
 @variant_option
 @json_option
+@click.option(
+    "--block",
+    metavar="X[,Y[,Z]]",
+    help="Show how many such blocks of threads a multiprocessor of each chip holds, and what limits them.",
+)
+@click.option(
+    "--shared",
+    type=click.IntRange(0, 1 << 14),
+    default=0,
+    help="With --block: shared memory that launches add, in bytes.",
+)
 @click.argument("file", metavar="FILE|-")
-def command(isa_name: str | None, variant: str | None, as_json: bool, file: str) -> None:
-    """Show kernels, registers, memory and parameters of a program file."""
+def command(
+    isa_name: str | None, variant: str | None, as_json: bool, block: str | None, shared: int, file: str
+) -> None:
+    """Show kernels, registers, memory, parameters and occupancy of a program file."""
     from isakit.programs.reading import load_all
 
+    threads = None if block is None else _threads(block)
     data = read_bytes(file)
     modules = load_all(data, **named_code(isa_name, variant), path=shown(file))
     texts = _ptx_texts(data)
     if as_json:
-        echo_json([*(_plain(m) for m in modules), *texts])
+        echo_json([*(_plain(m, threads, shared) for m in modules), *texts])
         return
     for m in modules:
         _show(m)
+        if threads is not None:
+            _show_occupancy(m, threads, shared)
     for t in texts:
         kernels = ", ".join(t["kernels"]) or "none"
         click.echo(f"PTX at {t['offset']:#x}: {t['size']} bytes, {t['version']}, for {t['target']}; kernels: {kernels}")
@@ -67,12 +87,44 @@ def _ptx_texts(data: bytes) -> list[dict[str, Any]]:
     return out
 
 
-def _plain(m: Module) -> dict[str, Any]:
+def _threads(block: str) -> int:
+    dims = dimensions(block, "--block")
+    threads = math.prod(dims)
+    if threads > _MOST_THREADS:
+        raise click.BadParameter(f"{block} are {threads} threads, a block has at most 512", param_hint="--block")
+    return threads
+
+
+_MOST_THREADS = 512
+
+
+def _occupancies(k: Kernel, threads: int, shared: int) -> list[Occupancy]:
+    """For each chip, where the file says what the kernel takes."""
+    from isakit.debug.occupancy import occupancy
+    from isakit.registry import VARIANTS
+
+    if k.registers is None or k.module is None or k.module.isa != "tesla":
+        return []
+    return [occupancy(chip, threads, k.registers, (k.shared_bytes or 0) + shared) for chip in VARIANTS["tesla"]]
+
+
+def _show_occupancy(m: Module, threads: int, shared: int) -> None:
+    """A line per kernel and kind of chip."""
+    for k in m.kernels.values():
+        alike: dict[tuple[int, int, int, str], list[str]] = {}
+        for o in _occupancies(k, threads, shared):
+            alike.setdefault((o.blocks, o.warps, o.most, o.limit), []).append(o.chip)
+        for (blocks, warps, most, limit), chips in alike.items():
+            _line(f"occupancy of {k.name} in blocks of {threads} on {', '.join(chips)}: {blocks} blocks, "
+                  f"{warps} of {most} warps ({100 * warps // most} %), limited by {limit}")  # fmt: skip
+
+
+def _plain(m: Module, threads: int | None, shared: int) -> dict[str, Any]:
     from isakit.formats import Shader
 
     out: dict[str, Any] = {
         "path": m.path, "offset": m.offset, "kind": m.kind, "isa": m.isa, "variant": m.variant,
-        "kernels": [_kernel(k) for k in m.kernels.values()],
+        "kernels": [_kernel(k, threads, shared) for k in m.kernels.values()],
         "constants": {str(bank): len(m.constant_bytes(bank)) for bank in m.constants},
         "globals": [{"name": g.name, "size": g.size, "initialised": g.data is not None} for g in m.globals],
         "samplers": [{"name": s.name, "unit": s.unit} for s in m.samplers],
@@ -84,8 +136,8 @@ def _plain(m: Module) -> dict[str, Any]:
     return out
 
 
-def _kernel(k: Kernel) -> dict[str, Any]:
-    return {
+def _kernel(k: Kernel, threads: int | None, shared: int) -> dict[str, Any]:
+    out: dict[str, Any] = {
         "name": k.name, "code_bytes": len(k.code), "registers": k.registers, "shared_bytes": k.shared_bytes,
         "local_bytes": k.local_bytes, "barriers": k.barriers,
         "params": [
@@ -96,6 +148,9 @@ def _kernel(k: Kernel) -> dict[str, Any]:
         "samplers": [{"name": s.name, "unit": s.unit} for s in k.samplers],
         "attributes": _attributes(k.info),
     }  # fmt: skip
+    if threads is not None:
+        out["occupancy"] = [{"threads": threads, **o.as_json()} for o in _occupancies(k, threads, shared)]
+    return out
 
 
 def _attributes(records: list[InfoRecord]) -> list[dict[str, Any]]:

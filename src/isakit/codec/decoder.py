@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from isakit.codec.encoder import Encoder
 
 _MEMO_LIMIT = 1 << 16
+SHORTEST_RUN = 32
+"""Equal units of code from which on they are told by their number."""
 
 
 class Decoder:
@@ -28,10 +30,10 @@ class Decoder:
         # size -> [(mask of fixed bits, their value -> forms)], most fixed bits first
         self._tables: dict[int, list[tuple[int, dict[int, list[Form]]]]] = {}
         self._selector: dict[int, int] = {}
-        for units in {f.units for f in view.forms}:
+        for units in {f.units for f in view.declared}:
             tables: dict[int, dict[int, list[Form]]] = {}
             mask = 0
-            for f in view.forms:
+            for f in view.declared:
                 if f.units == units:
                     tables.setdefault(f.fixed.mask, {}).setdefault(f.fixed.value, []).append(f)
                     mask |= f.fixed.mask
@@ -75,7 +77,7 @@ class Decoder:
             for f in forms.get(word & mask, ()):
                 if f.matches(word):
                     if self.view.available(f):
-                        return self.compiled(f)
+                        return self.compiled(self.view.resolved(f))
                     error = f.lacking
         return error
 
@@ -135,13 +137,17 @@ class Decoder:
         """
         return list(self._iterate(units, address))
 
-    def _iterate(self, units: Sequence[int], address: int) -> Iterator[Instruction]:
+    def _iterate(
+        self, units: Sequence[int], address: int, first: int = 0, before: int | None = None
+    ) -> Iterator[Instruction]:
+        """The instructions that start from unit `first` on, in front of unit `before`."""
         isa, variant = self.isa, self.view.variant
         length, bits, size = isa.length, variant.unit_bits, variant.unit_bytes
         find = self.find
-        i, end = 0, len(units)
+        i, end = first, len(units)
+        stop = end if before is None else before
         start = address // size
-        while i < end:
+        while i < stop:
             word = units[i]
             n = length(word)
             at = address + i * size
@@ -163,12 +169,62 @@ class Decoder:
                 yield Instruction(self, found, word, at, n, found.error(word))
             i += n
 
+    def stretches(self, units: Sequence[int], address: int = 0) -> Iterator[tuple[Instruction, int]]:
+        """(instruction, how often it stands there one after the other): as `decode`, without making each of a run.
+
+        A run has at least `SHORTEST_RUN` equal units; branches are never taken together.
+        """
+        size = self.view.variant.unit_bytes
+        at = 0
+        for start, end in _runs(units):
+            for i in self._iterate(units, address, at, start):
+                yield i, 1
+                at = i.address // size + i.units - address // size
+            while at < end:
+                i = next(self._iterate(units, address, at, end))
+                count = 1 if _depends_on_place(i) else max(1, (end - at) // i.units)
+                yield i, count
+                at += i.units * count
+        for i in self._iterate(units, address, at):
+            yield i, 1
+
     def one(self, word: int, units: int, address: int = 0) -> Instruction:
         """Decode a single word of known size."""
         found = self.find(word, units)
         if isinstance(found, str):
             return Instruction(self, None, word, address, units, found)
         return Instruction(self, found, word, address, units, found.error(word))
+
+
+def _depends_on_place(i: Instruction) -> bool:
+    """Whether the same words may be something else at another address."""
+    if i.error == i.decoder.isa.misaligned or i.targets:
+        return True
+    c = i.compiled
+    return c is not None and c.addressed and c.form.text(i.word, 0) != c.form.text(i.word, 1)
+
+
+def _runs(units: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """(first, behind the last) of the runs of equal units that are long enough."""
+    k, end = 0, len(units)
+    while k + SHORTEST_RUN <= end:
+        last = k + SHORTEST_RUN - 1
+        unit = units[last]
+        if unit != units[k]:  # no run begins in front of the last unit that differs from `unit`
+            while units[last - 1] == unit:
+                last -= 1
+            k = last
+            continue
+        if all(units[n] == unit for n in range(k, last)):
+            stop = last + 1
+            while stop < end and units[stop] == unit:
+                stop += 1
+            yield k, stop
+            k = stop
+            continue
+        while units[last - 1] == unit:
+            last -= 1
+        k = last
 
 
 @lru_cache(maxsize=64)

@@ -168,20 +168,22 @@ class Instruction:
     @property
     def reads(self) -> tuple[str, ...]:
         """Names of the registers read."""
-        return tuple(dict.fromkeys(map(str, self._accesses()[0])))
+        return tuple(dict.fromkeys(map(str, self.accesses[0])))
 
     @property
     def writes(self) -> tuple[str, ...]:
         """Names of the registers written."""
-        return tuple(dict.fromkeys(map(str, self._accesses()[1])))
+        return tuple(dict.fromkeys(map(str, self.accesses[1])))
 
     @property
     def registers(self) -> tuple[Register, ...]:
         """The register operands, and those that form addresses, without what stands with them in the text."""
-        reads, writes = self._accesses()
+        reads, writes = self.accesses
         return tuple(dict.fromkeys((*reads, *writes)))
 
-    def _accesses(self) -> tuple[list[Register], list[Register]]:
+    @property
+    def accesses(self) -> tuple[list[Register], list[Register]]:
+        """The register operands read and those written, in the order of the form, registers of addresses included."""
         if self._accessed is None:
             self._accessed = self._find_accesses()
         return self._accessed
@@ -200,7 +202,7 @@ class Instruction:
 
         An operand with an index register may read any register of its file. Registers that are constants are left out.
         """
-        return self._places(self._accesses()[0])
+        return self.places(self.accesses[0])
 
     @property
     def defs(self) -> tuple[Place, ...]:
@@ -208,16 +210,17 @@ class Instruction:
 
         An operand with an index register may write any register of its file.
         """
-        return self._places(self._accesses()[1])
+        return self.places(self.accesses[1])
 
     @property
     def kills(self) -> tuple[Place, ...]:
         """The registers of `defs` that are written as a whole and under no condition."""
         if self.guarded:
             return ()
-        return self._places([r for r in self._accesses()[1] if not r.partial and r.index_register is None])
+        return self.places([r for r in self.accesses[1] if not r.partial and r.index_register is None])
 
-    def _places(self, registers: list[Register]) -> tuple[Place, ...]:
+    def places(self, registers: Iterable[Register]) -> tuple[Place, ...]:
+        """Registers of the instruction as (file, index), without those that are constants."""
         files = self.decoder.isa.registers
         out: dict[Place, None] = {}
         for r in registers:
@@ -236,11 +239,18 @@ class Instruction:
     @property
     def guarded(self) -> bool:
         """Whether a condition decides which lanes execute; a guarded write does not end the life of the old value."""
+        return self.guard is not None
+
+    @property
+    def guard(self) -> Operand | None:
+        """The operand that decides which lanes execute, None where all do."""
         form = self.form
-        return form is not None and any(
-            form.parts[o.name].guards(self.word) or (isinstance(o, Condition) and o.name in form.control)
-            for o in self.operands
-        )
+        if form is None:
+            return None
+        return next((
+            o for o in self.operands
+            if form.parts[o.name].guards(self.word) or (isinstance(o, Condition) and o.name in form.control)
+        ), None)  # fmt: skip
 
     @property
     def group(self) -> Kind | None:

@@ -17,7 +17,7 @@ from isakit.compile.passes.addresses import addresses_have_registers
 from isakit.compile.passes.conditions import predicates_are_tests
 from isakit.compile.passes.edges import edges_have_room
 from isakit.compile.passes.offsets import global_offsets_are_sums
-from isakit.compile.passes.spaces import MixedSpacesError, accesses_name_spaces
+from isakit.compile.passes.spaces import SpaceError, accesses_name_spaces
 from isakit.compile.passes.ssa import values_defined_once
 from isakit.compile.passes.uniform import divergent_values
 from isakit.compile.passes.values import no_value_unused, products_contracted, values_computed_once
@@ -153,11 +153,8 @@ def compile_entry(
     for step in PASSES:
         try:
             step(f)
-        except MixedSpacesError as e:
-            where = ptx.source.start(e.loc[0])
-            raise PtxSyntaxError(
-                where, f"this address may lie in several spaces: {e}; these chips have no generic ones"
-            ) from None
+        except SpaceError as e:
+            raise PtxSyntaxError(ptx.source.start(e.loc[0]), e.message) from None
         if watch or step is PASSES[-1] or CHECK_EVERY_PASS:
             verify(f, step.__name__)
         if watch:

@@ -10,10 +10,13 @@ from __future__ import annotations
 import base64
 import json
 import queue
+import socket
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, BinaryIO, cast
+from contextlib import suppress
+from typing import Any, BinaryIO, Protocol, cast
 
+from isakit.debug import groups, loopback
 from isakit.debug.session import Session
 from isakit.debug.stops import Stop
 from isakit.errors import IsakitError, LaunchError
@@ -30,6 +33,18 @@ REGISTERS, FACTS, STACK = 1, 2, 3
 """References of the scopes."""
 
 Message = Mapping[str, Any]
+
+
+class Output(Protocol):
+    """What messages are written to."""
+
+    def write(self, data: bytes, /) -> object:
+        """Take bytes; raises OSError where nobody reads them."""
+        ...
+
+    def flush(self) -> object:
+        """Send them."""
+        ...
 
 
 class ProtocolError(IsakitError):
@@ -70,25 +85,28 @@ def read_message(stream: BinaryIO) -> Message | None:
 class Adapter:
     """One conversation about one session; `serve` carries it on to its end."""
 
-    def __init__(self, session: Session, source: BinaryIO, to: BinaryIO) -> None:
+    def __init__(self, session: Session, source: BinaryIO, to: Output) -> None:
         self.session, self._source, self._to = session, source, to
         self._sent = 0
         self._inbox: queue.Queue[Any] = queue.Queue(1000)
         self._held: list[Message] = []
-        self._ended = False
+        self._ended = self._said_so = False
         self._breakpoints: list[int] = []
         self._watchpoints: list[int] = []
         session.asked = self._interrupted
 
-    def serve(self) -> None:
-        """Answer requests until the client disconnects or goes away."""
+    def serve(self) -> bool:
+        """Answer requests until the client disconnects, which is True, or goes away."""
         threading.Thread(target=self._read, name="isakit-dap", daemon=True).start()
         while not self._ended:
             message = self._held.pop(0) if self._held else self._inbox.get()
             if message is _GONE:
-                return
+                break
             if cast(Message, message).get("type") == "request":
                 self._answer(cast(Message, message))
+        for n in (*self._breakpoints, *self._watchpoints):
+            self.session.breakpoints.pop(n, None)
+        return self._said_so
 
     def _read(self) -> None:
         try:
@@ -150,12 +168,13 @@ class Adapter:
             self._event("initialized")
         if name == "configurationDone":
             self._stopped(self.session.stop)
-        self._ended = self._ended or name in ("disconnect", "terminate")
+        self._said_so = self._said_so or name in ("disconnect", "terminate")
+        self._ended = self._ended or self._said_so
 
     def _moved(self, move: Callable[[Session], Stop], arguments: Message) -> Stop:
         try:
             if "threadId" in arguments:
-                self._look_at(int(arguments["threadId"]))
+                groups.look_at(self.session, int(arguments["threadId"]))
             return move(self.session)
         except IsakitError as e:
             self._event("output", category="stderr", output=f"{e}\n")
@@ -168,20 +187,11 @@ class Adapter:
             return
         reason = _REASONS.get(stop.reason, stop.reason)
         self._event("stopped", reason=reason, description=stop.text, text=stop.text, allThreadsStopped=True,
-                    threadId=self._thread(self.session.focus), hitBreakpointIds=list(stop.numbers))  # fmt: skip
+                    threadId=self._focused(), hitBreakpointIds=list(stop.numbers))  # fmt: skip
 
-    # --- threads ---
-    def _thread(self, thread: int) -> int:
-        """The number of a thread's group, for the client."""
-        return 1 + (thread // 32 if self.session.target.isa == "tesla" else thread)
-
-    def _look_at(self, number: int) -> None:
-        session = self.session
-        if self._thread(session.focus) == number:
-            return
-        first = (number - 1) * (32 if session.target.isa == "tesla" else 1)
-        session.target.thread(first)
-        session.focus = session.execution.lanes(first)[0]
+    def _focused(self) -> int:
+        """The number of the focused group, for the client."""
+        return groups.group_of(self.session.target, self.session.focus)
 
     # --- requests ---
     def _initialize(self, arguments: Message) -> Any:
@@ -196,17 +206,12 @@ class Adapter:
         return {}
 
     def _threads(self, arguments: Message) -> Any:
-        session = self.session
-        step = 32 if session.target.isa == "tesla" else 1
-        count = min(session.target.thread_count, 512 * step)
-        named = [(self._thread(n), session.target.thread(n)) for n in range(0, count, step)]
-        return {
-            "threads": [{"id": k, "name": f"{t.name.rpartition(' lane')[0] or t.name}, {t.state}"} for k, t in named]
-        }
+        found = groups.groups(self.session.target)
+        return {"threads": [{"id": k, "name": f"{groups.name_of(t)}, {t.state}"} for k, t in found]}
 
     def _stack(self, arguments: Message) -> Any:
         session = self.session
-        self._look_at(int(arguments.get("threadId", self._thread(session.focus))))
+        groups.look_at(session, int(arguments.get("threadId", self._focused())))
         here = session.address
         places = [] if here is None else [here]
         places += [f.address for f in session.frames() if "call" in f.kind]
@@ -330,4 +335,26 @@ _MOVES: dict[str, Callable[[Session], Stop]] = {
     "reverseContinue": lambda s: s.reverse_cont(),
 }  # fmt: skip
 
-__all__ = ["Adapter", "ProtocolError", "read_message"]
+
+class Server:
+    """A session on a port: one editor at a time, until one disconnects. Raises LaunchError for a port not to be had."""
+
+    def __init__(self, session: Session, port: int = 0) -> None:
+        self.session = session
+        self._listening = loopback.listener(port)
+        self.port: int = self._listening.getsockname()[1]
+
+    def serve(self) -> None:
+        """Serve editors. One that vanishes stops the program and leaves the session to the next."""
+
+        def one(client: socket.socket) -> bool:
+            with client.makefile("rb") as source:
+                done = Adapter(self.session, source, loopback.Writer(client)).serve()
+                with suppress(OSError):
+                    client.shutdown(socket.SHUT_RDWR)  # ends the thread that reads
+                return done
+
+        loopback.TurningAway(self._listening, one).run()
+
+
+__all__ = ["Adapter", "ProtocolError", "Server", "read_message"]

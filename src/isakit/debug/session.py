@@ -25,6 +25,8 @@ from isakit.spec import Kind
 
 RECORDS = 100_000
 """Notes of tracepoints that are kept."""
+POLLED = 64
+"""Single steps between two looks whether to go on."""
 
 
 class Session:
@@ -41,6 +43,7 @@ class Session:
         focus: the thread that `step` and registers are about.
         breakpoints: by number, watchpoints and tracepoints included.
         records: what tracepoints noted.
+        about: lines on where the program comes from: for a fragment, why its pixel has its colour.
         stop: why it stands where it stands.
         timeline, execution, target: what it is made of.
 
@@ -63,6 +66,7 @@ class Session:
         self.timeline = Timeline(self.execution, memory)
         self.breakpoints: dict[int, Breakpoint] = {}
         self.records: list[Record] = []
+        self.about: list[str] = []
         self.focus = self.execution.following or 0
         self.asked: Callable[[], bool] | None = None
         self._numbers = 0
@@ -134,6 +138,8 @@ class Session:
             stop = self._move(self._one, "step", f"after {n + 1} step{'s' * (n > 0)}")
             if stop.reason != "step" or self.finished:
                 break
+            if n % POLLED == POLLED - 1 and self.asked is not None and self.asked():
+                return self._stay("interrupt", "interrupted")
         return self.stop
 
     def next(self, count: int = 1) -> Stop:
@@ -236,8 +242,12 @@ class Session:
             return
         width = self.target.register_files[to.file].width
         kind = "f32" if isinstance(number, float) and width == 32 else "u64"
-        bits = int.from_bytes(packed(kind, number), "little")
-        self.timeline.happen(f"{what} = {value}", lambda: self.target.write_register(to, bits, t))
+        self.set_register(to, int.from_bytes(packed(kind, number), "little"), t)
+
+    def set_register(self, register: tuple[str, int], bits: int, thread: int) -> None:
+        """Set a register of a thread to the low ones of some bits. Raises LaunchError for one there is not."""
+        text = f"{register[0]}{register[1]} = {bits:#x}"
+        self.timeline.happen(text, lambda: self.target.write_register(register, bits, thread))
 
     def write(self, space: str, address: int, data: bytes, thread: int | None = None) -> None:
         """Put bytes into a memory. Raises as `Target.write_memory`."""

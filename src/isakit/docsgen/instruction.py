@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import re
-import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from isakit.codec.explain import bit_names
 from isakit.codec.syntax import spellings, syntax_line
+from isakit.docsgen.pseudocode import operations, pseudocode
+from isakit.errors import NotModelled
+from isakit.export.json_ import legal_word
 from isakit.spec import Enum, Field, Form, InstructionSet, Record
 
 _VALUES = 32
@@ -45,10 +45,7 @@ def _lines(isa: InstructionSet, record: Record) -> Iterator[str]:
         yield from _form(isa, record, form, number)
     yield "## Meaning"
     yield ""
-    yield "```python"
-    yield from meaning(record)
-    yield "```"
-    yield ""
+    yield from meaning(isa, record)
     yield "## Source"
     yield ""
     for ref in (record.ref, *record.see):
@@ -150,56 +147,36 @@ def _cell(text: str) -> str:
 # --- the meaning -----------------------------------------------------------------------------------------------------
 
 
-def meaning(record: Record) -> list[str]:
-    """The source of the semantics function without decorator and docstring, and of the helpers it calls."""
+def meaning(isa: InstructionSet, record: Record) -> Iterator[str]:
+    """What examples of the forms compute, each kind once, as Markdown."""
     if record.semantics is None:
-        return ["# what it does is not known"]
-    lines = _body(record.semantics)
-    for helper in _helpers(record.semantics):
-        lines += ["", *_source(helper)]
-    return lines
-
-
-def _source(function: Callable[..., Any]) -> list[str]:
-    try:
-        return textwrap.dedent(inspect.getsource(function)).rstrip().splitlines()
-    except (OSError, TypeError):
-        return []
-
-
-def _body(function: Callable[..., Any]) -> list[str]:
-    """The `def` line and the body behind the docstring."""
-    lines = _source(function)
-    if not lines:
-        return [f"def {function.__name__}{inspect.signature(function)}:", "    ..."]
-    tree = next((n for n in ast.walk(ast.parse("\n".join(lines))) if isinstance(n, ast.FunctionDef)), None)
-    if tree is None:
-        return lines
-    first, *rest = tree.body
-    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    head = lines[tree.lineno - 1 : first.lineno - 1]
-    if not documented:
-        return lines[tree.lineno - 1 :]
-    tail = lines[(first.end_lineno or first.lineno) :]
-    return [*head, *tail] if rest else [*head, "    pass  # what it does is in its operands"]
-
-
-def _helpers(function: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """Private functions of the same module that the function calls, directly or through others."""
-    found: list[Callable[..., Any]] = []
-    pending = [function]
-    while pending:
-        current = pending.pop(0)
-        scope = getattr(current, "__globals__", {})
-        for name in re.findall(r"\b_[a-z]\w*(?=\()", "\n".join(_source(current))):
-            helper = scope.get(name)
-            if (
-                inspect.isfunction(helper)
-                and helper.__module__ == function.__module__
-                and helper is not function
-                and helper not in found
-                and not name.endswith("_forms")
-            ):
-                found.append(helper)
-                pending.append(helper)
-    return found
+        yield "What it does is not known."
+        yield ""
+        return
+    seen: set[str] = set()
+    rules: dict[str, None] = {}
+    for form in record.forms:
+        try:
+            word = legal_word(form)
+        except NotModelled:
+            continue
+        try:
+            lines, named = pseudocode(isa, form, word), operations(form, word)
+        except NotModelled as e:
+            lines, named = [str(e)], {}
+        key = re.sub(r"\$?\b[a-z]{1,2}\d+\b|0x[0-9a-f]+|\b\d+\b", "", "\n".join(lines))
+        if key in seen:
+            continue
+        seen.add(key)
+        unit_bits = next(iter(isa.variants.values())).unit_bits
+        units = [f"{word >> unit_bits * k & (1 << unit_bits) - 1:0{(unit_bits + 3) // 4}x}" for k in range(form.units)]
+        yield f"`{form.text(word)}`, in words `{' '.join(units)}`:"
+        yield ""
+        yield "```text"
+        yield from lines
+        yield "```"
+        yield ""
+        rules |= dict.fromkeys(f"- `{name}`: {rule}" for name, rule in named.items() if rule)
+    if rules:
+        yield from rules
+        yield ""

@@ -118,7 +118,7 @@ class _Writer:
                 self._line(f"{name} = {self._bare(value)}", depth)
             case Point(name, base, within, _, index):
                 row = base if within is None else f"{base}.{within.name}"
-                self._line(f"{name} = {row}[{self._bare(index)}]", depth)
+                self._line(f"{name} = {row}" if index is None else f"{name} = {row}[{self._bare(index)}]", depth)
             case Store(base, within, value, index):
                 at = f"[{self._bare(index)}]" if index is not None else ""
                 self._line(f"{base}.{within.name}{at} = {self._bare(value)}", depth)
@@ -165,6 +165,8 @@ class _Writer:
                 return self._bare(a)
 
     def _text(self, a: Any) -> str:
+        if isinstance(a, Value):
+            return self._bare(a)
         if not isinstance(a, Text):
             return repr(a) if isinstance(a, str | int) else self._named(a, "thing")
         out = ""
@@ -219,6 +221,9 @@ class _Writer:
                 return f"(not {self._of(n.args[0])})"
             case "clz" if n.args[0].op == "and":
                 return f"({n.width} - {self._of(n.args[0])}.bit_length())"
+            case "and" if n.args[1].op == "const" and n.args[0].op == "add":  # the sum need not be cut before
+                a, b = (self._of(x) for x in n.args[0].args)
+                return f"(({a} + {b}) & {self._of(n.args[1])})"
             case "and" | "or" if n.width == 1:
                 return f" {n.op} ".join(self._of(a) for a in n.args).join("()")
             case _:

@@ -12,7 +12,6 @@ import numpy as np
 
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
-from isakit.graphics.draw_state import DEFAULT_CHOICES
 from isakit.graphics.stage import Stage, StageRun, StageState
 from isakit.graphics.stage_spaces import RowSpace
 from isakit.machine.tesla.compiled import state_layout
@@ -26,12 +25,6 @@ from isakit.machine.tesla.launch import Stats
 _spare = threading.local()
 
 
-def stage_supported(stage: Stage) -> bool:
-    """Whether the answers to open questions that programs can see are those that are compiled."""
-    c, usual = stage.choices, DEFAULT_CHOICES
-    return c.discarded == usual.discarded and c.vstride == usual.vstride
-
-
 class _StageWarps(ServedWarps):
     """The warps of a stage: one block that has rows of items, and lanes that are not visible."""
 
@@ -41,6 +34,7 @@ class _StageWarps(ServedWarps):
         super().__init__(bound, kernel, state, states, state.stage.warps)
         put = self.context.put
         put("row_bytes", 4 * state.lane_count)
+        put("live_all", 0xFFFF_FFFF if state.stage.choices.live_helpers == "fetch" else 0)
         for name in ("a", "p", "o"):
             space = state.spaces.get(name)
             if isinstance(space, RowSpace):

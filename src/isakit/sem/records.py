@@ -13,7 +13,7 @@ A record is a class whose annotations say how many bits its fields have:
 
 Python code and the routines of `sem.routine` use its objects; compiled code finds the same fields at the offsets of
 `layout_of(Warp)`. Fields follow each other in the order of declaration, each at a multiple of its size, unless its
-`Many` asks for more.
+`Many` asks for more. A field may be a record itself, at a multiple of 8 bytes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ R = TypeVar("R", bound="Record")
 class RecordField:
     """A field of a record: where it is, and what it holds.
 
-    `width`: bits of a number, or of each number where there are `many`; `element`: the record that the elements are.
+    `width`: bits of a number, or of each number where there are `many`; `element`: the record that the elements are, or
+    that the field is where there are not `many`.
     """
 
     name: str
@@ -99,10 +100,12 @@ class Elements(dict[int, R], Generic[R]):
 class Record:
     """The base of declared records. Objects begin with all fields 0."""
 
+    __slots__ = ()
+
     def __init__(self) -> None:
         for f in layout_of(type(self)).fields.values():
             if f.element is not None:
-                setattr(self, f.name, Elements(f.element))
+                setattr(self, f.name, f.element() if f.many is None else Elements(f.element))
             elif f.many is not None:
                 setattr(self, f.name, [0] * f.many.count)
             else:
@@ -130,7 +133,7 @@ def many_of(annotation: Any) -> tuple[Any, Many] | None:
 
 @cache
 def layout_of(record: type[Record]) -> Layout:
-    """Where the fields of a record are. Raises DefinitionError for a field that is no number and no row of records."""
+    """Where the fields of a record are. Raises DefinitionError for a field that is no number, record or row."""
     fields: dict[str, RecordField] = {}
     end = 0
     declared = next(c for c in record.__mro__ if Record in c.__bases__)  # classes below it are views of the same
@@ -148,9 +151,11 @@ def _field(where: str, name: str, annotation: Any, end: int) -> RecordField:
     if width is not None:
         size = max(1, width // 8)
         return RecordField(name, -(-end // size) * size, size, width)
+    if isinstance(annotation, type) and issubclass(annotation, Record):
+        return RecordField(name, -(-end // 8) * 8, layout_of(annotation).size, element=annotation)
     several = many_of(annotation)
     if several is None:
-        raise DefinitionError(f"{where} is neither a number nor many of a kind")
+        raise DefinitionError(f"{where} is neither a number, nor a record, nor many of a kind")
     kind, many = several
     if many.behind:
         return RecordField(name, -(-end // 8) * 8, 8, width_of(kind) or 0, None if width_of(kind) else kind, many)

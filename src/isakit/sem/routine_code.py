@@ -49,13 +49,16 @@ class Let:
 
 @dataclass(frozen=True)
 class Point:
-    """Let a name stand for an element of a field of the record `base`, or of the row `base`."""
+    """Let a name stand for an element of a field of the record `base`, or of the row `base`.
+
+    Without `index`: for the record that the field is.
+    """
 
     name: str
     base: str
     within: RecordField | None
     element: type[Record]
-    index: Value
+    index: Value | None
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Raise:
-    """End with an exception: `kind(*arguments)`, static values and texts."""
+    """End with an exception: `kind(*arguments)`, static values, numbers and texts."""
 
     kind: Callable[..., Exception]
     arguments: tuple[Any, ...]

@@ -130,15 +130,15 @@ class Expressions:
         match x:
             case Value():
                 return x.resize(width)
-            case Static(thing=int() as n):
-                return v.const(int(n), width)
+            case Static(thing=int()):
+                return v.const(int(self._use(x)), width)
             case _:
                 self._fail(node, "not a number")
 
     def _condition(self, node: ast.expr) -> Value | bool:
         got = self._rvalue(node)
         if isinstance(got, Static):
-            return bool(got.thing)
+            return bool(self._use(got))
         if not isinstance(got, Value):
             self._fail(node, "not a condition")
         if got.op == "const":
@@ -215,6 +215,8 @@ class Expressions:
                 f = self._field(base, attr, node)
                 if f.many is not None:
                     return Rows(name, f, f.element)
+                if f.element is not None:
+                    return self._pointed(name, f, f.element, None)
                 return Value(FIELD, f.width, (), (name, f))
             case _:
                 self._fail(node, "has no fields")
@@ -227,15 +229,18 @@ class Expressions:
                 assert within is not None
                 return Value(ITEM, within.width, (self._number(index, 64, node),), (name, within))
             case Rows(base=name, within=within, element=element), _:
-                self._fresh += 1
-                made = f"at{self._fresh}"
                 assert element is not None
-                self.statements.append(Point(made, name, within, element, self._number(index, 64, node)))
-                return Pointer(made, element)
+                return self._pointed(name, within, element, self._number(index, 64, node))
             case LaneNumbers(name=name), _:
                 return Value(LANE, 32, (self._number(index, 32, node),), name)
             case _:
                 self._fail(node, "has no elements")
+
+    def _pointed(self, base: str, within: RecordField | None, element: type[Record], index: Value | None) -> Pointer:
+        self._fresh += 1
+        made = f"at{self._fresh}"
+        self.statements.append(Point(made, base, within, element, index))
+        return Pointer(made, element)
 
     def _pair(self, a: Operand, b: Operand, node: ast.AST) -> tuple[Value, Value]:
         """Two numbers of the same width."""
@@ -440,7 +445,8 @@ class Expressions:
     def _text(self, node: ast.expr) -> Any:
         """An argument of an exception."""
         if not isinstance(node, ast.JoinedStr):
-            return self._known(node)
+            got = self._expression(node)
+            return got if isinstance(got, Value) else self._known(node)
         pieces: list[Any] = []
         for part in node.values:
             match part:

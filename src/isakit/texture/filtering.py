@@ -9,22 +9,27 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
 from isakit.engine.protocol import Array
+from isakit.texture.lanes import known
 
 CANONICAL_NAN = 0x7FFF_FFFF
 _SLACK = 2.0**-49
 """Bound of the relative error of the f64 sums, of the sum of the magnitudes."""
 
 
-def weighted(values: list[Array], weights: list[Array], bits: int) -> Array:
+def weighted(values: list[Any], weights: list[Any], bits: int) -> Any:
     """Sum of f32 `values` (f64 arrays) times integer `weights` (f64 arrays), over 2**bits, rounded once: u32 bits.
 
-    Taps of weight 0 do not count, so that an infinity next to the sample does not spoil it.
+    Taps of weight 0 do not count, so that an infinity next to the sample does not spoil it. The sum is -0 only where
+    all that counts is -0.
     """
-    terms = [np.where(w == 0, 0.0, v * w) if not _tame(v) else v * w for v, w in zip(values, weights, strict=True)]
+    if not known(values[0]):
+        return values[0].code.weighted(values, weights, bits)
+    terms = [np.where(w == 0, -0.0, v * w) for v, w in zip(values, weights, strict=True)]
     total = reduce(np.add, terms)
     scale = 0.5**bits
     result = (total * scale).astype(np.float32)
@@ -34,7 +39,8 @@ def weighted(values: list[Array], weights: list[Array], bits: int) -> Array:
     with np.errstate(invalid="ignore"):
         doubtful = ((total - slack) * scale).astype(np.float32) != ((total + slack) * scale).astype(np.float32)
     for k in np.flatnonzero(doubtful & np.isfinite(total)):
-        exact = sum((Fraction(float(v[k])) * int(w[k]) for v, w in zip(values, weights, strict=True)), Fraction(0))
+        pairs = [(v[k], w[k]) for v, w in zip(values, weights, strict=True) if w[k]]
+        exact = sum((Fraction(float(v)) * int(w) for v, w in pairs), Fraction(0))
         result[k] = rounded(exact / (1 << bits))
     out = result.view(np.uint32)
     if not _tame(total):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from isakit.engine.protocol import Array
+from isakit.texture.lanes import doubtful, filled, of_quads, to_lanes
 from isakit.texture.texture_choices import TextureChoices
 
 FRACTION = 256
 """Levels of detail have eight fraction bits."""
+NEAR = 2.0**-36
+"""Compiled code does not decide about a logarithm so near to where its outcome changes."""
 
 
 class Levels(NamedTuple):
@@ -28,28 +32,34 @@ def derivative_lod(texels: Sequence[Array], vectors: int, choices: TextureChoice
 
     `texels` holds one f64 array per axis, quads of lanes next to each other. Without any change it is -inf.
     """
-    quads = np.stack([t.reshape(-1, 4) for t in texels])
+    pairs = [(0, 1), (0, 2), *(((2, 3), (1, 3)) if vectors == 4 else ())]
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        steps = [quads[:, :, 1] - quads[:, :, 0], quads[:, :, 2] - quads[:, :, 0]]
-        if vectors == 4:
-            steps += [quads[:, :, 3] - quads[:, :, 2], quads[:, :, 3] - quads[:, :, 1]]
+        steps = [[of_quads(t, b) - of_quads(t, a) for t in texels] for a, b in pairs]
         if choices.lod_norm == "max":
-            rho = np.max([np.abs(s).max(axis=0) for s in steps], axis=0)
+            rho = reduce(np.maximum, [np.abs(d) for step in steps for d in step])
         else:
-            rho = np.sqrt(np.max([(s * s).sum(axis=0) for s in steps], axis=0))
+            rho = np.sqrt(reduce(np.maximum, [reduce(np.add, [d * d for d in step]) for step in steps]))
         lod = np.log2(np.where(np.isnan(rho), 0.0, rho))
-    return np.repeat(lod, 4)
+    return to_lanes(lod)
 
 
-def chosen_levels(lod: Array, mip: str, first: int, last: int) -> Levels:
-    """The levels of a clamped level of detail; `first` and `last` are what the texture offers."""
+def chosen_levels(lod: Array, mip: str, first: int, last: int, measured: bool = False) -> Levels:
+    """The levels of a clamped level of detail; `first` and `last` are what the texture offers.
+
+    `measured`: it is a logarithm, which compiled code computes with another rounding error.
+    """
     magnified = lod <= 0
     n = len(lod)
+    if measured:
+        doubtful(lambda: (np.abs(lod) < NEAR) & (lod != 0), lod)
     if mip == "none":
-        return Levels(magnified, np.full(n, first), None, None)
+        return Levels(magnified, filled(n, first), None, None)
     inside = np.clip(np.where(np.isnan(lod), 0.0, lod), first, last)
+    steps = inside * (FRACTION if mip == "linear" else 1) + 0.5
+    if measured:
+        doubtful(lambda: np.abs(steps - np.rint(steps)) < FRACTION * NEAR, lod)
     if mip == "nearest":
-        return Levels(magnified, np.floor(inside + 0.5).astype(np.int64).clip(first, last), None, None)
-    q = np.floor(inside * FRACTION + 0.5).astype(np.int64)
+        return Levels(magnified, np.clip(np.floor(steps).astype(np.int64), first, last), None, None)
+    q = np.floor(steps).astype(np.int64)
     level = q >> 8
     return Levels(magnified, level, np.minimum(level + 1, last), q & 255)

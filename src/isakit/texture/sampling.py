@@ -15,6 +15,7 @@ import numpy as np
 from isakit.engine.protocol import Array
 from isakit.texture.cube import across_edges
 from isakit.texture.filtering import weighted
+from isakit.texture.lanes import as_type
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texel_formats import FLOAT, ONE_FLOAT, ONE_INTEGER, RED, ZERO
 from isakit.texture.texture import Texture
@@ -51,6 +52,7 @@ class Image:
         self.texture, self.sampler, self.choices = texture, sampler, choices
         self.planes = texture.planes(sampler.srgb, choices.srgb_bits)
         self.integer = texture.format.integer
+        self.border = [as_type(b, np.uint32) for b in sampler.border_bits]
         modes = sampler.modes
         if texture.target in ("cube", "cube_array"):
             modes = (EDGE, EDGE, EDGE)
@@ -66,9 +68,8 @@ class Image:
         plane = self.planes[k] if k < len(self.planes) else None
         got = np.zeros(len(at), np.uint32) if plane is None else plane[at]
         if inside is not None:
-            r = self.sampler.border_bits
             smeared = self.texture.format.layout.name.find("Z") >= 0
-            got = np.where(inside, got, np.uint32(r[0] if smeared else r[k]))
+            got = np.where(inside, got, self.border[0 if smeared else k])
         return got
 
     def _constant(self, source: int, n: int) -> Array:
@@ -128,7 +129,7 @@ class Image:
         if not t.normalized:
             return list(coords), sizes
         with np.errstate(over="ignore", invalid="ignore"):
-            out = [(c.astype(np.float32) * np.asarray(n, np.float32)).astype(np.float64)
+            out = [(c.astype(np.float32) * as_type(n, np.float32)).astype(np.float64)
                    for c, n in zip(coords, sizes, strict=False)]  # fmt: skip
         return out, sizes
 
@@ -137,7 +138,7 @@ class Image:
         u, sizes = self.scaled(request.coords, level)
         smooth = filters == "linear" and not self.integer
         if smooth and self.choices.seamless and self.texture.target == "cube" and request.layer is not None:
-            return self._seamless(request, request.layer, u, np.asarray(sizes[0]), level)
+            return self._seamless(request, request.layer, u, sizes[0], level)
         axes: list[list[Tap]] = []
         for k, x in enumerate(u):
             if smooth:
@@ -150,7 +151,7 @@ class Image:
         weights: list[Array] = []
         strides = self.strides(level)
         for taps in _combinations(axes):
-            inside = reduce(_both, (t.inside for t in taps), None)
+            inside = reduce(both, (t.inside for t in taps), None)
             at = self.place([t.at for t in taps], request.layer, strides)
             for s in sources:
                 got = self._component(s, at, inside)
@@ -158,7 +159,7 @@ class Image:
                     got = self._compared(request.reference, got)
                 values[s].append(got.view(np.float32).astype(np.float64) if smooth else got)
             if smooth:
-                weights.append(reduce(np.multiply, (t.weight for t in taps if t.weight is not None)).astype(np.float64))
+                weights.append(reduce(np.multiply, [t.weight.astype(np.float64) for t in taps if t.weight is not None]))
         return values, weights, 8 * len(axes) if smooth else 0
 
     def _seamless(self, request: Request, face: Array, u: Sequence[Array], n: Any,
@@ -222,7 +223,8 @@ class Image:
         return self.assembled(parts, n, request.wanted)
 
 
-def _both(a: Array | None, b: Array | None) -> Array | None:
+def both(a: Array | None, b: Array | None) -> Array | None:
+    """Where both hold; None holds everywhere."""
     return b if a is None else a if b is None else a & b
 
 

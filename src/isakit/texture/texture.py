@@ -219,6 +219,10 @@ class Texture:
             found = self._planes[key] = decode(self.format, np.concatenate(self._raw), *key)
         return found
 
+    def words_of_texels(self) -> Array:
+        """Texels of four bytes as they came, u32, levels one after another."""
+        return np.ascontiguousarray(np.concatenate(self._raw)).view(np.uint32).ravel()
+
     @property
     def layered(self) -> bool:
         """Whether an integer layer follows the coordinates."""
@@ -233,6 +237,16 @@ class Texture:
     def last_level(self) -> int:
         """The last level sampling may use."""
         return min(self.view[1], len(self.sizes) - 1)
+
+    @property
+    def one_level(self) -> bool:
+        """Whether sampling can use no other level than the first of the view."""
+        return self.view[0] >= self.last_level
+
+    @property
+    def lod_vectors(self) -> int:
+        """Derivatives of a quad that count for the level of detail: two or four."""
+        return 4 if self.fields.get("lod_iso_quality", 1) else 2
 
     @property
     def words(self) -> tuple[int, ...]:

@@ -13,9 +13,10 @@ import numpy as np
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError, NotModelled
 from isakit.texture.cube import face_of
+from isakit.texture.lanes import filled, known
 from isakit.texture.lod import chosen_levels, derivative_lod
 from isakit.texture.sampler_state import Sampler
-from isakit.texture.sampling import Image, Request
+from isakit.texture.sampling import Image, Request, both
 from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
 from isakit.texture.wrap import linear
@@ -65,6 +66,10 @@ class TextureUnit:
             image = Image(found, self.samplers.get(sampler, Sampler()), self.choices)
             self._images[texture, sampler] = image
         return image
+
+    def show(self, number: int, texture: Texture, sampler: Sampler) -> None:
+        """Let a number stand for a texture seen through a sampler."""
+        self._images[number, number] = Image(texture, sampler, self.choices)
 
     def ask(
         self,
@@ -140,7 +145,7 @@ class TextureUnit:
             return np.full(n, np.inf if self.derivative_inf else -np.inf)
         vectors = self.choices.lod_vectors
         if vectors == "header":
-            vectors = 4 if image.texture.fields.get("lod_iso_quality", 1) else 2
+            vectors = image.texture.lod_vectors
         return derivative_lod(texels, vectors, self.choices)
 
     def _texauto(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
@@ -149,46 +154,47 @@ class TextureUnit:
         smp, t = image.sampler, image.texture
         n = len(sources[0])
         first = t.view[0]
-        plain = smp.mag == smp.min and (smp.mip == "none" or first >= t.last_level or not t.normalized)
-        if plain:
-            return image.sample(request, np.full(n, first), smp.mag)
+        if smp.mag == smp.min and (smp.mip == "none" or t.one_level or not t.normalized):
+            return image.sample(request, filled(n, first), smp.mag)
+        measured = op != "texlod" and quads
         if op == "texlod":
             lod = _floats(rest[0]) if rest else np.zeros(n)
         else:
             lod = self._level(image, texels, n, quads) + smp.lod_bias
             if op == "texbias" and rest:
                 lod = lod + _floats(rest[0])
-        lod = np.clip(np.where(np.isnan(lod), 0.0, lod), smp.min_lod, max(smp.min_lod, smp.max_lod))
+        lod = np.clip(np.where(np.isnan(lod), 0.0, lod), smp.min_lod, np.maximum(smp.min_lod, smp.max_lod))
         mip = smp.mip if t.normalized else "none"
-        levels = chosen_levels(lod, mip, first, t.last_level)
-        out = [np.zeros(n, np.uint32) for _ in range(4)]
-        for here, filters in ((levels.magnified, smp.mag), (~levels.magnified, smp.min)):
-            if not here.any():
-                continue
-            some = _part(request, here)
-            if here is levels.magnified:
-                got = image.sample(some, np.full(int(here.sum()), first), filters)
-            else:
-                second = None if levels.second is None else levels.second[here]
-                mix = None if levels.weight is None else levels.weight[here]
-                got = image.sample(some, levels.first[here], filters, second, mix)
-            for c in range(4):
-                out[c][here] = got[c]
-        return out
+        levels = chosen_levels(lod, mip, first, t.last_level, measured)
+        if smp.mag == smp.min:
+            # One sample for all: where it is magnified the second level has weight 0.
+            level = np.where(levels.magnified, first, levels.first)
+            mix = None if levels.weight is None else np.where(levels.magnified, 0, levels.weight)
+            return image.sample(request, level, smp.mag, levels.second, mix)
+
+        def near(some: Request, here: Any) -> list[Array]:
+            return image.sample(some, filled(len(some.coords[0]), first), smp.mag)
+
+        def far(some: Request, here: Any) -> list[Array]:
+            level, second, mix = (_those(x, here) for x in (levels.first, levels.second, levels.weight))
+            return image.sample(some, level, smp.min, second, mix)
+
+        return _chosen(request, levels.magnified, near, far)
 
     def _texgather(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
                    op: str) -> list[Array]:  # fmt: skip
         _at_least(2, sources, op)
+        if image.texture.axes < 2:
+            raise NotModelled(f"{op} of a {image.texture.target} texture", "the four texels lie in two directions")
         request, _, _ = self._request(image, sources, offsets, 1)
         n = len(sources[0])
-        level = np.full(n, image.texture.view[0])
+        level = filled(n, image.texture.view[0])
         u, sizes = image.scaled(request.coords, level)
         taps = [linear(x, sizes[k], image.modes[k], offsets[k]) for k, x in enumerate(u[:2])]
         out: list[Array] = []
         for i, j in ((0, 1), (1, 1), (1, 0), (0, 0)):
             a, b = taps[0][i], taps[1][j]
-            insides = [t.inside for t in (a, b) if t.inside is not None]
-            inside = np.logical_and.reduce(insides) if insides else None
+            inside = both(a.inside, b.inside)
             at = image.place([a.at, b.at], request.layer, image.strides(level))
             out.append(image.texels(at, inside, request.reference, 1)[0])
         return out
@@ -227,10 +233,10 @@ class TextureUnit:
         level = np.clip(_signed(sources[0]), 0, 31)
         w, h, d = t.sizes[0]
         if t.target in ("cube", "cube_array") and self.choices.size_of_cubes == "layers":
-            d //= 6
-        depth = np.maximum(1, d >> level) if t.target == "3d" else np.full(n, d)
-        height = np.maximum(1, h >> level) if t.axes > 1 else np.full(n, h)
-        values = [np.maximum(1, w >> level), height, depth, np.full(n, t.last_level - t.view[0] + 1)]
+            d = d // 6
+        depth = np.maximum(1, d >> level) if t.target == "3d" else filled(n, d)
+        height = np.maximum(1, h >> level) if t.axes > 1 else filled(n, h)
+        values = [np.maximum(1, w >> level), height, depth, filled(n, t.last_level - t.view[0] + 1)]
         return [v.astype(np.uint32) for v in values]
 
     def _texquerylod(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
@@ -277,13 +283,28 @@ def _at_least(count: int, sources: Sequence[Array], what: str) -> None:
         raise NotModelled(f"{what} with {len(sources)} sources", f"it takes at least {count} coordinates")
 
 
+def _chosen(request: Request, here: Any, yes: Any, no: Any) -> list[Array]:
+    """`yes(request, lanes)` where `here` holds, else `no`; of arrays each works on its own lanes only."""
+    if not known(here):
+        return [np.where(here, a, b) for a, b in zip(yes(request, None), no(request, None), strict=True)]
+    out = [np.zeros(len(here), np.uint32) for _ in range(4)]
+    for lanes, make in ((here, yes), (~here, no)):
+        if lanes.any():
+            for c, got in enumerate(make(_part(request, lanes), lanes)):
+                out[c][lanes] = got
+    return out
+
+
+def _those(lanes: Any, here: Any) -> Any:
+    """Some of the lanes."""
+    return lanes if lanes is None or here is None else lanes[here]
+
+
 def _part(request: Request, here: Array) -> Request:
-    if here.all():
-        return request
     return Request(
         [c[here] for c in request.coords],
-        None if request.layer is None else request.layer[here],
-        None if request.reference is None else request.reference[here],
+        _those(request.layer, here),
+        _those(request.reference, here),
         request.offsets,
         request.wanted,
     )

@@ -6,15 +6,18 @@ and 8-bit weights as integers. Source: [graphics] 1.2, 2.2, 2.3.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from isakit.engine.protocol import Array
+from isakit.texture.lanes import everywhere, except_for, powers_of_two
 
 REPEAT, MIRROR, EDGE, BORDER, CLAMP, MIRROR_EDGE, MIRROR_BORDER, MIRROR_CLAMP = range(8)
 ONE = 256
 """A linear weight of 1."""
+FAR = 2.0**40
+"""Coordinates that repeat are reduced from here on, in texels; nearer ones are exact all the way."""
 
 
 class Tap(NamedTuple):
@@ -28,13 +31,11 @@ class Tap(NamedTuple):
 def tamed(u: Array, n: Array | int, mode: int) -> Array:
     """A coordinate that wraps to the same texel but is small and finite; NaN becomes 0."""
     finite = np.isfinite(u)
-    if not finite.all():
-        ends = np.zeros_like(u) if mode in (REPEAT, MIRROR) else np.where(np.isnan(u), 0.0, u)
+    if not everywhere(finite):
+        ends: Any = 0.0 if mode in (REPEAT, MIRROR) else np.where(np.isnan(u), 0.0, u)
         u = np.where(finite, u, ends)
-    if mode == REPEAT:
-        return np.fmod(u, n)
-    if mode == MIRROR:
-        return np.fmod(u, 2 * n)
+    if mode in (REPEAT, MIRROR):
+        return except_for(np.abs(u) >= FAR, u, lambda: np.fmod(u, n if mode == REPEAT else 2 * n))
     bound = 4.0 * n + 64.0
     u = np.clip(u, -bound, bound)
     return np.clip(np.abs(u) if mode == MIRROR_CLAMP else u, 0.0, n) if mode in (CLAMP, MIRROR_CLAMP) else u
@@ -43,26 +44,21 @@ def tamed(u: Array, n: Array | int, mode: int) -> Array:
 def wrapped(i: Array, n: Array | int, mode: int) -> tuple[Array, Array | None]:
     """Texel of an index, and where it is one: (index, inside). Indices are int64."""
     if mode == REPEAT:
-        return (i & (n - 1) if _powers_of_two(n) else np.mod(i, n)), None
+        return (i & (n - 1) if powers_of_two(n) else np.mod(i, n)), None
     if mode == MIRROR:
         m = np.mod(i, 2 * n)
         return np.minimum(m, 2 * n - 1 - m), None
     if mode >= MIRROR_EDGE:
         i, mode = np.where(i < 0, -1 - i, i), mode - MIRROR_EDGE + EDGE
     inside = None if mode == EDGE else (i >= 0) & (i < n)
-    return np.clip(i, 0, np.asarray(n) - 1), inside
-
-
-def _powers_of_two(n: Array | int) -> bool:
-    """Whether all sizes are; a mask is much faster than a remainder."""
-    return not np.any(n & (n - 1))
+    return np.clip(i, 0, n - 1), inside
 
 
 def nearest(u: Array, n: Array | int, mode: int, offset: int = 0) -> list[Tap]:
     """The tap of a point sample."""
     i = np.floor(tamed(u, n, mode)).astype(np.int64)
     if mode in (CLAMP, MIRROR_CLAMP):  # the far end belongs to the last texel
-        i = np.minimum(i, np.asarray(n) - 1)
+        i = np.minimum(i, n - 1)
     index, inside = wrapped(i + offset, n, mode)
     return [Tap(index, inside, None)]
 

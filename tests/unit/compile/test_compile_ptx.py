@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -44,7 +46,14 @@ def test_an_error_points_at_its_line_and_column() -> None:
         ("tanh.approx.f32 %f1, %f1;", "no hyperbolic tangent"),
         ("frob.u32 %r1, %r1;", "there is no instruction `frob.u32`"),
         ("add.f32.rm %f1, %f1, %f1;", "`add.f32.rm` is not supported"),
-        ("add.rm.f32 %f1, %f1, %f1;", "cannot round f32 sums and products with .rm"),
+        ("bar.arrive 0, 32;", "`bar.arrive` came with sm_20"),
+        ("bar.sync 0, 32;", "barriers for a part of the block came with sm_20"),
+        (
+            "tex.acube.v4.f32.f32 {%f1, %f1, %f1, %f1}, [t, {%f1, %f1, %f1, %f1}];",
+            "arrays of cube maps came with sm_20",
+        ),
+        ("tex.1d.v4.f32.f32 {%f1, %f1, %f1, %f1}, [%w1, {%f1}];", "textures that are known when a kernel runs"),
+        ("txq.filter_mode.b32 %r1, [t];", "no instruction of these chips tells the .filter_mode"),
         ("mov.u32 %r1, %undeclared;", "the special register `%undeclared` is not supported"),
         ("bra NOWHERE;", "there is no label `NOWHERE`"),
         ("add.u32 %r1, %r1;", "takes 3 operands"),
@@ -56,7 +65,20 @@ def test_an_error_points_at_its_line_and_column() -> None:
 def test_what_is_not_supported_is_named(line: str, message: str) -> None:
     registers = ".reg .u32 %r1; .reg .f32 %f1; .reg .pred %p1; .reg .u64 %w1;\n"
     with pytest.raises(CompileError) as e:
-        compile_ptx(HEAD + kernel(registers + line))
+        compile_ptx(HEAD + ".tex .u64 t;\n" + kernel(registers + line))
+    assert message in e.value.diagnostics[0].message
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("add.rm.f32 %f1, %f1, %f1;", "g84 cannot round f32 sums and products with .rm"),
+        ("fma.rn.f32 %f1, %f1, %f1, %f1;", "`fma.rn.f32` came with sm_20; g84 has neither it nor double precision"),
+    ],
+)
+def test_what_needs_double_precision_is_named_on_chips_without(line: str, message: str) -> None:
+    with pytest.raises(CompileError) as e:
+        compile_ptx(HEAD + kernel(".reg .f32 %f1;\n" + line), "g84")
     assert message in e.value.diagnostics[0].message
 
 
@@ -234,3 +256,93 @@ def test_every_operation_is_selected() -> None:
     gone = {"pand", "por", "pxor", "pnot", "phi", "generic"}
     """What passes have replaced before selection."""
     assert {n for n in OPS if not hasattr(Selector, f"on_{n}")} <= gone
+
+
+def test_the_reference_page_lists_what_is_read_and_what_is_refused() -> None:
+    page = (Path(__file__).parents[3] / "docs/reference/ptx.md").read_text()
+    assert page.endswith("\n\n" + grammar.tables())
+
+
+KEPT = (
+    OUT
+    + """
+  .local .align 8 .b8 mine[24];
+  .shared .align 8 .b8 ours[8];
+  .reg .u64 %s, %l, %p, %q; .reg .u32 %v;
+  mov.u64 %l, mine; cvta.local.u64 %s, %l;
+  mov.u64 %q, ours; cvta.shared.u64 %q, %q;
+  st.u64 [%s+8], %o;
+  add.u64 %p, %s, 4; st.u64 [%s+16], %p;
+"""
+)
+
+
+def test_a_pointer_kept_in_local_memory_points_where_it_did_before() -> None:
+    """What unoptimised code does with every variable."""
+    body = (
+        KEPT
+        + """
+  mov.u32 %v, 5; st.u32 [%s+4], %v;
+  ld.u64 %p, [%s+16]; ld.u32 %v, [%p]; add.u32 %v, %v, 2;
+  ld.u64 %p, [%s+8]; st.u32 [%p], %v;"""
+    )
+    assert run(kernel(body))[0] == 7
+
+
+def test_a_pointer_that_may_point_to_two_spaces_is_refused_by_name() -> None:
+    body = KEPT + "\n  st.u64 [%s+8], %q; ld.u64 %p, [%s+8]; st.u32 [%p], %v;"
+    with pytest.raises(CompileError, match="may lie in several spaces: global, shared"):
+        compile_ptx(HEAD + kernel(body))
+
+
+@pytest.mark.parametrize("space", ["shared", "local", "global"])
+@pytest.mark.parametrize("ty", ["u64", "u32", "s8", "f64"])
+def test_generic_accesses_of_every_size_reach_their_space(space: str, ty: str) -> None:
+    pointer = "mov.u64 %p, own;" if space != "global" else "add.u64 %p, %o, 16;"
+    reg = {"u64": "%d0", "u32": "%r0", "s8": "%r0", "f64": "%g0"}[ty]
+    value = {"u64": "0x1122334455667788", "u32": "0x11223344", "s8": "-3", "f64": "0d3ff0000000000000"}[ty]
+    move = f"mov.{'u32' if ty == 's8' else ty}"
+    body = f"""{OUT}
+  .{space if space != "global" else "shared"} .align 8 .b8 own[16]; .reg .u64 %p, %d0; .reg .u32 %r0, %x; .reg .f64 %g0;
+  {pointer} cvta.{space}.u64 %p, %p;
+  {move} {reg}, {value}; st.{ty} [%p+8], {reg}; {move} {reg}, 0;
+  ld.{ty} {reg}, [%p+8]; st.global.{"u32" if ty == "s8" else ty} [%o], {reg};"""
+    if ty == "f64":
+        body = body.replace("mov.f64 %g0, 0;", "mov.f64 %g0, 0d0000000000000000;")
+    want = {"u64": [0x55667788, 0x11223344], "u32": [0x11223344], "s8": [0xFFFF_FFFD], "f64": [0, 0x3FF00000]}[ty]
+    assert run(kernel(body))[: len(want)] == want
+
+
+def test_a_generic_address_may_lie_in_constant_memory() -> None:
+    text = ".const .u64 table[2] = {5, 0x123456789};\n" + kernel(
+        OUT + "  .reg .u64 %p, %v; mov.u64 %p, table; cvta.const.u64 %p, %p;\n"
+        "  ld.u64 %v, [%p+8]; st.global.u64 [%o], %v; ld.u8 %v, [%p]; st.global.u8 [%o+8], %v;"
+    )
+    assert run(text)[:3] == [0x23456789, 1, 5]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("cvta.const.u64 %p, table; st.u32 [%p], 1;", "constant memory cannot be written"),
+        ("mov.u64 %p, own; cvta.shared.u64 %p, %p; atom.add.u32 %r, [%p], 1;", "this atomic goes to .shared memory"),
+    ],
+)
+def test_generic_accesses_no_space_has_are_refused_by_name(line: str, message: str) -> None:
+    text = ".const .u32 table[2] = {5, 6};\n" + kernel(f".shared .u32 own[4]; .reg .u64 %p; .reg .u32 %r;\n{line}")
+    with pytest.raises(CompileError, match=message):
+        compile_ptx(HEAD + text)
+
+
+def test_a_parameter_has_an_address() -> None:
+    body = (
+        OUT
+        + """  .reg .u64 %p; .reg .u32 %x, %t; mov.u64 %p, many; mov.u32 %t, %tid.x; mul.lo.u32 %x, %t, 4;
+  add.u32 %x, %x, many; ld.param.u32 %x, [%x+4]; mul.lo.u32 %t, %t, 4; cvt.u64.u32 %p, %t; add.u64 %o, %o, %p;
+  st.global.u32 [%o], %x;"""
+    )
+    text = kernel(body, params=".param .u64 out, .param .align 4 .b8 many[16]")
+    out = np.zeros(4, np.uint32)
+    k = Device("gt200").load(compile_ptx(HEAD + text).module)["k"]
+    k[1, 3](out, np.array([5, 6, 7, 8], np.uint32).tobytes())
+    assert list(out) == [6, 7, 8, 0]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import isakit
 from isakit import formats as f
 from isakit.errors import FormatError
 from isakit.formats import fatbin
@@ -24,12 +25,13 @@ def elf_cubin(name: str = "k") -> bytes:
     return f.write_elf_cubin(module)
 
 
-def entry(kind: int, payload: bytes, arch: int = 10, name: bytes = b"", flags: int = 0) -> bytes:
+def entry(kind: int, payload: bytes, arch: int = 10, name: bytes = b"", flags: int = 0, unpacked: int = 0) -> bytes:
+    size = len(payload)
     payload += bytes(-len(payload) % 8)
     header = 64 + (len(name) + 7) // 8 * 8
     packed = struct.pack("<HHIQ", kind, 0x101, header, len(payload))
-    packed += struct.pack("<IIII", len(payload) if flags else 0, 0, 0, arch)
-    packed += struct.pack("<IIQQQ", 64 if name else 0, len(name), flags, 0, 0)
+    packed += struct.pack("<IIII", size if flags else 0, 0, 0, arch)
+    packed += struct.pack("<IIQQQ", 64 if name else 0, len(name), flags, 0, unpacked)
     return packed + name + bytes(header - 64 - len(name)) + payload
 
 
@@ -107,6 +109,53 @@ def test_fat_binary() -> None:
     assert [(e.kind, e.arch) for e in entries] == [
         ("ptx", "sm_10"), ("elf", "sm_13"), ("text-cubin", "sm_10"), ("elf", "sm_12"),
     ]  # fmt: skip
+
+
+PTX = b".version 1.4\n.target sm_13\n.entry k ()\n{\n" + b"  bar.sync 0;\n" * 40 + b"  exit;\n}\n"
+
+
+def packed(data: bytes) -> bytes:
+    """An LZ4 block made by hand: the head as literals, one match of the line that repeats, literals again."""
+    head, step, rest = data.index(b"  bar"), len(b"  bar.sync 0;\n"), data.index(b"  exit")
+    first = head + step
+    copied = rest - first
+
+    def lengths(n: int, base: int) -> tuple[int, bytes]:
+        n -= base
+        return (n, b"") if n < 15 else (15, b"\xff" * ((n - 15) // 255) + bytes([(n - 15) % 255]))
+
+    a, more = lengths(first, 0)
+    b, copies = lengths(copied, 4)
+    c, last = lengths(len(data) - rest, 0)
+    return (bytes([a << 4 | b]) + more + data[:first] + struct.pack("<H", step) + copies
+            + bytes([c << 4]) + last + data[rest:])  # fmt: skip
+
+
+def test_ptx_in_an_lz4_block_is_found_and_compiled() -> None:
+    block = packed(PTX)
+    assert len(block) < len(PTX)
+    data = b"host" + container(entry(1, block, 13, b"a.cu", 0x2010, len(PTX)))
+    (found,) = f.find_embedded(data)
+    assert (found.what, found.name, found.text) == ("ptx", "a.cu", PTX.decode().rstrip())
+    assert list(isakit.load(data)) == ["k"]
+
+
+@pytest.mark.parametrize(
+    ("block", "unpacked", "reason"),
+    [
+        (b"\x0f\x00\x00", 0, "an offset points in front of the data"),
+        (b"\x10a\x05\x00", 0, "an offset points in front of the data"),
+        (b"\xf0\xff", 0, "it ends inside a length"),
+        (b"\x50abc", 0, "it ends inside its literals"),
+        (b"\x10a\x01", 0, "it ends inside an offset"),
+        (b"\x10a", 5, "is compressed to 5 bytes, 1 come out"),
+        (b"\x1fa\x01\x00" + b"\xff" * 300_000 + b"\0", 0, "more than 67108864 bytes come out"),
+    ],
+)
+def test_damaged_lz4_blocks_and_bombs_are_named(block: bytes, unpacked: int, reason: str) -> None:
+    (found,) = f.find_embedded(container(entry(1, block, 13, b"", 0x2000, unpacked)))
+    assert found.error
+    assert reason in found.error.reason
 
 
 def test_only_compressed_entries_is_an_error() -> None:

@@ -67,11 +67,14 @@ vuc = InstructionSet(
         )
     },
     outputs=frozenset({"dst", "pdst"}),
+    uniform_inputs=None,
     documents={
         "002": "early notes on the vµc ISA from reverse engineering, text 002",
         "vuc": "corrections and additions to the text above, from later notes and public tools",
         "h264": "Rec. ITU-T H.264",
     },
+    in_front=frozenset({"rbra"}),
+    package="isakit.arch.vuc",
 )
 
 vuc.registers = {

@@ -1,19 +1,24 @@
-"""CUDA C through NVRTC, where its wheel (`nvidia-cuda-nvrtc-cu12`) is installed: no GPU and no driver are needed."""
+"""CUDA C through NVRTC, where its wheel (`nvidia-cuda-nvrtc-cu12` or another) is installed: no GPU, no driver.
+
+Seen to work: NVRTC 11.8, whose oldest target is sm_35, and 12.9, sm_50.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import importlib.util
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from isakit.errors import CompileError, Diagnostic, IsakitError
 
-OPTIONS = ("--gpu-architecture=compute_50", "-fmad=false", "--generate-line-info", "-default-device")
-"""The oldest target NVRTC 12 has; without contraction, since the chips have no fused product of f32."""
+OPTIONS = ("-fmad=false", "--generate-line-info", "-default-device")
+"""Without contraction, since the chips have no fused product of f32."""
+PLACES = ("cuda_nvrtc/lib/libnvrtc.so.*", "cu[0-9]*/lib/libnvrtc.so.*")
+"""Where the wheels up to CUDA 12, and those behind it, keep the library."""
 _MESSAGE = re.compile(r"^(.*?)\((\d+)\): (?:catastrophic )?error:?(?: #[\w-]+:)? (.*)$")
 
 
@@ -22,8 +27,8 @@ def find_nvrtc() -> Path | None:
     """The library of the wheel."""
     spec = importlib.util.find_spec("nvidia") if importlib.util.find_spec("nvidia") else None
     for folder in spec.submodule_search_locations or () if spec else ():
-        for library in sorted(Path(folder).glob("cuda_nvrtc/lib/libnvrtc.so.*")):
-            if "builtins" not in library.name:
+        for library in sorted(path for place in PLACES for path in Path(folder).glob(place)):
+            if ".so." in library.name and not any(word in library.name for word in ("builtins", "alt")):
                 return library
     return None
 
@@ -50,13 +55,22 @@ def compile_cuda(path: str, text: str, extra: Sequence[str] = ()) -> str:
 
     check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), path.encode(), 0, None, None))
     try:
-        options = [o.encode() for o in (*OPTIONS, *extra)]
+        options = [o.encode() for o in (f"--gpu-architecture=compute_{_oldest(nvrtc, check)}", *OPTIONS, *extra)]
         failed = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
         if failed:
             raise CompileError(_messages(output("nvrtcGetProgramLogSize", "nvrtcGetProgramLog"), path, text))
         return output("nvrtcGetPTXSize", "nvrtcGetPTX")
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _oldest(nvrtc: Any, check: Callable[[int], None]) -> int:
+    """The oldest architecture the library compiles for: what it has that the chips have not is the least there."""
+    n = ctypes.c_int()
+    check(nvrtc.nvrtcGetNumSupportedArchs(ctypes.byref(n)))
+    known = (ctypes.c_int * n.value)()
+    check(nvrtc.nvrtcGetSupportedArchs(known))
+    return min(known)
 
 
 def _messages(log: str, path: str, text: str) -> list[Diagnostic]:

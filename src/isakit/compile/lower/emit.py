@@ -117,7 +117,7 @@ class Emitter:
         if i.guard is not None:
             condition = Condition(self.register(Reg(i.guard[0])), i.guard[1])
             ops["pred" if i.op == "vote" else "guard"] = condition
-        if i.op in ("texauto", "texfetch"):
+        if i.op in ("texauto", "texfetch", "texsize"):
             return self._texture(i, ops)
         if i.op == "bar":
             ops |= {"inc": True, "wait": True, "count": 0xFFF}
@@ -138,7 +138,11 @@ class Emitter:
         sources = [Register("r", base + k) for k in range(n)]
         dst = Compound(tuple(parts), text=":".join(parts))
         src = Compound(tuple(sources), text=":".join(sources)) if n > 1 else sources[0]
-        out: dict[str, Any] = {"live": "live", "dst": dst, "src": src, "dx": 0, "dy": 0, "dz": 0}
+        out: dict[str, Any] = {"live": "live", "dst": dst, "src": src}
+        if i.ops.get("cube"):
+            out["cube"] = True
+        elif i.op != "texsize":
+            out |= {"dx": 0, "dy": 0, "dz": 0}
         out |= {"texture": Register("t", unit), "sampler": Register("s", unit)}
         return out | ({"guard": ops["guard"]} if "guard" in ops else {})
 

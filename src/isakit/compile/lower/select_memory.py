@@ -157,6 +157,6 @@ class MemorySelection:
         r.size = 1 if n == 1 else 2 if n == 2 else 4
         for k, v in enumerate(i.args):
             self.move(Reg(r, k), Literal(v.value) if isinstance(v, Const) and v.value else self.reg(v))
-        m = self.emit("texfetch" if i.attrs["fetch"] else "texauto", dst=Reg(r, 0, r.size), name=i.attrs["texture"],
-                      mask=tuple(used), sources=len(i.args))  # fmt: skip
+        m = self.emit(i.attrs["how"], dst=Reg(r, 0, r.size), name=i.attrs["texture"], mask=tuple(used),
+                      sources=len(i.args), cube=i.attrs["cube"])  # fmt: skip
         m.tied = True

@@ -1,7 +1,9 @@
 """Behind this pass every access names the space it goes to.
 
-These chips have no generic addresses. Where PTX uses one, the space is that of what the address is made from: a
-conversion to a generic address names it; kernel parameters and pointers that were loaded point to global memory.
+These chips have no generic addresses. Where PTX uses one, the space is that of what the address is made from. A
+conversion to a generic address names it, and so does the address of a variable. Parameters, and what is loaded from
+global memory, are pointers to global memory unless they are added to something that is known to be another. What is
+loaded from local and shared memory is what the kernel stores there.
 """
 
 from __future__ import annotations
@@ -9,57 +11,172 @@ from __future__ import annotations
 from isakit.compile.ir import Const, Function, Ins, Loc, Value
 from isakit.compile.passes.ssa import replace
 
-_THROUGH = frozenset({"add", "sub", "addx", "subx", "adc", "copy", "phi", "sel", "and", "or"})
+Spaces = frozenset[str]
+NONE: Spaces = frozenset()
+GUESS: Spaces = frozenset({"a guess"})
+"""A pointer to global memory if it is a pointer: it may be a number as well."""
+_SUMS = frozenset({"add", "sub", "addx", "subx", "adc", "and", "or"})
+_CHOICES = frozenset({"phi", "sel", "copy", "pack", "pack4", "word"})
+_SIZES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
+_ROUNDS = 64
 
 
-class MixedSpacesError(Exception):
-    """An address that may lie in several spaces."""
+class SpaceError(Exception):
+    """A generic access these chips cannot do: to several spaces, or to one that has no such access."""
 
-    def __init__(self, loc: Loc, spaces: set[str]) -> None:
-        self.loc, self.spaces = loc, spaces
-        super().__init__(", ".join(sorted(spaces)))
+    def __init__(self, loc: Loc, message: str) -> None:
+        self.loc, self.message = loc, message
+        super().__init__(message)
 
 
 def accesses_name_spaces(f: Function) -> None:
-    """Find the space of every generic access. Raises MixedSpacesError."""
-    for i in f.instructions():
-        if i.op in ("ld", "st", "atom") and i.attrs["space"] == "generic":
-            found = _spaces(i.args[0])
-            if len(found) > 1:
-                raise MixedSpacesError(i.loc, found)
-            i.attrs["space"] = next(iter(found), "global")
+    """Find the space of every generic access. Raises SpaceError."""
+    generic = [i for i in f.instructions() if i.op in ("ld", "st", "atom") and i.attrs["space"] == "generic"]
+    if generic:
+        known = _Knowledge(f)
+        for i, spaces in [(i, _certain(known.of(i.args[0]))) for i in generic]:
+            i.attrs["space"] = _allowed(i, spaces)
     replaced: dict[Value, Value] = {}
     for b in f.blocks:
+        kept: list[Ins] = []
         for i in b.ins:
             if i.op == "generic":
                 replaced[i.out] = i.args[0]
-        b.ins = [i for i in b.ins if i.op != "generic"]
+            else:
+                kept += _in_words(i, replaced)
+        b.ins = kept
+        for i in kept:
+            i.block = b
     replace(f, replaced)
 
 
-def _spaces(v: Value) -> set[str]:
-    out: set[str] = set()
-    seen: set[Ins] = set()
-    work = [v]
-    while work:
-        v = work.pop()
-        i = v.ins
-        if isinstance(v, Const) or i is None or i in seen:
-            continue
-        seen.add(i)
+def _allowed(i: Ins, spaces: Spaces) -> str:
+    """The space of an access. Raises SpaceError."""
+    if len(spaces) > 1:
+        several = ", ".join(sorted(spaces))
+        raise SpaceError(i.loc, f"this address may lie in several spaces: {several}; these chips have no generic ones")
+    space = next(iter(spaces), "global")
+    if space == "const" and i.op != "ld":
+        raise SpaceError(i.loc, "constant memory cannot be written")
+    if i.op == "atom" and space != "global":
+        raise SpaceError(i.loc, f"this atomic goes to .{space} memory; name the space in the instruction")
+    return space
+
+
+def _in_words(i: Ins, replaced: dict[Value, Value]) -> list[Ins]:
+    """An access as its space has it: constants are loaded by `ldc`, and two words of shared memory one by one."""
+    if i.op not in ("ld", "st") or i.attrs["space"] not in ("const", "shared"):
+        return [i]
+    if i.op == "ld" and i.attrs["space"] == "const":
+        i.op = "ldc"
+    if i.attrs["ty"] != "b64":
+        return [i]
+    out: list[Ins] = []
+    parts = [i.attrs | {"ty": "b32", "offset": i.attrs["offset"] + 4 * k} for k in (0, 1)]
+    if i.op == "st":
+        for k in (0, 1):
+            word = Ins("word", [i.args[1]], "r", {"i": k}, i.loc)
+            out += [word, Ins("st", [i.args[0], word.out], "", parts[k], i.loc)]
+        return out
+    words = [Ins(i.op, i.args, "r", attrs, i.loc) for attrs in parts]
+    both = Ins("pack", [w.out for w in words], "d", {}, i.loc)
+    replaced[i.out] = both.out
+    return [*words, both]
+
+
+def _certain(spaces: Spaces) -> Spaces:
+    """The spaces, with a guess taken for what it is."""
+    return spaces - GUESS | {"global"} if spaces & GUESS else spaces
+
+
+class _Knowledge:
+    """The spaces every value may point to; sets grow until nothing changes."""
+
+    def __init__(self, f: Function) -> None:
+        self._spaces: dict[Value, Spaces] = {}
+        self._accesses = [i for i in f.instructions() if i.op in ("ld", "st")]
+        self._places = {i: _constant(i.args[0]) for i in self._accesses}
+        for _ in range(_ROUNDS):
+            self._changed = False
+            stored = self._stored()
+            for i in f.instructions():
+                for out in i.outs:
+                    now = self._of_result(i, stored)
+                    if now != self._spaces.get(out, NONE):
+                        self._spaces[out] = now
+                        self._changed = True
+            if not self._changed:
+                return
+
+    def of(self, v: Value) -> Spaces:
+        return self._spaces.get(v, NONE)
+
+    def _space(self, i: Ins) -> Spaces:
+        """Where an access goes."""
+        return frozenset({i.attrs["space"]}) if i.attrs["space"] != "generic" else _certain(self.of(i.args[0]))
+
+    def _stored(self) -> dict[str, list[tuple[Ins, Spaces]]]:
+        """The pointers that are stored in each space."""
+        out: dict[str, list[tuple[Ins, Spaces]]] = {}
+        for i in self._accesses:
+            if i.op == "st" and (value := self.of(i.args[1])):
+                for space in self._space(i):
+                    out.setdefault(space, []).append((i, value))
+        return out
+
+    def _of_result(self, i: Ins, stored: dict[str, list[tuple[Ins, Spaces]]]) -> Spaces:
         if i.op == "generic":
-            out.add(i.attrs["space"])
-        elif i.op in _THROUGH:
-            start = 1 if i.op == "sel" else 0
-            pointers = [a for a in i.args[start:] if not _number(a)]
-            work += pointers or i.args[start:]
-        elif i.op in ("param", "address", "ld", "word"):
-            out.add("global")
-    return out
+            return frozenset({i.attrs["space"]})
+        if i.op == "address":
+            return frozenset({"global"})
+        if i.op in ("param", "ldc", "atom"):
+            return GUESS
+        if i.op == "ld":
+            return self._loaded(i, stored)
+        if i.op in _CHOICES:
+            return NONE.union(*map(self.of, i.args))
+        if i.op in _SUMS:
+            parts = [self.of(a) for a in i.args]
+            sure = NONE.union(*parts) - GUESS
+            return sure or NONE.union(*parts)
+        return NONE
+
+    def _loaded(self, i: Ins, stored: dict[str, list[tuple[Ins, Spaces]]]) -> Spaces:
+        out = NONE
+        for space in self._space(i):
+            values = [value for store, value in stored.get(space, []) if self._may_meet(i, store)]
+            if space == "global":  # what others stored there
+                out |= GUESS | (NONE.union(*values) - GUESS - {"global"})
+            else:
+                out = out.union(*values)
+        return out
+
+    def _may_meet(self, a: Ins, b: Ins) -> bool:
+        """Whether a load may read a pointer that a store wrote: pointers are written and read whole, or in vectors."""
+        if _size(a) != _size(b) and min(_size(a), _size(b)) < 8:
+            return False
+        p, q = self._places[a], self._places[b]
+        if p is None or q is None:
+            return True
+        p, q = p + a.attrs["offset"], q + b.attrs["offset"]
+        return p < q + _size(b) and q < p + _size(a)
 
 
-def _number(v: Value) -> bool:
-    """An index rather than an address: a shift, a product, an extension."""
-    return isinstance(v, Const) or (
-        v.ins is not None and v.ins.op in ("shl", "mul", "mul16", "mul24", "zext16", "sar", "shr")
-    )
+def _size(i: Ins) -> int:
+    return _SIZES[i.attrs["ty"][1:]]
+
+
+def _constant(v: Value, depth: int = 0) -> int | None:
+    """An address that is known; `or` adds where the bits are free, as LLVM has it."""
+    if isinstance(v, Const):
+        return v.value
+    i = v.ins
+    if i is None or depth > _ROUNDS or i.op not in ("generic", "copy", "add", "or"):
+        return None
+    base = _constant(i.args[0], depth + 1)
+    if base is None or len(i.args) == 1:
+        return base
+    more = i.args[1]
+    if not isinstance(more, Const):
+        return None
+    return base + more.value & 0xFFFF_FFFF if i.op == "add" else base | more.value

@@ -36,7 +36,7 @@ SETS: dict[str, str] = {
     "aop": "and or xor exch add inc dec min max cas",
     "atype": "b32 b64 u32 u64 s32 s64 f32 f64",
     "aspace": "global shared shared::cta",
-    "geom": "1d 2d 3d a1d a2d cube",
+    "geom": "1d 2d 3d a1d a2d cube acube",
     "texd": "u32 s32 f32",
     "texc": "s32 f32",
     "level": "cta gl sys",
@@ -49,6 +49,8 @@ SETS: dict[str, str] = {
     "addr": "u32 u64",
     "bfe": "u32 s32 u64 s64",
     "b3264": "b32 b64",
+    "query": "width height depth channel_data_type channel_order normalized_coords force_unnormalized_coords "
+    "filter_mode addr_mode_0 addr_mode_1 addr_mode_2",
     "class": "finite infinite number notanumber normal subnormal",
 }
 
@@ -68,8 +70,8 @@ mul_int      mul.wide.int d, a, b
 mul_int      mul{.half}.int d, a, b
 mad_int      mad.wide{.sat}.int d, a, b, c
 mad_int      mad{.half}{.sat}.int d, a, b, c
-madc         mad.half.cc.t d, a, b, c         t = u32 s32
-madc         madc.half{.cc}.t d, a, b, c      t = u32 s32
+mad_cc       mad.half.cc.t d, a, b, c         t = u32 s32 u64 s64
+madc         madc.half{.cc}.t d, a, b, c      t = u32 s32 u64 s64
 mul24        mul24.half.t d, a, b             t = u32 s32
 mad24        mad24.half{.sat}.t d, a, b, c    t = u32 s32
 sad          sad.int d, a, b, c
@@ -133,7 +135,7 @@ prefetch     prefetch{.space}.L1 [a]
 prefetch     prefetch{.space}.L2 [a]
 prefetch     prefetchu.L1 [a]
 tex          tex.geom{.v4}.texd.texc d, [a]{, b}
-txq          txq.query.b32 d, [a]             query = width height depth channel_data_type channel_order
+txq          txq.query.b32 d, [a]
 atom         atom{.sem}{.scope}{.aspace}.aop.atype d, [a], b{, c}   sem = relaxed acquire release acq_rel
 red          red{.sem}{.scope}{.aspace}.aop.atype [a], b            sem = relaxed acquire release acq_rel
 vote         vote.vote.pred p, a
@@ -166,7 +168,7 @@ REFUSED: dict[str, str] = {
     "sured": "surfaces came after these chips",
     "suq": "surfaces came after these chips",
     "istypep": "references behind pointers came after these chips",
-    "tld4": "texture gathers are not supported",
+    "tld4": "texture gathers came with sm_20",
     "tanh": "these chips have no hyperbolic tangent",
     "dp4a": "there are no dot products of bytes on these chips",
     "dp2a": "there are no dot products of bytes on these chips",
@@ -185,9 +187,9 @@ REFUSED: dict[str, str] = {
     "griddepcontrol": "dependent launches came after these chips",
     "setmaxnreg": "register counts are fixed on these chips",
     "getctarank": "clusters came after these chips",
-    "fns": "finding the n-th set bit is not supported",
-    "szext": "`szext` is not supported",
-    "bmsk": "`bmsk` is not supported",
+    "fns": "finding the n-th set bit came after these chips",
+    "szext": "extensions of bit fields came after these chips; `bfe` is expanded",
+    "bmsk": "masks of bit fields came after these chips; `bfi` is expanded",
 }
 for _name in ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vmad", "vset", "vadd2", "vadd4", "vavrg2",
               "vavrg4", "vset2", "vset4", "vsub2", "vsub4", "vmin2", "vmin4", "vmax2", "vmax4", "vabsdiff2",
@@ -284,6 +286,17 @@ def _fill(slots: tuple[tuple[str, frozenset[str], bool], ...], words: list[str])
 def near(opcode: str) -> tuple[str, ...]:
     """What an opcode that matches no row may have been meant to be: the rows of its base."""
     return tuple(row.text for row in rows().get(opcode.split(".")[0], ()))
+
+
+def tables() -> str:
+    """What is supported and what is not, as tables for people (Markdown)."""
+
+    def table(head: str, lines: list[tuple[str, str]]) -> str:
+        return "\n".join([f"| {head} |", "|---|---|", *(f"| `{a}` | {b} |" for a, b in lines)])
+
+    known = [(base, "<br>".join(f"`{row.text}`" for row in rows()[base])) for base in sorted(rows())]
+    refused = [(base, REFUSED[base]) for base in sorted(REFUSED)]
+    return f"{table('instruction | spellings', known)}\n\n## Not supported\n\n{table('instruction | why', refused)}\n"
 
 
 def spellings(limit: int = 4096) -> list[tuple[Row, dict[str, str]]]:

@@ -24,6 +24,7 @@ from isakit.compile.ptx.syntax import (
     Vector,
 )
 from isakit.compile.target import Target
+from isakit.description import PARAM_BASE
 
 Pair = tuple[Value, Value]
 
@@ -163,6 +164,14 @@ class Base:
             raise self.refuse("128-bit registers are not supported", operand)
         return self.get(self.variable((r.index,), "r"))
 
+    def clean(self, operand: Operand, ty: str) -> Value:
+        """A value of up to 32 bits, extended to 32."""
+        return self.extend(self.word(operand, ty), ty)
+
+    def choose64(self, p: Value, a: Pair, b: Pair) -> Pair:
+        """A pair if a predicate holds, else another."""
+        return self.b.op("sel", p, a[0], b[0]), self.b.op("sel", p, a[1], b[1])
+
     def literal(self, n: Number, ty: str) -> int:
         """The bits of a literal as a type of up to 32 bits."""
         if ty[0] == "f":
@@ -255,7 +264,9 @@ class Base:
     def address_of(self, v: Variable, name: Operand) -> Value:
         """The address of a variable in its own space."""
         if v.space == "param":
-            raise self.refuse("taking the address of a parameter is not supported", name)
+            if v not in self.entry.params or v.name not in self.layout.params:
+                raise self.refuse("taking the address of a parameter of a function is not supported", name)
+            return Const(PARAM_BASE + self.layout.params[v.name])  # in shared memory
         if v.space == "tex" or v.type in ("texref", "samplerref", "surfref"):
             raise self.refuse("texture references in registers are not supported", name)
         got = self.layout.address(v)

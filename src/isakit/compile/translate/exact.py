@@ -186,8 +186,13 @@ class Exact(Base):
         return self._rounded(q, Const(3), e, Const(0), rnd)
 
     def round_once(self, p: Value, z: Value, rnd: str) -> Value:
-        """p + z as f32, for an exact product: the f64 sum rounded to odd keeps enough to be rounded again."""
+        """p + z as f32, for an exact product: rounding twice in one direction is rounding once, to nearest it is not.
+
+        There the f64 sum rounded to odd keeps enough to be rounded again.
+        """
         op = self.b.op
+        if rnd != "rn":
+            return self.narrowed(op("dadd", p, z, rnd=rnd), rnd)
         s = op("dadd", p, z, rnd="rz")
         # what truncation lost: whether the sum rounded up differs from the one rounded down
         up, down = op("dadd", p, z, rnd="rp"), op("dadd", p, z, rnd="rm")

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from isakit.compile.builder import words64
 from isakit.compile.ir import Const, Value
 from isakit.compile.ptx.syntax import SIZES, Operand
+from isakit.compile.translate.base import Pair
 from isakit.compile.translate.exact import ROUNDINGS, Exact
 
 Mods = dict[str, str]
@@ -31,8 +33,18 @@ class Floats(Exact):
     def _rounding(self, m: Mods, single: bool, allowed: tuple[str, ...] = ("", "rn", "rz")) -> bool:
         rnd = m.get("rnd", "")
         if single and rnd not in allowed:
-            raise self.refuse(f"these chips cannot round f32 sums and products with .{rnd}")
+            raise self.refuse(
+                f"{self.target.variant} cannot round f32 sums and products with .{rnd}",
+                notes=("gt200 does it in double precision",),
+            )
         return rnd == "rz"
+
+    def _directed_single(self, m: Mods) -> bool:
+        """Whether an f32 sum or product rounds up or down, which only double precision can do."""
+        return m.get("rnd", "") in ("rm", "rp") and self.single(m) and self.target.fp64
+
+    def _wide_operands(self, *operands: Operand) -> list[Value]:
+        return [self.widened(self.flushed(self.word(o, "f32"))) for o in operands]
 
     # --- sums and products ------------------------------------------------------------------------------------------
     def do_add_flt(self, m: Mods, a: Args) -> None:
@@ -43,6 +55,11 @@ class Floats(Exact):
 
     def _float_sum(self, m: Mods, a: Args, minus: bool) -> None:
         ty = m["flt"]
+        if self._directed_single(m):
+            x, y = self._wide_operands(a[1], a[2])
+            v = self.b.op("dadd", x, y, neg2=minus, rnd=m["rnd"])
+            self._finish(m, a[0], self.narrowed(v, m["rnd"]))
+            return
         single = self.single(m)
         rz = self._rounding(m, single)
         if single:
@@ -56,6 +73,10 @@ class Floats(Exact):
 
     def do_mul_flt(self, m: Mods, a: Args) -> None:
         ty = m["flt"]
+        if self._directed_single(m):
+            product = self.b.op("dmul", *self._wide_operands(a[1], a[2]), rnd="rn")
+            self._finish(m, a[0], self.narrowed(product, m["rnd"]))
+            return
         single = self.single(m)
         rz = self._rounding(m, single)
         if not single:
@@ -90,17 +111,13 @@ class Floats(Exact):
         if m["flt"] == "f64":
             self.do_mad_flt(m, a)
             return
-        if not self.target.fp64 or m["rnd"] not in ("rn", "rz"):
+        if not self.target.fp64:
             raise self.refuse(
-                f"`fma.{m['rnd']}.f32` has no counterpart on {self.target.variant}",
-                notes=("compile with contraction off (clang: -ffp-contract=off, NVRTC: -fmad=false)",),
+                f"`fma.{m['rnd']}.f32` came with sm_20; {self.target.variant} has neither it nor double precision",
+                notes=("compile for gt200, or with contraction off (clang: -ffp-contract=off, NVRTC: -fmad=false)",),
             )
-        op = self.b.op
-        x, y, z = (self.widened(self.flushed(self.word(o, "f32"))) for o in a[1:4])
-        v = self.round_once(op("dmul", x, y, rnd="rn"), z, m["rnd"])
-        if m["sat"]:
-            v = op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
-        self.write(a[0], v, "f32")
+        x, y, z = self._wide_operands(*a[1:4])
+        self._finish(m, a[0], self.round_once(self.b.op("dmul", x, y, rnd="rn"), z, m["rnd"]))
 
     # --- one operand ------------------------------------------------------------------------------------------------
     def do_abs_flt(self, m: Mods, a: Args) -> None:
@@ -267,12 +284,11 @@ class Floats(Exact):
         if source in ("u64", "s64"):
             pair = self.pair(a[1])
             if to in ("u64", "s64"):
-                if sat and to != source:
-                    raise self.refuse("saturating conversions between 64-bit types are not supported")
-                self.write_pair(a[0], pair)
+                self.write_pair(a[0], self._other_sign(pair, to) if sat and to != source else pair)
                 return
             if sat:
-                raise self.refuse("saturating conversions from 64 bits are not supported")
+                self.write(a[0], self._clamp64(pair, to, source[0] == "s"), to, loose=True)
+                return
             self.write(a[0], self.extend(pair[0], to) if SIZES[to] == 1 else pair[0], to, loose=True)
             return
         v = self.extend(self.word(a[1], source), source)
@@ -287,6 +303,25 @@ class Floats(Exact):
         if SIZES[to] == 1:
             v = self.extend(v, to)
         self.write(a[0], v, to, loose=True)
+
+    def _other_sign(self, x: Pair, to: str) -> Pair:
+        """A 64-bit integer clamped to the range of the type with the other sign."""
+        high = self.b.op("cmp", x[1], Const(0), cond="l", ty="s32")
+        return self.choose64(high, words64(0) if to[0] == "u" else words64((1 << 63) - 1), x)
+
+    def _clamp64(self, x: Pair, to: str, sign: bool) -> Value:
+        """A 64-bit integer clamped to the range of a type of up to 32 bits: first to 32 bits, then to the type."""
+        op = self.b.op
+        if not sign:
+            word = op("sel", op("cmp", x[1], Const(0), cond="lg", ty="u32"), Const(0xFFFF_FFFF), x[0])
+            return self.clamp(word, to, False)
+        below = op("cmp", x[1], Const(0), cond="l", ty="s32")
+        if to[0] == "u":
+            word = op("sel", op("cmp", x[1], Const(0), cond="lg", ty="u32"), Const(0xFFFF_FFFF), x[0])
+            return self.clamp(op("sel", below, Const(0), word), to, False)
+        fits = op("cmp", x[1], op("sar", x[0], Const(31)), cond="e", ty="u32")
+        end = op("sel", below, Const(0x8000_0000), Const(0x7FFF_FFFF))
+        return self.clamp(op("sel", fits, x[0], end), to, True)
 
     def clamp(self, v: Value, to: str, sign: bool) -> Value:
         """An integer clamped to the range of a type."""

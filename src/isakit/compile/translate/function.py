@@ -75,9 +75,9 @@ class Translator(Integer, Floats, Memory):
     def do_bar(self, m: Mods, a: Args) -> None:
         number = a[0]
         if not isinstance(number, Number):
-            raise self.refuse("the number of a barrier must be a constant", number)
+            raise self.refuse("the number of a barrier must be a constant before sm_20", number)
         if len(a) > 1:
-            raise self.refuse("barriers for a part of the block are not supported", a[1])
+            raise self.refuse("barriers for a part of the block came with sm_20", a[1])
         k = int(number.value)
         if not 0 <= k < 16:
             raise self.refuse("barriers are 0 to 15", number)
@@ -86,7 +86,7 @@ class Translator(Integer, Floats, Memory):
         self.function.barriers = max(self.function.barriers, k + 1)
 
     def do_arrive(self, m: Mods, a: Args) -> None:
-        raise self.refuse("`bar.arrive` is not supported")
+        raise self.refuse("`bar.arrive` came with sm_20: barriers of these chips only wait")
 
     def do_membar(self, m: Mods, a: Args) -> None:
         """Memory is accessed in the order of the program; the compiler must only keep that order."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from isakit.compile.builder import words64
 from isakit.compile.ir import Const, Value
 from isakit.compile.ptx.syntax import SIZES, Both, Operand
-from isakit.compile.translate.base import Base, Pair
+from isakit.compile.translate.base import Pair
+from isakit.compile.translate.bits import Bits
 from isakit.compile.translate.division import Division
 
 CONDITIONS = {"eq": "e", "ne": "lg", "lt": "l", "le": "le", "gt": "g", "ge": "ge", "lo": "l", "ls": "le", "hi": "g",
@@ -17,13 +18,8 @@ Mods = dict[str, str]
 Args = tuple[Operand, ...]
 
 
-class Integer(Division, Base):
-    """Integers."""
-
-    # --- reading by type --------------------------------------------------------------------------------------------
-    def clean(self, operand: Operand, ty: str) -> Value:
-        """A value of up to 32 bits, extended to 32."""
-        return self.extend(self.word(operand, ty), ty)
+class Integer(Division, Bits):
+    """Arithmetic, comparison and selection."""
 
     def binary(self, op: str, m: Mods, a: Args) -> None:
         """An operation whose low bits depend on low bits only."""
@@ -49,29 +45,57 @@ class Integer(Division, Base):
         else:
             self.binary(op, m, a)
 
+    # The carry lives in a variable between instructions, as 0 or 1.
+    def _carry(self) -> Value:
+        return self.get(self.variable(("cc",), "r"))
+
     def do_add_cc(self, m: Mods, a: Args) -> None:
-        self._chain(m["addt"], a, Const(0), False)
+        self._chain(m["addt"], a[0], self._words(a[1], m["addt"]), self._words(a[2], m["addt"]), Const(0))
 
     def do_addc(self, m: Mods, a: Args) -> None:
-        self._chain(m["addt"], a, self.get(self.variable(("cc",), "r")), False)
+        x, y = (self._words(o, m["addt"]) for o in a[1:])
+        self._chain(m["addt"], a[0], x, y, self._carry(), keep=bool(m["cc"]))
 
     def do_sub_cc(self, m: Mods, a: Args) -> None:
-        self._chain(m["addt"], a, Const(1), True)
+        self._difference(m["addt"], a, Const(1))
 
     def do_subc(self, m: Mods, a: Args) -> None:
         # CC.CF holds the borrow; the carry of a subtraction is its opposite.
-        borrow = self.get(self.variable(("cc",), "r"))
-        self._chain(m["addt"], a, self.b.op("xor", borrow, Const(1)), True)
+        self._difference(m["addt"], a, self.b.op("xor", self._carry(), Const(1)), keep=bool(m["cc"]))
 
-    def _chain(self, ty: str, a: Args, carry: Value, subtract: bool) -> None:
-        """One link of an addition with carry: the carry lives in a register between instructions, as 0 or 1."""
-        x = self.pair(a[1]) if self.is_wide(ty) else (self.word(a[1], ty),)
-        y = self.pair(a[2]) if self.is_wide(ty) else (self.word(a[2], ty),)
+    def _difference(self, ty: str, a: Args, carry: Value, keep: bool = True) -> None:
+        y = tuple(self.b.op("not", v) for v in self._words(a[2], ty))
+        self._chain(ty, a[0], self._words(a[1], ty), y, carry, keep, borrows=True)
+
+    def do_mad_cc(self, m: Mods, a: Args) -> None:
+        x = self._part(m["t"], m["half"], a[1], a[2])
+        self._chain(m["t"], a[0], x, self._words(a[3], m["t"]), Const(0))
+
+    def do_madc(self, m: Mods, a: Args) -> None:
+        x = self._part(m["t"], m["half"], a[1], a[2])
+        self._chain(m["t"], a[0], x, self._words(a[3], m["t"]), self._carry(), keep=bool(m["cc"]))
+
+    def _part(self, ty: str, half: str, a: Operand, b: Operand) -> tuple[Value, ...]:
+        got = self.product(ty, half, a, b)
+        return got if isinstance(got, tuple) else (got,)
+
+    def _words(self, operand: Operand, ty: str) -> tuple[Value, ...]:
+        return self.pair(operand) if self.is_wide(ty) else (self.word(operand, ty),)
+
+    def _chain(
+        self,
+        ty: str,
+        to: Operand,
+        x: tuple[Value, ...],
+        y: tuple[Value, ...],
+        carry: Value,
+        keep: bool = True,
+        borrows: bool = False,
+    ) -> None:
+        """One link of a sum with carry; `keep` says whether its own carry is for a later link."""
         out: list[Value] = []
         flag = None
         for p, q in zip(x, y, strict=True):
-            if subtract:
-                q = self.b.op("not", q)
             if flag is None:
                 if isinstance(carry, Const) and carry.value == 0:
                     total, flag = self.b.both("addx", p, q)
@@ -82,12 +106,13 @@ class Integer(Division, Base):
                 total, flag = self.b.both("adc", p, q, flag)
             out.append(total)
         assert flag is not None
-        bit = self.b.both("adc", Const(0), Const(0), flag)[0]
-        self.put(self.variable(("cc",), "r"), self.b.op("xor", bit, Const(1)) if subtract else bit)
+        if keep:
+            bit = self.b.both("adc", Const(0), Const(0), flag)[0]
+            self.put(self.variable(("cc",), "r"), self.b.op("xor", bit, Const(1)) if borrows else bit)
         if len(out) == 2:
-            self.write_pair(a[0], (out[0], out[1]))
+            self.write_pair(to, (out[0], out[1]))
         else:
-            self.write(a[0], out[0], ty)
+            self.write(to, out[0], ty)
 
     # --- multiplication ---------------------------------------------------------------------------------------------
     def do_mul_int(self, m: Mods, a: Args) -> None:
@@ -168,13 +193,14 @@ class Integer(Division, Base):
             raise self.refuse("`.sat` is for `mad24.hi.sat.s32`")
         self.write(a[0], self.b.op("addsat" if m["sat"] else "add", v, self.word(a[3], ty)), ty)
 
-    def do_madc(self, m: Mods, a: Args) -> None:
-        raise self.refuse("multiplication with carry is not supported")
-
     def do_sad(self, m: Mods, a: Args) -> None:
         ty = m["int"]
         if self.is_wide(ty):
-            raise self.refuse("`sad` of 64 bits is not supported")
+            x, y = self.pair(a[1]), self.pair(a[2])
+            less = self.b.less64(x, y, ty[0] == "s", equal=False)
+            apart = self.choose64(less, self.b.sub64(y, x), self.b.sub64(x, y))
+            self.write_pair(a[0], self.b.add64(apart, self.pair(a[3])))
+            return
         v = self.b.op("sad", self.clean(a[1], ty), self.clean(a[2], ty), self.word(a[3], ty), s=ty[0] == "s")
         self.write(a[0], v, ty)
 
@@ -213,198 +239,6 @@ class Integer(Division, Base):
         else:
             p = self.b.op("cmp", self.clean(a[1], ty), Const(0), cond="e", ty="u32")
             self.write(a[0], self.b.op("sel", p, Const(1), Const(0)), ty)
-
-    # --- logic and shifts -------------------------------------------------------------------------------------------
-    def do_logic(self, m: Mods, a: Args) -> None:
-        assert self.at is not None
-        op, ty = self.at.opcode.split(".")[0], m["t"]
-        if ty == "pred":
-            self.write_predicate(a[0], self.b.op("p" + op, self.predicate(a[1]), self.predicate(a[2])))
-        elif ty == "b64":
-            x, y = self.pair(a[1]), self.pair(a[2])
-            self.write_pair(a[0], (self.b.op(op, x[0], y[0]), self.b.op(op, x[1], y[1])))
-        else:
-            self.write(a[0], self.b.op(op, self.word(a[1], ty), self.word(a[2], ty)), ty)
-
-    def do_shl(self, m: Mods, a: Args) -> None:
-        ty, n = m["bits"], self.word(a[2], "u32")
-        if ty == "b64":
-            self.write_pair(a[0], self.shift_left(self.pair(a[1]), n))
-        else:
-            self.write(a[0], self.b.op("shl", self.word(a[1], ty), n), ty)
-
-    def do_shr(self, m: Mods, a: Args) -> None:
-        ty, n = m["t"], self.word(a[2], "u32")
-        sign = ty[0] == "s"
-        if self.is_wide(ty):
-            self.write_pair(a[0], self.shift_right(self.pair(a[1]), n, sign))
-        else:
-            self.write(a[0], self.b.op("sar" if sign else "shr", self.clean(a[1], ty), n), ty)
-
-    def shift_left(self, x: Pair, n: Value) -> Pair:
-        """A pair shifted left; from 64 places on nothing is left."""
-        op = self.b.op
-        if isinstance(n, Const):
-            v = n.value
-            if v == 0:
-                return x
-            if v >= 32:
-                return Const(0), op("shl", x[0], Const(v - 32))
-            return op("shl", x[0], n), op("or", op("shl", x[1], n), op("shr", x[0], Const(32 - v)))
-        near = op("or", op("shl", x[1], n), op("shr", x[0], op("sub", Const(32), n)))
-        return op("shl", x[0], n), op("or", near, op("shl", x[0], op("sub", n, Const(32))))
-
-    def shift_right(self, x: Pair, n: Value, sign: bool) -> Pair:
-        """A pair shifted right."""
-        op = self.b.op
-        high = "sar" if sign else "shr"
-        if isinstance(n, Const):
-            v = n.value
-            if v == 0:
-                return x
-            if v >= 32:
-                return op(high, x[1], Const(v - 32)), op("sar", x[1], Const(31)) if sign else Const(0)
-            return op("or", op("shr", x[0], n), op("shl", x[1], Const(32 - v))), op(high, x[1], n)
-        near = op("or", op("shr", x[0], n), op("shl", x[1], op("sub", Const(32), n)))
-        far = op(high, x[1], op("sub", n, Const(32)))
-        if sign:
-            p = op("cmp", n, Const(32), cond="ge", ty="u32")
-            return op("sel", p, far, near), op(high, x[1], n)
-        return op("or", near, far), op(high, x[1], n)
-
-    # --- bit fields, which these chips do not have -------------------------------------------------------------------
-    def do_shf(self, m: Mods, a: Args) -> None:
-        op = self.b.op
-        x = self.word(a[1], "b32"), self.word(a[2], "b32")
-        n = self.word(a[3], "u32")
-        n = op("and", n, Const(31)) if m["mode"] == "wrap" else op("minu", n, Const(32))
-        v = self.shift_left(x, n)[1] if m["dir"] == "l" else self.shift_right(x, n, False)[0]
-        self.write(a[0], v, "b32")
-
-    def do_popc(self, m: Mods, a: Args) -> None:
-        words = self.pair(a[1]) if m["b3264"] == "b64" else (self.word(a[1], "b32"),)
-        total: Value = Const(0)
-        for w in words:
-            total = self.b.op("add", total, self.count_bits(w))
-        self.write(a[0], total, "u32", loose=True)
-
-    def count_bits(self, x: Value) -> Value:
-        """The number of bits that are set."""
-        op = self.b.op
-        x = op("sub", x, op("and", op("shr", x, Const(1)), Const(0x5555_5555)))
-        x = op("add", op("and", x, Const(0x3333_3333)), op("and", op("shr", x, Const(2)), Const(0x3333_3333)))
-        x = op("and", op("add", x, op("shr", x, Const(4))), Const(0x0F0F_0F0F))
-        x = op("add", x, op("shr", x, Const(8)))
-        return op("and", op("add", x, op("shr", x, Const(16))), Const(0x3F))
-
-    def leading(self, x: Value) -> Value:
-        """The number of zeros in front of the first bit that is set: smear it, count the rest."""
-        op = self.b.op
-        for n in (1, 2, 4, 8, 16):
-            x = op("or", x, op("shr", x, Const(n)))
-        return self.count_bits(op("not", x))
-
-    def do_clz(self, m: Mods, a: Args) -> None:
-        if m["b3264"] == "b32":
-            self.write(a[0], self.leading(self.word(a[1], "b32")), "u32", loose=True)
-            return
-        low, high = self.pair(a[1])
-        none = self.b.op("cmp", high, Const(0), cond="e", ty="u32")
-        v = self.b.op("sel", none, self.b.op("add", self.leading(low), Const(32)), self.leading(high))
-        self.write(a[0], v, "u32", loose=True)
-
-    def reversed(self, x: Value) -> Value:
-        """The bits in the opposite order."""
-        op = self.b.op
-        for n, mask in ((1, 0x5555_5555), (2, 0x3333_3333), (4, 0x0F0F_0F0F), (8, 0x00FF_00FF)):
-            up = op("shl", op("and", x, Const(mask)), Const(n))
-            x = op("or", op("and", op("shr", x, Const(n)), Const(mask)), up)
-        return op("or", op("shr", x, Const(16)), op("shl", x, Const(16)))
-
-    def do_brev(self, m: Mods, a: Args) -> None:
-        if m["b3264"] == "b64":
-            low, high = self.pair(a[1])
-            self.write_pair(a[0], (self.reversed(high), self.reversed(low)))
-        else:
-            self.write(a[0], self.reversed(self.word(a[1], "b32")), "b32")
-
-    def do_bfind(self, m: Mods, a: Args) -> None:
-        ty = m["bfe"]
-        if self.is_wide(ty):
-            raise self.refuse("`bfind` of 64 bits is not supported")
-        op = self.b.op
-        x = self.word(a[1], ty)
-        if ty == "s32":
-            x = op("xor", x, op("sar", x, Const(31)))
-        n = self.leading(x)
-        none = op("cmp", x, Const(0), cond="e", ty="u32")
-        found = n if m["shiftamt"] else op("sub", Const(31), n)
-        self.write(a[0], op("sel", none, Const(0xFFFF_FFFF), found), "u32")
-
-    def do_bfe(self, m: Mods, a: Args) -> None:
-        ty = m["bfe"]
-        if self.is_wide(ty):
-            raise self.refuse("`bfe` of 64 bits is not supported")
-        op = self.b.op
-        x = self.word(a[1], ty)
-        pos = op("and", self.word(a[2], "u32"), Const(0xFF))
-        length = op("and", self.word(a[3], "u32"), Const(0xFF))
-        if ty == "u32":
-            self.write(a[0], op("and", op("shr", x, pos), self.ones(length)), ty)
-            return
-        # bits beyond the word, and those above the field, are copies of the field's sign: bit min(pos + len - 1, 31)
-        top = op("minu", op("sub", op("add", pos, length), Const(1)), Const(31))
-        none = op("cmp", length, Const(0), cond="e", ty="u32")
-        sign = op("sar", op("shl", x, op("sub", Const(31), top)), Const(31))
-        field_mask = self.ones(length)
-        body = op("and", op("sar", x, pos), field_mask)
-        v = op("or", body, op("and", sign, op("not", field_mask)))
-        self.write(a[0], op("sel", none, Const(0), v), ty)
-
-    def ones(self, n: Value) -> Value:
-        """That many low bits set."""
-        return self.b.op("not", self.b.op("shl", Const(0xFFFF_FFFF), n))
-
-    def do_bfi(self, m: Mods, a: Args) -> None:
-        if m["b3264"] == "b64":
-            raise self.refuse("`bfi` of 64 bits is not supported")
-        op = self.b.op
-        x, y = self.word(a[1], "b32"), self.word(a[2], "b32")
-        pos = op("and", self.word(a[3], "u32"), Const(0xFF))
-        length = op("and", self.word(a[4], "u32"), Const(0xFF))
-        mask = op("shl", self.ones(length), pos)
-        v = op("or", op("and", op("shl", x, pos), mask), op("and", y, op("not", mask)))
-        self.write(a[0], v, "b32")
-
-    def do_prmt(self, m: Mods, a: Args) -> None:
-        op = self.b.op
-        if m["mode"]:
-            raise self.refuse(f"`prmt` in mode .{m['mode']} is not supported")
-        x, y, s = self.word(a[1], "b32"), self.word(a[2], "b32"), self.word(a[3], "b32")
-        out: Value = Const(0)
-        for k in range(4):
-            code = op("and", op("shr", s, Const(4 * k)), Const(15))
-            pick = op("and", code, Const(7))
-            p = op("cmp", pick, Const(4), cond="ge", ty="u32")
-            source = op("sel", p, y, x)
-            byte = op("zext8", op("shr", source, op("shl", op("and", pick, Const(3)), Const(3))))
-            q = op("cmp", op("and", code, Const(8)), Const(0), cond="lg", ty="u32")
-            byte = op("sel", q, op("zext8", op("sar", op("sext8", byte), Const(7))), byte)
-            out = op("or", out, op("shl", byte, Const(8 * k)))
-        self.write(a[0], out, "b32")
-
-    def do_lop3(self, m: Mods, a: Args) -> None:
-        op = self.b.op
-        x, y, z, table = self.word(a[1], "b32"), self.word(a[2], "b32"), self.word(a[3], "b32"), self.word(a[4], "b32")
-        if not isinstance(table, Const):
-            raise self.refuse("the table of `lop3` must be a constant", a[4])
-        out: Value = Const(0)
-        for k in range(8):
-            if table.value >> k & 1:
-                term = x if k & 4 else op("not", x)
-                term = op("and", term, y if k & 2 else op("not", y))
-                out = op("or", out, op("and", term, z if k & 1 else op("not", z)))
-        self.write(a[0], out, "b32")
 
     # --- minimum, comparison, selection -----------------------------------------------------------------------------
     def do_min_int(self, m: Mods, a: Args) -> None:

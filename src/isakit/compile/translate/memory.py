@@ -14,6 +14,12 @@ Mods = dict[str, str]
 Args = tuple[Operand, ...]
 
 
+COORDINATES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 2, "a2d": 3, "cube": 3}
+"""Elements of the vector of coordinates that count; arrays have the layer in front."""
+SIZE_QUERIES = {"width": 0, "height": 1, "depth": 2}
+"""What `texsize` answers, by the component it is in."""
+
+
 class Memory(Base):
     """Memory."""
 
@@ -56,7 +62,9 @@ class Memory(Base):
         count = int(m["vec"][1]) if m.get("vec") else 1
         items = self._elements(a[0], count)
         space = (m.get("space") or "").split("::")[0]
-        if space == "param" or (not space and self._is_param(a[1])):
+        if space == "param" and self._in_register(a[1]):
+            space = "shared"
+        elif space == "param" or (not space and self._is_param(a[1])):
             self._load_param(m["any"], items, a[1])
             return
         base, offset, space = self.place(a[1], space)
@@ -69,6 +77,10 @@ class Memory(Base):
             self._load_words(items, ty, base, offset, space, m, SIZES[ty])
 
     do_ldu = do_ld
+
+    def _in_register(self, operand: Operand) -> bool:
+        return (isinstance(operand, Address) and isinstance(operand.base, Name)
+                and isinstance(operand.base.what, Register))  # fmt: skip
 
     def _is_param(self, operand: Operand) -> bool:
         return (isinstance(operand, Address) and isinstance(operand.base, Name)
@@ -384,26 +396,59 @@ class Memory(Base):
     def do_tex(self, m: Mods, given_operands: Args) -> None:
         a = list(given_operands)
         geometry = m["geom"]
-        if geometry not in ("1d", "2d", "3d"):
-            raise self.refuse(f"textures of kind .{geometry} are not supported")
+        if geometry == "acube":
+            raise self.refuse("arrays of cube maps came with sm_20")
         address = a[1]
         if len(a) > 2 and isinstance(address, Name):  # PTX 1.0: the texture, then the coordinates
             address = Address(address, 0, address.pos, a[2])
-        if not isinstance(address, Address) or address.coordinates is None or not isinstance(address.base, Name):
+        if not isinstance(address, Address) or address.coordinates is None:
             raise self.refuse("a texture and its coordinates in brackets were expected", address)
-        what = address.base.what
-        if not isinstance(what, Variable) or not (what.space == "tex" or what.type == "texref"):
-            raise self.refuse(f"`{address.base.text}` is no texture of this module", address.base)
+        texture = self._texture(address)
         items = self._elements(a[0], 4) if m["v4"] or isinstance(a[0], Vector) else (a[0],)
         coordinates = address.coordinates
         given = coordinates.items if isinstance(coordinates, Vector) else (coordinates,)
-        n = int(geometry[0])
+        n = COORDINATES[geometry]
         if len(given) < n:
             raise self.refuse(f"{n} coordinates were expected", coordinates)
-        values = [self.word(c, m["texc"]) for c in given[:n]]
-        i = self.b.emit("tex", values, "q", texture=what.unique, fetch=m["texc"] == "s32", mask=15)
+        fetch = m["texc"] == "s32"
+        cube = geometry == "cube"
+        if cube and fetch:
+            raise self.refuse("cube maps have no integer coordinates")
+        types = ["u32" if geometry[0] == "a" and k == 0 else m["texc"] for k in range(n)]
+        values = [self.word(c, ty) for c, ty in zip(given, types, strict=False)]
+        if geometry[0] == "a":  # PTX has the layer first, the chips last
+            values = [*values[1:], values[0]]
+        if cube:
+            values = self._on_the_cube(values)
+        if fetch and geometry != "1d":  # the level of detail; one-dimensional fetches are from buffers, which have none
+            values.append(Const(0))
+        i = self.b.emit("tex", values, "q", texture=texture, how="texfetch" if fetch else "texauto", cube=cube)
         for k, item in enumerate(items):
             self.write(item, self.b.op("word", i.out, i=k), m["texd"])
 
+    def _texture(self, address: Address) -> str:
+        """The name of the texture an address names."""
+        base = address.base
+        if not isinstance(base, Name):
+            raise self.refuse("the name of a texture was expected", address)
+        what = base.what
+        if isinstance(what, Register):
+            raise self.refuse("textures that are known when a kernel runs came with sm_20", base)
+        if not isinstance(what, Variable) or not (what.space == "tex" or what.type == "texref"):
+            raise self.refuse(f"`{base.text}` is no texture of this module", base)
+        return what.unique
+
+    def _on_the_cube(self, direction: list[Value]) -> list[Value]:
+        """A direction scaled to the surface of the cube, which the texture unit expects. Source: [graphics] 2.4."""
+        op = self.b.op
+        x, y, z = (op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, abs=True) for v in direction)
+        scale = op("rcp", op("fmax", op("fmax", x, y), z))
+        return [op("fmul", v, scale) for v in direction]
+
     def do_txq(self, m: Mods, a: Args) -> None:
-        raise self.refuse("`txq` is not supported")
+        if m["query"] not in SIZE_QUERIES:
+            raise self.refuse(f"no instruction of these chips tells the .{m['query']} of a texture")
+        if not isinstance(a[1], Address):
+            raise self.refuse("a texture in brackets was expected", a[1])
+        i = self.b.emit("tex", [Const(0)], "q", texture=self._texture(a[1]), how="texsize", cube=False)
+        self.write(a[0], self.b.op("word", i.out, i=SIZE_QUERIES[m["query"]]), "b32")

@@ -56,7 +56,7 @@ def _vuc(core: Any, report: Report, cycles: int) -> None:
             c = watch.step()
             for n in c.notes:
                 report.add("hazard", unit * c.pc, c.text, 1, lambda n=n, c=c: f"cycle {c.number}: {n}", unit * n.origin)
-            if waits and not core.queue:
+            if waits and not core.count:
                 break  # only the host could wake it
     except MachineFault as e:
         report.finished = False

@@ -1,15 +1,12 @@
 """The vµc core, cycle by cycle.
 
-One instruction issues per cycle and nothing is ever held back: an instruction reads all its sources in its cycle t, and
-what it writes becomes visible when its latency X has passed. $r and $p are forwarded (readers at t + X see the new
-value), special registers are one cycle later. Writes of one-cycle instructions to $r and $p need no queue; everything
-else waits in a heap, ordered by the cycle of visibility, the cycle of landing and the order of issue.
+One instruction issues per cycle and nothing is ever held back. Delay slots, late writes, special registers and the long
+unit are the routines of `machine.vuc.rules`; here instructions are fetched and executed, and waits pass.
 Source: [vuc] 7, 8, 11.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
@@ -27,12 +24,12 @@ from isakit.machine.vuc.macroblock import Macroblock
 from isakit.machine.vuc.mbring import Ring
 from isakit.machine.vuc.mvsurf import Output, Source
 from isakit.machine.vuc.options import Options
-from isakit.machine.vuc.queue_entries import ACCUMULATOR, DEAD, EVENT, LONG_VIEW, REGISTER, SPECIAL, Entry
+from isakit.machine.vuc.rules import Rules
+from isakit.machine.vuc.rules.state import ADDRESS_MASK, NEVER, CoreRecord, Entry, Kind
 from isakit.machine.vuc.special_registers import WATCHDOG_BIT, SpecialRegisters
 from isakit.machine.vuc.unit_requests import ACTIONS, H264_MODE, Units
 from isakit.machine.vuc.vpring import VpRing
 
-MASK = CODE_SIZE - 1
 NO_WATCHDOG = 0xFFFF
 
 
@@ -43,6 +40,8 @@ _NO_STATE = {
             "variant",
             "features",
             "options",
+            "rules",
+            "stat",
             "vp2",
             "_ops",
             "listener",
@@ -67,20 +66,7 @@ def _restored(kind: type[Core], variant: str, options: Options, snapshot: Snapsh
     return core
 
 
-def _packed(bits: Sequence[int]) -> int:
-    """Bits as one number, the first in bit 0."""
-    return sum(bit << n for n, bit in enumerate(bits))
-
-
-def _unpack(value: int, predicates: list[int]) -> None:
-    """Set all predicates from the bits of a number; $p1 and $p15 keep their meaning."""
-    for n in range(16):
-        if n not in (NOT_P0, TRUE):
-            predicates[n] = value >> n & 1
-    predicates[NOT_P0] = 1 - predicates[0]
-
-
-class Core:
+class Core(CoreRecord):
     """A core of one variant with its surroundings.
 
     `r`, `p`: registers as lists (write $p with `set_predicates`); `sr`: special registers by number or name; `data`:
@@ -95,6 +81,7 @@ class Core:
         self.variant, self.features = v.name, v.features | {v.name}
         self.options = options or Options()
         self.vp2 = v.name == "vp2"
+        self.rules = Rules(self.options, self.vp2)
         self.code: list[int | None] = [None] * CODE_SIZE
         self._ops: list[Op | None] = [None] * CODE_SIZE
         self.memory = HostMemory()
@@ -110,9 +97,8 @@ class Core:
     # --- state --------------------------------------------------------------------------------------------------------
     def reset(self) -> None:
         """A unit reset: everything but code and host memory is cleared, the core is halted."""
-        self.r, self.p, self.acc = [0] * 16, [0] * 16, [0]
+        super().__init__()
         self.p[NOT_P0] = self.p[TRUE] = 1
-        self.long_view = 0
         self.data = [0] * D_CELLS
         self._view = View(self)
         self.pwt = bytearray(PWT_BYTES)
@@ -122,19 +108,12 @@ class Core:
         self.rpitab = self.reftab = 0
         self.stat_bits = 0
         self.pulses = 0
-        self.cycle = self.issued = 0
-        self.pc: int = 0
-        self.npc: int = 1
+        self.npc = 1
         self.halted = True
-        self._icnt_base = 0
         self.wdcnt = NO_WATCHDOG
-        self.watch_at: int = -1
+        self.watch_at = self.due = self.lagging = NEVER
         self.queue: list[Entry] = []
-        self.serial = 0
-        self.long_operation: tuple[Entry, Entry] | None = None
         self.wait: tuple[int, int, bool] | None = None
-        self.target = -1
-        self._predicates_before: tuple[int, list[int]] = (-2, self.p)
         self.mvs_in, self.mvs_out = Source(self.memory), Output(self.memory)
         self.mvs_in_busy = False
         self.units = Units(self)
@@ -161,6 +140,7 @@ class Core:
 
     def snapshot(self) -> Snapshot:
         """The state of the core and its surroundings, code and host memory included."""
+        del self.queue[self.count :]
         return freeze_parts(f"vuc {self.variant}", self._parts(), _NO_STATE)
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -175,6 +155,11 @@ class Core:
         for address in changed:
             self._ops[address] = None
         self.code_version += bool(changed)
+
+    def _repr_html_(self) -> str:
+        from isakit.machine.pictures import html_of
+
+        return html_of(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.variant, self.options, self.snapshot())
@@ -222,7 +207,7 @@ class Core:
     @property
     def pending(self) -> list[Entry]:
         """Writes and events that have not landed yet, in the order they will."""
-        return sorted(e for e in self.queue if e[3] != DEAD)
+        return [e for e in reversed(self.queue[: self.count]) if e.kind != Kind.DEAD]
 
     def op(self, address: int) -> Op:
         """The decoded instruction at an address; raises MachineFault where there is none."""
@@ -241,13 +226,18 @@ class Core:
 
     # --- counters -----------------------------------------------------------------------------------------------------
     @property
+    def issued(self) -> int:
+        """Instructions that have issued, and stalled cycles that count as such."""
+        return self.cycle - self.stalled
+
+    @property
     def icnt(self) -> int:
         """$icnt."""
-        return (self.issued - self._icnt_base) & 0xFFFF
+        return (self.issued - self.icnt_base) & 0xFFFF
 
     def set_icnt(self, value: int) -> None:
         """Write $icnt; clears the watchdog bit."""
-        self._icnt_base = self.issued - (value & 0xFFFF)
+        self.icnt_base = (self.issued - (value & 0xFFFF)) & (1 << 64) - 1
         self._rearm()
 
     def set_wdcnt(self, value: int) -> None:
@@ -258,17 +248,15 @@ class Core:
     def _rearm(self) -> None:
         self.stat_bits &= ~(1 << WATCHDOG_BIT)
         if self.wdcnt == NO_WATCHDOG:
-            self.watch_at = -1
+            self.watch_at = NEVER
         else:
             ahead = (self.wdcnt - self.icnt) & 0xFFFF
             self.watch_at = self.issued + (ahead or 0x10000)
 
-    def _count(self) -> None:
-        """A stalled cycle counts."""
-        self.issued += 1
-        if self.issued == self.watch_at:
-            self.watch_at += 0x10000
-            self.later(2, self._bark, "watchdog")
+    def watchdog(self, cycles: int = 1) -> None:
+        """So many instructions have issued that the watchdog barks, `cycles` later."""
+        self.watch_at += 0x10000
+        self.later(cycles, self._bark, "watchdog")
 
     def _bark(self) -> None:
         self.stat_bits |= 1 << WATCHDOG_BIT
@@ -279,64 +267,34 @@ class Core:
     # --- predicates ---------------------------------------------------------------------------------------------------
     def set_predicates(self, value: int, mask: int) -> None:
         """Set the predicates in `mask` from the bits of `value`; $p1 and $p15 keep their meaning."""
-        for n in range(16):
-            if mask >> n & 1 and n not in (NOT_P0, TRUE):
-                self.p[n] = value >> n & 1
-        if mask & 1:
-            self.p[NOT_P0] = 1 - self.p[0]
+        self.rules.set_predicates(self, value, 0xFFFF & ~mask)
 
     def predicates(self) -> int:
         """All predicates, one bit each, as forwarded readers see them."""
-        return _packed(self.p)
-
-    @property
-    def predicates_before(self) -> tuple[int, int]:
-        """Cycle of the last instruction that wrote predicates, and all predicates before it, one bit each."""
-        cycle, before = self._predicates_before
-        return cycle, _packed(before)
-
-    @predicates_before.setter
-    def predicates_before(self, value: tuple[int, int]) -> None:
-        self._predicates_before = value[0], [value[1] >> n & 1 for n in range(16)]
+        return sum(bit << n for n, bit in enumerate(self.p))
 
     def predicates_seen(self) -> int:
         """$pred: without what the previous instruction wrote."""
-        cycle, before = self._predicates_before
-        return _packed(before if cycle == self.cycle - 1 else self.p)
+        return self.rules.predicates(self)
+
+    def _remember(self, before: list[int]) -> None:
+        """An instruction has written predicates; `before` are those that it found."""
+        now = self.p[:]
+        self.p[:] = before
+        self.rules.remember_predicates(self)
+        self.p[:] = now
 
     # --- writes that land later ---------------------------------------------------------------------------------------
-    def write_later(self, file: str, index: int, value: int, latency: int) -> None:
-        """A write of an instruction that lands `latency` cycles after the current one."""
-        lands = self.cycle + latency
-        if file == "r":
-            self._push(lands, lands, REGISTER, index, value)
-        elif file == "sr":
-            if index == 10:
-                self.sr.push(value)
-            else:
-                self._push(lands + 1, lands, SPECIAL, index, value)
-        else:
-            self._start_long(lands, value)
-
-    def _start_long(self, lands: int, value: int) -> None:
-        if self.long_operation is not None and self.long_operation[0][1] > self.cycle:
-            for e in self.long_operation:
-                e[3] = DEAD
-            self.note("LONG_ABORTED", f"the long operation of {self.long_operation[0][6]:#x} never lands")
-        self.long_operation = (
-            self._push(lands, lands, ACCUMULATOR, 0, value),
-            self._push(lands + 1, lands, LONG_VIEW, 0, value),
-        )
-
-    def _push(self, visible: int, lands: int, kind: int, index: int | str, value: Any) -> Entry:
-        self.serial += 1
-        entry = [visible, lands, self.serial, kind, index, value, self.pc]
-        heapq.heappush(self.queue, entry)
-        return entry
+    def tell_of_abort(self) -> None:
+        """Note that the result of the long operation that is under way is lost."""
+        origin = next(e.origin for e in self.queue[: self.count] if e.serial == self.long_serial)
+        self.note("LONG_ABORTED", f"the long operation of {origin:#x} never lands")
 
     def later(self, cycles: int, action: Callable[[], None], name: str = "") -> Entry:
         """Do something whose effect is visible `cycles` after the current cycle; `name` is for people who watch."""
-        return self._push(self.cycle + cycles, self.cycle + cycles, EVENT, name, action)
+        visible = self.cycle + cycles
+        self.rules.enter(self, visible, visible, Kind.EVENT, name, action, self.pc)
+        return next(e for e in self.queue if e.serial == self.serial)
 
     # --- running ------------------------------------------------------------------------------------------------------
     def pass_cycles(self, n: int = 1) -> None:
@@ -344,6 +302,7 @@ class Core:
         limit = self.cycle + n
         self.advance(limit)
         if not self.halted and self.cycle < limit:
+            self.stalled += limit - self.cycle
             self.cycle = limit
 
     def advance(self, limit: int, stops: Container[int] = ()) -> str:
@@ -357,7 +316,9 @@ class Core:
 
     def advance_reference(self, limit: int, stops: Container[int] = ()) -> str:
         """`advance` without compiled code."""
-        ops, p, heap, view = self._ops, self.p, self.queue, self._view
+        ops, p, view = self._ops, self.p, self._view
+        rules = self.rules if self.listener is None else Rules(self.options, self.vp2, watched=True)
+        begin, end = rules.begin, rules.end
         none = ()
         while self.cycle < limit:
             if self.halted:
@@ -368,46 +329,39 @@ class Core:
                         return "asleep"
                     continue
                 self.wait = None
-            self._hurry(limit, stops)
-            if self.cycle >= limit:
-                break
             pc = self.pc
             if pc in stops:
                 return "stop"
             op = ops[pc] or self.op(pc)
-            npc = self.npc
-            self.target = -1
-            relative = op.relative
-            taken = relative is not None and p[relative[0]] != relative[1]
+            if op.plain and self._hurry(limit, stops, end):
+                continue
+            begin(self)
+            if op.relative is not None:
+                rules.relative(self, *op.relative)
             guard = op.guard
-            executes = guard < 0 or p[guard]
-            if executes:
+            if guard < 0 or p[guard]:
                 before = p[:] if op.predicates and self.shows_predicates else None
                 for name, args, attrs in op.run(view, None, none):
                     ACTIONS[name](self.units, args, attrs)
                 if before is not None:
-                    self._predicates_before = self.cycle, before
-            if self.target < 0:  # the main slot's branch wins
-                self.target = self._relative_target(pc, relative) if taken else (npc + 1) & MASK
-            self.cycle += 1
-            self.issued += 1
-            if self.issued == self.watch_at:
-                self.watch_at += 0x10000
-                self.later(1, self._bark, "watchdog")
-            if heap and heap[0][0] <= self.cycle:
-                self._land(op if executes else None)
-            self.pc, self.npc = npc, self.target
+                    self._remember(before)
+                end(self, op.kept, op.predicates)
+            else:
+                end(self, 0, 0)
         return "limit"
 
-    def _hurry(self, limit: int, stops: Container[int]) -> None:
-        """Issue plain instructions and branches in a row, while no late write is due and no limit is counted."""
-        heap, start = self.queue, self.cycle
-        if heap and heap[0][0] - 1 < limit:
-            limit = heap[0][0] - 1
-        if 0 <= self.watch_at - self.issued <= limit - start:
-            limit = start + self.watch_at - self.issued - 1
+    def _hurry(self, limit: int, stops: Container[int], end: Callable[[Core, int, int], None]) -> bool:
+        """Issue plain instructions and branches in a row, while no late write is due and no limit is counted.
+
+        Returns whether any issued. A special version of `rules.cycle` and `rules.flow.branch` for such instructions.
+        """
+        start = cycle = self.cycle
+        if self.watch_at + self.stalled <= limit:
+            limit = self.watch_at + self.stalled - 1
+        if self.due <= limit:
+            limit = self.due - 1
         ops, p, view = self._ops, self.p, self._view
-        pc, npc, cycle = self.pc, self.npc, start
+        pc, npc = self.pc, self.npc
         least = 1 if self.shows_predicates else 0
         none = ()
         while cycle < limit and pc not in stops:
@@ -415,22 +369,25 @@ class Core:
             if op is None or op.plain <= least:
                 break
             guard = op.guard
-            target = npc + 1 & MASK
+            target = npc + 1 & ADDRESS_MASK
             if guard < 0 or p[guard]:
-                if op.jump < 0:
-                    op.run(view, None, none)
-                else:
+                if op.jump >= 0:
                     target = op.jump
+                elif op.clocked:
+                    self.pc, self.npc, self.cycle = pc, npc, cycle
+                    op.run(view, None, none)
+                    if self.due <= limit:
+                        limit = self.due - 1
+                        if limit == cycle:
+                            self.target = target
+                            end(self, op.kept, op.predicates)
+                            return True
+                else:
+                    op.run(view, None, none)
             pc, npc = npc, target
             cycle += 1
         self.pc, self.npc, self.cycle = pc, npc, cycle
-        self.issued += cycle - start
-
-    def _relative_target(self, pc: int, relative: Any) -> int:
-        distance = relative[2]
-        if self.options.signed_relative and distance >= 32:
-            distance -= 64
-        return (pc + distance) & MASK
+        return cycle != start
 
     def would_wake(self) -> bool:
         """Whether the condition of a wait holds now (True when the core does not wait)."""
@@ -443,47 +400,21 @@ class Core:
     def _stall(self, limit: int) -> bool:
         """Let stalled cycles pass, up to the next one in which something lands; False when nothing ever will."""
         assert self.wait is not None
-        heap = self.queue
         counting = self.options.count_waits and not self.wait[2]
-        if not heap and not counting:
+        if not self.count and not counting:
             return False
         if counting:
-            self._count()
             self.cycle += 1
+            if self.issued == self.watch_at:
+                self.watchdog(1)
         else:
-            self.cycle = min(limit, heap[0][0])
-        if heap and heap[0][0] <= self.cycle:
-            self._land(None)
+            now = min(limit, self.due)
+            self.stalled += now - self.cycle
+            self.cycle = now
+        if self.due <= self.cycle:
+            rules = self.rules if self.listener is None else Rules(self.options, self.vp2, watched=True)
+            rules.land(self, self.cycle, 0, 0)
         return True
-
-    def _land(self, op: Op | None) -> None:
-        """Apply what is visible from the cycle that begins now; `op` has just written its own registers."""
-        heap = self.queue
-        kept = op.registers if op is not None else ()
-        while heap and heap[0][0] <= self.cycle:
-            entry = heapq.heappop(heap)
-            kind, index, value = entry[3], entry[4], entry[5]
-            if kind == DEAD:
-                continue
-            if kind == REGISTER:
-                if index not in kept:
-                    self.r[index] = value
-            elif kind == SPECIAL:
-                if index == 14:
-                    own = op.predicates if op is not None else 0
-                    self.set_predicates(value, 0xFFFF & ~own)
-                    if own and self.shows_predicates:
-                        _unpack(value, self._predicates_before[1])
-                else:
-                    self.sr.write(index, value)
-            elif kind == ACCUMULATOR:
-                self.acc[0] = value
-            elif kind == LONG_VIEW:
-                self.long_view = value
-            else:
-                value()
-            if self.listener is not None:
-                self.listener(entry)
 
     # --- macroblock input ---------------------------------------------------------------------------------------------
     @property

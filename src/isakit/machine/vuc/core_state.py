@@ -12,7 +12,8 @@ from isakit.machine.vuc.macroblock import Macroblock
 from isakit.machine.vuc.mbring import Ring
 from isakit.machine.vuc.mvsurf import Output, Source
 from isakit.machine.vuc.options import Options
-from isakit.machine.vuc.queue_entries import Entry
+from isakit.machine.vuc.rules import Rules
+from isakit.machine.vuc.rules.state import Entry
 from isakit.machine.vuc.vpring import VpRing
 
 
@@ -27,7 +28,10 @@ class HostLines(Protocol):
 class Specials(Protocol):
     """The special registers, as instructions and the host reach them."""
 
-    plain: list[int]
+    @property
+    def plain(self) -> list[int]:
+        """Those that are storage."""
+        ...
 
     def stat(self) -> int:
         """$stat as it is now."""
@@ -41,18 +45,11 @@ class Specials(Protocol):
         """Read by an instruction."""
         ...
 
-    def push(self, value: int) -> None:
-        """Put a value on the call stack."""
-        ...
-
-    def pop(self) -> int:
-        """Take the top of the call stack."""
-        ...
-
 
 class CoreState(Protocol):
     """State of a core, and what its parts ask it to do."""
 
+    rules: Rules
     variant: str
     features: frozenset[str]
     vp2: bool
@@ -60,13 +57,15 @@ class CoreState(Protocol):
     r: list[int]
     p: list[int]
     acc: list[int]
-    long_view: int
+    plain: list[int]
+    calls: list[int]
+    depth: int
     data: list[int]
     pwt: bytearray
     code: list[int | None]
     pc: int
     cycle: int
-    issued: int
+    stalled: int
     wdcnt: int
     halted: bool
     target: int
@@ -98,7 +97,6 @@ class CoreState(Protocol):
     def mb_available(self) -> bool: ...
     def note(self, kind: str, text: str) -> None: ...
     def later(self, cycles: int, action: Callable[[], None], name: str = "") -> Entry: ...
-    def write_later(self, file: str, index: int, value: int, latency: int) -> None: ...
     def set_icnt(self, value: int) -> None: ...
     def set_wdcnt(self, value: int) -> None: ...
     def set_code(self, address: int, word: int) -> None: ...

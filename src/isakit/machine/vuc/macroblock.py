@@ -21,6 +21,7 @@ from isakit.arch.vuc.lut import (
     UNLISTED,
     WITH_SUB_TYPES,
 )
+from isakit.machine.vuc.rules.state import MacroblockState
 
 BLOCKS, PARTITIONS, LISTS = 16, 4, 2
 FIELD, INTRA, NXN, WHOLE_TRANSFORM, I16X16, USES_L0, USES_L1 = 0, 1, 2, 3, 5, 6, 7
@@ -58,29 +59,13 @@ def partitioning(mb_type: int, sub_types: int, whole_transform: bool) -> int:
     return out
 
 
-def _block_vectors() -> list[list[int]]:
-    return [[0] * BLOCKS for _ in range(4)]
+class Macroblock(MacroblockState):
+    """The macroblock registers."""
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Macroblock) and vars(self) == vars(other)
 
-def _pairs() -> list[list[int]]:
-    return [[0] * PARTITIONS for _ in range(LISTS)]
-
-
-@dataclass
-class Macroblock:
-    """The macroblock registers. `vectors`: x and y of list 0, x and y of list 1, per 4x4 block in $spidx order."""
-
-    vectors: list[list[int]] = field(default_factory=_block_vectors)
-    refs: list[list[int]] = field(default_factory=_pairs)
-    rpis: list[list[int]] = field(default_factory=_pairs)
-    flags: int = 0
-    qpy: int = 0
-    qpc: int = 0
-    part: int = 0
-    xy: int = 0
-    addr: int = 0
-    type: int = 0
-    sub_types: int = 0
+    __hash__ = None  # type: ignore[assignment]
 
     def dynamic_flags(self, spidx: int) -> int:
         """$mbflags without the bits about the next macroblock."""
@@ -144,10 +129,10 @@ def load_vectors(mb: Macroblock, words: tuple[int, ...]) -> None:
     high, vectors = words[0], words[1:33]
     for i, w in enumerate(vectors):
         which, block = divmod(i, BLOCKS)
-        mb.vectors[2 * which][block] = _signed(w >> 13 & 0x7FFF, 15)
-        mb.vectors[2 * which + 1][block] = _signed(w & 0x1FFF, 13)
+        mb.vectors[2 * which * BLOCKS + block] = _signed(w >> 13 & 0x7FFF, 15)
+        mb.vectors[(2 * which + 1) * BLOCKS + block] = _signed(w & 0x1FFF, 13)
         if block % 4 == 0:
-            mb.refs[which][block // 4] = w >> 28 & 15 | (high >> i & 1) << 4
+            mb.refs[which * PARTITIONS + block // 4] = w >> 28 & 15 | (high >> i & 1) << 4
 
 
 def from_h264(source: Input, slice_type: int, intra_ref: int) -> Macroblock:
@@ -166,7 +151,7 @@ def from_h264(source: Input, slice_type: int, intra_ref: int) -> Macroblock:
     if source.vectors is not None:
         load_vectors(mb, source.vectors)
     elif mb.type <= I_PCM:
-        mb.refs = [[intra_ref & 0xFFFF] * PARTITIONS for _ in range(LISTS)]
+        mb.refs = [intra_ref & 0xFFFF] * (LISTS * PARTITIONS)
     return mb
 
 
@@ -185,5 +170,5 @@ def from_mpeg2(source: Input) -> Macroblock:
         for r in range(2):
             for k in range(4):  # k = 2 * list + component
                 for block in range(8 * r, 8 * r + 8):
-                    mb.vectors[k][block] = halves[4 * r + k] if 4 * r + k < len(halves) else 0
+                    mb.vectors[BLOCKS * k + block] = halves[4 * r + k] if 4 * r + k < len(halves) else 0
     return mb

@@ -9,15 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from isakit.arch.vuc import requests as request
-from isakit.arch.vuc.memory_operands import CODE_SIZE
 from isakit.errors import NotModelled
 from isakit.machine.vuc.core_memory import D_CELLS, PWT_BYTES
 from isakit.machine.vuc.core_state import CoreState
 from isakit.machine.vuc.macroblock import from_h264, from_mpeg2
-from isakit.machine.vuc.queue_entries import DEAD, Entry
+from isakit.machine.vuc.rules.state import Entry, Kind
 from isakit.sem.requests import covered
 
-MASK = CODE_SIZE - 1
 SLEEP_MASK = 0x0C00
 MPEG_MODES, H264_MODE = (0, 1), 3
 
@@ -35,14 +33,13 @@ class Units:
         self._read_before = False
 
     def do_branch(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
-        self.core.target = args[0]
+        self.core.rules.branch(self.core, args[0])
 
     def do_call(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
-        self.core.sr.push((self.core.pc + self.core.options.return_offset) & MASK)
-        self.core.target = args[0]
+        self.core.rules.call(self.core, args[0])
 
     def do_return(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
-        self.core.target = self.core.sr.pop() & MASK
+        self.core.rules.ret(self.core)
 
     def do_sleep(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
         self.core.wait = SLEEP_MASK, 1, True
@@ -51,9 +48,9 @@ class Units:
         self.core.wait = 1 << args[0], attrs["level"], False
 
     def do_clicnt(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
-        self.core.issued += 1  # the counter is 0 behind this instruction, not at it
+        self.core.stalled -= 1  # the counter is 0 behind this instruction, not at it
         self.core.set_icnt(0)
-        self.core.issued -= 1
+        self.core.stalled += 1
 
     def do_unknown(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
         name = f"unko2{attrs['op']:x}"
@@ -110,8 +107,8 @@ class Units:
         table = self.core.sr.plain[11] if self.core.vp2 else self.core.rpitab
         for which in range(2):
             for part in range(4):
-                at = table + which * self.core.options.rpi_list_stride + self.core.mb.refs[which][part]
-                self.core.mb.rpis[which][part] = self.core.data[at % D_CELLS] & 0x3F
+                at = table + which * self.core.options.rpi_list_stride + self.core.mb.refs[4 * which + part]
+                self.core.mb.rpis[4 * which + part] = self.core.data[at % D_CELLS] & 0x3F
 
     def do_mbinext(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
         self.core.later(self.core.options.mbinext_latency + 1, self._next_macroblock, "mbinext")
@@ -123,7 +120,7 @@ class Units:
 
     def _restart_unit(self, name: str, events: list[Entry]) -> None:
         for e in self._running.get(name, ()):
-            e[3] = DEAD
+            e.kind = Kind.DEAD
         self._running[name] = events
 
     def do_mvsread(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from enum import IntFlag
 from isakit.arch.vuc.registers import P_NAMES, R_NAMES, SR, special_names
 from isakit.machine.vuc.core import Core
 from isakit.machine.vuc.core_code import Op, Register
-from isakit.machine.vuc.queue_entries import ACCUMULATOR, DEAD, EVENT, LONG_VIEW, REGISTER, SPECIAL, Entry
+from isakit.machine.vuc.rules.state import Entry, Kind
 
 WINDOW = frozenset(range(16, 25))
 """Special registers whose meaning depends on $spidx."""
@@ -114,7 +114,7 @@ class Watch:
         stalled = core.waiting and not core.would_wake()
         op = None if stalled or core.halted else core.op(pc)
         executes = op is not None and (op.guard < 0 or bool(core.p[op.guard]))
-        under_way = [e for e in core.pending if e[0] > number]
+        under_way = [e for e in core.pending if e.visible > number]
         notes = self._before(op, executes, under_way) if op is not None else []
         landed: list[Entry] = []
         core.listener = landed.append
@@ -126,9 +126,11 @@ class Watch:
         if op is not None and executes:
             if op.predicates:
                 self._predicates_from = number, pc
-            notes += [Note(Hazard.ABORTED, "operation", e[6]) for e in under_way if e[3] == DEAD]
+            notes += [Note(Hazard.ABORTED, "operation", e.origin) for e in under_way if e.kind == Kind.DEAD]
             notes += [
-                Note(Hazard.LOST, R_NAMES[int(e[4])], e[6]) for e in landed if e[3] == REGISTER and e[4] in op.registers
+                Note(Hazard.LOST, R_NAMES[int(e.index)], e.origin)
+                for e in landed
+                if e.kind == Kind.REGISTER and e.index in op.registers
             ]
         text = op.instruction.text if op is not None else ""
         return Cycle(number, pc, text, executes, tuple(landings), tuple(dict.fromkeys(notes)))
@@ -140,9 +142,9 @@ class Watch:
             out.append(Note(Hazard.OLD, "$pred", self._predicates_from[1]))
         for e in under_way:
             for what in sorted(_waits_for(e, reads)):
-                out.append(Note(Hazard.OLD, register_name(what, self.core.features), e[6]))
-            if executes and e[3] == REGISTER and e[4] in op.registers and e[1] > self.core.cycle + 1:
-                out.append(Note(Hazard.LATE, R_NAMES[int(e[4])], e[6]))
+                out.append(Note(Hazard.OLD, register_name(what, self.core.features), e.origin))
+            if executes and e.kind == Kind.REGISTER and e.index in op.registers and e.lands > self.core.cycle + 1:
+                out.append(Note(Hazard.LATE, R_NAMES[int(e.index)], e.origin))
         return out
 
     def _direct(self, op: Op | None, executes: bool) -> list[Landing]:
@@ -157,32 +159,32 @@ class Watch:
         return op.instruction.unit_address
 
     def _landing(self, e: Entry, op: Op | None, executes: bool) -> Landing | None:
-        if e[3] == REGISTER:
-            if op is not None and executes and e[4] in op.registers:
+        if e.kind == Kind.REGISTER:
+            if op is not None and executes and e.index in op.registers:
                 return None
-            return Landing(R_NAMES[int(e[4])], e[5], e[6])
-        if e[3] == SPECIAL:
-            return Landing(self._names[int(e[4])], e[5], e[6])
-        if e[3] == LONG_VIEW:
-            return Landing("$lhi:$llo", e[5], e[6])
-        if e[3] == EVENT and e[4]:
-            return Landing(str(e[4]), 1, e[6])
+            return Landing(R_NAMES[int(e.index)], e.value, e.origin)
+        if e.kind == Kind.SPECIAL:
+            return Landing(self._names[int(e.index)], e.value, e.origin)
+        if e.kind == Kind.LONG_VIEW:
+            return Landing("$lhi:$llo", e.value, e.origin)
+        if e.kind == Kind.EVENT and e.index:
+            return Landing(str(e.index), 1, e.origin)
         return None
 
 
 def _waits_for(e: Entry, reads: frozenset[Register]) -> set[Register]:
     """The registers of `reads` whose value an entry under way will change."""
-    kind, index = e[3], e[4]
+    kind, index = e.kind, e.index
     specials = {n for f, n in reads if f == "sr"}
-    if kind == REGISTER:
+    if kind == Kind.REGISTER:
         return {("r", index)} & reads
-    if kind == ACCUMULATOR:
+    if kind == Kind.ACCUMULATOR:
         return {("acc", 0)} & reads
-    if kind == LONG_VIEW:
+    if kind == Kind.LONG_VIEW:
         return {("sr", n) for n in specials & {SR["lhi"], SR["llo"]}}
-    if kind == EVENT:
-        return {("sr", n) for n in specials & MACROBLOCK} if index == "mbiread" else set()
-    if kind != SPECIAL:
+    if kind == Kind.EVENT:
+        return {("sr", n) for n in specials & MACROBLOCK} if str(index) == "mbiread" else set()
+    if kind != Kind.SPECIAL:
         return set()
     if index == SR["pred"]:
         return {x for x in reads if x[0] == "p"} | {("sr", n) for n in specials & {index}}

@@ -7,18 +7,17 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from isakit.engine.llvm import Body, Loaded, Module, build, host
+from isakit.engine.llvm import Body, Loaded, Module, Ref, build, host
+from isakit.engine.llvm.routine_ir import emit
 from isakit.errors import MachineFault, NotModelled
-from isakit.machine.vuc.compiled import shared_state as at
-from isakit.machine.vuc.compiled.state_access import Frame
+from isakit.machine.vuc.compiled.core_functions import CLOCK, LAYOUT, Functions, core_at
 from isakit.machine.vuc.compiled.word_code import Traits, Word, compilable
-from isakit.machine.vuc.compiled.write_queue import land_function, push_function
 from isakit.machine.vuc.core_code import Op, decode, trace_word
+from isakit.machine.vuc.rules import cycle
+from isakit.sem.routine import on_change
 
 LEVEL = 1
 """LLVM's optimisation level: compiling time matters more than the last cycle here; others were not compared."""
-
-_CLOCK = (("cycle", at.CYCLE), ("pc", at.PC), ("npc", at.NPC))
 
 
 class Image:
@@ -61,48 +60,43 @@ def image_of(words: tuple[int, ...], traits: Traits) -> Image:
     return Image(words, traits)
 
 
+on_change(image_of.cache_clear)
+
+
 def program(ops: Mapping[int, Op], traits: Traits) -> str:
     """The module: `void @run(state, data, table, limit)`."""
     module = Module(1)
     b = Body(module)
-    f = Frame(b)
-    b.label("entry")
-    for name in ("target", "kept", "own"):
-        b.do(f"%{name}_at = alloca i64")
-    for name, slot in _CLOCK:
-        b.do(f"%{name}_at = alloca i64")
-        b.do(f"store i64 {f.get(slot)}, ptr %{name}_at")
+    functions, core = Functions(module), core_at("%s")
+    variables: list[str] = []
+    around = functions.around(b, "exit", variables)
+    clock = [(name, LAYOUT[name].width, f"%{name}_at") for name in CLOCK]
+    b.label("start")
+    for name, width, variable in clock:
+        place = b(f"getelementptr i8, ptr %s, i64 {LAYOUT.at(name)}")
+        b.do(f"store i{width} {b(f'load i{width}, ptr {place}')}, ptr {variable}")
     b.do("br label %loop")
     b.label("loop")
-    cycle, pc = b("load i64, ptr %cycle_at"), b("load i64, ptr %pc_at")
-    b.do(f"br i1 {b(f'icmp slt i64 {cycle}, %limit')}, label %dispatch, label %exit")
+    now, pc = b("load i64, ptr %cycle_at"), b("load i64, ptr %pc_at")
+    b.do(f"br i1 {b(f'icmp slt i64 {now}, %limit')}, label %dispatch, label %exit")
     b.label("dispatch")
     number = b(f"load i16, ptr {b(f'getelementptr i16, ptr %t, i64 {pc}')}")
     cases = " ".join(f"i16 {n}, label %w{n}" for n in range(1, len(ops) + 1))
     b.do(f"switch i16 {number}, label %exit [ {cases} ]")
     for n, (word, op) in enumerate(ops.items(), 1):
-        Word(b, op, word, traits).emit(f"w{n}")
-    _finish(b, f)
-    module.add(push_function(module))
-    module.add(land_function(module))
-    signature = "ptr noalias %s, ptr noalias %d, ptr noalias %t, i64 %limit"
-    module.add(f"define void @run({signature}) nounwind {{\n{b.text()}\n}}")
-    return str(module)
-
-
-def _finish(b: Body, f: Frame) -> None:
-    """What every instruction has in common: count, let writes land, go on."""
+        Word(b, op, word, traits, core, around).emit(f"w{n}")
     b.label("next")
-    cycle = f.op("add", b("load i64, ptr %cycle_at"), 1)
-    b.do(f"store i64 {cycle}, ptr %cycle_at")
-    b.do(f"store i64 {b('load i64, ptr %npc_at')}, ptr %pc_at")
-    b.do(f"store i64 {b('load i64, ptr %target_at')}, ptr %npc_at")
-    b.do(f"br i1 {b(f'icmp sle i64 {f.get(at.NEXT)}, {cycle}')}, label %landing, label %loop")
-    b.label("landing")
-    kept, own = b("load i64, ptr %kept_at"), b("load i64, ptr %own_at")
-    b.do(f"call void @land(ptr %s, i64 {cycle}, i64 {kept}, i64 {own})")
+    kept, own = (Ref(b(f"load i32, ptr %{name}_at"), 32, True) for name in ("kept", "own"))
+    emit(b, around, cycle.end, {"core": core, "kept": kept, "own": own}, watched=False)
     b.do("br label %loop")
     b.label("exit")
-    for name, slot in _CLOCK:
-        f.put(slot, b(f"load i64, ptr %{name}_at"))
+    for name, width, variable in clock:
+        place = b(f"getelementptr i8, ptr %s, i64 {LAYOUT.at(name)}")
+        b.do(f"store i{width} {b(f'load i{width}, ptr {variable}')}, ptr {place}")
     b.do("ret void")
+    places = [f"  {variable} = alloca i{width}" for _, width, variable in clock]
+    places.append(f"  %target_at = alloca i{LAYOUT['target'].width}")
+    entry = "\n".join([*places, *(f"  %{n}_at = alloca i32" for n in ("kept", "own")), *variables])
+    signature = "ptr noalias %s, ptr noalias %d, ptr noalias %t, i64 %limit"
+    module.add(f"define void @run({signature}) nounwind {{\nentry:\n{entry}\n  br label %start\n{b.text()}\n}}")
+    return str(module)

@@ -8,27 +8,30 @@ watchdog or a special register with side effects plays a part: such cycles are t
 from __future__ import annotations
 
 import ctypes
-import heapq
 from collections.abc import Container
 from struct import Struct
 from typing import TYPE_CHECKING, cast
 
 from isakit.arch.vuc.memory_operands import CODE_SIZE
+from isakit.engine.record_bytes import Bytes
 from isakit.machine.interrupts import deferred
-from isakit.machine.vuc.compiled import shared_state as at
 from isakit.machine.vuc.compiled.code_image import Image, image_of
-from isakit.machine.vuc.compiled.state_access import landable
-from isakit.machine.vuc.compiled.word_code import Traits
+from isakit.machine.vuc.compiled.core_functions import LAYOUT
+from isakit.machine.vuc.compiled.word_code import Answers, Traits, landable
 from isakit.machine.vuc.core_memory import D_CELLS
-from isakit.machine.vuc.queue_entries import ACCUMULATOR, DEAD, EVENT, LONG_VIEW, REGISTER, SPECIAL, Entry
+from isakit.machine.vuc.rules.state import CAPACITY, NEVER, CoreRecord, Entry, Kind, MacroblockState
 
 if TYPE_CHECKING:
     from isakit.machine.vuc.core import Core
 
-_NATIVE_KINDS = (REGISTER, ACCUMULATOR, LONG_VIEW)
-_SCALARS = ("qpy", "qpc", "part", "xy", "addr", "type", "sub_types")
-ROOM = at.CAPACITY // 2
+_NATIVE_KINDS = (Kind.REGISTER, Kind.ACCUMULATOR, Kind.LONG_VIEW)
+ROOM = CAPACITY // 2
 """Entries a queue may have for compiled code to take it; it adds fewer than ten."""
+
+_CORE = Bytes(CoreRecord, without=("watch_at", "stat", "parm"))
+_CORE_IN = Bytes(CoreRecord)
+_MACROBLOCK, _ENTRY = Bytes(MacroblockState), Bytes(Entry)
+_MB, _QUEUE = LAYOUT.at("mb"), LAYOUT.at("queue")
 
 CELLS = Struct(f"={D_CELLS}H")
 MANY, MISSES = 256, 64
@@ -44,6 +47,11 @@ SHORT, PATIENCE = 40, 1 << 12
 """Excursions of fewer cycles cost more than they save; for how many cycles the reference core goes on then, at most."""
 
 
+def _order(e: Entry) -> tuple[int, int, int]:
+    """In which order entries land; those compiled code has are in it already (`rules.writes.enter`)."""
+    return e.visible, e.lands, e.serial
+
+
 def _addresses(stops: Container[int]) -> frozenset[int]:
     if not stops:
         return NOWHERE
@@ -57,8 +65,8 @@ class Driver:
 
     def __init__(self, core: Core, eager: bool) -> None:
         self.core, self.eager = core, eager
-        self._state = (ctypes.c_int64 * at.SIZE)()
-        self._data = (ctypes.c_uint16 * D_CELLS)()
+        self._state = (ctypes.c_uint8 * LAYOUT.size)()
+        self._data = (ctypes.c_uint16 * (D_CELLS + 1))()  # the last one says whether D[] was written
         self._table = (ctypes.c_uint16 * CODE_SIZE)()
         self._stops = NOWHERE
         self._image: Image | None = None
@@ -114,15 +122,15 @@ class Driver:
         core = self.core
         assert self._image is not None
         ahead = core.cycle + 1
-        if core.wait is not None and not core.would_wake() and core.queue:
-            ahead = max(ahead, core.queue[0][0])
+        if core.wait is not None and not core.would_wake() and core.count:
+            ahead = max(ahead, core.due)
         elif self._misses(core.code[core.pc]) or core.code[core.pc] in self._image.uses_cells:
             self._export_cells()
             self._cells_known = False
         if core.host.on_interrupt is not None:  # it may look at everything, and change it
             self._export_cells()
             self._cells_known = False
-        elif any(e[3] == EVENT and e[0] <= ahead for e in core.queue):
+        elif any(e.kind == Kind.EVENT and e.visible <= ahead for e in core.queue[: core.count]):
             self._export_cells()  # mbiread looks into D[]
         return core.advance_reference(min(limit, ahead), stops)
 
@@ -141,7 +149,7 @@ class Driver:
         """Run compiled code as far as it goes."""
         core = self.core
         room = self._room(limit)
-        if room <= core.cycle or not self._table[core.pc] or len(core.queue) > ROOM:
+        if room <= core.cycle or not self._table[core.pc] or core.count > ROOM:
             if not self.eager:
                 self._judge(0)
             return
@@ -166,15 +174,14 @@ class Driver:
     def _room(self, limit: int) -> int:
         """The cycle up to which compiled code may go: events, side effects and the watchdog are not for it."""
         core = self.core
-        if core.watch_at >= core.issued:
-            limit = min(limit, core.cycle + core.watch_at - core.issued - 1)
-        for e in core.queue:
-            if not self._native(e) and e[3] != DEAD:
-                limit = min(limit, e[0] - 1)
+        limit = min(limit, core.cycle + core.watch_at - core.issued - 1)
+        for e in core.queue[: core.count]:
+            if not self._native(e) and e.kind != Kind.DEAD:
+                limit = min(limit, e.visible - 1)
         return limit
 
     def _native(self, e: Entry) -> bool:
-        return e[3] in _NATIVE_KINDS or (e[3] == SPECIAL and e[4] in self._landable)
+        return e.kind in _NATIVE_KINDS or (e.kind == Kind.SPECIAL and e.index in self._landable)
 
     # --- code ---------------------------------------------------------------------------------------------------------
     def _prepare(self, stops: frozenset[int]) -> None:
@@ -182,10 +189,8 @@ class Driver:
         core = self.core
         made_for = core.code_version, core.shows_predicates
         if made_for != self._made_for:
-            o, read_only = core.options, frozenset(core.sr.read_only)
-            traits = Traits(
-                core.variant, core.features, o.signed_relative, o.return_offset, read_only, core.shows_predicates
-            )
+            read_only = frozenset(core.sr.read_only)
+            traits = Traits(core.variant, core.features, Answers.of(core.options), read_only, core.shows_predicates)
             words = core.words(issued=False)
             if len(words) > MANY:
                 words = core.words(issued=True)
@@ -205,88 +210,48 @@ class Driver:
     # --- state --------------------------------------------------------------------------------------------------------
     def _enter(self) -> None:
         """Copy the core's state into the shared memory."""
-        core, s, sr = self.core, self._state, self.core.sr
-        s[at.R : at.R + 16] = core.r
-        s[at.P] = core.predicates()
-        s[at.CYCLE], s[at.PC], s[at.NPC] = core.cycle, core.pc, core.npc
-        s[at.ACC], s[at.VIEW] = core.acc[0], core.long_view
-        s[at.BEFORE_CYCLE], s[at.BEFORE] = core.predicates_before
-        s[at.DEPTH] = len(sr.stack)
-        s[at.STACK : at.STACK + len(sr.stack)] = sr.stack
-        s[at.STORED] = s[at.TOUCHED] = 0
-        s[at.STAT], s[at.PARM] = sr.stat(), core.parm & 0xFFFF
-        s[at.COUNTED] = core.icnt - core.cycle
-        s[at.PLAIN : at.PLAIN + 64] = sr.plain
-        mb = core.mb
-        s[at.VECTORS : at.VECTORS + 64] = [v for row in mb.vectors for v in row]
-        s[at.REFS : at.REFS + 8] = [*mb.refs[0], *mb.refs[1]]
-        s[at.RPIS : at.RPIS + 8] = [*mb.rpis[0], *mb.rpis[1]]
-        s[at.SCALARS : at.SCALARS + 7] = [getattr(mb, n) for n in _SCALARS]
-        self._enter_queue()
+        core, state = self.core, self._state
+        queue = core.queue[: core.count]
+        self._others = [e for e in queue if not self._native(e)]
+        mine = [e for e in queue if self._native(e)] if self._others else queue
+        self._objects = {e.serial: e for e in mine}
+        count, due = core.count, core.due
+        core.count, core.due = len(mine), mine[-1].visible if mine else NEVER
+        core.stat = core.sr.stat()
+        _CORE_IN.put(core, state)
+        core.count, core.due = count, due
+        _MACROBLOCK.put(core.mb, state, _MB)
+        self._macroblock = _MACROBLOCK.numbers(state, _MB)
+        for at, e in enumerate(mine):
+            _ENTRY.put(e, state, _QUEUE + at * _ENTRY.size)
         if not self._cells_known:
             CELLS.pack_into(self._data, 0, *core.data)
             self._cells_known = True
-
-    def _enter_queue(self) -> None:
-        core, s = self.core, self._state
-        self._others = [e for e in core.queue if not self._native(e)]
-        mine = sorted((e for e in core.queue if self._native(e)), reverse=True)
-        self._objects = {e[2]: e for e in mine}
-        slot = at.QUEUE
-        for e in mine:
-            s[slot : slot + 7] = e
-            slot += at.ENTRY
-        s[at.SERIAL], s[at.COUNT] = core.serial, len(mine)
-        s[at.NEXT] = mine[-1][0] if mine else at.NEVER
-        long = core.long_operation
-        s[at.LONG_LANDS], s[at.LONG_SERIAL] = (long[0][1], long[0][2]) if long is not None else (-1, -1)
+        self._data[D_CELLS] = 0
 
     def _leave(self) -> None:
         """Copy the state back."""
-        core, s, sr = self.core, self._state, self.core.sr
-        passed = s[at.CYCLE] - core.cycle
-        if not passed:
+        core, state = self.core, self._state
+        before = core.cycle
+        _CORE.take(core, state)
+        if core.cycle == before:
+            core.count = len(self._objects) + len(self._others)
             return
-        core.r[:] = s[at.R : at.R + 16]
-        predicates = s[at.P]
-        core.p[:] = [predicates >> n & 1 for n in range(16)]
-        core.cycle, core.pc, core.npc = s[at.CYCLE], s[at.PC], s[at.NPC]
-        core.issued += passed
-        core.acc[0], core.long_view = s[at.ACC], s[at.VIEW]
-        if core.shows_predicates:
-            core.predicates_before = s[at.BEFORE_CYCLE], s[at.BEFORE]
-        sr.stack[:] = s[at.STACK : at.STACK + s[at.DEPTH]]
-        sr.plain[:] = s[at.PLAIN : at.PLAIN + 64]
-        if s[at.TOUCHED]:
-            self._leave_macroblock()
-        if s[at.STORED]:
+        if _MACROBLOCK.numbers(state, _MB) != self._macroblock:
+            _MACROBLOCK.take(core.mb, state, _MB)
+        if self._data[D_CELLS]:
             self._cells_newer = True
-        self._leave_queue()
-
-    def _leave_macroblock(self) -> None:
-        mb, s = self.core.mb, self._state
-        for k in range(4):
-            mb.vectors[k][:] = s[at.VECTORS + 16 * k : at.VECTORS + 16 * k + 16]
-        for k in range(2):
-            mb.refs[k][:] = s[at.REFS + 4 * k : at.REFS + 4 * k + 4]
-            mb.rpis[k][:] = s[at.RPIS + 4 * k : at.RPIS + 4 * k + 4]
-        for k, name in enumerate(_SCALARS):
-            setattr(mb, name, s[at.SCALARS + k])
-
-    def _leave_queue(self) -> None:
-        core, s = self.core, self._state
-        by_serial: dict[int, Entry] = {}
-        for slot in range(at.QUEUE, at.QUEUE + at.ENTRY * s[at.COUNT], at.ENTRY):
-            entry: Entry = list(s[slot : slot + 7])
-            by_serial[entry[2]] = self._objects.get(entry[2], entry)
-        core.queue[:] = [*by_serial.values(), *(e for e in self._others if e[0] > core.cycle)]
-        heapq.heapify(core.queue)
-        core.serial = s[at.SERIAL]
-        serial = s[at.LONG_SERIAL]
-        if serial in by_serial:
-            core.long_operation = by_serial[serial], by_serial[serial + 1]
-        else:
-            core.long_operation = None  # it has landed, so nothing can abort it
+        mine: list[Entry] = []
+        for at in range(core.count):
+            numbers = _ENTRY.numbers(state, _QUEUE + at * _ENTRY.size)
+            e = self._objects.get(numbers[2]) or Entry(*numbers)
+            e.kind = numbers[3]
+            mine.append(e)
+        others = [e for e in self._others if e.visible > core.cycle]
+        if others:
+            mine = sorted([*mine, *others], key=_order, reverse=True)
+        core.queue[:] = mine
+        core.count, core.due = len(mine), mine[-1].visible if mine else NEVER
 
     def _export_cells(self) -> None:
         """Bring the core's D[] up to date."""

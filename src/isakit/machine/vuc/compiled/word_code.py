@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from isakit.arch.vuc.memory_operands import CODE_SIZE
+from isakit.arch.vuc.registers import special_names
 from isakit.engine.graph import postorder
 from isakit.engine.llvm import Body, Ref, ValueLowering
-from isakit.machine.vuc.compiled import shared_state as at
-from isakit.machine.vuc.compiled.state_access import CSTOP, SCALAR_REGISTERS, Frame, landable, readable
+from isakit.engine.llvm.routine_ir import InMemory, Surroundings, emit
+from isakit.machine.vuc.compiled.core_functions import LAYOUT
 from isakit.machine.vuc.core_code import Op, trace_word
 from isakit.machine.vuc.core_memory import D_CELLS
-from isakit.machine.vuc.queue_entries import ACCUMULATOR, LONG_VIEW, REGISTER, SPECIAL
-from isakit.machine.vuc.special_registers import STACK_SIZE
+from isakit.machine.vuc.options import Options
+from isakit.machine.vuc.rules import cycle, flow, specials, writes
+from isakit.machine.vuc.rules.specials import CSTOP, H2V, MBFLAGS, OUTSIDE, SUBMBTYPE
 from isakit.sem import Trace, Value
+from isakit.sem.routine import Routine
 from isakit.sem.trace import Effect
 
-MASK = CODE_SIZE - 1
+
+@dataclass(frozen=True)
+class Answers:
+    """The options that decide about code. The names are those of `Options`."""
+
+    signed_relative: bool
+    return_offset: int
+    full_stack: str
+    empty_stack: str
+
+    @classmethod
+    def of(cls, options: Options) -> Answers:
+        """Those of some options."""
+        return cls(options.signed_relative, options.return_offset, options.full_stack, options.empty_stack)
 
 
 @dataclass(frozen=True)
@@ -25,10 +41,19 @@ class Traits:
 
     variant: str
     features: frozenset[str]
-    signed_relative: bool
-    return_offset: int
+    answers: Answers
     read_only: frozenset[int]
     shows_predicates: bool
+
+
+def readable(n: int, features: frozenset[str]) -> bool:
+    """Whether compiled code reads a special register itself: no side effects, and it has a name."""
+    return n not in (H2V, MBFLAGS, CSTOP) and not special_names(features)[n].startswith("$sr")
+
+
+def landable(n: int, features: frozenset[str], read_only: frozenset[int]) -> bool:
+    """Whether compiled code lets a write of a special register land: nothing outside of the core depends on it."""
+    return n not in read_only and n not in OUTSIDE and readable(n, features)
 
 
 def _absent(e: Effect) -> bool:
@@ -43,8 +68,9 @@ def effects_of(trace: Trace) -> list[Effect]:
 def compilable(trace: Trace, traits: Traits) -> bool:
     """Whether compiled code can do an instruction; else the reference core does it."""
     effects = effects_of(trace)
-    stack = sum(_uses_stack(e) for e in effects)
-    if stack > 1 or not all(_known(e, traits) for e in effects):
+    stack = sum(map(_uses_stack, effects))
+    late = stack + any(e.name == "acc" for e in effects) + any(e.name == "D" for e in effects)
+    if stack > 1 or (stack and late > 1) or not all(_known(e, traits) for e in effects):
         return False
     done: dict[int, Ref] = {}
     for root in (v for e in effects for v in (*e.args, e.when) if v is not None):
@@ -91,46 +117,53 @@ def _late(e: Effect) -> bool:
 
 
 class Word:
-    """Writes the block of one instruction word."""
+    """Writes the block of one instruction word.
 
-    def __init__(self, body: Body, op: Op, word: int, traits: Traits) -> None:
-        self.b, self.op, self.traits = body, op, traits
-        self.f = Frame(body)
+    A rule that raises leaves the cycle to the reference core, so nothing may have been changed in front of it: an
+    instruction has one such rule at most, which comes first.
+    """
+
+    def __init__(self, body: Body, op: Op, word: int, traits: Traits, core: InMemory, around: Surroundings) -> None:
+        self.b, self.op, self.traits, self.core, self.around = body, op, traits, core, around
         form = op.instruction.form
         assert form is not None
         self.trace = trace_word(form, word)
         self.values = ValueLowering(body, self._leaf, {})
-        self.cycle = self.pc = self.predicates = ""
+        self.given: dict[str, Any] = {"options": traits.answers, "vp2": traits.variant == "vp2"}
 
     def emit(self, label: str) -> None:
-        """The block and what hangs on it; ends at `%next` with target, kept and own set, or at `%exit`."""
-        b, f = self.b, self.f
+        """The block and what hangs on it; ends at `%next` with kept and own set, or at `%exit`."""
+        b, op = self.b, self.op
         b.label(label)
-        self.cycle, self.pc = b("load i64, ptr %cycle_at"), b("load i64, ptr %pc_at")
-        self.predicates = f.get(at.P)
-        behind = b("load i64, ptr %npc_at")
-        target = f.op("and", f.op("add", behind, 1), MASK)
-        if self.op.relative is not None:
-            number, negated, distance = self.op.relative
-            if self.traits.signed_relative and distance >= 32:
-                distance -= 64
-            away = f.op("and", f.op("add", self.pc, distance), MASK)
-            target = b(f"select i1 {self._bit(number, negated)}, i64 {away}, i64 {target}")
-        if self.op.guard >= 0:
+        self._rule(cycle.begin)
+        if op.relative is not None:
+            number, negated, distance = op.relative
+            self._rule(flow.relative, number=number, negated=negated, distance=distance)
+        if op.guard >= 0:
             act, skip = b.fresh("act"), b.fresh("skip")
-            b.do(f"br i1 {self._bit(self.op.guard)}, label %{act}, label %{skip}")
+            b.do(f"br i1 {self._predicate(op.guard).text}, label %{act}, label %{skip}")
             b.label(skip)
-            self._leave(target, 0, 0)
+            self._leave(0, 0)
             b.label(act)
-        self._execute(target)
+        self._execute()
+        self._leave(op.kept, op.predicates)
 
-    def _bit(self, number: int, negated: bool = False) -> str:
-        bit = self.b(f"trunc i64 {self.f.op('lshr', self.predicates, number)} to i1")
-        return self.b(f"xor i1 {bit}, true") if negated else bit
+    def _rule(self, rule: Routine[Any, Any], **given: Any) -> Ref:
+        """Write a rule here: its static arguments by their names, then numbers, which may be known ones."""
+        all_of = self.given | given
+        numbers = {p.name: all_of[p.name] for p in rule.parameters if p.width}
+        refs = {
+            p.name: x if isinstance(x := numbers[p.name], Ref) else self.values.constant(int(x), p.width)
+            for p in rule.parameters
+            if p.width
+        }
+        statics = {n: all_of[n] for n in rule.statics}
+        _, got = emit(self.b, self.around, rule, {"core": self.core, **refs}, **statics)
+        return got or Ref("", 0)
 
-    def _leave(self, target: str, kept: int, own: int) -> None:
-        for slot, value in (("target", target), ("kept", kept), ("own", own)):
-            self.b.do(f"store i64 {value}, ptr %{slot}_at")
+    def _leave(self, kept: int, own: int) -> None:
+        for name, value in (("kept", kept), ("own", own)):
+            self.b.do(f"store i32 {value}, ptr %{name}_at")
         self.b.do("br label %next")
 
     def _require(self, condition: str) -> None:
@@ -140,123 +173,89 @@ class Word:
         self.b.label(good)
 
     # --- values ---------------------------------------------------------------------------------------
+    def _place(self, file: str, number: int) -> tuple[str, str]:
+        """The address of a register, and the type of what is there."""
+        f = LAYOUT[file]
+        return self.b(
+            f"getelementptr i8, ptr {self.core.address}, i64 {f.offset + number * f.width // 8}"
+        ), f"i{f.width}"
+
+    def _register(self, file: str, number: int) -> str:
+        place, kind = self._place(file, number)
+        return self.b(f"load {kind}, ptr {place}")
+
+    def _predicate(self, number: int) -> Ref:
+        return Ref(self.b(f"trunc i8 {self._register('p', number)} to i1"), 1, True)
+
     def _leaf(self, v: Value) -> Ref:
-        f = self.f
-        if v.op == "read":
-            n = v.args[0].number
-            if v.attr == "r":
-                return f.narrow(f.get(at.R + n), v.width)
-            if v.attr == "p":
-                return Ref(self._bit(n), 1, True)
-            return f.narrow(f.get(at.ACC), v.width)
-        if v.attr[0] == "submbtype":
-            return f.narrow(f.get(at.SCALARS + len(SCALAR_REGISTERS) - 1), v.width)
-        return f.narrow(f.special(v.args[0].number, self.cycle, self.pc), v.width)
+        n = SUBMBTYPE if v.op == "machine" and v.attr[0] == "submbtype" else v.args[0].number
+        if v.op != "read":
+            return self.values.resize(self._rule(specials.special, number=n, vp2=True), v.width)
+        if v.attr == "p":
+            return self._predicate(n)
+        return Ref(self._register(v.attr, n), v.width, True)
 
     def _address(self, v: Value) -> str:
         """The address of a cell; beyond D[] the reference core takes over."""
-        ref = self.values.value(v)
-        wide = self.f.widen(ref)
+        wide = self.values.resize(self.values.value(v), 64).text
         self._require(self.b(f"icmp ult i64 {wide}, {D_CELLS}"))
         return self.b(f"getelementptr i16, ptr %d, i64 {wide}")
 
     # --- effects --------------------------------------------------------------------------------------
-    def _execute(self, target: str) -> None:
-        b, f, op = self.b, self.f, self.op
+    def _execute(self) -> None:
+        b, op = self.b, self.op
         effects = effects_of(self.trace)
-        depth = f.get(at.DEPTH) if any(_uses_stack(e) for e in effects) else ""
         places: dict[int, str] = {}
-        for e in effects:  # reads and checks first: a check may hand the whole cycle to the reference core
+        for e in effects:  # reads and checks of addresses first
             if e.kind == "load":
                 assert e.result is not None
-                self.values.define(e.result, self._load(e, depth))
+                self.values.define(e.result, self._load(e))
             elif e.kind == "store":
                 places[id(e)] = self._address(e.args[0])
-            elif e.kind == "control" and e.name == "return":
-                self._require(b(f"icmp sgt i64 {depth}, 0"))
-            elif (e.kind == "control" and e.name == "call") or (e.kind == "write" and _uses_stack(e)):
-                self._require(b(f"icmp slt i64 {depth}, {STACK_SIZE}"))
-            elif e.kind == "write" and e.name == "acc":
-                self._require(b(f"icmp sle i64 {f.get(at.LONG_LANDS)}, {self.cycle}"))
-        ready = [(e, self._value(e), self._when(e)) for e in effects]
-        if op.predicates and self.traits.shows_predicates:
-            f.put(at.BEFORE, self.predicates)
-            f.put(at.BEFORE_CYCLE, self.cycle)
+        ready = [(e, self._value(e), self._when(e)) for e in effects if e.kind != "load"]
+        ready.sort(key=lambda x: not _may_leave(x[0]))
+        remembers = bool(op.predicates) and self.traits.shows_predicates
         for e, value, when in ready:
-            if e.kind == "load":
-                if _uses_stack(e):
-                    f.put(at.DEPTH, f.op("sub", depth, 1))
-            elif e.kind == "store":
-                b.do(f"store i16 {value}, ptr {places[id(e)]}")
-                f.put(at.STORED, 1)
+            if remembers and not _may_leave(e):
+                self._rule(specials.remember_predicates)
+                remembers = False
+            if e.kind == "store":
+                b.do(f"store i16 {value.text}, ptr {places[id(e)]}")
+                b.do(f"store i16 1, ptr {b(f'getelementptr i16, ptr %d, i64 {D_CELLS}')}")
             elif e.kind == "control":
-                target = self._jump(e, value, depth)
+                self._rule(_JUMPS[e.name], target=value)
             elif e.name in ("r", "p") and not _late(e):
                 self._write(e, value, when)
             else:
-                self._write_later(e, value, depth)
-        self._leave(target, sum(1 << n for n in op.registers), op.predicates)
+                self._rule(_LATE[e.name], index=e.args[0].number, value=value, latency=int(e.get("latency")))
 
-    def _load(self, e: Effect, depth: str) -> Ref:
+    def _load(self, e: Effect) -> Ref:
         if e.name == "D":
             return Ref(self.b(f"load i16, ptr {self._address(e.args[0])}"), 16, True)
         n = e.args[0].number
-        if n != CSTOP:
-            return self.f.narrow(self.f.special(n, self.cycle, self.pc), 16)
-        self._require(self.b(f"icmp sgt i64 {depth}, 0"))
-        return self.f.narrow(self.f.get(self.f.op("add", depth, at.STACK - 1)), 16)
+        got = self._rule(flow.pop_call) if n == CSTOP else self._rule(specials.special, number=n)
+        return self.values.resize(got, 16)
 
-    def _value(self, e: Effect) -> str:
-        """The value an effect writes, as i64; a cell as i16."""
-        if e.kind == "load" or not e.args:
-            return ""
-        ref = self.values.value(e.args[-1])
-        return ref.text if e.kind == "store" else self.f.widen(ref)
+    def _value(self, e: Effect) -> Ref:
+        """The value an effect writes."""
+        return self.values.value(e.args[-1]) if e.args else Ref("", 0)
 
     def _when(self, e: Effect) -> str:
         return "" if e.when is None or e.when.op == "const" else self.values.value(e.when).text
 
-    def _write(self, e: Effect, value: str, when: str) -> None:
-        f, n = self.f, e.args[0].number
-        if e.name == "r":
-            if when:
-                value = self.b(f"select i1 {when}, i64 {value}, i64 {f.get(at.R + n)}")
-            f.put(at.R + n, value)
-            return
-        old = f.get(at.P)
-        new = f.op("or", f.op("and", old, 0xFFFF & ~(1 << n)), f.op("shl", value, n))
-        f.put(at.P, self.b(f"select i1 {when}, i64 {new}, i64 {old}") if when else new)
+    def _write(self, e: Effect, value: Ref, when: str) -> None:
+        b = self.b
+        place, kind = self._place(e.name, e.args[0].number)
+        text = self.values.resize(value, LAYOUT[e.name].width).text
+        if when:
+            text = b(f"select i1 {when}, {kind} {text}, {kind} {b(f'load {kind}, ptr {place}')}")
+        b.do(f"store {kind} {text}, ptr {place}")
 
-    def _jump(self, e: Effect, value: str, depth: str) -> str:
-        f = self.f
-        if e.name == "return":
-            top = f.get(f.op("add", depth, at.STACK - 1))
-            f.put(at.DEPTH, f.op("sub", depth, 1))
-            return f.op("and", top, MASK)
-        if e.name == "call":
-            back = f.op("and", f.op("add", self.pc, self.traits.return_offset), MASK)
-            self._push_stack(back, depth)
-        return value
 
-    def _push_stack(self, value: str, depth: str) -> None:
-        self.f.put(self.f.op("add", depth, at.STACK), value)
-        self.f.put(at.DEPTH, self.f.op("add", depth, 1))
+def _may_leave(e: Effect) -> bool:
+    """Whether the rule of an effect may raise."""
+    return _uses_stack(e) or (e.kind == "write" and e.name == "acc")
 
-    def _write_later(self, e: Effect, value: str, depth: str) -> None:
-        f, latency = self.f, int(e.get("latency"))
-        lands, n = f.op("add", self.cycle, latency), e.args[0].number
-        if e.name == "r":
-            self._push(lands, lands, REGISTER, n, value)
-        elif e.name == "sr" and n == CSTOP:
-            self._push_stack(value, depth)
-        elif e.name == "sr":
-            self._push(f.op("add", lands, 1), lands, SPECIAL, n, value)
-        else:
-            f.put(at.LONG_LANDS, lands)
-            f.put(at.LONG_SERIAL, f.op("add", f.get(at.SERIAL), 1))
-            self._push(lands, lands, ACCUMULATOR, 0, value)
-            self._push(f.op("add", lands, 1), lands, LONG_VIEW, 0, value)
 
-    def _push(self, visible: str, lands: str, kind: int, index: int, value: str) -> None:
-        listed = ", ".join(f"i64 {x}" for x in (visible, lands, kind, index, value, self.pc))
-        self.b.do(f"call void @push(ptr %s, {listed})")
+_JUMPS = {"branch": flow.branch, "call": flow.call, "return": flow.ret}
+_LATE = {"r": writes.write_register, "sr": writes.write_special, "acc": writes.write_long}

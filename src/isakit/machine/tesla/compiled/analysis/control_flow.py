@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from typing import NamedTuple
 
 from isakit.arch.tesla import requests as request
 from isakit.engine.graph import postorder
@@ -22,6 +23,8 @@ Place = tuple[str, int]
 
 HOST, LOWERED = False, True
 """Whether compiled code does what is asked for, or the host does it for the warps that ask: `launch.host_assist`."""
+SAMPLED = "tex", "texel", "visible"
+"""Values that compiled code takes from the texture unit's functions, as far as there are some for the launch."""
 CONTROLS = covered(
     "compiled code",
     request.REQUESTS.controls,
@@ -55,8 +58,10 @@ class Step:
     """One instruction of the kernel.
 
     `trace` is its meaning (None when it cannot be executed: reaching it stops the warp), `word` its bits, `target` the
-    address of a direct control transfer, `control` the name of its control action. The host executes a `served` one.
-    `once`: executing it a second time could be noticed. `parks`: where lanes may be told to go on by an entry that it
+    address of a direct control transfer, `control` the name of its control action. The host executes a `served` one; a
+    `sampled` one only for warps whose question the texture unit's compiled functions do not answer.
+    `once`: executing it a second time could be noticed. `leaves`: the lanes that execute it do not go on behind it.
+    `parks`: where lanes may be told to go on by an entry that it
     pushes.
     """
 
@@ -66,7 +71,9 @@ class Step:
     guard: Value | None = None
     control: str = ""
     served: bool = False
+    sampled: bool = False
     once: bool = False
+    leaves: bool = False
     target: int | None = None
     parks: frozenset[int] = frozenset()
     reads: set[Place] = field(default_factory=set[Place])
@@ -81,7 +88,7 @@ class Step:
     @property
     def transfers(self) -> bool:
         """The stack may say who goes on."""
-        return self.op.join or self.op.exit or self.control in ("ret", "brk", "quadpop")
+        return self.op.join or self.op.exit or self.leaves or self.control == "quadpop"
 
     def asks(self, name: str) -> bool:
         """Whether it asks for a value of the machine."""
@@ -145,11 +152,15 @@ class Flow:
                 return Step(op, 0, None)
             step.control = requests[0].name
             step.served = CONTROLS[step.control] is HOST
+            ends = step.control == "discard" and self.choices.discarded == "end"
+            step.leaves = ends or step.control in ("ret", "brk")
             if request.REQUESTS.controls[step.control].target:
                 step.target = uniform_number(requests[0].args[0], i.word)
         if not meaning.plain:
             return Step(op, 0, None)
-        step.served |= any(not _lowered(n, i.word) for n in meaning.machine)
+        asked = [n for n in meaning.machine if not _lowered(n, i.word)]
+        step.sampled = not step.served and bool(asked) and all(_is_sampled(n) for n in asked)
+        step.served |= bool(asked)
         step.once = meaning.once
         if (step.once or step.served) and op.join and self.choices.join == "after":
             return Step(op, 0, None)  # where the join faults behind it, it must not be executed again
@@ -203,7 +214,7 @@ class Flow:
             out.append(step.target)
         self.leaders |= step.parks
         self.resumable |= step.parks
-        ends = (c in ("bra", "ret", "brk") and not step.conditional) or c == "trap"
+        ends = ((c == "bra" or step.leaves) and not step.conditional) or c == "trap"
         ends = ends or (op.exit and c != "bra") or c == "bra_indirect"
         if c or op.exit or op.join:
             self.leaders.add(op.following)
@@ -269,7 +280,7 @@ class Flow:
     def has_quads(self) -> bool:
         """Whether registers of lanes that are not active can be seen: by their quads, or in the results."""
         return bool(self.results) or any(
-            n.attr[0] in ("quad", "tex")
+            n.attr[0] == "quad" or (n.attr[0] == "tex" and dict(n.attr[1])["quads"])
             for s in self.steps.values()
             if s.trace is not None
             for n in _meaning(s.trace).machine
@@ -329,6 +340,16 @@ class Flow:
     def has_served(self) -> bool:
         """Whether the host must execute some of the instructions."""
         return any(s.served for s in self.steps.values())
+
+    @cached_property
+    def needs_host(self) -> bool:
+        """Whether there are instructions that only the host can execute."""
+        return any(s.served and not s.sampled for s in self.steps.values())
+
+    @cached_property
+    def samples(self) -> tuple[Sample, ...]:
+        """What the sampled instructions ask the texture unit."""
+        return tuple(_sample(s) for s in self.steps.values() if s.sampled)
 
     @cached_property
     def varyings(self) -> set[tuple[int, bool, bool]]:
@@ -402,6 +423,35 @@ def _reads_of(value: Value) -> tuple[Value, ...]:
 def _lowered(n: Value, word: int) -> bool:
     """Whether compiled code has a machine value: inputs of fragments only at addresses that are the same everywhere."""
     return VALUES[n.attr[0]] is LOWERED or (n.attr[0] == "interp" and _fixed(n.args[0], word) is not None)
+
+
+def _is_sampled(n: Value) -> bool:
+    """Whether a value comes from the texture unit, which compiled functions may stand for."""
+    return n.attr[0] in SAMPLED and (n.attr[0] != "tex" or all(a.uniform for a in n.args[:5]))
+
+
+class Sample(NamedTuple):
+    """A question to the texture unit, at an address: texture, sampler, texel offsets, number of sources, facts."""
+
+    pc: int
+    texture: int
+    sampler: int
+    offsets: tuple[int, int, int]
+    sources: int
+    op: str
+    quads: bool
+    mask: int
+
+
+def _sample(step: Step) -> Sample:
+    assert step.trace is not None
+    n = next(n for n in _meaning(step.trace).machine if n.attr[0] == "tex")
+    facts = dict(n.attr[1])
+    texture, sampler, *shift = (uniform_number(a, step.word) for a in n.args[:5])
+    dx, dy, dz = (d - ((d >> 31) << 32) for d in shift)
+    return Sample(
+        step.pc, texture, sampler, (dx, dy, dz), len(n.args) - 5, facts["op"], facts["quads"], facts["mask"]
+    )
 
 
 def _fixed(v: Value, word: int) -> int | None:

@@ -379,7 +379,9 @@ def _choices_of(step: Step, choices: Choices) -> str:
     if step.trace.of_kind(*_ACCESS):
         out += [choices.out_of_range, choices.misaligned]
     if step.asks("sr"):
-        out += [choices.clock_step, choices.pm_counters]
+        out += [choices.clock_step, choices.pm_counters, choices.vstride]
+    if step.control == "discard":
+        out.append(choices.discarded)
     if any(step.op.fixed_a):
         out.append(choices.nonzero_a56)
     return hashlib.sha256(repr(out).encode()).hexdigest()[:12] if out else ""
@@ -406,7 +408,9 @@ def keys_of(code: Code, flow: Flow, choices: Choices) -> dict[int, str]:
     view = code.decoder.view
     numbers, chip = _form_numbers(code.decoder), f"{view.variant.name} {view.program}"
     return {
-        s.pc: key_of(s, numbers, chip, choices) for s in flow.steps.values() if s.trace is not None and not s.served
+        s.pc: key_of(s, numbers, chip, choices)
+        for s in flow.steps.values()
+        if s.trace is not None and (s.sampled or not s.served)
     }
 
 
@@ -454,7 +458,7 @@ class Program:
         """The program of a kernel; handlers that are not there yet are compiled."""
         lib = library(target, choices)
         first_joins = choices.join == "before"
-        steps = [s for s in flow.steps.values() if s.trace is not None and not s.served]
+        steps = [s for s in flow.steps.values() if s.trace is not None and (s.sampled or not s.served)]
         keys = keys_of(code, flow, choices)
         lib.handlers.make({keys[s.pc]: s for s in steps}, choices)
         units = len(code.units) + 2
@@ -467,7 +471,7 @@ class Program:
             narrow[(s.pc - code.address) // 4, handlers.FOLLOWING // 4] = s.op.following
         sites = 0
         for s in flow.steps.values():
-            if s.served:
+            if s.served and not s.sampled:
                 k = (s.pc - code.address) // 4
                 narrow[k, handlers.PC // 4] = s.pc
                 which[k] = (_JOIN if s.op.join and first_joins else _SERVE,) * 2 + (_SERVE,) * 2

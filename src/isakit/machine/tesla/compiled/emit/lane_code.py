@@ -9,17 +9,19 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from isakit.arch.tesla import requests as request
-from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering, float_lowerings
-from isakit.machine.tesla.address_spaces import LinearWindow
+from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
+from isakit.engine.llvm.float_lowerings import float_lowerings
+from isakit.engine.llvm.routine_ir import expression
+from isakit.machine.tesla.address_spaces import PitchWindow
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Place, Step
+from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
 from isakit.machine.tesla.compiled.analysis.uniform_registers import has_calls
 from isakit.machine.tesla.compiled.emit.control_functions import declared
 from isakit.machine.tesla.compiled.emit.memory_ir import SIGNATURES, symbol
 from isakit.machine.tesla.compiled.state_layout import SLOT, TRUE, V1, V32
 from isakit.machine.tesla.launch import Launch
-from isakit.machine.tesla.rules import locks
+from isakit.machine.tesla.rules import accesses, locks
 from isakit.sem.requests import MachineValue, covered
 from isakit.sem.routine import Routine
 from isakit.sem.routine_code import RoutineCode
@@ -123,15 +125,19 @@ class LaneCode:
             return int(space[1:]) in self.facts.banks
         return space in ("s", "a", "p", "o") or int(space[1:]) in dict(self.facts.windows)
 
-    def window(self, space: str, address: Ref, low: ValueLowering) -> tuple[Ref | None, Ref | None]:
-        """(where a g[] space begins, lanes outside of it), None where there is nothing to add or to check."""
-        window = dict(self.facts.windows)[int(space[1:])]
-        if not isinstance(window, LinearWindow):
-            raise NotCompiled("a 2D window")
+    def window(self, space: str, address: Ref, low: ValueLowering) -> tuple[Ref, Ref | None]:
+        """(device addresses of a g[] space, lanes outside of it, None where that cannot be)."""
+        window: Any = dict(self.facts.windows)[int(space[1:])]
         outside = None
-        if window.size < 1 << 32:
-            outside = low.op("icmp uge", address, low.constant(window.size, 32), 1)
-        return (low.constant(window.base, 32) if window.base else None), outside
+        if isinstance(window, PitchWindow):
+            given = {"width": low.constant(window.width, 64), "height": low.constant(window.height, 64)}
+            outside = expression(low, accesses.beyond_rows, {"address": address, **given})
+            given = {"address": address, "pitch": low.constant(window.pitch, 64)}
+            address = low.resize(expression(low, accesses.in_rows, given), 32)
+        elif window.size < 1 << 32:
+            given = {"address": address, "size": low.constant(window.size, 64)}
+            outside = expression(low, accesses.beyond, given)
+        return (low.op("add", address, low.constant(window.base, 32)) if window.base else address), outside
 
     def site(self) -> str:
         """Where a global access remembers the address range it last hit."""
@@ -139,8 +145,10 @@ class LaneCode:
         return self.body(f"getelementptr i8, ptr {self.slot('sites', 'ptr')}, i64 {8 * (self.sites - 1)}")
 
     def scratch(self, name: str, ty: str) -> None:
-        """A variable for one use."""
-        self._scratch.append(f"  {name} = alloca {ty}, align 64")
+        """A variable for one use, or for several that do not overlap."""
+        line = f"  {name} = alloca {ty}, align 64"
+        if line not in self._scratch:
+            self._scratch.append(line)
 
     def variable(self, place: Place, part: int = 0) -> str:
         """The alloca of a register, or of one flag of a $c register."""
@@ -276,8 +284,11 @@ class LaneCode:
             request.SPECIAL_REGISTER: self._machine_sr,
             request.TRY_LOCK: self._machine_lock,
             request.INTERP: self._machine_interp,
+            request.TEX: self._machine_tex,
+            request.TEXEL: self._machine_texel,
+            request.VISIBLE: self._machine_visible,
         }
-        return covered("compiled code", request.REQUESTS.values, table, [request.TEX, request.TEXEL, request.VISIBLE])
+        return covered("compiled code", request.REQUESTS.values, table)
 
     def _machine_lane(self, step: Step, low: ValueLowering, v: Value) -> Ref:
         return Ref("<" + ", ".join(f"i32 {j}" for j in range(32)) + ">", 32)
@@ -329,7 +340,7 @@ class LaneCode:
             return self._clock(step, 1)
         if counted != "none":
             return Ref(b(f"load i32, ptr {self.state_pointer(state_layout.WARP.at(counted))}"), 32, True)
-        return low.constant(0x20 if n == 3 else 0, 32)
+        return low.constant(self.choices.vstride if n == 3 else 0, 32)
 
     def _clock(self, step: Step, per_instruction: int) -> Ref:
         b = self.body
@@ -360,6 +371,45 @@ class LaneCode:
         row = b(f"load ptr, ptr {b(f'getelementptr ptr, ptr {table}, i64 {entry}')}")
         number = b(f"zext i32 {b(f'load i32, ptr {self.state_pointer(state_layout.NUMBER)}')} to i64")
         return Ref(b(f"load {V32}, ptr {b(f'getelementptr {V32}, ptr {row}, i64 {number}')}, align 4"), 32)
+
+    def _machine_tex(self, step: Step, low: ValueLowering, v: Value, op: str, cube: bool, quads: bool,
+                     mask: int) -> Ref:  # fmt: skip
+        """Call the function of the question. Its answer stays in memory, from which `texel` takes components.
+
+        The table `textures` has an address for each unit of the code: of a function and the record it gets, or 0. Where
+        there is none, or it cannot answer, the warp leaves for the host.
+        """
+        b, sources = self.body, v.args[5:]
+        self.scratch("%tex_in", f"[4 x {V32}]")
+        self.scratch("%tex_out", f"[4 x {V32}]")
+        for k, source in enumerate(sources):
+            p = b(f"getelementptr {V32}, ptr %tex_in, i64 {k}")
+            b.do(f"store {V32} {low.splat(low.resize(low.value(source), 32)).text}, ptr {p}, align 64")
+        place = b(f"getelementptr i64, ptr {self.slot('textures', 'ptr')}, i64 {self.unit_of(step)}")
+        entry = b(f"load ptr, ptr {place}")
+        self.stop(step, b(f"icmp eq ptr {entry}, null"))
+        function = b(f"load ptr, ptr {entry}")
+        record = b(f"load ptr, ptr {b(f'getelementptr i8, ptr {entry}, i64 8')}")
+        lanes = self.as_bits(self.executing)
+        left = b(f"call i32 {function}(ptr {record}, ptr %tex_in, ptr %tex_out, i32 {lanes})")
+        self.stop(step, b(f"icmp ne i32 {left}, 0"))
+        return low.constant(0, v.width)
+
+    def _machine_texel(self, step: Step, low: ValueLowering, v: Value, component: int) -> Ref:
+        low.value(v.args[0])
+        b = self.body
+        p = b(f"getelementptr {V32}, ptr %tex_out, i64 {component}")
+        return Ref(b(f"load {V32}, ptr {p}, align 64"), 32)
+
+    def _machine_visible(self, step: Step, low: ValueLowering, v: Value) -> Ref:
+        b = self.body
+        seen = b(f"load i32, ptr {self.state_pointer(state_layout.VISIBLE)}")
+        lanes = b(f"or i32 {seen}, {self.slot('live_all', 'i32')}")
+        return Ref(b(f"bitcast i32 {lanes} to {V1}"), 1)
+
+    @abstractmethod
+    def unit_of(self, step: Step) -> str:
+        """The position of an instruction in the code, in units of four bytes, as i64."""
 
     @property
     @abstractmethod

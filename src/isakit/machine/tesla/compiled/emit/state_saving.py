@@ -16,15 +16,15 @@ from isakit.machine.tesla.compiled.state_layout import V1, V32
 class Checkpoint:
     """A place to which stops go back: before the instruction at `pc`, `line` in the text.
 
-    `values` are its registers, loaded there once a stop needs them; `label` is the block that saves them. `joined`: the
-    `join` tail of the instruction was carried out already.
+    `values` are its registers, loaded there once a stop needs them; `label` is the block that saves them. `status` is
+    what the warp says when it stops: that the `join` tail was carried out already, or that it asks the host.
     """
 
     pc: int
     uncounted: int
     line: int
     uniform: frozenset[Place]
-    joined: bool
+    status: int
     label: str = ""
     values: dict[Place, list[str]] = field(default_factory=dict[Place, list[str]])
 
@@ -152,13 +152,13 @@ class SavingCode(LaneCode):
         count = self.body(f"call i32 {f}(i32 {self.load32('mask')})")
         return self.body(f"zext i32 {count} to i64")
 
-    def _checkpoint(self, pc: int, uncounted: int, joined: bool = False) -> None:
+    def _checkpoint(self, pc: int, uncounted: int, status: int = state_layout.STOPPED) -> None:
         """From here on a stop goes back to this instruction, up to the next thing that cannot be done twice.
 
         The registers of this place stay alive as far as the last stop; the instructions in between need no state of
         their own. `uncounted` instructions of the block were counted and will not have been executed.
         """
-        self._point = Checkpoint(pc, uncounted, len(self.body.lines), frozenset(self.uniform), joined)
+        self._point = Checkpoint(pc, uncounted, len(self.body.lines), frozenset(self.uniform), status)
 
     def stop(self, step: Step, bad: str) -> None:
         """Leave compiled code before this instruction where the i1 `bad` is set."""
@@ -187,7 +187,7 @@ class SavingCode(LaneCode):
         for place, values in point.values.items():
             self._save_values(place, [self._canonical(v) for v in values] if place in dirty else values)
         self.store32(str(point.pc), "next")
-        self.store32(str(state_layout.JOINED if point.joined else state_layout.STOPPED), "why")
+        self.store32(str(point.status), "why")
         b.do(f"store i64 {point.uncounted}, ptr %uncounted")
         b.do("br label %stopped")
 

@@ -170,7 +170,7 @@ class WarpCode(SavingCode):
             return
         if first.op.join and self.choices.join == "before":
             self.transfer.join(first)
-        if first.served:
+        if first.served and not first.sampled:
             self.leave(first.pc, state_layout.SERVED)  # the host executes it
             return
         self.certain = self.access.ahead(steps) if full else set()
@@ -180,7 +180,7 @@ class WarpCode(SavingCode):
         not_twice = False
         for k, step in enumerate(steps):
             if not k or not_twice:
-                self._checkpoint(step.pc, len(steps) - k, joined=step.op.join and self.choices.join == "before")
+                self._checkpoint(step.pc, len(steps) - k, self._if_stopped(step))
             assert step.trace is not None
             not_twice = step.once
             self.executed = k
@@ -189,6 +189,16 @@ class WarpCode(SavingCode):
                 return
         last = steps[-1]
         self.stay(last.op.following)
+
+    def _if_stopped(self, step: Step) -> int:
+        """What a warp says that stops in front of an instruction."""
+        if step.sampled:
+            return state_layout.SERVED
+        return state_layout.JOINED if step.op.join and self.choices.join == "before" else state_layout.STOPPED
+
+    def unit_of(self, step: Step) -> str:
+        """See `LaneCode`."""
+        return str((step.pc - self.flow.code.address) // 4)
 
     def _steps_of(self, pc: int, following: int | None) -> list[Step]:
         out: list[Step] = []

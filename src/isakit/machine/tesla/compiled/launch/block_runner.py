@@ -77,7 +77,8 @@ class Worker:
 class NativeRun:
     """One launch on compiled code."""
 
-    def __init__(self, launch: Launch, device: DeviceMemory, kernel: Kernel, max_instructions: int | None) -> None:
+    def __init__(self, launch: Launch, device: DeviceMemory, kernel: Kernel, max_instructions: int | None,
+                 bound: Bound | None = None) -> None:  # fmt: skip
         launch.check()
         self.launch, self.device, self.kernel = launch, device, kernel
         self.budget = UNLIMITED if max_instructions is None else max_instructions
@@ -85,7 +86,7 @@ class NativeRun:
         # Compiled code looks at the budget at jumps back and returns: what it can execute in between is left to the
         # reference machine, which stops at the very instruction.
         self.reserve = kernel.reserve if self.bounded else 0
-        self.bound = Bound(launch, device)
+        self.bound = bound or Bound(launch, device)
         self.stop = self.bound.stop
         first_registers, masks, physid = _thread_numbers(launch)
         self.header = header = np.frombuffer(launch.header(0), np.uint8).copy()
@@ -254,8 +255,10 @@ class NativeRun:
                 self.context.allow(left)
             return
         before = machine.stats.warp_instructions
+        asks = why == scheduler_ir.HALTED and self._halted(worker) == state_layout.SERVED
         try:
-            if interrupted and (left is None or left > self.reserve):  # it may wait for another warp
+            # It may wait for another warp, or it goes on with the host's help.
+            if (interrupted or asks) and (left is None or left > self.reserve):
                 go_on(machine, self.bound, self.kernel.interpreted(), left)
             else:
                 machine.run(max_instructions=left)
@@ -333,14 +336,16 @@ def execute(
             give(launch, key, prepared)
         return stats
     kernel = kernel_of(launch, tier, portable)
-    if kernel.known.has_served and max_instructions is None and not (kernel.blocks_wait and launch.blocks > 1):
+    bound = Bound(launch, device)
+    helped = kernel.known.needs_host or (kernel.known.has_served and not bound.textures(kernel).complete)
+    if helped and max_instructions is None and not (kernel.blocks_wait and launch.blocks > 1):
         # Blocks side by side, so that the host serves many at once; one by one where the order of atomics shows.
         machine = Machine(launch, device, 1) if kernel.known.has_atomics else Machine(launch, device)
         finish(machine, tier, portable)
         return machine.stats
-    run = NativeRun(launch, device, kernel, max_instructions)
+    run = NativeRun(launch, device, kernel, max_instructions, bound)
     stats = run.execute(threads or os.cpu_count() or 1)
-    if key is not None and stats.warp_instructions <= SMALL and not kernel.blocks_wait:
+    if key is not None and stats.warp_instructions <= SMALL and not kernel.blocks_wait and not kernel.known.samples:
         shape = Worker.shape_of(run)
         give(launch, key, lambda: Prepared(run, kernel.worker(shape) or Worker(shape)))
     return stats

@@ -15,6 +15,7 @@ from isakit.machine.tesla.launch import MP_FLAGS, Launch
 
 if TYPE_CHECKING:
     from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel
+    from isakit.machine.tesla.compiled.launch.texture_table import TextureTable
 
 UNLIMITED = 1 << 62
 PATIENCE = 1 << 28
@@ -53,6 +54,15 @@ class Bound:
             room = aligned(max(64, -(-len(data) // 64) * 64 + 64))
             room[: len(data)] = np.frombuffer(data, np.uint8)
             self.constants[k] = room, len(data)
+        self._textures: TextureTable | None = None
+
+    def textures(self, kernel: Kernel) -> TextureTable:
+        """What answers the texture instructions of the launch."""
+        if self._textures is None:
+            from isakit.machine.tesla.compiled.launch.texture_table import TextureTable
+
+            self._textures = TextureTable(self.launch, kernel.known.samples, kernel.target)
+        return self._textures
 
 
 class Slots:
@@ -112,9 +122,15 @@ class Context(Slots):
             "written": ("s" in stored) | ("l" in stored) << 1,
             "flags": sum(1 << k for k, name in enumerate(MP_FLAGS) if name in launch.flags),
         }
+        if kernel.known.samples:
+            slots["textures"] = address_of(bound.textures(kernel).addresses)
         for k, window in launch.windows.items():
+            slots[f"g{k}_base"] = window.base
             if isinstance(window, LinearWindow):
-                slots[f"g{k}_base"], slots[f"g{k}_size"] = window.base, window.size
+                slots[f"g{k}_size"] = window.size
+            else:
+                names = ("rows", "pitch", "width", "height")
+                slots |= zip((f"g{k}_{n}" for n in names), (1, window.pitch, window.width, window.height), strict=True)
         # A load no lane executes may still touch the first word of a space.
         nothing = address_of(bound.nothing)
         slots |= dict.fromkeys(("a", "p", "o", *(f"c{k}" for k in range(16))), nothing)

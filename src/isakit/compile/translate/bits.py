@@ -1,0 +1,249 @@
+"""Logic, shifts and bit fields. Source: PTX ISA manual, "Logic and Shift", "Integer Arithmetic", "Data Movement"."""
+
+from __future__ import annotations
+
+from isakit.compile.builder import words64
+from isakit.compile.ir import Const, Value
+from isakit.compile.ptx.syntax import Operand
+from isakit.compile.translate.base import Base, Pair
+
+Mods = dict[str, str]
+Args = tuple[Operand, ...]
+
+SELECTORS = {"f4e": 0x6543_5432_4321_3210, "b4e": 0x0123_7012_6701_5670, "rc8": 0x3333_2222_1111_0000,
+             "ecl": 0x3333_3222_3211_3210, "ecr": 0x3210_2210_1110_0000, "rc16": 0x3232_1010_3232_1010}  # fmt: skip
+"""Modes of `prmt`: the selectors of bytes for 0 to 3, 16 bits each from the lowest on."""
+
+
+class Bits(Base):
+    """Instructions that work on bits."""
+
+    # --- logic and shifts -------------------------------------------------------------------------------------------
+    def do_logic(self, m: Mods, a: Args) -> None:
+        assert self.at is not None
+        op, ty = self.at.opcode.split(".")[0], m["t"]
+        if ty == "pred":
+            self.write_predicate(a[0], self.b.op("p" + op, self.predicate(a[1]), self.predicate(a[2])))
+        elif ty == "b64":
+            x, y = self.pair(a[1]), self.pair(a[2])
+            self.write_pair(a[0], (self.b.op(op, x[0], y[0]), self.b.op(op, x[1], y[1])))
+        else:
+            self.write(a[0], self.b.op(op, self.word(a[1], ty), self.word(a[2], ty)), ty)
+
+    def do_shl(self, m: Mods, a: Args) -> None:
+        ty, n = m["bits"], self.word(a[2], "u32")
+        if ty == "b64":
+            self.write_pair(a[0], self.shift_left(self.pair(a[1]), n))
+        else:
+            self.write(a[0], self.b.op("shl", self.word(a[1], ty), n), ty)
+
+    def do_shr(self, m: Mods, a: Args) -> None:
+        ty, n = m["t"], self.word(a[2], "u32")
+        sign = ty[0] == "s"
+        if self.is_wide(ty):
+            self.write_pair(a[0], self.shift_right(self.pair(a[1]), n, sign))
+        else:
+            self.write(a[0], self.b.op("sar" if sign else "shr", self.clean(a[1], ty), n), ty)
+
+    def shift_left(self, x: Pair, n: Value) -> Pair:
+        """A pair shifted left; from 64 places on nothing is left."""
+        op = self.b.op
+        if isinstance(n, Const):
+            v = n.value
+            if v == 0:
+                return x
+            if v >= 32:
+                return Const(0), op("shl", x[0], Const(v - 32))
+            return op("shl", x[0], n), op("or", op("shl", x[1], n), op("shr", x[0], Const(32 - v)))
+        near = op("or", op("shl", x[1], n), op("shr", x[0], op("sub", Const(32), n)))
+        return op("shl", x[0], n), op("or", near, op("shl", x[0], op("sub", n, Const(32))))
+
+    def shift_right(self, x: Pair, n: Value, sign: bool) -> Pair:
+        """A pair shifted right."""
+        op = self.b.op
+        high = "sar" if sign else "shr"
+        if isinstance(n, Const):
+            v = n.value
+            if v == 0:
+                return x
+            if v >= 32:
+                return op(high, x[1], Const(v - 32)), op("sar", x[1], Const(31)) if sign else Const(0)
+            return op("or", op("shr", x[0], n), op("shl", x[1], Const(32 - v))), op(high, x[1], n)
+        near = op("or", op("shr", x[0], n), op("shl", x[1], op("sub", Const(32), n)))
+        far = op(high, x[1], op("sub", n, Const(32)))
+        if sign:
+            p = op("cmp", n, Const(32), cond="ge", ty="u32")
+            return op("sel", p, far, near), op(high, x[1], n)
+        return op("or", near, far), op(high, x[1], n)
+
+    # --- bit fields, which these chips do not have ------------------------------------------------------------------
+    def do_shf(self, m: Mods, a: Args) -> None:
+        op = self.b.op
+        x = self.word(a[1], "b32"), self.word(a[2], "b32")
+        n = self.word(a[3], "u32")
+        n = op("and", n, Const(31)) if m["mode"] == "wrap" else op("minu", n, Const(32))
+        v = self.shift_left(x, n)[1] if m["dir"] == "l" else self.shift_right(x, n, False)[0]
+        self.write(a[0], v, "b32")
+
+    def do_popc(self, m: Mods, a: Args) -> None:
+        words = self.pair(a[1]) if m["b3264"] == "b64" else (self.word(a[1], "b32"),)
+        total: Value = Const(0)
+        for w in words:
+            total = self.b.op("add", total, self.count_bits(w))
+        self.write(a[0], total, "u32", loose=True)
+
+    def count_bits(self, x: Value) -> Value:
+        """The number of bits that are set."""
+        op = self.b.op
+        x = op("sub", x, op("and", op("shr", x, Const(1)), Const(0x5555_5555)))
+        x = op("add", op("and", x, Const(0x3333_3333)), op("and", op("shr", x, Const(2)), Const(0x3333_3333)))
+        x = op("and", op("add", x, op("shr", x, Const(4))), Const(0x0F0F_0F0F))
+        x = op("add", x, op("shr", x, Const(8)))
+        return op("and", op("add", x, op("shr", x, Const(16))), Const(0x3F))
+
+    def leading(self, x: Value) -> Value:
+        """The number of zeros in front of the first bit that is set: smear it, count the rest."""
+        op = self.b.op
+        for n in (1, 2, 4, 8, 16):
+            x = op("or", x, op("shr", x, Const(n)))
+        return self.count_bits(op("not", x))
+
+    def do_clz(self, m: Mods, a: Args) -> None:
+        if m["b3264"] == "b32":
+            self.write(a[0], self.leading(self.word(a[1], "b32")), "u32", loose=True)
+            return
+        self.write(a[0], self.leading64(self.pair(a[1])), "u32", loose=True)
+
+    def leading64(self, words: tuple[Value, ...]) -> Value:
+        """The number of zeros in front of the first bit of a pair that is set."""
+        low, high = words
+        none = self.b.op("cmp", high, Const(0), cond="e", ty="u32")
+        return self.b.op("sel", none, self.b.op("add", self.leading(low), Const(32)), self.leading(high))
+
+    def reversed(self, x: Value) -> Value:
+        """The bits in the opposite order."""
+        op = self.b.op
+        for n, mask in ((1, 0x5555_5555), (2, 0x3333_3333), (4, 0x0F0F_0F0F), (8, 0x00FF_00FF)):
+            up = op("shl", op("and", x, Const(mask)), Const(n))
+            x = op("or", op("and", op("shr", x, Const(n)), Const(mask)), up)
+        return op("or", op("shr", x, Const(16)), op("shl", x, Const(16)))
+
+    def do_brev(self, m: Mods, a: Args) -> None:
+        if m["b3264"] == "b64":
+            low, high = self.pair(a[1])
+            self.write_pair(a[0], (self.reversed(high), self.reversed(low)))
+        else:
+            self.write(a[0], self.reversed(self.word(a[1], "b32")), "b32")
+
+    def do_bfind(self, m: Mods, a: Args) -> None:
+        ty = m["bfe"]
+        op = self.b.op
+        wide = self.is_wide(ty)
+        words = self.pair(a[1]) if wide else (self.word(a[1], ty),)
+        if ty[0] == "s":
+            sign = op("sar", words[-1], Const(31))
+            words = tuple(op("xor", w, sign) for w in words)
+        n = self.leading64(words) if wide else self.leading(words[0])
+        none = op("cmp", op("or", *words) if wide else words[0], Const(0), cond="e", ty="u32")
+        found = n if m["shiftamt"] else op("sub", Const(63 if wide else 31), n)
+        self.write(a[0], op("sel", none, Const(0xFFFF_FFFF), found), "u32")
+
+    def _field(self, position: Operand, length: Operand) -> Pair:
+        """Position and length of a bit field, which are bytes."""
+        return (self.b.op("and", self.word(position, "u32"), Const(0xFF)),
+                self.b.op("and", self.word(length, "u32"), Const(0xFF)))  # fmt: skip
+
+    def _field_end(self, position: Value, length: Value, last: int) -> Value:
+        """The highest bit of a field that is in the register: those beyond it are copies of its sign."""
+        end = self.b.op("sub", self.b.op("add", position, length), Const(1))
+        return self.b.op("minu", end, Const(last))
+
+    def do_bfe(self, m: Mods, a: Args) -> None:
+        ty = m["bfe"]
+        if self.is_wide(ty):
+            self._bfe64(ty, a)
+            return
+        op = self.b.op
+        x = self.word(a[1], ty)
+        pos, length = self._field(a[2], a[3])
+        if ty == "u32":
+            self.write(a[0], op("and", op("shr", x, pos), self.ones(length)), ty)
+            return
+        top = self._field_end(pos, length, 31)
+        none = op("cmp", length, Const(0), cond="e", ty="u32")
+        sign = op("sar", op("shl", x, op("sub", Const(31), top)), Const(31))
+        field_mask = self.ones(length)
+        body = op("and", op("sar", x, pos), field_mask)
+        v = op("or", body, op("and", sign, op("not", field_mask)))
+        self.write(a[0], op("sel", none, Const(0), v), ty)
+
+    def _bfe64(self, ty: str, a: Args) -> None:
+        op = self.b.op
+        x = self.pair(a[1])
+        pos, length = self._field(a[2], a[3])
+        mask = self.ones64(length)
+        moved = self.shift_right(x, pos, ty[0] == "s")
+        body = op("and", moved[0], mask[0]), op("and", moved[1], mask[1])
+        if ty[0] == "s":
+            top = self._field_end(pos, length, 63)
+            sign = op("sar", self.shift_left(x, op("sub", Const(63), top))[1], Const(31))
+            sign = op("sel", op("cmp", length, Const(0), cond="e", ty="u32"), Const(0), sign)
+            body = tuple(op("or", v, op("and", sign, op("not", k))) for v, k in zip(body, mask, strict=True))
+        self.write_pair(a[0], (body[0], body[1]))
+
+    def ones(self, n: Value) -> Value:
+        """That many low bits set."""
+        return self.b.op("not", self.b.op("shl", Const(0xFFFF_FFFF), n))
+
+    def ones64(self, n: Value) -> Pair:
+        """That many low bits of a pair set."""
+        low, high = self.shift_left(words64(-1), n)
+        return self.b.op("not", low), self.b.op("not", high)
+
+    def do_bfi(self, m: Mods, a: Args) -> None:
+        op = self.b.op
+        pos, length = self._field(a[3], a[4])
+        if m["b3264"] == "b64":
+            x, y = self.pair(a[1]), self.pair(a[2])
+            mask, moved = self.shift_left(self.ones64(length), pos), self.shift_left(x, pos)
+            low, high = (
+                op("or", op("and", v, k), op("and", old, op("not", k)))
+                for v, k, old in zip(moved, mask, y, strict=True)
+            )
+            self.write_pair(a[0], (low, high))
+            return
+        x32, y32 = self.word(a[1], "b32"), self.word(a[2], "b32")
+        bits = op("shl", self.ones(length), pos)
+        v = op("or", op("and", op("shl", x32, pos), bits), op("and", y32, op("not", bits)))
+        self.write(a[0], v, "b32")
+
+    def do_prmt(self, m: Mods, a: Args) -> None:
+        op = self.b.op
+        x, y, s = self.word(a[1], "b32"), self.word(a[2], "b32"), self.word(a[3], "b32")
+        if m["mode"]:  # the two low bits choose one of four selectors
+            place = op("shl", op("and", s, Const(3)), Const(4))
+            s = self.shift_right(words64(SELECTORS[m["mode"]]), place, False)[0]
+        out: Value = Const(0)
+        for k in range(4):
+            code = op("and", op("shr", s, Const(4 * k)), Const(15))
+            pick = op("and", code, Const(7))
+            p = op("cmp", pick, Const(4), cond="ge", ty="u32")
+            source = op("sel", p, y, x)
+            byte = op("zext8", op("shr", source, op("shl", op("and", pick, Const(3)), Const(3))))
+            q = op("cmp", op("and", code, Const(8)), Const(0), cond="lg", ty="u32")
+            byte = op("sel", q, op("zext8", op("sar", op("sext8", byte), Const(7))), byte)
+            out = op("or", out, op("shl", byte, Const(8 * k)))
+        self.write(a[0], out, "b32")
+
+    def do_lop3(self, m: Mods, a: Args) -> None:
+        op = self.b.op
+        x, y, z, table = self.word(a[1], "b32"), self.word(a[2], "b32"), self.word(a[3], "b32"), self.word(a[4], "b32")
+        if not isinstance(table, Const):
+            raise self.refuse("the table of `lop3` must be a constant", a[4])
+        out: Value = Const(0)
+        for k in range(8):
+            if table.value >> k & 1:
+                term = x if k & 4 else op("not", x)
+                term = op("and", term, y if k & 2 else op("not", y))
+                out = op("or", out, op("and", term, z if k & 1 else op("not", z)))
+        self.write(a[0], out, "b32")

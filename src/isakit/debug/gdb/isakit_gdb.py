@@ -1,0 +1,151 @@
+"""For gdb, not for isakit: `source` this file in gdb for listings of our instructions and for our commands.
+
+    (gdb) source .../isakit_gdb.py
+    (gdb) target remote :4040
+    (gdb) x/4i $pc
+    (gdb) warp 1 5
+
+Commands: `isakit COMMAND` (a command of `isakit debug`: `isakit info stack`), `warp [N [LANE]]`, `lane N`. Functions:
+`$at("s", 0x40)` (where a memory lies), `$label("loop")`. Listings need gdb 12 or later.
+"""
+
+# pyright: basic, reportMissingImports=false, reportMissingModuleSource=false, reportArgumentType=false
+
+import re
+
+import gdb
+
+
+def monitor(line):
+    """What the server answers to a command. Raises gdb.GdbError for what it cannot do."""
+    text = gdb.execute("monitor " + line, to_string=True)
+    if text.startswith("error: "):
+        raise gdb.GdbError(text[len("error: ") :].strip())
+    return text
+
+
+class Isakit(gdb.Command):
+    """isakit COMMAND: a command of `isakit debug`; `isakit help` lists them."""
+
+    def __init__(self):
+        super().__init__("isakit", gdb.COMMAND_USER)
+
+    def invoke(self, argument, from_tty):
+        """Carry it out, and forget what gdb remembers of registers and memory."""
+        gdb.write(monitor(argument))
+        forget()
+
+
+def forget():
+    """Let gdb read registers and memory again: the server may have moved."""
+    for what in ("register-cache", "dcache"):
+        try:
+            gdb.execute("maintenance flush " + what, to_string=True)
+        except gdb.error:  # an older gdb
+            gdb.execute("flushregs", to_string=True)
+
+
+class Warp(gdb.Command):
+    """warp [N [LANE]]: the group's lanes, registers and stack; with a number, go to that warp and lane first."""
+
+    def __init__(self):
+        super().__init__("warp", gdb.COMMAND_DATA)
+
+    def invoke(self, argument, from_tty):
+        """Switch, and show."""
+        words = argument.split()
+        if words:
+            go_to(int(words[0], 0))
+            if len(words) > 1:
+                monitor(f"focus warp {int(words[0], 0)} lane {int(words[1], 0)}")
+                forget()
+        for pane in ("lanes", "registers", "stack"):
+            gdb.write(monitor("info " + pane))
+
+
+def go_to(number):
+    """Select the gdb thread of a warp."""
+    for thread in gdb.selected_inferior().threads():
+        if thread.ptid[1] == number + 1 or thread.ptid[2] == number + 1:
+            thread.switch()
+            return
+    raise gdb.GdbError(f"no warp {number}")
+
+
+class Lane(gdb.Command):
+    """lane N: look at the registers of another lane of this warp."""
+
+    def __init__(self):
+        super().__init__("lane", gdb.COMMAND_DATA)
+
+    def invoke(self, argument, from_tty):
+        """Move the focus."""
+        gdb.write(monitor(f"focus warp {int(gdb.parse_and_eval('$_thread_warp()'))} lane {int(argument, 0)}"))
+        forget()
+
+
+class ThreadWarp(gdb.Function):
+    """$_thread_warp(): the number of the selected warp."""
+
+    def __init__(self):
+        super().__init__("_thread_warp")
+
+    def invoke(self):
+        """From the thread's number at the server."""
+        ptid = gdb.selected_thread().ptid
+        return (ptid[1] or ptid[2]) - 1
+
+
+class At(gdb.Function):
+    """$at("s", 0x40): the address at which gdb finds a byte of a memory."""
+
+    def __init__(self):
+        super().__init__("at")
+
+    def invoke(self, space, address=0):
+        """Look it up in the server's list."""
+        for line in monitor("memories").splitlines():
+            name, start = line.split()[:2]
+            if name == space.string():
+                return int(start, 0) + int(address)
+        raise gdb.GdbError(f"no memory {space.string()}")
+
+
+class Label(gdb.Function):
+    """$label("loop"): the address of a label."""
+
+    def __init__(self):
+        super().__init__("label")
+
+    def invoke(self, name):
+        """Ask the server."""
+        return int(monitor("label " + name.string()), 0)
+
+
+for command in (Isakit, Warp, Lane, ThreadWarp, At, Label):
+    command()
+
+try:
+    import gdb.disassembler
+except ImportError:
+    gdb.write("This gdb shows no listings of our instructions; `isakit list` does.\n")
+else:
+
+    class Listing(gdb.disassembler.Disassembler):
+        """Instructions as the server's disassembler writes them."""
+
+        def __init__(self):
+            super().__init__("isakit")
+
+        def __call__(self, info):
+            """The instruction at an address; None leaves it to gdb."""
+            try:
+                answer = monitor(f"instruction {info.address:#x}")
+            except gdb.error:  # no server of ours
+                return None
+            m = re.match(r"(\d+) (.*)", answer)
+            if m is None:
+                return None
+            return gdb.disassembler.DisassemblerResult(int(m[1]), m[2])
+
+    gdb.disassembler.register_disassembler(Listing(), "i386:x86-64")

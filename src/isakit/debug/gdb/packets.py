@@ -1,0 +1,91 @@
+"""Packets of gdb's remote protocol: bytes in, packets out, and back. Nothing here reads or writes a stream.
+
+Source: "Debugging with GDB", appendix "GDB Remote Serial Protocol", section "Overview".
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from isakit.errors import IsakitError
+
+LONGEST = 1 << 14
+"""Bytes of a packet's content that are taken, and told to gdb."""
+INTERRUPT = b"\x03"
+_ESCAPED = frozenset(b"$#}*")
+
+
+class ProtocolError(IsakitError):
+    """Bytes that no client of the protocol sends."""
+
+
+Event = tuple[Literal["packet"], bytes] | tuple[Literal["interrupt", "again", "damaged"], None]
+
+
+class Reader:
+    """Takes bytes as they come; `event` gives what they say."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes. Raises ProtocolError for more than any client has under way."""
+        self._data += data
+        if len(self._data) > 8 * LONGEST:
+            raise ProtocolError("more bytes than packets may have")
+
+    def interrupted(self) -> bool:
+        """Whether the next event is an interrupt; it is taken then. Acknowledgements in front of it are dropped."""
+        del self._data[: len(self._data) - len(self._data.lstrip(b"+"))]
+        if not self._data.startswith(INTERRUPT):
+            return False
+        del self._data[:1]
+        return True
+
+    def event(self) -> Event | None:
+        """What comes next: a packet's content, an interrupt, a wish to have the last one again, a damaged packet.
+
+        None: more bytes are needed. Bytes between packets mean nothing and are passed over. Raises ProtocolError.
+        """
+        while self._data:
+            first = bytes(self._data[:1])
+            if first == b"$":
+                end = self._data.find(b"#")
+                if end < 0 and len(self._data) > LONGEST:
+                    raise ProtocolError(f"a packet of more than {LONGEST} bytes")
+                if end < 0 or len(self._data) < end + 3:
+                    return None
+                content, given = bytes(self._data[1:end]), bytes(self._data[end + 1 : end + 3])
+                del self._data[: end + 3]
+                if given.lower() != b"%02x" % (sum(content) & 0xFF):
+                    return "damaged", None
+                return "packet", unescaped(content)
+            del self._data[:1]
+            if first == INTERRUPT:
+                return "interrupt", None
+            if first == b"-":
+                return "again", None
+        return None
+
+
+def packet(content: bytes) -> bytes:
+    """The bytes that carry a content."""
+    out = bytearray()
+    for b in content:
+        out += bytes((0x7D, b ^ 0x20)) if b in _ESCAPED else bytes((b,))
+    return b"$%s#%02x" % (bytes(out), sum(out) & 0xFF)
+
+
+def unescaped(content: bytes) -> bytes:
+    """A content without its escapes."""
+    if b"}" not in content:
+        return content
+    out = bytearray()
+    escaped = False
+    for b in content:
+        if escaped:
+            out.append(b ^ 0x20)
+        elif b != 0x7D:
+            out.append(b)
+        escaped = not escaped and b == 0x7D
+    return bytes(out)

@@ -1,0 +1,122 @@
+"""The server of gdb's remote protocol: one session, one client at a time, on the loopback address alone."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Callable
+
+from isakit.debug import loopback
+from isakit.debug.gdb.packets import ProtocolError, Reader, packet
+from isakit.debug.gdb.stub import Stub
+from isakit.debug.session import Session
+
+
+class _Gone(Exception):
+    """The client is not there any more, or is none."""
+
+
+class Server:
+    """Listens from the start on; `serve` answers clients until one detaches from the session or kills it.
+
+    A client that vanishes leaves the session as it stands, and the next one goes on with it. While there is a client,
+    others are turned away. Raises LaunchError where the port cannot be had.
+    """
+
+    def __init__(self, session: Session, port: int = 0) -> None:
+        self.session = session
+        self._listener = loopback.listener(port)
+        self.port: int = self._listener.getsockname()[1]
+
+    def serve(self) -> None:
+        """Answer clients, one after the other."""
+        with self._listener:
+            while True:
+                client, _ = self._listener.accept()
+                with client:
+                    conversation = _Conversation(self.session, client, self._listener)
+                    if conversation.run():
+                        return
+
+
+class _Conversation:
+    def __init__(self, session: Session, client: socket.socket, listener: socket.socket) -> None:
+        self._session, self._client, self._listener = session, client, listener
+        self._writer = loopback.Writer(client)
+        self._reader = Reader()
+        self._acknowledges = True
+        self._last = b""
+        self._is_gone = False
+
+    def run(self) -> bool:
+        """Answer until the client is gone; whether it said that it is done."""
+        stub = Stub(self._session, lambda text: self._send(packet(b"O" + text.hex().encode())))
+        before, self._session.asked = self._session.asked, self._asked
+        try:
+            while not stub.detached:
+                self._one(stub.answer)
+        except (_Gone, ProtocolError):
+            pass
+        finally:
+            stub.close()
+            self._session.asked = before
+        return stub.detached
+
+    def _one(self, answer: Callable[[bytes], bytes | None]) -> None:
+        """Wait for what the client says next, and answer it."""
+        while (event := self._reader.event()) is None:
+            self._wait(None)
+        what, content = event
+        if what == "packet" and content is not None:
+            if self._acknowledges:
+                self._send(b"+")
+            reply = answer(content)
+            if self._is_gone:
+                raise _Gone
+            if reply is not None:
+                self._last = packet(reply)
+                self._send(self._last)
+            if content == b"QStartNoAckMode":
+                self._acknowledges = False
+        elif what == "damaged":
+            if not self._acknowledges:
+                raise _Gone
+            self._send(b"-")
+        elif what == "again":
+            self._send(self._last)
+
+    def _wait(self, seconds: float | None) -> None:
+        """Take what the client sends; None waits for it. Other clients are turned away meanwhile."""
+        while True:
+            ready, _, _ = select.select([self._client, self._listener], [], [], seconds)
+            if self._client in ready:  # first: it may be gone, and the other one the next client
+                try:
+                    data = self._client.recv(1 << 16)
+                except OSError:
+                    raise _Gone from None
+                if not data:
+                    raise _Gone
+                self._reader.feed(data)
+                return
+            if self._listener in ready:
+                self._listener.accept()[0].close()
+            if seconds is not None:
+                return
+
+    def _asked(self) -> bool:
+        """Whether a run must end: gdb interrupts it, or is gone."""
+        if not self._is_gone:
+            try:
+                self._wait(0)
+            except (_Gone, ProtocolError):
+                self._is_gone = True
+        return self._is_gone or self._reader.interrupted()
+
+    def _send(self, data: bytes) -> None:
+        try:
+            self._writer.write(data)
+        except OSError:
+            raise _Gone from None
+
+
+__all__ = ["Server"]

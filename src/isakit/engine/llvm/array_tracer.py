@@ -1,0 +1,444 @@
+"""Array code as LLVM code: functions written for NumPy arrays are called once with arrays that write down what is done.
+
+A `TracedArray` stands for one number per lane. NumPy's operators and functions know it (`__array_ufunc__`,
+`__array_function__`), so that the same text computes with arrays, or makes the code that computes the same lane by
+lane. It has what NumPy's arrays have: a dtype with NumPy's promotion, and IEEE arithmetic in the default environment.
+
+What cannot be seen in one lane is asked for by name: `rarely` (some lanes need the array code itself: the function then
+says that it cannot, and nothing it has computed counts), lanes of a quad, tables in memory. A Python condition on lanes
+raises TypeError: only what is known when code is made may be branched on.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from isakit.engine.llvm.ir_text import Body, Module
+
+LANES = 16
+"""Lanes of a vector."""
+_TYPES = {
+    np.dtype(bool): "i1", np.dtype(np.uint8): "i8", np.dtype(np.uint16): "i16", np.dtype(np.uint32): "i32",
+    np.dtype(np.int32): "i32", np.dtype(np.int64): "i64", np.dtype(np.uint64): "i64",
+    np.dtype(np.float16): "half", np.dtype(np.float32): "float", np.dtype(np.float64): "double",
+}  # fmt: skip
+F32, F64, I64, U32 = (np.dtype(t) for t in (np.float32, np.float64, np.int64, np.uint32))
+_COMPARED = {"less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge"}
+_FLOAT_OPS = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
+_INTEGER_OPS = {"add": "add", "subtract": "sub", "multiply": "mul", "bitwise_and": "and", "bitwise_or": "or",
+                "bitwise_xor": "xor", "left_shift": "shl", "logical_and": "and", "logical_or": "or"}  # fmt: skip
+
+
+class TracedArray(NDArrayOperatorsMixin):
+    """One number per lane of a function that is being written: its name there, and its dtype.
+
+    `narrow`: the f32 lanes it was widened from; `powers_of_two`: whether all lanes are known to be.
+    """
+
+    powers_of_two = False
+    narrow: TracedArray | None = None
+
+    def __init__(self, code: Tracer, text: str, dtype: Any) -> None:
+        self.code, self.text, self.dtype = code, text, np.dtype(dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of an array of all lanes."""
+        return (LANES,)
+
+    def __len__(self) -> int:
+        return LANES
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Python condition on lanes of traced code")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method != "__call__" or set(kwargs) - {"out"}:
+            return NotImplemented
+        return self.code.ufunc(ufunc.__name__, inputs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        made = self.code.functions.get(function.__name__)
+        return NotImplemented if made is None else made(*args, **kwargs)
+
+    def astype(self, dtype: Any) -> TracedArray:
+        """The numbers as another type."""
+        return self.code.cast(self, np.dtype(dtype))
+
+    def view(self, dtype: Any) -> TracedArray:
+        """The bits as another type of the same size."""
+        to = np.dtype(dtype)
+        if _TYPES[to] == _TYPES[self.dtype]:
+            return TracedArray(self.code, self.text, to)
+        return self.code.value(f"bitcast {self.code.type(self.dtype)} {self.text} to {self.code.type(to)}", to)
+
+    def clip(self, low: Any, high: Any) -> Any:
+        """See `numpy.clip`."""
+        return self.code.clip(self, low, high)
+
+    def __iand__(self, other: Any) -> Any:  # type: ignore[misc]
+        return self & other
+
+
+class Tracer:
+    """Writes the body of a function. Its variable `%cannot` (i16) has the lanes that were marked.
+
+    `fraction`: filtered values are multiples of 2**-fraction from 0 to 1; None where nothing is known of them.
+    """
+
+    def __init__(self, module: Module, fraction: int | None = None) -> None:
+        self.module, self.body, self.fraction = module, Body(module), fraction
+        self._constants: dict[Any, TracedArray] = {}
+        self._done: dict[str, str] = {}
+        self.functions: dict[str, Callable[..., Any]] = {
+            "where": self.where, "clip": self.clip, "zeros_like": lambda a: self.constant(0, a.dtype),
+            "ones_like": lambda a: self.constant(1, a.dtype), "choose": self.choose,
+            "broadcast_to": lambda a, shape: a, "nan_to_num": self.nan_to_num,
+        }  # fmt: skip
+
+    # --- pieces -----------------------------------------------------------------------------------------------------
+    @staticmethod
+    def element(dtype: Any) -> str:
+        """The LLVM type of a lane."""
+        return _TYPES[np.dtype(dtype)]
+
+    @staticmethod
+    def type(dtype: Any) -> str:
+        """The LLVM type of lanes."""
+        return f"<{LANES} x {_TYPES[np.dtype(dtype)]}>"
+
+    def value(self, instruction: str, dtype: Any) -> TracedArray:
+        """A new value. Equal instructions are one: the text of array code says much twice."""
+        name = self._done.get(instruction)
+        if name is None or " load " in instruction:
+            name = self._done[instruction] = self.body(instruction)
+        return TracedArray(self, name, dtype)
+
+    def forget(self) -> None:
+        """Values made so far may not be there in what is written next (a block behind a branch)."""
+        self._done = {}
+
+    def constant(self, number: Any, dtype: Any) -> TracedArray:
+        """The same number in all lanes."""
+        dtype = np.dtype(dtype)
+        return TracedArray(self, f"splat ({_TYPES[dtype]} {_literal(number, dtype)})", dtype)
+
+    def of(self, x: Any, dtype: Any = None) -> TracedArray:
+        """Anything array code computes with, as lanes of a type."""
+        if isinstance(x, TracedArray):
+            return x if dtype is None or x.dtype == dtype else self.cast(x, np.dtype(dtype))
+        a = np.asarray(x)
+        wanted = a.dtype if dtype is None else np.dtype(dtype)
+        flat = np.unique(a)
+        if flat.size > 1:
+            listed = ", ".join(f"{_TYPES[wanted]} {_literal(n, wanted)}" for n in a.ravel().tolist())
+            return TracedArray(self, f"<{listed}>", wanted)
+        return self.constant(a.ravel()[0].item(), wanted)
+
+    def scalar(self, text: str, dtype: Any) -> TracedArray:
+        """A scalar of the function in all lanes."""
+        ty, vector = _TYPES[np.dtype(dtype)], self.type(dtype)
+        one = self.value(f"insertelement {vector} poison, {ty} {text}, i64 0", dtype).text
+        return self.value(f"shufflevector {vector} {one}, {vector} poison, <{LANES} x i32> zeroinitializer", dtype)
+
+    def intrinsic(self, name: str, dtype: Any, *args: TracedArray) -> TracedArray:
+        """A call of an LLVM intrinsic on lanes of one type."""
+        vector = self.type(dtype)
+        suffix = {"float": "f32", "double": "f64"}.get(_TYPES[np.dtype(dtype)], _TYPES[np.dtype(dtype)])
+        f = self.module.declare(f"llvm.{name}.v{LANES}{suffix}", f"{vector} @({', '.join([vector] * len(args))})")
+        return self.value(f"call {vector} {f}({', '.join(f'{vector} {a.text}' for a in args)})", dtype)
+
+    def op(self, name: str, a: TracedArray, b: TracedArray, dtype: Any = None) -> TracedArray:
+        """An instruction with two operands of one type."""
+        return self.value(f"{name} {self.type(a.dtype)} {a.text}, {b.text}", dtype or a.dtype)
+
+    def cast(self, a: TracedArray, to: Any) -> TracedArray:
+        """Numbers as another type, as NumPy casts those that are in its range."""
+        source, target = _TYPES[a.dtype], _TYPES[to]
+        if a.dtype == to:
+            return a
+        if source == target:
+            return TracedArray(self, a.text, to)
+        if a.dtype.kind == "f" and to.kind == "f":
+            name = "fpext" if to == F64 else "fptrunc"
+        elif a.dtype.kind == "f":
+            name = "fptosi" if to.kind == "i" or to.itemsize == 4 else "fptoui"
+            if to == U32:  # as NumPy: by way of i64
+                return self.cast(self.cast(a, I64), to)
+        elif to.kind == "f":
+            name = "sitofp" if a.dtype.kind == "i" else "uitofp"
+        elif to.kind == "b":
+            return self.ufunc("not_equal", (a, 0))
+        elif to.itemsize < a.dtype.itemsize:
+            name = "trunc"
+        else:
+            name = "sext" if a.dtype.kind == "i" else "zext"
+        out = self.value(f"{name} {self.type(a.dtype)} {a.text} to {self.type(to)}", to)
+        if name == "fpext":
+            out.narrow = a
+        return out
+
+    # --- NumPy's functions --------------------------------------------------------------------------------------------
+    def _promoted(self, inputs: Sequence[Any]) -> tuple[list[TracedArray], Any]:
+        given = [x.dtype if isinstance(x, TracedArray | np.ndarray | np.generic) else x for x in inputs]
+        dtype = np.result_type(*given)
+        return [self.of(x, dtype) for x in inputs], dtype
+
+    def ufunc(self, name: str, inputs: Sequence[Any]) -> Any:
+        """A universal function of NumPy."""
+        args, dtype = self._promoted(inputs)
+        if name in ("remainder", "fmod", "right_shift", "divide") or name not in (*_FLOAT_OPS, *_INTEGER_OPS):
+            special = getattr(self, f"_{name}", None)
+            if special is not None:
+                return special(args, dtype)
+        if name in _COMPARED or name in ("equal", "not_equal"):
+            return self._compare(name, args, dtype)
+        if dtype.kind == "f" and name in _FLOAT_OPS:
+            return self.op(_FLOAT_OPS[name], *args)
+        if dtype.kind != "f" and name in _INTEGER_OPS:
+            return self.op(_INTEGER_OPS[name], *args)
+        raise NotImplementedError(f"traced {name} of {dtype}")
+
+    def _compare(self, name: str, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        if dtype.kind == "f":
+            relation = {"equal": "oeq", "not_equal": "une"}.get(name) or "o" + _COMPARED[name]
+            return self.op(f"fcmp {relation}", *args, dtype=bool)
+        relation = {"equal": "eq", "not_equal": "ne"}.get(name)
+        if relation is None:
+            relation = ("s" if dtype.kind == "i" else "u") + _COMPARED[name]
+        return self.op(f"icmp {relation}", *args, dtype=bool)
+
+    def _divide(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        wide = F64 if dtype.kind != "f" else dtype
+        return self.op("fdiv", *(self.of(a, wide) for a in args))
+
+    def _remainder(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        """Of integers below 2**52: no quotient of theirs is rounded to the next integer."""
+        i, n = args
+        return i - self._floor_divide(args, dtype) * n
+
+    def _floor_divide(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        quotient = self._floor([self.op("fdiv", *(self.of(a, F64) for a in args))], F64)
+        return self.cast(quotient, I64)
+
+    def _right_shift(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        return self.op("ashr" if dtype.kind == "i" else "lshr", *args)
+
+    def _floor(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        return self.intrinsic("floor", dtype, args[0])
+
+    def _rint(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        return self.intrinsic("roundeven", dtype, args[0])
+
+    def _sqrt(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        return self.intrinsic("sqrt", dtype, args[0])
+
+    def _absolute(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        if dtype.kind == "f":
+            return self.intrinsic("fabs", dtype, args[0])
+        return self.where(args[0] < 0, -args[0], args[0])
+
+    def _negative(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        if dtype.kind == "f":
+            return self.value(f"fneg {self.type(dtype)} {args[0].text}", dtype)
+        return self.op("sub", self.constant(0, dtype), args[0])
+
+    def _invert(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        ones = self.constant(True if dtype.kind == "b" else -1, dtype)
+        return self.op("xor", args[0], ones)
+
+    def _isnan(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        return self.op("fcmp uno", args[0], args[0], dtype=bool)
+
+    def _isfinite(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        size = self.intrinsic("fabs", dtype, args[0])
+        return self.op("fcmp olt", size, self.constant(np.inf, dtype), dtype=bool)
+
+    def _extreme(self, wins: str, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        """Minimum or maximum, a NaN wins."""
+        a, b = args
+        if dtype.kind != "f":
+            sign = "s" if dtype.kind == "i" else "u"
+            return self.where(self.op(f"icmp {sign}{wins}", a, b, dtype=bool), a, b)
+        out = self.where(self.op(f"fcmp o{wins}", a, b, dtype=bool), a, b)
+        return self.where(self._isnan([a], dtype), a, out)
+
+    def _minimum(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        return self._extreme("lt", args, dtype)
+
+    def _maximum(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        return self._extreme("gt", args, dtype)
+
+    def where(self, condition: Any, a: Any, b: Any) -> TracedArray:
+        """See `numpy.where`."""
+        (x, y), dtype = self._promoted((a, b))
+        c = self.of(condition, bool)
+        if x.text == y.text:
+            return x
+        vector = self.type(dtype)
+        return self.value(f"select {self.type(bool)} {c.text}, {vector} {x.text}, {vector} {y.text}", dtype)
+
+    def clip(self, a: Any, low: Any, high: Any) -> TracedArray:
+        """See `numpy.clip`."""
+        return np.minimum(np.maximum(self.of(a), low), high)  # type: ignore[return-value]
+
+    def nan_to_num(self, a: Any) -> TracedArray:
+        """See `numpy.nan_to_num`."""
+        x = self.of(a)
+        largest = float(np.finfo(x.dtype).max)
+        return self.clip(self.where(np.isnan(x), 0.0, x), -largest, largest)
+
+    def choose(self, index: Any, choices: Sequence[Any]) -> TracedArray:
+        """See `numpy.choose`; the index is one of the choices."""
+        out = choices[-1]
+        for k in reversed(range(len(choices) - 1)):
+            out = self.where(index == k, choices[k], out)
+        return out
+
+    def _log2(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        """With an error below 2**-50; exact at powers of two, and of the right sign near 1."""
+        x = args[0]
+        bits = x.view(I64)
+        exponent = (bits >> 52) - 1023
+        m = (bits & ((1 << 52) - 1) | 1023 << 52).view(F64)
+        high = m > math.sqrt(2)
+        m = self.where(high, m * 0.5, m)
+        s = (m - 1.0) / (m + 1.0)
+        square = s * s
+        total: Any = self.constant(0.0, F64)
+        for k in range(9, -1, -1):
+            total = total * square + 2 / math.log(2) / (2 * k + 1)
+        out = (exponent + high).astype(F64) + s * total
+        out = self.where(x == 0.0, -math.inf, out)
+        return self.where(x == math.inf, math.inf, out)
+
+    def weighted(self, values: Sequence[TracedArray], weights: Sequence[TracedArray], bits: int) -> TracedArray:
+        """The sum of values times integer weights over 2**bits, rounded once to f32, as its bits.
+
+        A tap of weight 0 does not count, and a NaN is 0x7fffffff. Where f64 could have rounded the sum, and that could
+        matter, the lane is marked.
+        """
+        pairs = list(zip(values, weights, strict=True))
+        if self.fraction is not None and bits + self.fraction <= 53:
+            total = reduce(operator.add, [v * w for v, w in pairs])
+            return (total * 0.5**bits).astype(F32).view(U32)
+        if (
+            self.fraction is not None
+            and self.fraction <= 31
+            and bits < 32
+            and all(v.narrow is not None for v in values)
+        ):
+            return self._in_integers(pairs, bits)
+        terms = [self.where(w == 0.0, -0.0, v * w) for v, w in pairs]
+        total, scale = reduce(operator.add, terms), 0.5**bits
+        result = (total * scale).astype(F32)
+        slack = reduce(operator.add, [np.abs(t) for t in terms]) * 2.0**-49
+        near = ((total - slack) * scale).astype(F32) != ((total + slack) * scale).astype(F32)
+        near = near & np.isfinite(total)
+        self.seldom(near, lambda: self._unless_exact(near, terms, bits))
+        return self.where(np.isnan(result), 0x7FFFFFFF, result.view(U32))
+
+    def _in_integers(self, pairs: Sequence[tuple[TracedArray, TracedArray]], bits: int) -> TracedArray:
+        """The sum of multiples of 2**-fraction, below 2**64 of those."""
+        assert self.fraction is not None
+        total: Any = None
+        for v, w in pairs:
+            assert v.narrow is not None
+            steps = self.value(
+                f"fptoui {self.type(F32)} {(v.narrow * 2.0**self.fraction).text} to {self.type(U32)}", U32
+            )
+            term = steps.astype(np.uint64) * w.astype(I64).astype(U32).astype(np.uint64)
+            total = term if total is None else total + term
+        return (total.astype(F32) * 0.5 ** (bits + self.fraction)).view(U32)
+
+    def _unless_exact(self, near: TracedArray, terms: Sequence[TracedArray], bits: int) -> None:
+        """Mark lanes in which a product or a sum of the terms was rounded."""
+        total, odd = terms[0], None
+        for t in terms[1:]:
+            s = total + t
+            v = s - total
+            wrong = ((total - (s - v)) + (t - v)) != 0.0
+            total, odd = s, wrong if odd is None else odd | wrong
+        if bits > 29:  # products of 24 bits and more than 29
+            odd = near
+        assert odd is not None
+        self.mark(near & odd)
+
+    # --- memory and lanes ---------------------------------------------------------------------------------------------
+    def gathered(self, base: str, index: TracedArray, dtype: Any, lanes: str = "splat (i1 true)") -> TracedArray:
+        """Entries of an array at an address, by indices that are in its range and below 2**31."""
+        narrow = self.cast(index, np.dtype(np.int32)).text
+        ty, vector = _TYPES[np.dtype(dtype)], self.type(dtype)
+        places = self.value(f"getelementptr {ty}, ptr {base}, <{LANES} x i32> {narrow}", U32).text
+        size = np.dtype(dtype).itemsize
+        f = self.module.declare(
+            f"llvm.masked.gather.v{LANES}{ {'float': 'f32', 'double': 'f64'}.get(ty, ty) }.v{LANES}p0",
+            f"{vector} @(<{LANES} x ptr>, i32, <{LANES} x i1>, {vector})",
+        )
+        text = f"call {vector} {f}(<{LANES} x ptr> {places}, i32 {size}, <{LANES} x i1> {lanes}, {vector} poison)"
+        return self.value(text, dtype)
+
+    def of_quad(self, a: TracedArray, lane: int) -> TracedArray:
+        """What a lane of its quad has, for every lane."""
+        vector = self.type(a.dtype)
+        index = ", ".join(f"i32 {(j & ~3) | lane}" for j in range(LANES))
+        return self.value(f"shufflevector {vector} {a.text}, {vector} poison, <{LANES} x i32> <{index}>", a.dtype)
+
+    def mark(self, lanes: TracedArray) -> None:
+        """The function cannot do what these lanes ask for."""
+        b = self.body
+        now = b("load i16, ptr %cannot")
+        bits = b(f"bitcast {self.type(bool)} {lanes.text} to i16")
+        b.do(f"store i16 {b(f'or i16 {now}, {bits}')}, ptr %cannot")
+
+    def seldom(self, lanes: TracedArray, write: Callable[[], None]) -> None:
+        """Write code that runs where some lane needs it; nothing it computes is used behind it."""
+        b = self.body
+        bits = b(f"bitcast {self.type(bool)} {lanes.text} to i16")
+        some = b(f"icmp ne i16 {bits}, 0")
+        rare, on = b.fresh("seldom"), b.fresh("on")
+        b.do(f"br i1 {some}, label %{rare}, label %{on}, !prof !0")
+        b.label(rare)
+        before, self._done = self._done, dict(self._done)
+        write()
+        self._done = before
+        b.do(f"br label %{on}")
+        b.label(on)
+
+
+class TracedTable:
+    """An array in memory that is indexed by lanes, or by a number known when code is made."""
+
+    def __init__(self, code: Tracer, pointer: str, dtype: Any, powers_of_two: bool = False) -> None:
+        self.code, self.pointer, self.dtype, self.powers_of_two = code, pointer, np.dtype(dtype), powers_of_two
+
+    def __getitem__(self, index: Any) -> TracedArray:
+        code = self.code
+        if isinstance(index, int):
+            ty = code.element(self.dtype)
+            place = code.body(f"getelementptr {ty}, ptr {self.pointer}, i64 {index}")
+            out = code.scalar(code.body(f"load {ty}, ptr {place}"), self.dtype)
+        else:
+            out = code.gathered(self.pointer, code.of(index, np.int64), self.dtype)
+        out.powers_of_two = self.powers_of_two
+        return out
+
+
+def _literal(number: Any, dtype: Any) -> str:
+    """A number as LLVM text."""
+    if dtype.kind == "b":
+        return "true" if number else "false"
+    if dtype.kind == "f":
+        bits = int(np.array(number, dtype).astype(np.float64).view(np.uint64))
+        return f"0x{bits:016X}"
+    return str(int(np.array(number).astype(dtype)) if not isinstance(number, int) else number)
+
+
+__all__ = ["LANES", "TracedArray", "TracedTable", "Tracer"]

@@ -1,0 +1,322 @@
+"""The texture unit as machine code: its text, traced for one kind of question (`engine.llvm.array_tracer`).
+
+A question is a texture instruction with a texture and a sampler. What is alike for many of them is built into a
+function: operation, target, format, filters, wrap modes, choices (`Question`). Numbers and addresses are in a record
+that the function gets (`Descriptor`). Functions are kept on disk like all compiled code.
+
+The function answers for the 32 lanes of a warp, or says that it cannot: where the outcome hangs on the rounding error
+of a logarithm or of a sum, or a coordinate that repeats is very large. Then the array code does it. All indices are
+clamped before memory is read, whatever the coordinates are.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from isakit.engine.llvm import Host, Loaded, Module, object_code
+from isakit.engine.llvm.array_tracer import LANES, TracedArray, TracedTable, Tracer
+from isakit.engine.llvm.exclusive import using_llvm
+from isakit.engine.protocol import Array
+from isakit.errors import NotModelled
+from isakit.texture.sampler_state import Sampler
+from isakit.texture.texel_formats import UNORM, Format
+from isakit.texture.texture import Texture
+from isakit.texture.texture_choices import TextureChoices
+from isakit.texture.texture_unit import TextureUnit
+from isakit.texture.wrap import BORDER, CLAMP, MIRROR_BORDER, MIRROR_CLAMP
+
+WARP = 32
+_NUMBERS = ("width", "height", "depth", "first", "last", *(f"border{k}" for k in range(4)))
+_FLOATS = ("lod_bias", "min_lod", "max_lod")
+_POINTERS = (*(f"plane{k}" for k in range(4)), "widths", "heights", "depths", "bases")
+SLOTS = {name: 8 * n for n, name in enumerate((*_POINTERS, *_NUMBERS, *_FLOATS))}
+"""Offsets in a record: addresses, integers (i64), f64."""
+MOST_TEXELS, LONGEST = 1 << 29, 1 << 20
+"""Textures with more texels, or longer sides, are left to the array code."""
+_OUTSIDE = {BORDER, CLAMP, MIRROR_BORDER, MIRROR_CLAMP}
+DEFAULT_ENVIRONMENT = 0x1F80
+"""MXCSR of a fresh process: round to nearest, denormals kept."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is built into a function.
+
+    Attributes: the instruction (`op`, number of `sources`, `offsets`, `quads`, `wanted`), the texture (`target`,
+    `format`, `normalized`, whether it has `one_size`, samples use `one_level`, all sizes are `powers_of_two`,
+    `lod_vectors`, texels are `packed` as they came), the sampler's `modes`, `filters` (mag, min, mip), `compare` and
+    `srgb`, and what is chosen where the documents are silent.
+    """
+
+    op: str
+    sources: int
+    offsets: tuple[int, ...]
+    quads: bool
+    wanted: int
+    target: str
+    format: Format
+    normalized: bool
+    one_size: bool
+    one_level: bool
+    powers_of_two: bool
+    lod_vectors: int
+    packed: bool
+    modes: tuple[int, int, int]
+    filters: tuple[str, str, str]
+    compare: str | None
+    srgb: bool
+    choices: TextureChoices
+    derivative_inf: bool
+
+    @property
+    def fraction(self) -> int | None:
+        """Filtered values are multiples of 2**-fraction from 0 to 1."""
+        if self.compare is not None and self.sources > 1:
+            return 0
+        widest = max(n for _, n in self.format.layout.components)
+        plain = self.format.layout.kind == "plain" and set(self.format.types) == {UNORM} and widest <= 8
+        coloured = self.srgb and self.format.srgb
+        return 31 if plain and not coloured and not _OUTSIDE & set(self.modes) else None
+
+
+def question(
+    op: str, sources: int, offsets: Sequence[int], quads: bool, wanted: int, texture: Texture, sampler: Sampler,
+    choices: TextureChoices, derivative_inf: bool,
+) -> Question | None:  # fmt: skip
+    """The question of an instruction; None where only the array code answers."""
+    sizes = texture.sizes
+    texels = sum(w * h * d for w, h, d in sizes)
+    if texels >= MOST_TEXELS or max(max(s) for s in sizes) > LONGEST or min(texture.view[0], texture.last_level) < 0:
+        return None
+    if texture.view[0] >= len(sizes):
+        return None
+    filtered = op in ("texauto", "texbias", "texlod", "texgather")
+    return Question(
+        op, sources, tuple(offsets), quads, wanted, texture.target, texture.format, texture.normalized,
+        len(sizes) == 1, texture.one_level, all(n & (n - 1) == 0 for s in sizes for n in s[: texture.axes]),
+        texture.lod_vectors, _packed(texture, sampler), sampler.modes if filtered else (2, 2, 2),
+        (sampler.mag, sampler.min, sampler.mip), sampler.compare, sampler.srgb, choices, derivative_inf,
+    )  # fmt: skip
+
+
+def _packed(texture: Texture, sampler: Sampler) -> bool:
+    """Whether texels are four bytes that are fractions."""
+    form = texture.format
+    return form.layout.name == "A8B8G8R8" and set(form.types) == {UNORM} and not (form.srgb and sampler.srgb)
+
+
+# --- the record -------------------------------------------------------------------------------------------------------
+class Descriptor:
+    """The record of a texture and a sampler, at `address`; it keeps the arrays it points to."""
+
+    def __init__(self, texture: Texture, sampler: Sampler, choices: TextureChoices) -> None:
+        if _packed(texture, sampler):
+            self._arrays = [texture.words_of_texels()]
+        else:
+            self._arrays = [np.ascontiguousarray(p) for p in texture.planes(sampler.srgb, choices.srgb_bits)]
+        tables = [np.ascontiguousarray(t, np.int64) for t in (texture.widths, texture.heights, texture.depths)]
+        tables.append(np.ascontiguousarray(texture.bases, np.int64))
+        self._tables = tables
+        self.numbers: Array = np.zeros(len(SLOTS), np.int64)
+        self.address = self.numbers.ctypes.data
+        w, h, d = texture.sizes[0]
+        values: dict[str, Any] = {f"plane{k}": a.ctypes.data for k, a in enumerate(self._arrays)}
+        values |= {n: t.ctypes.data for n, t in zip(("widths", "heights", "depths", "bases"), tables, strict=True)}
+        values |= {"width": w, "height": h, "depth": d, "first": texture.view[0], "last": texture.last_level}
+        values |= {f"border{k}": b for k, b in enumerate(sampler.border_bits)}
+        for name, value in values.items():
+            self.numbers[SLOTS[name] // 8] = value
+        floats = self.numbers.view(np.float64)
+        for name in _FLOATS:
+            floats[SLOTS[name] // 8] = getattr(sampler, name)
+
+
+# --- tracing ----------------------------------------------------------------------------------------------------------
+class _Bytes:
+    """One byte of texels that are fractions of 255, as f32."""
+
+    def __init__(self, words: TracedTable, k: int, fused: bool) -> None:
+        self.words, self.k, self.fused = words, k, fused
+
+    def __getitem__(self, index: Any) -> TracedArray:
+        word, code = self.words[index], self.words.code
+        number = (word >> 8 * self.k & 255).view(np.int32).astype(np.float32)
+        if not self.fused:
+            return (number / np.float32(255)).view(np.uint32)
+        # Equal to the quotient for all 256 numbers, and quicker than a division.
+        high = np.float32(1 / 255)
+        low = number * np.float32(1 / 255 - float(high))
+        return code.intrinsic("fma", np.float32, number, code.constant(float(high), np.float32), low).view(np.uint32)
+
+
+class _Texture:
+    """A texture as the function sees it: what the question says, and numbers of the record."""
+
+    def __init__(self, code: Tracer, q: Question, fused: bool) -> None:
+        self._code, self._q = code, q
+        self.format, self.target, self.normalized = q.format, q.target, q.normalized
+        self.one_level, self.lod_vectors = q.one_level, q.lod_vectors
+        size = tuple(self._number(n) for n in ("width", "height", "depth"))
+        for n in size:
+            n.powers_of_two = q.powers_of_two
+        self.sizes = [size] * (1 if q.one_size else 2)
+        self.view = (self._number("first"), self._number("last"))
+        self.last_level = self.view[1]
+        self.widths, self.heights, self.depths = (
+            TracedTable(code, self._pointer(n), np.int64, q.powers_of_two) for n in ("widths", "heights", "depths")
+        )
+        self.bases = TracedTable(code, self._pointer("bases"), np.int64)
+        self.axes = {"1d": 1, "1d_array": 1, "buffer": 1, "3d": 3}.get(q.target, 2)
+        self.layered = q.target in ("1d_array", "2d_array", "cube_array")
+        self._fused = fused
+
+    def _slot(self, name: str, ty: str) -> str:
+        b = self._code.body
+        p = b(f"getelementptr i8, ptr %descriptor, i64 {SLOTS[name]}")
+        return b(f"load {ty}, ptr {p}, !invariant.load !1")
+
+    def _pointer(self, name: str) -> str:
+        return self._slot(name, "ptr")
+
+    def _number(self, name: str) -> TracedArray:
+        return self._code.scalar(self._slot(name, "i64"), np.int64)
+
+    def float(self, name: str) -> TracedArray:
+        """A number of the sampler."""
+        return self._code.scalar(self._slot(name, "double"), np.float64)
+
+    def border(self) -> list[TracedArray]:
+        """The colour outside."""
+        return [self._number(f"border{k}").astype(np.uint32) for k in range(4)]
+
+    def planes(self, srgb: bool, srgb_bits: int | None = None) -> list[Any]:
+        """See `Texture.planes`."""
+        count = len(self.format.layout.components)
+        if self._q.packed:
+            words = TracedTable(self._code, self._pointer("plane0"), np.uint32)
+            return [_Bytes(words, k, self._fused) for k in range(count)]
+        return [TracedTable(self._code, self._pointer(f"plane{k}"), np.uint32) for k in range(count)]
+
+
+class _Sampler:
+    """A sampler as the function sees it."""
+
+    def __init__(self, texture: _Texture, q: Question) -> None:
+        self.modes, self.compare, self.srgb = q.modes, q.compare, q.srgb
+        self.mag, self.min, self.mip = q.filters
+        self.lod_bias, self.min_lod, self.max_lod = (texture.float(n) for n in _FLOATS)
+        self.border_bits = texture.border()
+
+
+def text_of(q: Question, target: Host) -> str:
+    """The IR of `i32 @answer(ptr descriptor, ptr sources, ptr results, i32 lanes)`.
+
+    Sources and results are rows of 32 words. The result tells whether some of the lanes are left to the array code.
+    Raises NotModelled, as the unit does.
+    """
+    module = Module(LANES)
+    code = Tracer(module, q.fraction)
+    b = code.body
+    texture: Any = _Texture(code, q, "+fma" in target.features.split(","))
+    unit = TextureUnit({}, {}, q.choices, q.derivative_inf)
+    unit.show(0, texture, _Sampler(texture, q))
+    head, b.lines = b.lines, []
+    sources: list[Any] = []
+    for k in range(q.sources):
+        p = b(f"getelementptr i8, ptr %sources, i64 {b(f'add i64 %at, {4 * WARP * k}')}")
+        sources.append(code.value(f"load {code.type(np.uint32)}, ptr {p}, align 4", np.uint32))
+    answer = unit.ask(q.op, 0, 0, sources, offsets=q.offsets, quads=q.quads, wanted=q.wanted)
+    for k, component in enumerate(answer):
+        if q.wanted >> k & 1:
+            p = b(f"getelementptr i8, ptr %results, i64 {b(f'add i64 %at, {4 * WARP * k}')}")
+            b.do(f"store {code.type(np.uint32)} {code.of(component, np.uint32).text}, ptr {p}, align 4")
+    module.add(_function(head, b.lines, "answer" if not target.embedded else "computed"))
+    if target.embedded:
+        module.add(_in_default_environment(module))
+    return f'{module}\n!0 = !{{!"branch_weights", i32 1, i32 100000}}\n!1 = !{{}}\n'
+
+
+def _function(head: list[str], lines: list[str], name: str) -> str:
+    half = 4 * LANES
+    return "\n".join([
+        f"define i32 @{name}(ptr noalias %descriptor, ptr noalias %sources, ptr noalias %results, i32 %lanes) "
+        "nounwind noinline alignstack(64) {",
+        "entry:", "  %cannot = alloca i16", "  %at_v = alloca i64", "  %left_v = alloca i32",
+        "  store i64 0, ptr %at_v", "  store i32 0, ptr %left_v", *head, "  br label %loop",
+        "loop:", "  %at = load i64, ptr %at_v", f"  %half = udiv i64 %at, {half}", f"  %count = mul i64 %half, {LANES}",
+        "  %count32 = trunc i64 %count to i32", "  %these = lshr i32 %lanes, %count32",
+        "  %these16 = trunc i32 %these to i16", "  %none = icmp eq i16 %these16, 0", "  store i16 0, ptr %cannot",
+        "  br i1 %none, label %next, label %some", "some:", *lines, "  br label %next",
+        "next:", "  %odd = load i16, ptr %cannot", "  %asked = and i16 %odd, %these16",
+        "  %asked32 = zext i16 %asked to i32", "  %left = load i32, ptr %left_v", "  %left1 = or i32 %left, %asked32",
+        "  store i32 %left1, ptr %left_v", f"  %at1 = add i64 %at, {half}", "  store i64 %at1, ptr %at_v",
+        f"  %more = icmp ult i64 %at1, {4 * WARP}", "  br i1 %more, label %loop, label %done",
+        "done:", "  %some_left = icmp ne i32 %left1, 0", "  %r = zext i1 %some_left to i32", "  ret i32 %r", "}",
+    ])  # fmt: skip
+
+
+def _in_default_environment(module: Module) -> str:
+    """`answer`: kernels run with denormals flushed, the texture unit keeps them."""
+    module.declare("llvm.x86.sse.ldmxcsr", "void @(ptr)")
+    module.declare("llvm.x86.sse.stmxcsr", "void @(ptr)")
+    return (
+        f"@environment = internal constant i32 {DEFAULT_ENVIRONMENT}\n"
+        "define i32 @answer(ptr %descriptor, ptr %sources, ptr %results, i32 %lanes) nounwind noinline {\n"
+        "  %old = alloca i32\n  call void @llvm.x86.sse.stmxcsr(ptr %old)\n"
+        "  call void @llvm.x86.sse.ldmxcsr(ptr @environment)\n"
+        "  %r = call i32 @computed(ptr %descriptor, ptr %sources, ptr %results, i32 %lanes)\n"
+        "  call void @llvm.x86.sse.ldmxcsr(ptr %old)\n  ret i32 %r\n}\n"
+    )
+
+
+# --- functions --------------------------------------------------------------------------------------------------------
+_made: dict[tuple[Question, Host], Loaded | None] = {}
+_lock = threading.Lock()
+
+
+def function_of(q: Question, target: Host) -> int:
+    """The address of the function of a question; 0 where only the array code answers."""
+    with using_llvm, _lock:
+        key = q, target
+        if key not in _made:
+            try:
+                text = text_of(q, target)
+            except (NotModelled, NotImplementedError):
+                _made[key] = None
+            else:
+                _made[key] = Loaded(object_code(text, target), target)
+        loaded = _made[key]
+        return 0 if loaded is None else loaded.address("answer")
+
+
+class Answerer:
+    """Asks the function of a question from Python. Raises NotModelled where there is none."""
+
+    def __init__(self, q: Question, texture: Texture, sampler: Sampler, target: Host) -> None:
+        address = function_of(q, target)
+        if not address:
+            raise NotModelled(f"`{q.op}` of a {q.target} texture as machine code", "the array code answers")
+        self.descriptor, self.sources = Descriptor(texture, sampler, q.choices), q.sources
+        self._function = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3, ctypes.c_uint32)(address)
+
+    def ask(self, sources: Sequence[Array]) -> tuple[Array, Array]:
+        """(components [4, lanes] u32, lanes that were answered) of u32 sources of whole warps."""
+        count = len(sources[0])
+        given: Array = np.zeros((4, WARP), np.uint32)
+        got, out, answered = np.zeros_like(given), np.zeros((4, count), np.uint32), np.ones(count, bool)
+        for first in range(0, count, WARP):
+            here = slice(first, first + WARP)
+            for k, source in enumerate(sources):
+                given[k] = source[here]
+            left = self._function(self.descriptor.address, given.ctypes.data, got.ctypes.data, 0xFFFF_FFFF)
+            out[:, here], answered[here] = got, not left
+        return out, answered
+
+
+__all__ = ["Answerer", "Descriptor", "Question", "function_of", "question", "text_of"]

@@ -1,0 +1,67 @@
+"""What the texture unit does that one lane alone does not say.
+
+The unit's text computes with arrays of lanes; `engine.llvm.array_tracer` calls it with arrays that write down what is
+done to one lane, to make code. A test of whole arrays, which only saves work, goes through these functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+
+
+def everywhere(lanes: Any) -> bool:
+    """Whether something is known to hold in all lanes."""
+    return isinstance(lanes, np.ndarray) and bool(lanes.all())
+
+
+def known(lanes: Any) -> bool:
+    """Whether lanes are numbers, of which a part can be worked on by itself."""
+    return isinstance(lanes, np.ndarray)
+
+
+def except_for(lanes: Any, usual: Any, rare: Callable[[], Any]) -> Any:
+    """`usual`, but what `rare` gives in some lanes; code that is made leaves those to the arrays."""
+    if isinstance(lanes, np.ndarray):
+        return np.where(lanes, rare(), usual) if lanes.any() else usual
+    lanes.code.mark(lanes)
+    return np.where(lanes, 0, usual)
+
+
+def doubtful(lanes: Callable[[], Any], value: Any) -> None:
+    """Code that is made leaves those lanes of a value to the arrays whose outcome hangs on its rounding errors."""
+    if not isinstance(value, np.ndarray):
+        value.code.mark(lanes())
+
+
+def filled(count: int, number: Any) -> Any:
+    """The same number in so many lanes."""
+    return np.full(count, number) if isinstance(number, int | float | np.generic) else number
+
+
+def as_type(number: Any, dtype: Any) -> Any:
+    """A number or lanes as another type."""
+    return number.astype(dtype) if hasattr(number, "astype") else np.asarray(number, dtype)
+
+
+def of_quads(lanes: Any, k: int) -> Any:
+    """What lane `k` of each quad has: one number per quad; `to_lanes` gives it to all four."""
+    if isinstance(lanes, np.ndarray):
+        return lanes.reshape(-1, 4)[:, k]
+    return lanes.code.of_quad(lanes, k)
+
+
+def to_lanes(quads: Any) -> Any:
+    """A number per quad for each of its lanes."""
+    return np.repeat(quads, 4) if isinstance(quads, np.ndarray) else quads
+
+
+def powers_of_two(n: Array | int | Any) -> bool:
+    """Whether all sizes are; a mask is much faster than a remainder."""
+    if isinstance(n, np.ndarray | int | np.integer):
+        return not np.any(n & (n - 1))
+    return n.powers_of_two
