@@ -15,7 +15,6 @@ from isakit.registry import VARIANTS
 
 VARIABLE = "_ISAKIT_COMPLETE"
 """Environment variable in which the scripts say what they want."""
-SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
 
 def script(shell: str) -> str:
@@ -109,9 +108,12 @@ class _Fish(_Values, FishComplete):
     """Values in fish."""
 
 
+SHELLS: dict[str, type[ShellComplete]] = {"bash": _Bash, "zsh": _Zsh, "fish": _Fish}
+
+
 def register() -> None:
     """Let click answer shells with these classes."""
     from click.shell_completion import add_completion_class
 
-    for name, kind in (("bash", _Bash), ("zsh", _Zsh), ("fish", _Fish)):
+    for name, kind in SHELLS.items():
         add_completion_class(kind, name)
