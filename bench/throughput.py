@@ -33,8 +33,8 @@ class Row:
     """One loop.
 
     Attributes: `lines` (instructions of the loop, `{k}` counts them: destinations $r20 up), `start` (what comes before
-    the loop), `counted` (instructions of the kind in the loop), `data` (kind of the numbers in $r8 up), `texture` (number of one of
-    `textures`, bound as $t0).
+    the loop), `counted` (instructions of the kind in the loop), `data` (kind of the numbers in $r8 up), `texture`
+    (number of one of `textures`, bound as $t0).
     """
 
     name: str
@@ -73,7 +73,9 @@ def bound_texture(number: int) -> Any:
     mag, mip = FILTERS[name]
     levels = []
     for side in (SIDE >> k for k in range(9 if mip == "linear" else 1)):
-        texels = rng.integers(0, 256, (side, side, count)) if dtype == np.uint8 else rng.uniform(0, 1, (side, side, count))
+        texels = (
+            rng.integers(0, 256, (side, side, count)) if dtype == np.uint8 else rng.uniform(0, 1, (side, side, count))
+        )
         levels.append((texels * (65535 if dtype == np.uint16 else 1)).astype(dtype))
     return Texture(levels, form), Sampler("repeat", mag, mag, mip)
 

@@ -43,7 +43,8 @@ def command(
     from isakit.debug.profile import profile
 
     prepared = prepare(file, isa_name, variant, options)
-    found = profile(prepared.machine, prepared.name, capability=capability, max_instructions=limit)
+    found = profile(prepared.machine, prepared.name, capability=capability, max_instructions=limit,
+                    source=prepared.program.lines if prepared.program is not None else None)  # fmt: skip
     if html is not None:
         from isakit.debug.profile_page import page
 
@@ -51,8 +52,13 @@ def command(
     if as_json:
         echo_json(found.as_json())
     elif html is None:
-        for line in [*found.listing(), "", *found.table()]:
+        for line in [*found.listing(), "", *_behind(found.by_source()), *found.table()]:
             click.echo(line)
+
+
+def _behind(lines: list[str]) -> list[str]:
+    """Lines with an empty one behind them, if there are any."""
+    return [*lines, ""] if lines else []
 
 
 __all__ = ["command"]

@@ -51,7 +51,8 @@ def scan(
     arrow()
     done = size = 0
     with IndexWriter(index) as writer:
-        for tables, files, some in work(index_batch, _batches(sources(paths)), jobs=jobs, dask=dask, failed=_lost):
+        batches = _batches(sources(paths, writer.places))
+        for tables, files, some in work(index_batch, batches, jobs=jobs, dask=dask, failed=_lost):
             writer.add(tables)
             done, size = done + files, size + some
             if progress is not None:

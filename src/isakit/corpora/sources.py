@@ -12,7 +12,7 @@ import os
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import IO, Any
 
 from isakit.errors import FormatError, IsakitError
@@ -62,25 +62,27 @@ class Piece:
     error: str = ""
 
 
-def sources(paths: Sequence[str]) -> Iterator[Source]:
+def sources(paths: Sequence[str], leave_out: Collection[str] = ()) -> Iterator[Source]:
     """All files below some paths or URLs, in the order given, folders in alphabetical order.
 
-    Links to folders are not followed. Raises IsakitError for a path that does not exist.
+    Links to folders are not followed, folders to leave out not entered. Raises IsakitError for a path that does not
+    exist.
     """
+    left_out = {os.path.abspath(p) for p in leave_out}
     for path in paths:
         if "://" in path:
             yield from _remote(path)
         elif os.path.isdir(path):
-            yield from _folder(path)
+            yield from _folder(path, left_out)
         elif os.path.exists(path):
             yield Source(path, os.path.getsize(path))
         else:
             raise IsakitError(f"{path}: no such file or folder")
 
 
-def _folder(path: str) -> Iterator[Source]:
+def _folder(path: str, left_out: Collection[str]) -> Iterator[Source]:
     for folder, names, files in os.walk(path):
-        names.sort()
+        names[:] = sorted(n for n in names if os.path.abspath(os.path.join(folder, n)) not in left_out)
         for name in sorted(files):
             full = os.path.join(folder, name)
             try:

@@ -15,7 +15,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from isakit.corpora.programs import SKETCH, CodeRows, code_key, decoder_of, found_in, readable, sketch_of, texts_of, words_of
+from isakit.corpora.programs import (
+    SKETCH,
+    CodeRows,
+    code_key,
+    decoder_of,
+    found_in,
+    readable,
+    sketch_of,
+    texts_of,
+    words_of,
+)
 from isakit.corpora.sources import Piece, Source, pieces
 from isakit.description import Kernel, Module
 from isakit.errors import IsakitError
@@ -31,7 +41,7 @@ def arrow() -> Any:
     """The package pyarrow. Raises IsakitError where it is missing."""
     try:
         import pyarrow  # pyright: ignore[reportMissingImports]
-        import pyarrow.parquet  # pyright: ignore[reportMissingImports] # noqa: F401
+        import pyarrow.parquet  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise IsakitError("an index needs the package pyarrow: pip install 'isakit[index]'") from None
     return pyarrow  # pyright: ignore[reportUnknownVariableType]
@@ -225,6 +235,11 @@ class IndexWriter:
         self._remote = "://" in path
         self.rows = dict.fromkeys(TABLES, 0)
 
+    @property
+    def places(self) -> tuple[str, str]:
+        """The folders it writes: the finished one, and the one before it is finished."""
+        return self.path, f"{self.path}.part"
+
     def __enter__(self) -> Self:
         self._make()
         return self
@@ -240,7 +255,7 @@ class IndexWriter:
         else:
             if Path(self.path).exists() and not (Path(self.path) / "files.parquet").is_file():
                 raise IsakitError(f"{self.path} exists and is no index; name another place")
-            self._folder = Path(f"{self.path}.part")
+            self._folder = Path(self.places[1])
             self._folder.mkdir(parents=True, exist_ok=True)
             opened = {name: (self._folder / f"{name}.parquet").open("wb") for name in TABLES}
         self._files: dict[str, Any] = opened

@@ -29,13 +29,23 @@ def listing(session: Standing, around: int | None = None, before: int = 4, after
     stops = {a for b in session.breakpoints.values() if b.enabled for a in b.point.addresses if b.kind != "watchpoint"}
     names = {a: name for name, a in session.labels.items() if name != "entry"}
     out: list[str] = []
+    last = ""
     for i in code[max(0, at - before) : at + after]:
         if i.address in names:
             out.append(f"{names[i.address]}:")
+        if (said := source_line(session, i.address)) and said != last:
+            out.append(cut(f"   {said}"))
+        last = said
         mark = ">" if i.address == here else " "
         stop = "B" if i.address in stops else " "
         out.append(cut(f"{mark}{stop} {i.address:04x}  {i.text}"))
     return out
+
+
+def source_line(session: Standing, address: int) -> str:
+    """`file:line  text` of the source an instruction comes from; "" where nothing says so."""
+    table = session.program.lines
+    return table.shown(address) if table is not None else ""
 
 
 def lanes(session: Standing) -> list[str]:

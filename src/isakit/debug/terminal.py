@@ -96,6 +96,8 @@ class Commands:
             thread = session.target.thread(session.focus)
             where = session.label_at(i.address)
             lines.append(panes.cut(f"{thread.name}  {i.address:04x} {f'<{where}> ' if where else ''}{i.text}"))
+            if said := panes.source_line(session, i.address):
+                lines.append(panes.cut(f"  {said}"))
         if changed and len(changed) <= 8 and not self.live:
             lines.append(panes.cut("  " + "  ".join(f"{n}={v:#x}" for n, v in changed.items())))
         shown = {text: self._shown(text) for text in self.displays}

@@ -64,11 +64,12 @@ class SpecialRegister:
 
 @dataclass(frozen=True)
 class Space:
-    """A memory space as the documents name it."""
+    """A memory space as the documents name it; one address stands for `cell` bytes."""
 
     name: str
     doc: str
     ref: Ref
+    cell: int = 1
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,8 @@ class InstructionSet:
     records: list[Record] = field(default_factory=list[Record])
     documents: dict[str, str] = field(default_factory=dict[str, str])
     prefixes: frozenset[str] = frozenset()
+    #: words that never stand behind the name of an instruction
+    in_front: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset({"dst", "cdst"})
     default_variant: str = ""
     #: operands after which the lanes that execute are finished
@@ -113,6 +116,10 @@ class InstructionSet:
     delay_slots: int = 0
     #: program type -> register files whose content is read after the program has ended
     results: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    #: register files that hold the same in all lanes when a program begins; None where there is one lane only
+    uniform_inputs: frozenset[str] | None = frozenset()
+    #: memory spaces that all lanes share: a load from one address gives all of them the same
+    common_spaces: frozenset[str] = frozenset()
     #: branch targets and labels count units of code instead of bytes
     word_addressed: bool = False
     #: address of the first kernel parameter in shared memory

@@ -21,7 +21,7 @@ from isakit.machine.usse import numpy_ieee as native  # noqa: F401  # pyright: i
 from isakit.machine.usse.sampler import Texture
 from isakit.machine.usse.shader_code import Code, Increments, Step, check_modelled
 from isakit.machine.usse.shader_memory import Memory, Overwritten
-from isakit.machine.usse.texture_samples import sampled, unit_of
+from isakit.machine.usse.texture_samples import WordsOf, sampled, unit_of, words_of
 from isakit.sem.requests import covered
 from isakit.spec import Status
 
@@ -94,6 +94,7 @@ class Machine:
         self.waiting: dict[int, Array | None] = {}
         self._link = np.zeros(lanes, np.int64)
         self._samples: dict[Any, list[Array]] = {}
+        self.words_of: WordsOf = words_of
         if lanes == 1:
             self.own_shared()
 
@@ -438,7 +439,7 @@ class Machine:
         found: list[tuple[int, list[Array]]] = []
         for state in np.unique(states):
             texture = self._texture(register, int(state))
-            found.append((int(state), sampled(texture, values[:key], values[key:], attrs)))
+            found.append((int(state), sampled(texture, values[:key], values[key:], attrs, self.words_of)))
         words = found[0][1]
         everywhere = np.broadcast_to(np.asarray(args[1], np.uint32), (self.lanes,))
         for state, other in found[1:]:

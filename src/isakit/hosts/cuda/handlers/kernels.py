@@ -15,7 +15,7 @@ _HEADER = 16
 """Bytes of shared memory the launch header takes; a program's own count leaves them and the parameters out."""
 
 
-@handler("launch")
+@handler("launch", "post")
 def launch(s: Session, driver: int, number: int, stream: int, *numbers: object) -> None:
     """Run a kernel: grid, block, dynamic shared memory and the bytes of the parameters follow."""
     gx, gy, gz, bx, by, bz, shared, params = numbers

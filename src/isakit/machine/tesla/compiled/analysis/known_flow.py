@@ -44,7 +44,8 @@ class KnownFlow:
         """What a flow says."""
         return cls(
             len(flow.steps), flow.accesses, tuple(sorted(flow.stored)), tuple(spin_loops(flow)), flow.has_barriers,
-            flow.has_indirect, flow.has_served, flow.needs_host, flow.samples, flow.has_atomics, flow.has_loops, flow.reads_clock, flow.leaves,
+            flow.has_indirect, flow.has_served, flow.needs_host, flow.samples, flow.has_atomics, flow.has_loops,
+            flow.reads_clock, flow.leaves,
         )  # fmt: skip
 
 
