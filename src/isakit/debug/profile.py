@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from isakit.debug.observed import ObservedMachine
-from isakit.debug.occupancy import Occupancy, occupancy
 from isakit.debug.profile_page import table
 from isakit.debug.transactions import (
     HALF,
@@ -33,6 +32,7 @@ from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
+from isakit.machine.tesla.occupancy import Occupancy, occupancy
 from isakit.spec import Kind
 
 KEPT = 1 << 16

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Protocol
 
-from isakit.debug.occupancy import Occupancy
+from isakit.machine.tesla.occupancy import Occupancy
 
 
 class Row(Protocol):
