@@ -164,7 +164,7 @@ class Machine:
         self.resume(max_instructions, runner)
 
     def steps(self, code: Code, max_instructions: int = MAX_INSTRUCTIONS) -> Iterator[tuple[int, Array | None]]:
-        """Run an instruction at a time. Raises what `run` raises.
+        """Run an instruction at a time. Raises BudgetExceeded and what else `run` raises.
 
         Before each it gives the instruction's number and the invocations that stand there (bool per lane, None: all),
         whatever the instruction's own predicate.
@@ -193,7 +193,7 @@ class Machine:
         """Run on to the end of all invocations; returns whether they have ended.
 
         `until`: numbers of instructions to stop at when a group of invocations is about to execute one; a group that
-        stands there already moves on first. Raises what `run` raises.
+        stands there already moves on first. Raises BudgetExceeded and what else `run` raises.
         """
         code, waiting, budget = self._code(), self.waiting, max_instructions
         leaving = min(waiting, default=-1)  # the group that moves on first
@@ -402,11 +402,11 @@ class Machine:
 
     def atomic(self, space: str, op: str, address: Array, operands: Sequence[Array], size: int,
                attrs: Mapping[str, Any], lanes: Lanes) -> Array:  # fmt: skip
-        """There are no atomic operations."""
+        """Raises NotModelled: there are no atomic operations."""
         raise NotModelled(f"atomic {op}")
 
     def trap(self, kind: str, lanes_mask: Array) -> None:
-        """A fault of an instruction."""
+        """Raises MachineFault: a fault of an instruction."""
         raise MachineFault(kind, 0)
 
     def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
