@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from isakit.debug.breakpoints import memory_operands
 from isakit.debug.observed import ObservedMachine, numbers_of
 from isakit.debug.sanitize.findings import Report
 from isakit.debug.sanitize.shadow import Accesses, Collision, Shadow
@@ -236,17 +237,28 @@ def _place_of(lanes: Lanes) -> Any:
 
 
 def _grain(launch: Launch) -> dict[str, int]:
-    """The size of a place per kind of space: a word, or less where the program accesses less."""
+    """The size of a place per kind of space: a word, or less where the program accesses less.
+
+    Halves of the words that the launch writes in front of the parameters do not count: no program writes these.
+    """
     out = {"s": 4, "l": 4, "g": 4}
     code, pc = launch.code, launch.code.address
     while pc < code.end:
         op = code.at(pc)
         if op.meaning is not None:
             for e in op.meaning.of_kind("load", "store", "atomic"):
-                if e.name[0] in out:
+                if e.name[0] in out and not (e.name == "s" and e.kind == "load" and _of_header(op)):
                     out[e.name[0]] = min(out[e.name[0]], int(e.get("size", 1)))
         pc = op.following
     return out
+
+
+def _of_header(op: Op) -> bool:
+    """Whether all that an instruction accesses in s[] are fixed places in front of the parameters."""
+    found = [] if op.instruction is None else [m for m in memory_operands(op.instruction) if m.space == "s"]
+    return bool(found) and all(
+        m.base is None and m.index is None and m.offset + (m.size or 16) <= HEADER_BYTES for m in found
+    )
 
 
 def run(launch: Launch, device: DeviceMemory, report: Report, unwritten: Sequence[Range] = (),
