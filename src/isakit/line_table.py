@@ -98,6 +98,16 @@ class LineTable:
         rows = self._sources[where.path]
         return rows[where.line - 1].strip() if 0 < where.line <= len(rows) else ""
 
+    def shown(self, address: int) -> str:
+        """`file:line: text` of the source the instruction at an address comes from, else `ptx:line: text`, else ""."""
+        where = self.at(address)
+        if where is None:
+            return ""
+        if where.line:
+            text = self.source_text(where)
+            return f"{Path(where.path).name}:{where.line}" + (f": {text}" if text else "")
+        return f"ptx:{where.ptx}: {self.ptx_text(where)}" if where.ptx else ""
+
 
 def pack(tables: Mapping[str, LineTable]) -> bytes:
     """Tables of several kernels, which share their PTX, as JSON for the section of an ELF cubin."""

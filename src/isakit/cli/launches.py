@@ -46,8 +46,15 @@ class Prepared:
         """Labels of the source text."""
         return {} if self.program is None else self.program.labels
 
+    def update(self) -> None:
+        """Bring arrays that were passed to the kernel up to date: a session runs a machine of its own."""
+        after = getattr(self.machine, "after", None)
+        if after is not None:
+            after()
+
     def outputs(self, as_json: bool) -> tuple[list[dict[str, Any]], list[str]]:
         """What the kernel's arguments hold now, saved where a file was named: see `run`."""
+        self.update()
         return run_.outputs_of(list(enumerate(self.arguments)), as_json)
 
 
@@ -76,11 +83,15 @@ def _with_labels(source: Any) -> Program | None:
 
 
 def _tesla(source: Any, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Prepared:
+    from isakit.description import Module
+
     _, kernel, arguments = run_.prepared_kernel(source, specs, options)
     machine = kernel.machine(options["grid"], options["block"], [a.value for a in arguments])
     program = _with_labels(source)
     if program is not None and program.parts:
         program = program.kernels.get(kernel.name)
+    if program is None and isinstance(source, Module) and source[kernel.name].lines is not None:
+        program = source[kernel.name].program
     return Prepared("tesla", machine, program, arguments, kernel.name, kernel)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from isakit.corpora.sources import Source, sources
-from isakit.corpora.tables import TABLES, IndexWriter, Rows, arrow
+from isakit.corpora.tables import IndexWriter, Rows, arrow
 from isakit.corpora.workers import work
 from isakit.lean import dataclass
 
@@ -51,12 +51,14 @@ def scan(
     arrow()
     done = size = 0
     with IndexWriter(index) as writer:
-        for tables, files, some in work(index_batch, _batches(sources(paths)), jobs=jobs, dask=dask, failed=_lost):
+        batches = _batches(sources(paths, writer.places))
+        for tables, files, some in work(index_batch, batches, jobs=jobs, dask=dask, failed=_lost):
             writer.add(tables)
             done, size = done + files, size + some
             if progress is not None:
                 progress(done, size)
-    return ScanReport(*(writer.rows[name] for name in TABLES), size)
+    rows = writer.rows
+    return ScanReport(rows["files"], rows["kernels"], rows["instructions"], rows["strings"], size)
 
 
 def _batches(found: Iterable[Source]) -> Iterator[Batch]:

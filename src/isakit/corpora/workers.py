@@ -36,6 +36,7 @@ def work(
 
     Args:
         function: a function of a module, so that other processes can import it.
+        tasks: what can be pickled; they are asked for as workers become free.
         jobs: processes on this machine; None: as many as there are cores, 1: this one.
         dask: address of a scheduler, or a `distributed.Client`; then `jobs` is not used.
         failed: gives the result of a task that ended every process which tried it.
@@ -96,7 +97,7 @@ def _on_processes(
 
 @contextmanager
 def _pool(count: int, context: Any) -> Generator[ProcessPoolExecutor]:
-    """Processes that do not finish what nobody waits for any more."""
+    """Processes that abandon work whose result is no longer wanted."""
     pool = ProcessPoolExecutor(count, mp_context=context)
     try:
         yield pool

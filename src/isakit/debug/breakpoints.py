@@ -35,12 +35,15 @@ def addresses(session: Standing, where: str | int) -> list[int]:
         return [session.labels[name]]
     if name == "kernel":
         return [session.labels["entry"]]
+    if ":" in name and (lines := _source_line(session, name)):
+        return lines
     try:
         return addresses(session, int(name, 0))
     except ValueError:
         pass
     if name in tuple(Kind):
-        found = [i.address for i in code if i.group == name]
+        # `exit` also stands in front of other instructions, which end their lanes then.
+        found = [i.address for i in code if i.group == name or (name == Kind.EXIT and i.text.startswith("exit "))]
     elif name == "join":
         found = [i.address for i in code if joins(i)]
     else:
@@ -50,6 +53,23 @@ def addresses(session: Standing, where: str | int) -> list[int]:
         (hint,) = did_you_mean(name, known) or ("give an address, a label, an instruction or a group of them",)
         raise LaunchError(f"no place {where!r} in this program; {hint}")
     return found
+
+
+def _source_line(session: Standing, place: str) -> list[int]:
+    """Where the code of `FILE:LINE` begins; nothing for another place. Raises LaunchError."""
+    path, _, number = place.rpartition(":")
+    if not number.isdecimal():
+        return []
+    table = session.program.lines
+    if table is None:
+        raise LaunchError(f"no line {place}: this program does not know its source lines")
+    found = table.ptx_addresses(int(number))[:1] if path == "ptx" else table.addresses(int(number), path)
+    if found:
+        return found
+    there = sorted({w.line for _, w in table if w.line and (not path or w.path.endswith(path))})
+    near = min(there, key=lambda n: abs(n - int(number)), default=0)
+    hint = f"; the nearest line is {near}" if near else ""
+    raise LaunchError(f"no code comes from {place}{hint}")
 
 
 def breakpoint_at(session: Standing, number: int, where: str | int, condition: str, *, ignore: int = 0,

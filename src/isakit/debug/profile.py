@@ -6,14 +6,15 @@ have none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from isakit.asm import Program
 from isakit.debug.observed import ObservedMachine
-from isakit.debug.occupancy import Occupancy, occupancy
+from isakit.debug.profile_blocks import BlockCounts, block_counts
 from isakit.debug.profile_page import table
 from isakit.debug.transactions import (
     HALF,
@@ -27,11 +28,13 @@ from isakit.debug.transactions import (
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
+from isakit.line_table import LineTable
 from isakit.machine.tesla.address_spaces import Placed
 from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
+from isakit.machine.tesla.occupancy import Occupancy, occupancy
 from isakit.spec import Kind
 
 KEPT = 1 << 16
@@ -79,6 +82,10 @@ class Profile:
     lines: dict[int, Line]
     counters: dict[str, int]
     occupancies: list[Occupancy]
+    source: LineTable | None = None
+    """Where the instructions come from."""
+    blocks: list[BlockCounts] = field(default_factory=list[BlockCounts])
+    """The counts by basic block."""
 
     def __iter__(self) -> Iterator[Line]:
         return iter(self.lines[a] for a in sorted(self.lines))
@@ -86,17 +93,48 @@ class Profile:
     def as_json(self) -> dict[str, Any]:
         """Plain data."""
         rows = [
-            {**asdict(x), "spaces": sorted(x.spaces), "sizes": {str(k): v for k, v in x.sizes.items()}} for x in self
+            {
+                **asdict(x),
+                "spaces": sorted(x.spaces),
+                "sizes": {str(k): v for k, v in x.sizes.items()},
+                **self._where(x),
+            }
+            for x in self
         ]
         return {
             "kernel": self.kernel, "chip": self.chip, "capability": self.capability, "counters": self.counters,
             "occupancy": [o.as_json() for o in self.occupancies], "instructions": rows,
+            "blocks": [b.as_json() for b in self.blocks],
         }  # fmt: skip
 
-    def listing(self) -> list[str]:
-        """The code with the counts at each instruction."""
-        out = [f"{'executed':>9} {'lanes':>6} {'moved':>9} {'serial':>6}  code"]
+    def _where(self, x: Line) -> dict[str, Any]:
+        where = self.source.at(x.address) if self.source is not None else None
+        return {} if where is None else {"path": where.path, "line": where.line, "ptx_line": where.ptx}
+
+    def by_source(self) -> list[str]:
+        """Executions and lanes of every line of the source; nothing where the code does not know its lines."""
+        if self.source is None:
+            return []
+        sums: dict[str, list[int]] = {}
         for x in self:
+            counts = sums.setdefault(self.source.shown(x.address) or "(no line)", [0, 0, 0])
+            for k, n in enumerate((x.executions, x.lanes, x.possible)):
+                counts[k] += n
+        rows = sorted(sums.items(), key=lambda item: -item[1][0])
+        out = [f"{'executed':>9} {'lanes':>6}  line"]
+        for line, (n, lanes, most) in rows:
+            out.append(f"{n:>9} {100 * lanes / most if most else 0:>5.0f}%  {line}")
+        return out
+
+    def listing(self) -> list[str]:
+        """The code with the counts at each instruction, and the lines it comes from."""
+        out = [f"{'executed':>9} {'lanes':>6} {'moved':>9} {'serial':>6}  code"]
+        last = ""
+        for x in self:
+            said = self.source.shown(x.address) if self.source is not None else ""
+            if said and said != last:
+                out.append(f"{'':>34}{said}")
+            last = said
             lanes = f"{100 * x.efficiency:.0f}%" if x.possible else ""
             moved = str(x.moved) if x.requests and x.moved else ""
             notes = [f"{x.divergent} divergent"] if x.divergent else []
@@ -125,7 +163,13 @@ class Profile:
 
 
 def profile(
-    machine: Any, name: str = "", *, capability: str | None = None, max_instructions: int | None = None
+    machine: Any,
+    name: str = "",
+    *,
+    capability: str | None = None,
+    max_instructions: int | None = None,
+    source: LineTable | None = None,
+    labels: Mapping[str, int] | None = None,
 ) -> Profile:
     """Run a launch and count.
 
@@ -134,6 +178,8 @@ def profile(
         name: of the kernel.
         capability: whose rules count, "1.0" or "1.3"; left out, those of the launch's chip.
         max_instructions: bound of the run.
+        source: where the instructions come from, to be shown beside them.
+        labels: byte addresses by name, for the names of blocks.
 
     Raises LaunchError for another machine, MachineFault, NotModelled.
     """
@@ -142,7 +188,7 @@ def profile(
     if machine.stats.warp_instructions:
         raise LaunchError("the launch has begun; the profiler takes one that has not")
     chip = machine.launch.chip
-    old = capability in ("1.0", "1.1") if capability is not None else chip.registers == CHIPS["g80"].registers
+    old = capability in ("1.0", "1.1") if capability is not None else chip.strict_coalescing
     if capability not in (None, "1.0", "1.1", "1.2", "1.3"):
         raise LaunchError(f"no compute capability {capability!r} among 1.0, 1.1, 1.2 and 1.3")
     running = _ProfiledMachine(machine, global_10 if old else global_12)
@@ -152,7 +198,10 @@ def profile(
     launch = machine.launch
     said = capability or ("1.0/1.1" if old else "1.2/1.3")
     places = [occupancy(c, launch.threads, launch.code.registers, launch.shared_limit) for c in CHIPS]
-    return Profile(name, chip.variant, said, running.lines, _counters(running, old), places)
+    code = launch.code
+    blocks = block_counts(Program(code.decoder, code.units, code.address), running.lines, labels or {})
+    counters = _counters(running, old)
+    return Profile(name, chip.variant, said, running.lines, counters, places, source, blocks)
 
 
 def _counters(machine: _ProfiledMachine, old: bool) -> dict[str, int]:

@@ -19,6 +19,7 @@ from isakit.formats.cubin_text import read_text_cubin
 from isakit.formats.elf import ELF_MAGIC, EM_CUDA, ElfImage, elf_extent, elf_machine, read_elf
 from isakit.formats.gxp import MAGIC as GXP_MAGIC
 from isakit.formats.gxp import gxp_extent, read_gxp
+from isakit.formats.lz4 import unpack_block
 
 _PTX_START = re.compile(rb"\.version[ \t]+\d{1,2}\.\d{1,2}\b")
 _PTX_BODY = re.compile(rb"[^\0]*")
@@ -150,9 +151,10 @@ def _gxps(data: bytes, path: str | None) -> Iterator[Found]:
 
 
 def _fat_binaries(data: bytes, path: str | None) -> tuple[dict[int, str], list[Found]]:
-    """What a search for programs cannot see: their names by offset, and the entries that are compressed."""
+    """What a search for programs cannot see: their names by offset, and what is in the entries that are compressed."""
     names: dict[int, str] = {}
     packed: list[Found] = []
+    room = fatbin.LARGEST_UNPACKED
     end = damaged = 0
     for at in _positions(data, fatbin.MAGIC.to_bytes(4, "little")):
         if at < end or damaged == _MAX_DAMAGED:
@@ -166,9 +168,8 @@ def _fat_binaries(data: bytes, path: str | None) -> tuple[dict[int, str], list[F
         for entry in entries:
             names[entry.offset] = entry.name
             if entry.compressed:
-                reason = f"{entry.kind} for {entry.arch} is compressed; compressed entries cannot be read"
-                error = FormatError(path, entry.offset, reason)
-                packed.append(Found("fat binary entry", entry.offset, entry.size, error=error, name=entry.name))
+                got, room = _unpacked(data, entry, room, path)
+                packed += got
     starts = list(itertools.islice(_positions(data, fatbin.OLD_MAGIC.to_bytes(4, "little")), _MAX_DAMAGED))
     host = _host(data) if starts else None
     for at in starts:
@@ -180,6 +181,23 @@ def _fat_binaries(data: bytes, path: str | None) -> tuple[dict[int, str], list[F
             continue
         names.update((e.offset, ident) for e in entries)
     return names, packed
+
+
+def _unpacked(data: bytes, entry: fatbin.FatEntry, room: int, path: str | None) -> tuple[list[Found], int]:
+    """What a packed entry has in it, as if it lay where the entry does, and the room that is left for others."""
+    reason = f"{entry.kind} for {entry.arch} is compressed"
+    try:
+        if entry.packing != "lz4" or entry.kind != "ptx":  # no machine code of these chips is, so nothing can edit it
+            raise FormatError(path, entry.offset, f"{reason} with {entry.packing}; only PTX in LZ4 is read")
+        block = data[entry.offset : entry.offset + entry.size]
+        text = unpack_block(block, room, path, entry.offset)
+        if entry.unpacked not in (0, len(text)):
+            raise FormatError(path, entry.offset, f"{reason} to {entry.unpacked} bytes, {len(text)} come out")
+    except FormatError as e:
+        return [Found("fat binary entry", entry.offset, entry.size, error=e, name=entry.name)], room
+    return [replace(f, offset=entry.offset, size=entry.size, name=entry.name) for f in _ptx_texts(text, path)], (
+        room - len(text)
+    )
 
 
 def _host(data: bytes) -> ElfImage | None:

@@ -18,8 +18,11 @@ MAGIC = 0xBA55ED50
 OLD_MAGIC = 0x1EE55A01
 
 KINDS = {1: "ptx", 2: "elf", 4: "text-cubin", 8: "ir"}
-_COMPRESSED = 0x3000
-"""Flag bits of an entry: 0x1000 (packed PTX) and 0x2000 (LZ4); no unpacker is provided."""
+PACKINGS = {0x2000: "lz4", 0x1000: "CUDA 4's own packing", 0x8000: "zstd"}
+"""Flag bits of an entry that say how it is packed. LZ4 is unpacked; the first one is not documented, and no toolkit
+that packs with zstd knows these chips. Source: [cuda-runtime] fat binaries."""
+LARGEST_UNPACKED = 1 << 26
+"""Bytes that come out of all packed entries of a file at most."""
 
 _MAX_ENTRIES = 1 << 16
 
@@ -29,15 +32,22 @@ class FatEntry:
     """One program in a container.
 
     `kind` is ptx, elf, text-cubin or ir; `arch` an sm number or a profile name like sm_10; `offset` and `size` locate
-    the payload in the data that was searched.
+    the payload in the data that was searched. `packing` is one of `PACKINGS`, or empty; `unpacked` the bytes that come
+    out of it, 0 where the entry does not say.
     """
 
     kind: str
     arch: str
     offset: int
     size: int
-    compressed: bool = False
+    packing: str = ""
     name: str = ""
+    unpacked: int = 0
+
+    @property
+    def compressed(self) -> bool:
+        """Whether the payload is packed."""
+        return bool(self.packing)
 
 
 def parse_fatbin(data: bytes, start: int = 0, path: str | None = None) -> tuple[list[FatEntry], int]:
@@ -59,11 +69,12 @@ def parse_fatbin(data: bytes, start: int = 0, path: str | None = None) -> tuple[
         arch = _number(data, pos, entry_header, 0x1C, 4)
         flags = _number(data, pos, entry_header, 0x28, 8)
         packed_size = _number(data, pos, entry_header, 0x10, 4)
-        compressed = bool(flags & _COMPRESSED)
+        packing = next((how for bit, how in PACKINGS.items() if flags & bit), "")
+        unpacked = _number(data, pos, entry_header, 0x38, 8) if packing else 0
         name = _name(data, pos, entry_header)
-        payload = packed_size if compressed and 0 < packed_size <= size else size
+        payload = packed_size if packing and 0 < packed_size <= size else size
         label = KINDS.get(kind, f"kind {kind}")
-        entries.append(FatEntry(label, f"sm_{arch}", pos + entry_header, payload, compressed, name))
+        entries.append(FatEntry(label, f"sm_{arch}", pos + entry_header, payload, packing, name, unpacked))
         pos += entry_header + size
     return entries, header + length
 

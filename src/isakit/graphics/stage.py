@@ -18,6 +18,7 @@ from isakit.engine import Control, Lanes
 from isakit.engine.protocol import Array
 from isakit.graphics.draw_state import DEFAULT_CHOICES, GraphicsChoices
 from isakit.graphics.stage_spaces import RowSpace
+from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.tesla import control_requests as control
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.block import Block, Warp
@@ -28,6 +29,7 @@ from isakit.machine.tesla.gang_state import State, Trap, ValueHandler
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.launch import Launch, Stats
 from isakit.machine.tesla.machine import Machine
+from isakit.machine.tesla.machine_snapshot import content_of, put_back
 from isakit.machine.tesla.stack import Stack
 from isakit.sem.requests import covered
 
@@ -268,6 +270,24 @@ class StageMachine(Machine):
     def __init__(self, launch: Launch, stage: Stage) -> None:
         self.stage = stage
         super().__init__(answered(launch, stage.choices), DeviceMemory())
+
+    def again(self, blocks: int = 1) -> StageMachine:
+        """See `Machine`."""
+        return StageMachine(self.launch, self.stage)
+
+    def snapshot(self) -> Snapshot:
+        """See `Machine`."""
+        s = self.state
+        emitted = s.emitted.words, s.emitted.starts, s.emitted.count
+        return frozen("stage", {**content_of(self), "visible": s.visible, "emitted": emitted})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """See `Machine`."""
+        content = snapshot.content("stage")
+        put_back(self, content)
+        self.state.visible[:] = content["visible"]
+        e = self.state.emitted
+        e.words[:], e.starts[:], e.count[:] = content["emitted"]
 
     def _start_wave(self) -> None:
         launch, stage, choices = self.launch, self.stage, self.launch.choices

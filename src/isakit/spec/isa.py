@@ -64,11 +64,12 @@ class SpecialRegister:
 
 @dataclass(frozen=True)
 class Space:
-    """A memory space as the documents name it."""
+    """A memory space as the documents name it; one address stands for `cell` bytes."""
 
     name: str
     doc: str
     ref: Ref
+    cell: int = 1
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Variant:
     aliases: tuple[str, ...] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class InstructionSet:
     """Everything that is known about an instruction set.
 
@@ -105,6 +106,8 @@ class InstructionSet:
     records: list[Record] = field(default_factory=list[Record])
     documents: dict[str, str] = field(default_factory=dict[str, str])
     prefixes: frozenset[str] = frozenset()
+    #: words that never stand behind the name of an instruction
+    in_front: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset({"dst", "cdst"})
     default_variant: str = ""
     #: operands after which the lanes that execute are finished
@@ -113,6 +116,10 @@ class InstructionSet:
     delay_slots: int = 0
     #: program type -> register files whose content is read after the program has ended
     results: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    #: register files that hold the same in all lanes when a program begins; None where there is one lane only
+    uniform_inputs: frozenset[str] | None = frozenset()
+    #: memory spaces that all lanes share: a load from one address gives all of them the same
+    common_spaces: frozenset[str] = frozenset()
     #: branch targets and labels count units of code instead of bytes
     word_addressed: bool = False
     #: address of the first kernel parameter in shared memory
@@ -133,6 +140,9 @@ class InstructionSet:
     _known_forms: KnownForms | None = field(default=None, init=False, repr=False)
     _checked_parts: dict[int, object] = field(default_factory=dict[int, object], init=False, repr=False)
     _checked_code: set[CodeType] = field(default_factory=set[CodeType], init=False, repr=False)
+
+    def __repr__(self) -> str:
+        return f"<records of {self.name}: {len(self.records)} instruction families>"
 
     @cached_property
     def features(self) -> frozenset[str]:
@@ -287,7 +297,7 @@ class InstructionSet:
         return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class View:
     """An instruction set in one context, still including the forms that the context lacks."""
 
@@ -296,6 +306,9 @@ class View:
     program: str
     context: Context
     records: tuple[Record, ...]
+
+    def __repr__(self) -> str:
+        return f"<view of {self.isa.name} {self.variant.name} {self.program}".rstrip() + ">"
 
     @cached_property
     def declared(self) -> tuple[Form, ...]:

@@ -191,12 +191,24 @@ class Form:
         return out
 
     @cached_property
-    def starts(self) -> list[frozenset[str] | None]:
-        """For each item of the syntax the tokens it begins with (see `Part.starts`), None where it may be left out."""
-        from isakit.spec.parts import starts
+    def readers(self) -> list[tuple[Part | None, frozenset[str] | None]]:
+        """What reads the items of the syntax, without those that are never written.
 
-        found = (starts(self.parts[i[1:-1]]) if i[0] == "{" else frozenset({i}) for i in self.syntax)
-        return [None if words is None or "" in words else words for words in found]
+        Each is a part (None: a word and no more) with the tokens it begins with, None where it may be left out.
+        """
+        from isakit.spec.parts import Literal, Nothing, starts
+
+        out: list[tuple[Part | None, frozenset[str] | None]] = []
+        for item in self.syntax:
+            part = self.parts[item[1:-1]] if item[0] == "{" else None
+            if part is None:
+                out.append((None, frozenset({item})))
+            elif type(part) is Literal and part.is_word:
+                out.append((None, frozenset({part.words, *part.aliases})))
+            elif type(part) is not Nothing:
+                words = starts(part)
+                out.append((part, None if words is None or "" in words else words))
+        return out
 
     @cached_property
     def addressed(self) -> bool:
@@ -222,11 +234,16 @@ class Form:
         for r in self.refusals:
             if r.when.holds(word):
                 return r.error
-        for p in self.parts.values():
+        for p in self._refusing:
             e = p.error(word)
             if e is not None:
                 return e
         return None
+
+    @cached_property
+    def _refusing(self) -> list[Part]:
+        """The parts for which some words are errors."""
+        return [p for p in self.parts.values() if p.error_source(lambda _: "?") != "None"]
 
     def claimed(self, word: int) -> int:
         """The bits that the fixed bits and the parts account for."""
@@ -346,6 +363,9 @@ class Record:
     ends: bool = False
     links: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def __repr__(self) -> str:
+        return f"<record of {self.name} ({self.isa}): {len(self.forms)} form{'s' * (len(self.forms) != 1)}>"
 
     @property
     def mnemonics(self) -> list[str]:

@@ -8,9 +8,9 @@ short  {name:o} {sat:s} {ty=width:w} {dst:w} {src1:w} {src2:w}
 The first line has the names of shapes (one form each) and the syntax, which goes on in lines that begin with an
 operand; then come the bits, word by word, the highest first: fixed ones, letters for what this form selects, `-` for
 bits known to have no effect, `.` for what belongs to the operands. Words at the end that have only dots may be left
-out. An operand is `{part}`, `{part:arguments}` or `{part=kind:arguments}`: its kind is looked up among the parts
-given with the table, then in the shape's own vocabulary. Arguments are mostly letters of the pattern, several of them
-(highest first) for a concatenation.
+out. Both may stand in one line, two blanks apart. An operand is `{part}`, `{part:arguments}` or
+`{part=kind:arguments}`: its kind is looked up among the parts given with the table, then in the shape's own vocabulary.
+Arguments are mostly letters of the pattern, several of them (highest first) for a concatenation.
 
 Behind the bits, or on lines of their own below, stand clauses that begin with `|`: `needs FEATURES`, `unless
 LETTERS=BITS`, `refuse LETTERS=BITS ERROR`, `lacking ERROR`, and `NAME=VALUE` for constants of the semantics. Further
@@ -38,6 +38,7 @@ Maker = Callable[..., Part]
 """Makes an operand from the encoding of its form and the arguments in the syntax line."""
 
 _ITEM = re.compile(r"\{(\w+)(?:=(\w+))?(?::([^}]*))?\}|([()]|[^\s{}()]+)")
+_FAR = re.compile(r"(?<=[\w}])\s{2,}(?=[01.-])")
 _CELLS = re.compile(r"\s{2,}")
 _COLUMN = re.compile(r"<([^<>]+)>")
 _STRANGE = re.compile(r"[^01a-z.-]")
@@ -52,7 +53,8 @@ class Shape:
     """A layout with what all its forms share.
 
     `fields` names its fields, `operands` are the kinds of operands to be had by name; `lead` stands in front of every
-    syntax line. `selectors` are bits that have no effect in forms whose operands do not look at all of them, `ignored`
+    syntax line. `mnemonic` makes the part `name` from the word that begins a syntax line: `setgt,setsg {dst} ...`.
+    `selectors` are bits that have no effect in forms whose operands do not look at all of them, `ignored`
     bits that never have one.
     """
 
@@ -65,6 +67,8 @@ class Shape:
     unless: tuple[Bits, ...] = ()
     default: int | None = None
     control: tuple[str, ...] = ()
+    sharing: Mapping[str, str] = field(default_factory=dict[str, str])
+    mnemonic: Maker | None = None
 
     @cached_property
     def by_slices(self) -> dict[tuple[tuple[int, int], ...], Field]:
@@ -165,7 +169,7 @@ class FormTable:
         `parts` are operands (parts, or functions that make them from the encoding) and constants of the semantics.
         Raises DefinitionError.
         """
-        lines = [line.strip() for line in re.sub(r"\n\s*([|{])", r" \1", text).strip().splitlines()]
+        lines = [half for line in re.sub(r"\n\s*([|{])", r" \1", text).strip().splitlines() for half in _halves(line)]
         out: list[Form] = []
         table = _Declarations(lines[0], {n for n, p in parts.items() if isinstance(p, Part) or callable(p)})
         for combination in product(*(list(_rows(r)) for r in rows)):
@@ -207,11 +211,18 @@ class FormTable:
             elif word:
                 raise DefinitionError(f"no clause {word!r}")
         real: dict[str, Any] = {}
+        syntax = syntax.lstrip()
+        if shape.mnemonic is not None and syntax[0] != "{":
+            word, _, rest = syntax.partition(" ")
+            real["name"] = Later(partial(shape.mnemonic, encoding, *word.split(",")))
+            syntax = f"{{name}} {rest}"
         syntax = f"{shape.lead} {syntax}"
         items: list[str] = []
         for part, kind, arguments, word in _ITEM.findall(syntax):
             items.append(word or f"{{{part}}}")
             if word:
+                continue
+            if part == "name" and part in real:
                 continue
             if not kind and part in row and part not in parts:
                 constants[part] = row[part]
@@ -228,6 +239,7 @@ class FormTable:
             default=shape.default,
             control=shape.control,
             selectors=shape.selectors,
+            sharing=shape.sharing,
             declaration=where,
             **options,
         )
@@ -331,6 +343,11 @@ def cases(alternatives: Mapping[str, Part | Maker | str]) -> Maker:
         return choice(*out)
 
     return make
+
+
+def _halves(line: str) -> list[str]:
+    """A line, or the two that stand in one, its bits far behind the syntax."""
+    return [part.strip() for part in _FAR.split(line.strip(), maxsplit=1)]
 
 
 def _rows(text: str) -> Iterator[dict[str, str]]:

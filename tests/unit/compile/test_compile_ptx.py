@@ -263,7 +263,9 @@ def test_the_reference_page_lists_what_is_read_and_what_is_refused() -> None:
     assert page.endswith("\n\n" + grammar.tables())
 
 
-KEPT = OUT + """
+KEPT = (
+    OUT
+    + """
   .local .align 8 .b8 mine[24];
   .shared .align 8 .b8 ours[8];
   .reg .u64 %s, %l, %p, %q; .reg .u32 %v;
@@ -272,14 +274,18 @@ KEPT = OUT + """
   st.u64 [%s+8], %o;
   add.u64 %p, %s, 4; st.u64 [%s+16], %p;
 """
+)
 
 
 def test_a_pointer_kept_in_local_memory_points_where_it_did_before() -> None:
     """What unoptimised code does with every variable."""
-    body = KEPT + """
+    body = (
+        KEPT
+        + """
   mov.u32 %v, 5; st.u32 [%s+4], %v;
   ld.u64 %p, [%s+16]; ld.u32 %v, [%p]; add.u32 %v, %v, 2;
   ld.u64 %p, [%s+8]; st.u32 [%p], %v;"""
+    )
     assert run(kernel(body))[0] == 7
 
 
@@ -329,11 +335,45 @@ def test_generic_accesses_no_space_has_are_refused_by_name(line: str, message: s
 
 
 def test_a_parameter_has_an_address() -> None:
-    body = OUT + """  .reg .u64 %p; .reg .u32 %x, %t; mov.u64 %p, many; mov.u32 %t, %tid.x; mul.lo.u32 %x, %t, 4;
+    body = (
+        OUT
+        + """  .reg .u64 %p; .reg .u32 %x, %t; mov.u64 %p, many; mov.u32 %t, %tid.x; mul.lo.u32 %x, %t, 4;
   add.u32 %x, %x, many; ld.param.u32 %x, [%x+4]; mul.lo.u32 %t, %t, 4; cvt.u64.u32 %p, %t; add.u64 %o, %o, %p;
   st.global.u32 [%o], %x;"""
+    )
     text = kernel(body, params=".param .u64 out, .param .align 4 .b8 many[16]")
     out = np.zeros(4, np.uint32)
     k = Device("gt200").load(compile_ptx(HEAD + text).module)["k"]
     k[1, 3](out, np.array([5, 6, 7, 8], np.uint32).tobytes())
     assert list(out) == [6, 7, 8, 0]
+
+
+def test_the_upper_half_of_a_parameter_is_extended() -> None:
+    """The shift reads the parameter where it lies: no register holds the whole of it."""
+    body = (
+        OUT
+        + """  .reg .u32 %x; .reg .u16 %h<2>; ld.param.u32 %x, [a]; mov.b32 {%h0, %h1}, %x;
+  cvt.s32.s16 %x, %h1; mul24.lo.s32 %x, %x, 3; st.global.u32 [%o], %x;"""
+    )
+    out = np.zeros(1, np.uint32)
+    module = compile_ptx(HEAD + kernel(body, params=".param .u64 out, .param .u32 a")).module
+    Device("gt200").load(module)["k"][1, 1](out, 0x00051234)
+    assert out[0] == 15
+
+
+def test_a_condition_may_be_set_further_down_than_it_is_used() -> None:
+    """The loop is entered in its middle, so that the block with the selection stands in front of the comparison."""
+    body = (
+        OUT
+        + """  .reg .u32 %x, %n, %a, %t; .reg .u16 %h, %g; .reg .pred %p, %q, %r;
+  ld.global.u32 %x, [%o]; ld.global.u16 %h, [%o+4]; ld.global.u16 %g, [%o+8]; ld.global.u32 %a, [%o+12]; mov.u32 %n, 0;
+  bra MIDDLE;
+TOP: selp.b16 %h, %h, %g, %p; add.u32 %n, %n, 1; setp.eq.u32 %r, %n, 3; @%r bra DONE;
+MIDDLE: and.b32 %t, %x, 7; setp.eq.u32 %p, %t, 0; add.u32 %t, %t, %n; selp.b32 %a, %a, %t, %p;
+  and.b32 %t, %a, 30; setp.eq.u32 %q, %t, 0; @%q bra TOP;
+  xor.b32 %x, %x, %a; bra TOP;
+DONE: cvt.s32.s16 %x, %h; st.global.u32 [%o], %x;"""
+    )
+    out = np.array([8, 7, 9, 64, 0], np.uint32)
+    Device("gt200").load(compile_ptx(HEAD + kernel(body)).module)["k"][1, 1](out)
+    assert out[0] == 7

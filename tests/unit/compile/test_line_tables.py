@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
+import pytest
 from click.testing import CliRunner
 
 import isakit
 from isakit.cli.app import app
 from isakit.compile import compile_ptx
+from isakit.debug.breakpoints import addresses
+from isakit.debug.session import Session
+from isakit.errors import LaunchError
 from isakit.formats import write_elf_cubin
 from isakit.line_table import LineTable, SourceLine, pack, unpack
 
@@ -108,3 +115,40 @@ def test_a_ptx_file_runs_from_the_command_line(tmp_path: object) -> None:
     got = CliRunner().invoke(app, ["run", str(path), "--grid", "1", "--block", "1", "--arg", "out:i32:1"])
     assert got.exit_code == 0, got.output
     assert "77" in got.output
+
+
+def cli(verb: str, tmp_path: Path, *options: str) -> str:
+    """The output of a verb for a launch of the kernel above."""
+    (tmp_path / "k.ptx").write_text(TEXT)
+    launch = ["--grid", "1", "--block", "1", "--arg", "zeros:u32:4"]
+    got = CliRunner().invoke(app, [verb, str(tmp_path / "k.ptx"), *launch, *options])
+    assert not got.exception, got.output
+    return got.output
+
+
+def test_the_debugger_stops_at_a_line_of_the_source(tmp_path: Path) -> None:
+    shown = cli("debug", tmp_path, "-e", "break kernel.cu:12", "-e", "cont", "-e", "list")
+    (address,) = table().addresses(12)
+    assert f"breakpoint 1 at {address:#x}" in shown
+    assert "\n  kernel.cu:12\n" in shown
+    assert "\n   kernel.cu:10\n" in shown
+
+
+def test_the_debugger_stops_at_a_line_of_ptx(tmp_path: Path) -> None:
+    assert f"breakpoint 1 at {table().ptx_addresses(11)[0]:#x}" in cli("debug", tmp_path, "-e", "break ptx:11")
+
+
+def test_the_debugger_names_the_nearest_line_where_a_line_has_no_code() -> None:
+    module = compile_ptx(TEXT).module
+    machine = isakit.Device("gt200").load(module)["k"].machine(1, 1, [np.zeros(4, np.uint32)])
+    session = Session(machine, module["k"].program)
+    with pytest.raises(LaunchError, match=r"no code comes from kernel.cu:13; the nearest line is 12"):
+        addresses(session, "kernel.cu:13")
+
+
+def test_the_profiler_counts_by_line_of_the_source(tmp_path: Path) -> None:
+    shown = cli("profile", tmp_path)
+    assert "  line\n" in shown
+    executed = {line.split()[-1]: int(line.split()[0]) for line in shown.splitlines() if line.endswith(("u:10", "u:12"))
+                and line.split()[0].isdecimal()}  # fmt: skip
+    assert sum(executed.values()) == len(compile_ptx(TEXT).module["k"].program)

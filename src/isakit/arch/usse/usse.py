@@ -41,6 +41,7 @@ usse = InstructionSet(
     default_variant="sgx543",
     outputs=frozenset({"dst", "pdst"}),
     ends_with=frozenset({"end"}),
+    uniform_inputs=frozenset({"sa"}),
     word_addressed=True,
     documents={
         "004": "early page on the USSE instruction set from reverse engineering, text 004",

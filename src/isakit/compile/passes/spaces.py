@@ -54,9 +54,7 @@ def _allowed(i: Ins, spaces: Spaces) -> str:
     """The space of an access. Raises SpaceError."""
     if len(spaces) > 1:
         several = ", ".join(sorted(spaces))
-        raise SpaceError(
-            i.loc, f"this address may lie in several spaces: {several}; these chips have no generic ones"
-        )
+        raise SpaceError(i.loc, f"this address may lie in several spaces: {several}; these chips have no generic ones")
     space = next(iter(spaces), "global")
     if space == "const" and i.op != "ld":
         raise SpaceError(i.loc, "constant memory cannot be written")

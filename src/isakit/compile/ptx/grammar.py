@@ -50,7 +50,7 @@ SETS: dict[str, str] = {
     "bfe": "u32 s32 u64 s64",
     "b3264": "b32 b64",
     "query": "width height depth channel_data_type channel_order normalized_coords force_unnormalized_coords "
-             "filter_mode addr_mode_0 addr_mode_1 addr_mode_2",
+    "filter_mode addr_mode_0 addr_mode_1 addr_mode_2",
     "class": "finite infinite number notanumber normal subnormal",
 }
 

@@ -23,7 +23,7 @@ from isakit.machine.usse import numpy_ieee as native  # noqa: F401  # pyright: i
 from isakit.machine.usse.sampler import Texture
 from isakit.machine.usse.shader_code import Code, Increments, Step, check_modelled
 from isakit.machine.usse.shader_memory import Memory, Overwritten
-from isakit.machine.usse.texture_samples import sampled, unit_of
+from isakit.machine.usse.texture_samples import WordsOf, sampled, unit_of, words_of
 from isakit.sem.requests import covered
 from isakit.spec import Status
 
@@ -96,6 +96,7 @@ class Machine:
         self.waiting: dict[int, Array | None] = {}
         self._link = np.zeros(lanes, np.int64)
         self._samples: dict[Any, list[Array]] = {}
+        self.words_of: WordsOf = words_of
         if lanes == 1:
             self.own_shared()
 
@@ -140,6 +141,11 @@ class Machine:
             setattr(self, name, value)
         self.memory.set_buffers(content["buffers"])
 
+    def _repr_html_(self) -> str:
+        from isakit.machine.pictures import html_of
+
+        return html_of(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         rows = {n: len(a) for n, a in self.files.items() if n in REGISTERS}
         return _restored, (self.lanes, rows, self.memory, self.textures, self.units, self.code, self.snapshot())
@@ -160,7 +166,7 @@ class Machine:
         self.resume(max_instructions, runner)
 
     def steps(self, code: Code, max_instructions: int = MAX_INSTRUCTIONS) -> Iterator[tuple[int, Array | None]]:
-        """Run an instruction at a time. Raises what `run` raises.
+        """Run an instruction at a time. Raises BudgetExceeded and what else `run` raises.
 
         Before each it gives the instruction's number and the invocations that stand there (bool per lane, None: all),
         whatever the instruction's own predicate.
@@ -189,7 +195,7 @@ class Machine:
         """Run on to the end of all invocations; returns whether they have ended.
 
         `until`: numbers of instructions to stop at when a group of invocations is about to execute one; a group that
-        stands there already moves on first. Raises what `run` raises.
+        stands there already moves on first. Raises BudgetExceeded and what else `run` raises.
         """
         code, waiting, budget = self._code(), self.waiting, max_instructions
         leaving = min(waiting, default=-1)  # the group that moves on first
@@ -397,11 +403,11 @@ class Machine:
 
     def atomic(self, space: str, op: str, address: Array, operands: Sequence[Array], size: int,
                attrs: Mapping[str, Any], lanes: Lanes) -> Array:  # fmt: skip
-        """There are no atomic operations."""
+        """Raises NotModelled: there are no atomic operations."""
         raise NotModelled(f"atomic {op}")
 
     def trap(self, kind: str, lanes_mask: Array) -> None:
-        """A fault of an instruction."""
+        """Raises MachineFault: a fault of an instruction."""
         raise MachineFault(kind, 0)
 
     def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
@@ -433,7 +439,7 @@ class Machine:
         found: list[tuple[int, list[Array]]] = []
         for state in np.unique(states):
             texture = self._texture(register, int(state))
-            found.append((int(state), sampled(texture, values[:key], values[key:], attrs)))
+            found.append((int(state), sampled(texture, values[:key], values[key:], attrs, self.words_of)))
         words = found[0][1]
         everywhere = np.broadcast_to(np.asarray(args[1], np.uint32), (self.lanes,))
         for state, other in found[1:]:

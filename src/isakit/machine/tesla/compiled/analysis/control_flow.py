@@ -11,11 +11,11 @@ from isakit.engine.graph import postorder
 from isakit.errors import IsakitError
 from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.compiled.analysis.liveness import Liveness
-from isakit.machine.tesla.kernel_code import Code, Op, uniform_number
+from isakit.machine.tesla.kernel_code import Code, Op
 from isakit.sem.requests import covered
 from isakit.sem.semantics import bind_control, trace_of
 from isakit.sem.trace import Effect, Trace
-from isakit.sem.value import INTEGER_MEANING, Value
+from isakit.sem.value import INTEGER_MEANING, Value, uniform_number
 from isakit.spec.record import Form
 
 Place = tuple[str, int]

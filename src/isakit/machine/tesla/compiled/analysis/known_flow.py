@@ -44,7 +44,8 @@ class KnownFlow:
         """What a flow says."""
         return cls(
             len(flow.steps), flow.accesses, tuple(sorted(flow.stored)), tuple(spin_loops(flow)), flow.has_barriers,
-            flow.has_indirect, flow.has_served, flow.needs_host, flow.samples, flow.has_atomics, flow.has_loops, flow.reads_clock, flow.leaves,
+            flow.has_indirect, flow.has_served, flow.needs_host, flow.samples, flow.has_atomics, flow.has_loops,
+            flow.reads_clock, flow.leaves,
         )  # fmt: skip
 
 
@@ -85,3 +86,8 @@ def known_flow(code: Code, entry: int, results: frozenset[Place], choices: Choic
 def has_loops(launch: Launch) -> bool:
     """Whether the kernel jumps back somewhere. Raises NotCompiled."""
     return known_flow(launch.code, launch.entry, frozenset[Place](), launch.choices).has_loops
+
+
+def may_wait_for_blocks(launch: Launch) -> bool:
+    """Whether a block may spin until another one has written memory. Raises NotCompiled."""
+    return launch.blocks > 1 and bool(known_flow(launch.code, launch.entry, frozenset[Place](), launch.choices).spins)

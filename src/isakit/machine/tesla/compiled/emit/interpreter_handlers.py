@@ -13,8 +13,7 @@ from typing import Any
 
 from isakit.arch.tesla import requests as request
 from isakit.engine.graph import Plan
-from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
-from isakit.engine.llvm import routine_ir
+from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering, routine_ir
 from isakit.engine.llvm.routine_ir import Lowering
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout

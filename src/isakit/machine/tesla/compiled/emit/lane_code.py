@@ -20,13 +20,12 @@ from isakit.machine.tesla.compiled.analysis.uniform_registers import has_calls
 from isakit.machine.tesla.compiled.emit.control_functions import declared
 from isakit.machine.tesla.compiled.emit.memory_ir import SIGNATURES, symbol
 from isakit.machine.tesla.compiled.state_layout import SLOT, TRUE, V1, V32
-from isakit.machine.tesla.kernel_code import uniform_number
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.rules import accesses, locks
 from isakit.sem.requests import MachineValue, covered
 from isakit.sem.routine import Routine
 from isakit.sem.routine_code import RoutineCode
-from isakit.sem.value import Value
+from isakit.sem.value import Value, uniform_number
 
 VARYING_WORDS = 256
 """Words of v[] compiled code can name; the table of rows has this many for each way to interpolate."""

@@ -259,9 +259,8 @@ class NativeRun:
         before = machine.stats.warp_instructions
         asks = why == scheduler_ir.HALTED and self._halted(worker) == state_layout.SERVED
         try:
-            if asks and (left is None or left > self.reserve):  # the host helps, and the block goes on
-                go_on(machine, self.bound, self.kernel, left)
-            elif interrupted and (left is None or left > self.reserve):  # it may wait for another warp
+            # It may wait for another warp, or it goes on with the host's help.
+            if (interrupted or asks) and (left is None or left > self.reserve):
                 go_on(machine, self.bound, self.kernel.interpreted(), left)
             else:
                 machine.run(max_instructions=left)
