@@ -41,8 +41,8 @@ class Method:
     """One method, or an array of them.
 
     Attributes: `offset` in bytes; `fields`; `count` and `stride` of arrays; `since`: the first variant that has it;
-    `values`: what numbers in the whole word mean; `initial`: the word in a new channel; `status`: whether its meaning is
-    known.
+    `values`: what numbers in the whole word mean; `initial`: the word in a new channel; `status`: whether its meaning
+    is known.
     """
 
     offset: int
