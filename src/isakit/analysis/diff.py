@@ -136,7 +136,7 @@ def _facts(a: Kernel, b: Kernel) -> Iterator[tuple[str, Any, Any]]:
 
 
 class _Side:
-    """One of the two programs, and what is known of it once somebody asks."""
+    """One of the two programs, and what is known of it on demand."""
 
     def __init__(self, program: Program) -> None:
         self.program = program

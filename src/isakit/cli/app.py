@@ -37,8 +37,12 @@ COMMANDS = {
     "cache": "Show, empty or check the cache of compiled code.",
     "export": "Write an instruction set as data for other programs.",
     "doc": "Show the manual page of an instruction.",
+    "web": "Open the workbench in the browser.",
 }
 """Verbs and what they do, so that the overview loads none of them."""
+
+PLACES = {"web": "isakit.web.command"}
+"""Verbs whose module is not in this package, because it uses other verbs."""
 
 
 class Commands(click.Group):
@@ -50,7 +54,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        return importlib.import_module(f"isakit.cli.{cmd_name}_").command
+        return importlib.import_module(PLACES.get(cmd_name, f"isakit.cli.{cmd_name}_")).command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -326,7 +326,7 @@ def _write(
 
 @contextmanager
 def _progress(units: int) -> Generator[Callable[[int], None]]:
-    """Shows how many lines of a long listing are written, where somebody sits at a terminal and does not read it."""
+    """Shows how many lines of a long listing are written, on an interactive terminal whose output goes elsewhere."""
     if units <= _MANY or not sys.stderr.isatty() or sys.stdout.isatty():
         yield lambda _: None
         return

@@ -181,7 +181,7 @@ def profile(
     if machine.stats.warp_instructions:
         raise LaunchError("the launch has begun; the profiler takes one that has not")
     chip = machine.launch.chip
-    old = capability in ("1.0", "1.1") if capability is not None else chip.registers == CHIPS["g80"].registers
+    old = capability in ("1.0", "1.1") if capability is not None else chip.strict_coalescing
     if capability not in (None, "1.0", "1.1", "1.2", "1.3"):
         raise LaunchError(f"no compute capability {capability!r} among 1.0, 1.1, 1.2 and 1.3")
     running = _ProfiledMachine(machine, global_10 if old else global_12)

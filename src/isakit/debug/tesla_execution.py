@@ -1,7 +1,7 @@
 """Launches on Tesla: one block after the other, each warp until it waits or ends, on compiled code between stops.
 
-Where blocks may wait for each other, as many are resident as on the chip, the reference machine executes them, and a warp
-that has executed `TURN` instructions alone lets the next one go on.
+Where blocks may wait for each other, as many are resident as on the chip, the reference machine executes them, and a
+warp that has executed `TURN` instructions alone lets the next one go on.
 """
 
 from __future__ import annotations
@@ -262,7 +262,7 @@ class TeslaExecution(Execution):
         fast = self._fast
         probes, exact = self._look_at(points)
         if record:
-            exact = [True] * len(points)  # whoever asked looks again at the last one
+            exact = [True] * len(points)  # the caller examines the last one again
         while self.position < until:
             if self.machine.finished:
                 return "finished"

@@ -27,7 +27,11 @@ _INDEX_BITS = 8
 _LOCAL = re.compile(r"local (\w+):\d+ = ")
 _WORD = re.compile(r"\w+")
 _RESERVED = frozenset(
-    ["abs", "borrow", "build", "call", "carry", "ceil", "cpool", "crossbuild", "delayslot", "export", "float2float", "floor", "goto", "if", "int2float", "local", "lzcount", "macro", "nan", "newobject", "popcount", "return", "round", "sborrow", "scarry", "sext", "sqrt", "trunc", "zext"]
+    [
+        *("abs", "borrow", "build", "call", "carry", "ceil", "cpool", "crossbuild", "delayslot", "export"),
+        *("float2float", "floor", "goto", "if", "int2float", "local", "lzcount", "macro", "nan", "newobject"),
+        *("popcount", "return", "round", "sborrow", "scarry", "sext", "sqrt", "trunc", "zext"),
+    ]
 )
 
 
@@ -44,15 +48,15 @@ class Machine:
 
     files: Mapping[str, RegisterFile]
     spaces: Mapping[str, str]
-    operations: dict[str, None]
+    operations: dict[str, Value | None]
     scratch: dict[int, None]
     registers: dict[str, dict[tuple[int, int, tuple[str, ...]], str]]
 
-    def operation(self, name: str) -> str:
-        """The name of a user-defined operation."""
+    def operation(self, name: str, node: Value | None = None) -> str:
+        """The name of a user-defined operation that stands for a node, or for an effect."""
         clean = re.sub(r"\W+", "_", name).strip("_")
         clean = f"{clean}_" if clean in _RESERVED else clean
-        self.operations[clean] = None
+        self.operations.setdefault(clean, node)
         return clean
 
     def scratch_of(self, size: int) -> str:
@@ -82,7 +86,8 @@ def canonical(effects: Sequence[Effect], results: Sequence[Value] = ()) -> tuple
         (e.kind, e.name, tuple(number(a) for a in e.args), None if e.when is None else number(e.when), _plain(e.attr))
         for e in effects
     ]
-    return tuple(rows), tuple(said), tuple(number(r) for r in results)
+    ends = tuple(number(r) for r in results)
+    return tuple(rows), tuple(said), ends
 
 
 def _plain(attr: Any) -> str:
@@ -278,8 +283,8 @@ class Statements:
         a, b = (self.signed(x, n) for x, n in zip(v.args, args, strict=True))
         return self.fresh(f"{a} s< {b}", 1)
 
-    def _user(self, name: str, args: Sequence[str], size: int) -> str:
-        return self.fresh(f"{self.machine.operation(name)}({', '.join(args)})", size)
+    def _user(self, name: str, args: Sequence[str], node: Value) -> str:
+        return self.fresh(f"{self.machine.operation(name, node)}({', '.join(args)})", size_of(node.width))
 
     def _call(self, v: Value, args: list[str]) -> str:
         operation, statics = v.attr
@@ -299,14 +304,14 @@ class Statements:
             return name
         facts = "_".join(f"{k}_{x}" for k, x in statics)
         shape = "_".join(str(w) for w in widths)
-        return self._user(f"{operation.name}_{facts}_{shape}", args, size_of(v.width))
+        return self._user(f"{operation.name}_{facts}_{shape}", args, v)
 
     def _machine_value(self, v: Value, args: list[str]) -> str:
         name, facts = v.attr
-        return self._user(f"{name}_{'_'.join(f'{k}_{x}' for k, x in facts)}", args, size_of(v.width))
+        return self._user(f"{name}_{'_'.join(f'{k}_{x}' for k, x in facts)}", args, v)
 
     def _table(self, v: Value, args: list[str]) -> str:
-        return self._user(f"table_{v.attr.name}", args, size_of(v.width))
+        return self._user(f"table_{v.attr.name}", args, v)
 
     # --- places -----------------------------------------------------------------------------------------------------
 

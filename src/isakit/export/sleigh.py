@@ -1,6 +1,6 @@
 """A processor for Ghidra: SLEIGH specification and the files that let Ghidra load it, generated from the records.
 
-`sleigh_files` gives the files of `data/languages` of a Ghidra module; the compiler of Ghidra, or the one in the package
+`sleigh` gives the files of `data/languages` of a Ghidra module; the compiler of Ghidra, or the one in the package
 `pypcode`, makes a `.sla` of the `.slaspec`.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from isakit.codec import Decoder
 from isakit.errors import IsakitError
@@ -30,6 +29,8 @@ from isakit.export.sleigh_text import (
 from isakit.export.texts import Either, FormModel, Join, Model, Node, Words, alternatives, subsets
 from isakit.lean import dataclass
 from isakit.sem.semantics import BINDER
+from isakit.sem.value import Value
+from isakit.spec.isa import Space
 from isakit.spec.parts import Part
 from isakit.spec.parts.numbers import Relative
 from isakit.spec.parts.template import Template
@@ -53,12 +54,26 @@ class _Act:
     body: str
 
 
-def sleigh_files(decoder: Decoder) -> dict[str, str]:
-    """Contents by file name: specification, language definition, processor and compiler specification.
+@dataclass(frozen=True)
+class Language:
+    """A processor module.
+
+    Attributes:
+        files: contents by file name: specification, language definition, processor and compiler specification.
+        operations: user-defined operations by name, with the node of the graph that they stand for where there is one.
+    """
+
+    files: dict[str, str]
+    operations: dict[str, Value | None]
+
+
+def sleigh(decoder: Decoder) -> Language:
+    """The module for one view.
 
     Raises CannotExport where an operand cannot be told without the library.
     """
-    return _Writer(decoder).files()
+    writer = _Writer(decoder)
+    return Language(writer.files(), writer.machine.operations)
 
 
 class _Writer:
@@ -73,7 +88,7 @@ class _Writer:
         }
         isa = view.isa
         files = {f.name: f for f in isa.registers.values()}
-        self.machine = Machine(files, {s: f"mem_{s}" for s in _spaces(isa.spaces)}, {}, {}, {})
+        self.machine = Machine(files, {s: f"mem_{s}" for s in memory_cells(isa.spaces)}, {}, {}, {})
         self.meanings = {u: Meanings(t, self.machine, isa.delay_slots) for u, t in self.sizes.items()}
         self._conditions: dict[int, tuple[Cubes, str]] = {}
         self._keep: list[object] = []
@@ -205,7 +220,7 @@ class _Writer:
         return tables.table(rows)
 
     def _beside(self, tables: Tables, form: Form) -> list[tuple[Cubes, list[str], list[str]]]:
-        """Whether there is a relative branch beside an instruction: words, table of its condition, table that branches."""
+        """Without and with a relative branch beside an instruction: words, tables of its condition and that branch."""
         part = form.parts["rbra"] if "rbra" in form.control else None
         relative = None if part is None else next(_relatives(part), None)
         if part is None or relative is None:
@@ -234,8 +249,9 @@ class _Writer:
         fields = [tables.field(low, n, kind="v") for low, n in part.field.slices]
         (field,) = fields
         reach = f" & {part.modulus - 1:#x}" if part.modulus else ""
-        row = tables.constructor((Operand(name),), EVERYTHING, used=fields, actions=[f"{name} = (inst_start + {field}){reach};"],
-                                 body=f"export *[ram]:4 {name};")  # fmt: skip
+        action = f"{name} = (inst_start + {field}){reach};"
+        body = f"export *[ram]:4 {name};"
+        row = tables.constructor((Operand(name),), EVERYTHING, used=fields, actions=[action], body=body)
         return tables.table([row])
 
     # --- text -----------------------------------------------------------------------------------------------------
@@ -307,7 +323,10 @@ class _Writer:
 
     def _registers(self) -> list[str]:
         """Memory spaces, registers, user-defined operations."""
-        out = [f"define space {name} type=ram_space size=4{self._words()};" for name in self.machine.spaces.values()]
+        out = [
+            f"define space {self.machine.spaces[name]} type=ram_space size=4 wordsize={cell};"
+            for name, cell in memory_cells(self.view.isa.spaces).items()
+        ]
         offset = 0x1000
         for f in self.machine.files.values():
             size = -(-f.width // 8)
@@ -319,10 +338,6 @@ class _Writer:
             offset += 0x20
         out += [f"define pcodeop {name};" for name in self.machine.operations]
         return out
-
-    def _words(self) -> str:
-        """Sizes of the addressed units: an instruction set that counts instructions counts its data by 16 bits."""
-        return " wordsize=2" if self.view.isa.word_addressed else ""
 
     def _context(self) -> list[str]:
         digits = [f"{{}}{k}=({_CONTEXT_DIGIT + 4 * k},{_CONTEXT_DIGIT + 4 * k + 3})" for k in range(DIGITS)]
@@ -350,9 +365,8 @@ class _Writer:
         out.append(f"digits: digits_shown is digits_shown [ {computed} ] {{ }}")
         out.append('placed: "" is misplaced=0 { }')
         out.append(f'odd_shown: "" is {ODD_LOW}=0 & {ODD_HIGH}=0 {{ }}')
-        out.append(
-            f'odd_shown: " {{"^v^"}}" is odd_top=0 & {ODD_LOW} & {ODD_HIGH} [ v = ({ODD_HIGH} << 32) | {ODD_LOW}; ] {{ }}'
-        )
+        value = f"v = ({ODD_HIGH} << 32) | {ODD_LOW};"
+        out.append(f'odd_shown: " {{"^v^"}}" is odd_top=0 & {ODD_LOW} & {ODD_HIGH} [ {value} ] {{ }}')
         shown = "^".join(f"odd_digit{k}" for k in range(8))
         out.append(
             f'odd_shown: " {{"^{ODD_HIGH}^{shown}^"}}" is odd_top=1 & {ODD_HIGH} & '
@@ -416,15 +430,15 @@ def _builds(tables: list[str]) -> str:
     return " ".join(f"build {t};" for t in tables)
 
 
-def _spaces(spaces: Iterable[Any]) -> list[str]:
-    """Names of memory spaces: `c0[]..c15[]` are sixteen."""
-    out: list[str] = []
+def memory_cells(spaces: Iterable[Space]) -> dict[str, int]:
+    """Bytes of a cell by the name of the memory space: `c0[]..c15[]` are sixteen."""
+    out: dict[str, int] = {}
     for s in spaces:
         found = re.fullmatch(r"(\w+?)(\d+)\[\]\.\.\w+?(\d+)\[\]", s.name)
-        if found is None:
-            out.append(s.name.removesuffix("[]"))
-        else:
-            out += [f"{found[1]}{k}" for k in range(int(found[2]), int(found[3]) + 1)]
+        names = [s.name.removesuffix("[]")]
+        if found is not None:
+            names = [f"{found[1]}{k}" for k in range(int(found[2]), int(found[3]) + 1)]
+        out |= dict.fromkeys(names, s.cell)
     return out
 
 

@@ -1,7 +1,7 @@
 """P-code of instructions: for every form a table of constructors, one for each thing that a word of it may do.
 
-Bits that select what an instruction does are many, but most of them select where one operand stands. So a form is traced
-with stand-ins for its operands; what an operand reads or writes becomes a table of its own.
+Bits that select what an instruction does are many, but most of them select where one operand stands. So a form is
+traced with stand-ins for its operands; what an operand reads or writes becomes a table of its own.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ from typing import Any
 
 from isakit.errors import IsakitError
 from isakit.export.cubes import EVERYTHING, Cubes, both, of_values
-from isakit.export.pcode import SCRATCH, CannotSay, Machine, Statements, canonical, size_of
+from isakit.export.pcode import SCRATCH, CannotSay, Machine, Statements, canonical, ordered, size_of
 from isakit.export.sleigh_text import Operand, Tables
-from isakit.export.texts import subsets
+from isakit.export.texts import runs, subsets
 from isakit.lean import dataclass
-from isakit.sem.semantics import BINDER
+from isakit.sem.semantics import BINDER, SymbolicBinder
 from isakit.sem.trace import Effect, Trace, current, tracing
-from isakit.sem.value import Value
-from isakit.spec.fields import Bits
+from isakit.sem.value import Value, concat, const
+from isakit.spec.fields import Bits, Field
 from isakit.spec.parts import Part
 from isakit.spec.record import Form
 
 MOST_BITS = 10
 """Bits that select what an instruction does, or where an operand stands, up to which all cases are written."""
+_SPLIT_BITS = 3
 _UNBOUND = (IsakitError, LookupError, ValueError, TypeError, AttributeError, AssertionError, StopIteration)
 """What binding an operand to bits that are no instruction may raise."""
 _FLOW = {"branch": "goto", "bra": "goto", "call": "call", "return": "return", "ret": "return"}
@@ -33,7 +34,7 @@ _FLOW = {"branch": "goto", "bra": "goto", "call": "call", "return": "return", "r
 class _Class:
     """Words in which an operand can be exchanged without a change of what is done with it.
 
-    `kind`: `operand` with the width that it reads, or another object by its representation; `words` are the static bits.
+    `kind`: `operand` with the width that it reads, or another object by its representation; `words`: the static bits.
     """
 
     kind: tuple[Any, ...]
@@ -49,6 +50,7 @@ class _StandIn:
 
     def read(self) -> Value:
         """The mark."""
+        self._touched[self._name, "read"] = True
         if self._hole is None:
             with tracing():
                 width = self._actual.read().width
@@ -104,7 +106,7 @@ class Meanings:
         if selecting.bit_count() > MOST_BITS or form.record is None or form.record.semantics is None:
             self.unsaid += 1
             return []
-        cases: dict[tuple[Any, ...], tuple[list[int], Mapping[str, _Class], Trace]] = {}
+        cases: dict[tuple[Any, ...], tuple[list[int], Mapping[str, _Class], Trace, frozenset[str]]] = {}
         for chosen in _products(classes):
             find = _Search(form.fixed.mask | selecting, parts, chosen)
             for static in subsets(selecting):
@@ -114,26 +116,27 @@ class Meanings:
                 bits = find(start)
                 if bits is None:
                     continue
-                trace = self._trace(form, bits.value | form.base & ~bits.mask, chosen)
-                if trace is None:
+                traced = self._trace(form, bits.value | form.base & ~bits.mask, chosen)
+                if traced is None:
                     continue
+                trace, read = traced
                 key = (canonical(trace.effects), *((n, c.kind) for n, c in chosen.items()))
-                cases.setdefault(key, ([], chosen, trace))[0].append(static)
+                cases.setdefault(key, ([], chosen, trace, read))[0].append(static)
         rows: list[tuple[Cubes, str]] = []
-        for words, chosen, trace in cases.values():
+        for words, chosen, trace, read in cases.values():
             cubes = cubes_of(selecting, words)
             for name, c in chosen.items():
                 if len(c.words) < 1 << parts[name].static_mask().bit_count():
                     cubes = both(cubes, cubes_of(parts[name].static_mask(), c.words))
             try:
-                rows.append((cubes, self._constructor(form, cubes, trace, chosen)))
+                rows.append((cubes, self._constructor(form, cubes, trace, chosen, read)))
                 self.said += 1
             except CannotSay:
                 self.unsaid += 1
         return rows
 
-    def _trace(self, form: Form, word: int, chosen: Mapping[str, _Class]) -> Trace | None:
-        """The trace with stand-ins; None for a word that is no instruction or of which nothing is known."""
+    def _trace(self, form: Form, word: int, chosen: Mapping[str, _Class]) -> tuple[Trace, frozenset[str]] | None:
+        """The trace with stand-ins and the operands it reads; None where there is no meaning."""
         touched: dict[tuple[str, str], Any] = {}
         try:
             bound: dict[str, Any] = {}
@@ -142,14 +145,20 @@ class Meanings:
                     continue
                 actual = part.bind(word, BINDER)
                 standing = name in chosen and chosen[name].kind[0] == "operand"
-                bound[name] = _StandIn(name, actual, touched) if standing else actual
+                if standing and isinstance(actual, Value):
+                    actual = Value("hole", actual.width, (), name)
+                elif standing:
+                    actual = _StandIn(name, actual, touched)
+                bound[name] = actual
             assert form.record is not None
             assert form.record.semantics is not None
             with tracing() as trace:
                 form.record.semantics(**bound, **form.constants)
         except _UNBOUND:
             return None
-        return None if any(name != "width" for _, name in touched) else trace
+        if any(name not in ("width", "read") for _, name in touched):
+            return None
+        return trace, frozenset(part for part, name in touched if name == "read")
 
     def _classes_of(self, part: Part) -> list[_Class] | None:
         """How a part may be bound, None where it depends on too many bits."""
@@ -162,10 +171,12 @@ class Meanings:
         for word in subsets(mask):
             try:
                 bound = part.bind(word, BINDER)
-                if hasattr(bound, "read") or hasattr(bound, "write"):
+                if isinstance(bound, Value) and bound.uniform:
+                    kind: tuple[Any, ...] = ("other", canonical([], [bound]))
+                elif hasattr(bound, "read") or hasattr(bound, "write"):
                     with tracing():
                         width = bound.read().width if hasattr(bound, "read") else 0
-                    kind: tuple[Any, ...] = ("operand", width, getattr(bound, "width", None), hasattr(bound, "write"))
+                    kind = ("operand", width, getattr(bound, "width", None), hasattr(bound, "write"))
                 else:
                     kind = ("other", repr(bound))
             except _UNBOUND:
@@ -177,16 +188,17 @@ class Meanings:
 
     # --- constructors -----------------------------------------------------------------------------------------------
 
-    def _constructor(self, form: Form, cubes: Cubes, trace: Trace, chosen: Mapping[str, _Class]) -> str:
-        holes = {
-            n: self._source(form.parts[n], c) for n, c in chosen.items()
-            if c.kind[0] == "operand" and _mentions(trace, n)
-        }  # fmt: skip
+    def _constructor(
+        self, form: Form, cubes: Cubes, trace: Trace, chosen: Mapping[str, _Class], read: frozenset[str]
+    ) -> str:
+        marks = [x for x in ordered(list(_roots(trace))) if x.op == "hole"]
+        wanted = read | {m.attr for m in marks}
+        holes = {n: self._source(form.parts[n], c) for n, c in chosen.items() if n in wanted}
         statements = Statements(self.tables, self.machine, holes)
-        for n in holes:  # an operand may be written before it is read again
-            for e in trace.effects:
-                for v in (*e.args, *([e.when] if e.when is not None else [])):
-                    _touch(statements, v, n)
+        for m in marks:  # an operand may be written before its value is used
+            statements.value(m)
+        for name in holes:  # reading may have an effect even where the value is not used
+            statements.operands[holes[name]] = None
         flow = [e for e in trace.effects if e.kind == "control" and e.name in _FLOW]
         plain = [e for e in trace.effects if e not in flow]
         written: dict[str, None] = {}
@@ -220,8 +232,10 @@ class Meanings:
         action = Actions(self.tables)
         expression = f"{action.expression(value)} + 0"  # a field alone makes the compiler crash
         name = f"{self.tables.prefix}_to{len(self._operands)}"
-        row = self.tables.constructor((Operand(name),), EVERYTHING, used=list(action.fields), actions=[f"{name} = {expression};"],
-                                      body=f"export *[ram]:4 {name};")  # fmt: skip
+        row = self.tables.constructor(
+            (Operand(name),), EVERYTHING, used=list(action.fields), actions=[f"{name} = {expression};"],
+            body=f"export *[ram]:4 {name};",
+        )  # fmt: skip
         self._operands["target", len(self._operands)] = name
         return self.tables.table([row])
 
@@ -231,9 +245,10 @@ class Meanings:
         if key not in self._operands:
             self._keep.append(part)
             cases: dict[Any, tuple[list[int], Trace, Value]] = {}
-            for word in c.words:
+            mask, bound = _bound(part, c)
+            for word, operand in bound:
                 with tracing() as trace:
-                    value = part.bind(word, BINDER).read()
+                    value = operand.read()
                 cases.setdefault(canonical(trace.effects, [value]), ([], trace, value))[0].append(word)
             rows: list[str] = []
             for words, trace, value in cases.values():
@@ -243,7 +258,7 @@ class Meanings:
                 if ":" in name:
                     name = statements.fresh(name, size_of(value.width))
                 body = f"{statements.text(name)} export {name};"
-                cubes = cubes_of(part.static_mask(), words)
+                cubes = cubes_of(mask, words)
                 rows.append(self.tables.constructor((), cubes, hidden=list(statements.operands), body=body))
             self._operands[key] = self.tables.table(rows)
         return self._operands[key]
@@ -255,16 +270,17 @@ class Meanings:
             self._keep.append(part)
             cases: dict[Any, tuple[list[int], Trace]] = {}
             value = Value("hole", width, (), "value")
-            for word in c.words:
+            mask, bound = _bound(part, c)
+            for word, operand in bound:
                 with tracing() as trace:
-                    part.bind(word, BINDER).write(value, **dict(facts))
+                    operand.write(value, **dict(facts))
                 cases.setdefault(canonical(trace.effects), ([], trace))[0].append(word)
             rows: list[str] = []
             for words, trace in cases.values():
                 scratch = self.machine.scratch_of(size_of(width))
                 statements = Statements(self.tables, self.machine, {"value": scratch})
                 statements.run(trace.effects)
-                cubes = cubes_of(part.static_mask(), words)
+                cubes = cubes_of(mask, words)
                 body = statements.text()
                 rows.append(self.tables.constructor((), cubes, hidden=list(statements.operands), body=body))
             self._operands[key] = self.tables.table(rows)
@@ -305,19 +321,11 @@ class Actions:
         raise CannotSay(f"a code address made by {v.op}")
 
 
-def _touch(statements: Statements, v: Value, name: str) -> None:
-    from isakit.export.pcode import ordered
-
-    for x in ordered([v]):
-        if x.op == "hole" and x.attr == name:
-            statements.value(x)
-
-
-def _mentions(trace: Trace, name: str) -> bool:
-    from isakit.export.pcode import ordered
-
-    roots = [v for e in trace.effects for v in (*e.args, *([e.when] if e.when is not None else []))]
-    return any(x.op == "hole" and x.attr == name for x in ordered(roots))
+def _roots(trace: Trace) -> Iterable[Value]:
+    for e in trace.effects:
+        yield from e.args
+        if e.when is not None:
+            yield e.when
 
 
 def _products(classes: Mapping[str, Sequence[_Class]]) -> Iterable[dict[str, _Class]]:
@@ -325,6 +333,31 @@ def _products(classes: Mapping[str, Sequence[_Class]]) -> Iterable[dict[str, _Cl
     for name, options in classes.items():
         out = [{**d, name: o} for d in out for o in options]
     return out
+
+
+class _Fixing(SymbolicBinder):
+    """Takes the high part of small split fields as known: SLEIGH can choose registers by a field in one piece."""
+
+    def __init__(self, word: int) -> None:
+        self.word, self.fixed = word, 0
+
+    def param(self, field: Field) -> Value:
+        """A field, or its low part below a constant."""
+        if field.width - field.slices[0][1] > _SPLIT_BITS or len(field.slices) == 1:
+            return super().param(field)
+        low, high = Field(field.slices[:1], field.name), Field(field.slices[1:])
+        self.fixed |= high.mask
+        return concat(const(high.get(self.word), high.width), super().param(low))
+
+
+def _bound(part: Part, c: _Class) -> tuple[int, list[tuple[int, Any]]]:
+    """The operand for all bits that select where it stands; the mask of these comes first."""
+    mask = part.static_mask()
+    trial = _Fixing(0)
+    for word in c.words:
+        part.bind(word, trial)
+    words = [w | more for w in c.words for more in subsets(trial.fixed & ~mask)]
+    return mask | trial.fixed, [(w, part.bind(w, _Fixing(w))) for w in words]
 
 
 class _Search:
@@ -364,9 +397,6 @@ class _Search:
 
 def cubes_of(mask: int, words: Iterable[int]) -> Cubes:
     """The words whose bits of a mask are one of these."""
-    from isakit.export.texts import runs
-    from isakit.spec.fields import Field
-
     field = Field(tuple(runs(mask)))
     return of_values(mask, [field.get(w) for w in words])
 

@@ -110,9 +110,7 @@ class Tables:
             return ""
         alternatives: list[str] = []
         for c in cubes:
-            terms = [
-                f"{self.field(low, n)}={c.value >> low & (1 << n) - 1:#x}" for low, n in _parts(c.mask)
-            ]
+            terms = [f"{self.field(low, n)}={c.value >> low & (1 << n) - 1:#x}" for low, n in _parts(c.mask)]
             alternatives.append(" & ".join(terms))
         if len(alternatives) == 1:
             return alternatives[0]

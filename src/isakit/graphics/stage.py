@@ -7,8 +7,9 @@ All lanes of a run are warps of one block; lane n works on item n (vertex, input
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.tesla import control_requests as control
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.block import Block, Warp
+from isakit.machine.tesla.choices import Choices, StageChoices
 from isakit.machine.tesla.device_memory import DeviceMemory, Memory
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.gang_state import State, Trap, ValueHandler
@@ -144,9 +146,6 @@ class StageState(State):
                 space = self.spaces[name] = RowSpace(name, len(rows), n, launch.choices)
                 space.rows[:, : rows.shape[1]] = rows
 
-    def _sr(self, lanes: Lanes, n: int) -> Any:
-        return self.stage.choices.vstride if n == 3 else super()._sr(lanes, n)
-
     def _visible(self, lanes: Lanes) -> Array:
         if self.stage.choices.live_helpers == "fetch":
             return np.ones(lanes.count, bool)
@@ -190,7 +189,7 @@ class StageState(State):
     values: ClassVar[Mapping[str, ValueHandler]] = covered(
         "a graphics stage",
         request.REQUESTS.values,
-        {**State.requests, request.SPECIAL_REGISTER: _sr, request.VISIBLE: _visible, request.INTERP: _interp},
+        {**State.requests, request.VISIBLE: _visible, request.INTERP: _interp},
     )
     actions: ClassVar[Mapping[str, Callable[[Any, Lanes], None]]] = {
         request.EMIT.name: emit,
@@ -223,10 +222,24 @@ def _state(machine: control.Controlled) -> StageState:
     return state
 
 
+def answered(launch: Launch, answers: GraphicsChoices) -> Launch:
+    """The launch with the answers that its program can see."""
+    wanted = _choices(launch.choices, answers.discarded, answers.vstride)
+    return launch if wanted == launch.choices else replace(launch, choices=wanted)
+
+
+@lru_cache(maxsize=256)
+def _choices(choices: Choices, discarded: Literal["run", "end"], vstride: int) -> Choices:
+    if (choices.discarded, choices.vstride) == (discarded, vstride):
+        return choices
+    known = {f.name: getattr(choices, f.name) for f in fields(Choices)}
+    return StageChoices(**known, discarded=discarded, vstride=vstride)
+
+
 def _discard(machine: control.Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     assert isinstance(machine, StageMachine)
     _state(machine).discard(lanes)
-    if machine.stage.choices.discarded == "end":
+    if machine.launch.choices.discarded == "end":
         killed = gang.masks_of(lanes.mask).tolist()
         return control.each(machine, gang, lambda w, mask: w.control.kill(mask, op.following), killed)
     return _goes_on(gang, op)
@@ -256,7 +269,7 @@ class StageMachine(Machine):
 
     def __init__(self, launch: Launch, stage: Stage) -> None:
         self.stage = stage
-        super().__init__(launch, DeviceMemory())
+        super().__init__(answered(launch, stage.choices), DeviceMemory())
 
     def again(self, blocks: int = 1) -> StageMachine:
         """See `Machine`."""

@@ -150,7 +150,7 @@ class Core(Machine):
         """Run until something ends it, at most `max_cycles` cycles.
 
         `until` is an instruction address about to issue, or a condition checked before every cycle. `stop_spinning`
-        also ends the run where the program branches to itself for ever (`end: bra end; nop`) with nothing under way and
+        also ends the run where the program branches to itself forever (`end: bra end; nop`) with nothing under way and
         no watchdog set.
         """
         first_cycle, first_issued = self.cycle, self.issued

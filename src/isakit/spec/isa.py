@@ -64,11 +64,12 @@ class SpecialRegister:
 
 @dataclass(frozen=True)
 class Space:
-    """A memory space as the documents name it."""
+    """A memory space as the documents name it; one address stands for `cell` bytes."""
 
     name: str
     doc: str
     ref: Ref
+    cell: int = 1
 
 
 @dataclass(frozen=True)

@@ -233,7 +233,7 @@ def test_a_sketch_estimates_how_much_is_common() -> None:
     import numpy as np
 
     rng = random.Random(3)
-    names = ["mov b32 $r1 $r2", "add b32 $r1 $r2 $r3", "xor b32 $r1 $r2 $r3", "ld b32 $r1 g14[$r2]", 
+    names = ["mov b32 $r1 $r2", "add b32 $r1 $r2 $r3", "xor b32 $r1 $r2 $r3", "ld b32 $r1 g14[$r2]",
              "shl b32 $r1 $r2 0x1", "mul f32 $r1 $r2 $r3", "st b32 g14[$r1] $r2", "and b32 $r1 $r2 $r3", "sub b32 $r1 $r2 $r3"]  # fmt: skip
     lines = [rng.choice(names) for _ in range(300)]
     for share in (0.1, 0.5, 0.9):

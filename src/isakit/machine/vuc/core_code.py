@@ -52,9 +52,9 @@ class Op:
 
     `guard`: predicate number or -1; `relative`: (predicate, negated, distance) of the VP2 slot or None; `run(state,
     lanes, params)` applies it; `predicates`, `kept`: masks of $p and $r registers it writes at once; `registers`: those
-    $r registers. `plain`: 0 if it does anything but compute, load from and store to D[] and write registers, or uses the
-    relative slot; else 1 if it writes predicates, else 2. `clocked`: a plain one that looks at the core's state or writes
-    late. `jump`: the target of a plain `bra`, -1 for other instructions.
+    $r registers. `plain`: 0 if it does anything but compute, load from and store to D[] and write registers, or uses
+    the relative slot; else 1 if it writes predicates, else 2. `clocked`: a plain one that looks at the core's state or
+    writes late. `jump`: the target of a plain `bra`, -1 for other instructions.
     """
 
     instruction: Instruction

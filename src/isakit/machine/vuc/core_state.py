@@ -57,12 +57,15 @@ class CoreState(Protocol):
     r: list[int]
     p: list[int]
     acc: list[int]
-    long_view: int
+    plain: list[int]
+    calls: list[int]
+    depth: int
     data: list[int]
     pwt: bytearray
     code: list[int | None]
     pc: int
     cycle: int
+    stalled: int
     wdcnt: int
     halted: bool
     target: int
