@@ -59,7 +59,7 @@ SHAPES: dict[str, tuple[int, Shape]] = {
         "programs": [{
             "name": "string",
             "blocks": [{
-                "number": "integer", "address": "integer", "end": "integer", "function": "integer", "joins": "boolean",
+                "number": "integer", "address": "integer", "end": "integer", "function": ("integer", "null"), "joins": "boolean",
                 "instructions": ["string"],
             }],
             "edges": [{"source": "integer", "target": "integer", "kind": "string"}],
