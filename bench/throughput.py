@@ -2,8 +2,8 @@
 
 Every row is a kernel of 256 x 256 threads whose loop holds 16 instructions of a kind; the rate is thread instructions
 of that kind per second of processor time, the counting of the loop measured apart and subtracted. `cycles` are clock
-cycles per 16 lanes at the clock rate given with --ghz. Rows differ in the instruction, in where its operands lie, in the
-lanes that execute it, and in the data: ordinary numbers, or zeros, denormals, infinities and NaNs in some lanes.
+cycles per 16 lanes at the clock rate given with --ghz. Rows differ in the instruction, in where its operands lie, in
+the lanes that execute it, and in the data: ordinary numbers, or zeros, denormals, infinities and NaNs in some lanes.
 
 Where there is a gcc, the same loop in C (`throughput_peers.c`: -O3 for this processor, transcendental functions by
 glibc's libmvec) is timed in turns with it; the share is isakit's rate by that of C. --svg draws the shares as a map.
