@@ -14,7 +14,6 @@ import numpy as np
 
 from isakit.asm import Program
 from isakit.debug.observed import ObservedMachine
-from isakit.debug.occupancy import Occupancy, occupancy
 from isakit.debug.profile_blocks import BlockCounts, block_counts
 from isakit.debug.profile_page import table
 from isakit.debug.transactions import (
@@ -35,6 +34,7 @@ from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
+from isakit.machine.tesla.occupancy import Occupancy, occupancy
 from isakit.spec import Kind
 
 KEPT = 1 << 16

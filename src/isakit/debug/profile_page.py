@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Protocol
 
-from isakit.debug.occupancy import Occupancy
 from isakit.debug.profile_blocks import BlockCounts
+from isakit.machine.tesla.occupancy import Occupancy
 
 
 class Row(Protocol):

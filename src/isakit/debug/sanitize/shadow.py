@@ -1,4 +1,4 @@
-"""Shadow memory: who wrote and read each place last, for races and for reads of what nobody wrote.
+"""Shadow memory: who wrote and read each place last, for races and for uninitialised reads.
 
 A place is a byte, or an aligned word where a program never accesses less. Two accesses of different warps collide if
 one of them writes and no barrier is between: in one block that is if both warps have arrived at the same number of
@@ -118,18 +118,18 @@ class Shadow:
         return (first if n == 1 else (first[:, None] + np.arange(n)).ravel()), n
 
     def mark(self, start: int, size: int) -> None:
-        """Somebody outside has written a range."""
+        """A range was written from outside the program."""
         self.written[start // self.grain : -(-(start + size) // self.grain)] = True
 
     def unwritten(self, place: Array) -> Array:
-        """Positions of reads of what nobody wrote."""
+        """Positions of uninitialised reads."""
         if self._all_written:
             return _NONE
         known = self.written[place]
         return _NONE if known.all() else np.flatnonzero(~known)
 
     def forget(self, start: int, end: int) -> None:
-        """Nobody has written the places from `start` up to `end`."""
+        """The places from `start` up to `end` are uninitialised."""
         self.written[start:end] = False
         self._all_written = False
 
@@ -182,7 +182,7 @@ class Shadow:
     def write(self, a: Accesses, pc: int, value: Array | None, same: Array | None, atomic: bool) -> list[Collision]:
         """Note writes; the accesses they collide with.
 
-        `value`: what is written to each place, `same`: whether it was there already; None where nobody knows.
+        `value`: what is written to each place, `same`: whether it was there already; None where that is unknown.
         """
         out: list[Collision] = []
         if not len(a.place):
