@@ -2,17 +2,25 @@
 
 Every row is a kernel of 256 x 256 threads whose loop holds 16 instructions of a kind; the rate is thread instructions
 of that kind per second of processor time, the counting of the loop measured apart and subtracted. `cycles` are clock
-cycles per 16 lanes at the clock rate given with --ghz. Rows differ in the instruction, in where its operands lie and in
-the data: ordinary numbers, or zeros, denormals, infinities and NaNs in some lanes.
+cycles per 16 lanes at the clock rate given with --ghz. Rows differ in the instruction, in where its operands lie, in
+the lanes that execute it, and in the data: ordinary numbers, or zeros, denormals, infinities and NaNs in some lanes.
 
-Usage: bench/throughput.py [--only TEXT] [--tier jit|interp] [--repeat N] [--portable] [--ghz F] [--json FILE]
+Where there is a gcc, the same loop in C (`throughput_peers.c`: -O3 for this processor, transcendental functions by
+glibc's libmvec) is timed in turns with it; the share is isakit's rate by that of C. --svg draws the shares as a map.
+
+Usage: bench/throughput.py [--only TEXT] [--tier jit|interp] [--repeat N] [--ghz F] [--json FILE] [--svg FILE]
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
+import math
+import shutil
 import statistics
+import subprocess
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,6 +88,77 @@ def bound_texture(number: int) -> Any:
     return Texture(levels, form), Sampler("repeat", mag, mag, mip)
 
 
+PEERS = {
+    "add b32": "add_b32", "xor b32": "xor_b32", "min s32": "min_s32", "mul u16": "mul_u16",
+    "shl by register": "shl_b32", "shr s32 by register": "shr_s32", "set u32": "set_u32", "sad s32": "sad_s32",
+    "add rn f32": "add_f32", "add rz f32": "add_f32", "mul rn f32": "mul_f32", "mad f32": "mad_f32",
+    "max f32": "max_f32", "set f32": "set_f32", "add rn f32, half of the lanes": "half_add_f32",
+    "add rn f64": "add_f64", "mul rn f64": "mul_f64", "fma rn f64": "fma_f64", "cvt f32 s32": "cvt_f32_s32",
+    "cvt rn s32 f32": "cvt_s32_f32", "rcp": "rcp_f32", "rsqrt": "rsqrt_f32", "lg2": "lg2_f32", "ex2": "ex2_f32",
+    "sin": "sin_f32", "cos": "cos_f32", "ld u8 g[]": "ld_u8", "red add g[], same address": "red_same",
+    "red add g[], consecutive": "red_consecutive",
+}  # fmt: skip
+"""The function in C of a row."""
+PATTERNS = {
+    "consecutive": "consecutive", "same address": "same", "reversed": "reversed", "stride 2": "stride2",
+    "stride 3": "stride3", "permuted in the row": "permuted", "scattered": "scattered",
+}  # fmt: skip
+PEERS |= {f"{op} g[], {pattern}": f"{op}_{name}" for op in ("ld", "st") for pattern, name in PATTERNS.items()}
+DOUBLES = ("add_f64", "mul_f64", "fma_f64")
+
+
+class Peers:
+    """The loops in C; without a gcc there are none."""
+
+    def __init__(self) -> None:
+        self._libraries: list[ctypes.CDLL] = []
+        gcc = shutil.which("gcc")
+        if gcc is None:
+            return
+        source = Path(__file__).parent / "throughput_peers.c"
+        for flags in (["-ffp-contract=off"], ["-ffast-math", "-DFAST"]):
+            out = Path(tempfile.mkdtemp()) / "peers.so"
+            wide = ["-O3", "-march=native", "-mprefer-vector-width=512", "-shared", "-fPIC"]
+            subprocess.run([gcc, *wide, *flags, str(source), "-o", str(out), "-lm"], check=True)
+            self._libraries.append(ctypes.CDLL(str(out)))
+
+    def rate(self, row: Row, seconds: float = 0.05) -> float | None:
+        """G operations per second of the loop of a row, for about so long."""
+        name = PEERS.get(row.name)
+        function = next((getattr(lib, name) for lib in self._libraries if name and hasattr(lib, name)), None)
+        if function is None:
+            return None
+        given = numbers(row.data).T.copy() if name not in DOUBLES else numbers("double").view(f64).T.copy()
+        a = np.zeros(4 * BLOCK, f64)
+        a.view(np.uint8)[: given.nbytes] = given.view(np.uint8).ravel()
+        r, buffer = np.ones(8 * BLOCK, f64), np.zeros(1 << 19, u32)
+        index = (np.arange(BLOCK, dtype=np.uint64) * 0x79B1 & 0xFFFF).astype(u32)
+        pointers = [ctypes.c_void_p(x.ctypes.data) for x in (a, r, buffer, index)]
+        turns = 64
+        while True:
+            start = time.process_time()
+            function(ctypes.c_uint32(turns), *pointers)
+            taken = time.process_time() - start
+            if taken > seconds or turns >= 1 << 26:
+                return BLOCK * turns * UNROLL / max(taken, 1e-9) / 1e9
+            turns *= 4
+
+
+def heat_map(shares: dict[str, float]) -> str:
+    """The shares as SVG: red where C is ten times as fast, white where both are alike, green beyond."""
+    height, lines = 18, []
+    for n, (name, share) in enumerate(sorted(shares.items(), key=lambda item: item[1])):
+        strength = max(-1.0, min(1.0, math.log10(share)))
+        low = round(255 * (1 - abs(strength)))
+        colour = f"rgb(255,{low},{low})" if strength < 0 else f"rgb({low},255,{low})"
+        y = height * n
+        lines.append(f'<rect x="330" y="{y}" width="70" height="{height}" fill="{colour}"/>')
+        lines.append(f'<text x="322" y="{y + 13}" text-anchor="end">{name}</text>')
+        lines.append(f'<text x="365" y="{y + 13}" text-anchor="middle">{share:.2f}</text>')
+    size = f'width="420" height="{height * len(shares)}" font-family="sans-serif" font-size="12"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n' + "\n".join(lines) + "\n</svg>\n"
+
+
 def loop_of(template: str, count: int = UNROLL, step: int = 1, first: int = 20) -> list[str]:
     """`count` instructions with destinations {d} from $r`first` on, every `step` registers."""
     return [template.format(d=first + step * (k % 8), k=k) for k in range(count)]
@@ -129,6 +208,9 @@ def rows() -> list[Row]:
     for name, text in floats.items():
         for data in ("ordinary", "zeros", "denormals", "infinities", "NaNs", "large"):
             out.append(Row(name, loop_of(text), data=data))
+    for name, lanes in (("half of the lanes", "0x1"), ("one lane", "0x1f")):
+        start = ["mov b32 $r13 " + lanes, "and b32 $r12 $r0 $r13", "set $c1 $r13 e u32 $r12 $r13"]
+        out.append(Row(f"add rn f32, {name}", loop_of("(lg $c1) add rn f32 $r{d} $r8 $r{d}"), start))
     for name, text in {
         "presin": "presin f32 $r{d} $r8",
         "preex2": "preex2 f32 $r{d} $r8",
@@ -291,8 +373,11 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=0, help="turns of the loop; 0 chooses about 0.1 s")
     parser.add_argument("--ghz", type=float, default=0.0)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--svg", type=Path)
     options = parser.parse_args()
-    found = {}
+    found, shares, peers = {}, {}, Peers()
+    print("| loop of | data | G/s | spread | C, G/s | share |" + (" cycles per 16 lanes |" if options.ghz else ""))
+    print("|---|---|---|---|---|---|" + ("---|" if options.ghz else ""))
     for row in rows():
         if not any(word in f"{row.name} {row.data}" for word in options.only.split(",")):
             continue
@@ -307,8 +392,16 @@ def main() -> None:
             print(f"| {row.name} | {row.data} | {str(e).splitlines()[0]} |", flush=True)
             continue
         cycles = f" {16 * options.ghz / rate:.1f} |" if options.ghz else ""
-        print(f"| {row.name} | {row.data} | {rate:.2f} | {spread:.0%} |{cycles}", flush=True)
+        rates = [found_rate for _ in range(options.repeat) if (found_rate := peers.rate(row)) is not None]
+        beside = " | |"
+        if rates:
+            other = statistics.median(rates)
+            shares[f"{row.name}, {row.data}"] = rate / other
+            beside = f" {other:.2f} | {rate / other:.2f} |"
+        print(f"| {row.name} | {row.data} | {rate:.2f} | {spread:.0%} |{beside}{cycles}", flush=True)
         found[f"{row.name}, {row.data}"] = rate
+    if options.svg:
+        options.svg.write_text(heat_map(shares))
     if options.json:
         options.json.write_text(json.dumps(found, indent=1))
 

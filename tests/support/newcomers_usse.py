@@ -1,4 +1,4 @@
-"""An instruction of the USSE that nobody built, with an operand that no other has: a cell of a heap."""
+"""An instruction of the USSE invented here, with an operand that no other has: a cell of a heap."""
 
 from isakit.arch.usse.fields import layout
 from isakit.arch.usse.forms import destination, form, word_source

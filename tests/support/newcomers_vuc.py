@@ -1,4 +1,4 @@
-"""An instruction of vµc that nobody built, with an operand that no other has: a cell of a heap."""
+"""An instruction of vµc invented here, with an operand that no other has: a cell of a heap."""
 
 from isakit.arch.vuc.forms import forms
 from isakit.arch.vuc.operands import general

@@ -34,6 +34,9 @@ def blocks(page: str) -> list[tuple[str, str]]:
         "tutorial/first-kernel.md",
         "howto/draw-a-picture.md",
         "tutorial/watch-a-warp-diverge.md",
+        "tutorial/shared-memory.md",
+        "tutorial/first-shader.md",
+        "tutorial/microcode-and-host.md",
         "howto/debug-a-program.md",
     ],
 )

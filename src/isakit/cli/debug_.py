@@ -162,7 +162,7 @@ def _painted(text: str) -> str:
 
 
 def _typed(commands: Commands) -> Iterator[str]:
-    """Lines somebody types, with history and completion where the terminal can."""
+    """Lines typed at a prompt, with history and completion where the terminal can."""
     try:
         import readline
     except ImportError:  # plain input then

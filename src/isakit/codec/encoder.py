@@ -251,7 +251,7 @@ def match(form: Form, stream: Stream, conflicts: list[Conflict] | None = None) -
 
 
 def _quick_match(form: Form, s: Stream, item: int, k: int, so_far: Bits) -> Iterator[Bits]:
-    """The same where nobody asks why something cannot be read; most parts have one reading or none."""
+    """The same without reports of what could not be read; most parts have one reading or none."""
     items = form.readers
     while item < len(items):
         part, words = items[item]

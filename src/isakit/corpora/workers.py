@@ -97,7 +97,7 @@ def _on_processes(
 
 @contextmanager
 def _pool(count: int, context: Any) -> Generator[ProcessPoolExecutor]:
-    """Processes that do not finish what nobody waits for any more."""
+    """Processes that abandon work whose result is no longer wanted."""
     pool = ProcessPoolExecutor(count, mp_context=context)
     try:
         yield pool

@@ -195,7 +195,7 @@ class Session:
         return self._move(move, "moved", f"at position {position}")
 
     def reverse_step(self, count: int = 1) -> Stop:
-        """Take back the last instructions, whoever executed them, and focus on the group that did."""
+        """Take back the last instructions, of any group, and focus on the group that did."""
         if not self.position:
             return self._stay("history", "this is where the program began")
 

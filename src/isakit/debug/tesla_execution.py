@@ -262,7 +262,7 @@ class TeslaExecution(Execution):
         fast = self._fast
         probes, exact = self._look_at(points)
         if record:
-            exact = [True] * len(points)  # whoever asked looks again at the last one
+            exact = [True] * len(points)  # the caller examines the last one again
         while self.position < until:
             if self.machine.finished:
                 return "finished"

@@ -1,7 +1,7 @@
 """Time that goes both ways: an execution with checkpoints, and a journal of what was done to it from outside.
 
 A state of the past is the last checkpoint in front of it and what was executed since, because an execution is
-deterministic. What is not (a register somebody set, a warp somebody preferred) stands in the journal and is done again
+deterministic. What is not (a register that was set, a warp that was preferred) stands in the journal and is done again
 at its position. Checkpoints lie far apart where the program ran fast, and close together in front of the position that
 was last asked for, so that going back step by step costs little.
 """

@@ -17,12 +17,15 @@ _VALUES = 32
 """An operand with at most this many named values has them listed."""
 
 
-def instruction_page(isa: InstructionSet, record: Record) -> str:
-    """The page as Markdown: what the instruction does, how it is written and encoded, what it means."""
-    return "\n".join(_lines(isa, record)) + "\n"
+def instruction_page(isa: InstructionSet, record: Record, pictures: bool = False) -> str:
+    """The page as Markdown: what the instruction does, how it is written and encoded, what it means.
+
+    `pictures`: with the drawings `NAME-1.svg`, `NAME-2.svg` ... of the forms, which lie beside the page.
+    """
+    return "\n".join(_lines(isa, record, pictures)) + "\n"
 
 
-def _lines(isa: InstructionSet, record: Record) -> Iterator[str]:
+def _lines(isa: InstructionSet, record: Record, pictures: bool) -> Iterator[str]:
     names = ", ".join(f"`{m}`" for m in record.mnemonics)
     yield f"# {record.name}"
     yield ""
@@ -42,7 +45,7 @@ def _lines(isa: InstructionSet, record: Record) -> Iterator[str]:
     yield "## Encoding"
     yield ""
     for number, form in enumerate(record.forms, 1):
-        yield from _form(isa, record, form, number)
+        yield from _form(isa, record, form, number, pictures)
     yield "## Meaning"
     yield ""
     yield from meaning(isa, record)
@@ -73,7 +76,7 @@ def _operands(record: Record) -> Iterator[str]:
     yield ""
 
 
-def _form(isa: InstructionSet, record: Record, form: Form, number: int) -> Iterator[str]:
+def _form(isa: InstructionSet, record: Record, form: Form, number: int, pictures: bool) -> Iterator[str]:
     title = f"Form {number}: {form.layout.name}" if len(record.forms) > 1 else f"Form: {form.layout.name}"
     yield f"### {title}"
     yield ""
@@ -85,6 +88,9 @@ def _form(isa: InstructionSet, record: Record, form: Form, number: int) -> Itera
         facts.insert(0, form.layout.doc)
     yield "; ".join(facts) + "."
     yield ""
+    if pictures:
+        yield f"![the bits of form {number}]({record.name}-{number}.svg)"
+        yield ""
     yield "| bits | part | value |"
     yield "|---|---|---|"
     fixed = form.fixed.mask

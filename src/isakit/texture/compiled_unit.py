@@ -225,7 +225,8 @@ def text_of(q: Question, target: Host) -> str:
     b = code.body
     texture: Any = _Texture(code, q, "+fma" in target.features.split(","))
     unit = TextureUnit({}, {}, q.choices, q.derivative_inf)
-    unit.show(0, texture, _Sampler(texture, q))
+    sampler: Any = _Sampler(texture, q)
+    unit.show(0, texture, sampler)
     head, b.lines = b.lines, []
     sources: list[Any] = []
     for k in range(q.sources):

@@ -32,7 +32,7 @@ Examples:
 def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json: bool, file: str | None) -> None:
     """Open the workbench in the browser: read, write, run and step programs.
 
-    The page works with this machine only. Its address has a random token; whoever knows it can use the page. Ctrl-C
+    The page works with this machine only. Its address has a random token; anyone who knows it can use the page. Ctrl-C
     ends the server and everything it runs.
     """
     if host not in LOOPBACK and not not_only_loopback:

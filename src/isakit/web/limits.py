@@ -44,3 +44,7 @@ STEPS = 100_000
 """Instructions that one request may step."""
 ROWS = 20_000
 """Rows of a comparison in one answer."""
+SCENE = 8 << 20
+"""Bytes of a scene file."""
+PIXELS = 1 << 20
+"""Pixels of a scene's picture."""

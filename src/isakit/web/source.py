@@ -1,6 +1,6 @@
 """Texts from the editor: assembly, PTX, CUDA C, OpenCL C and Python become programs.
 
-A page may have been shared by somebody else, so that opening it must not run anything on the host: Python texts are
+A page may come from another person, so that opening it must not run anything on the host: Python texts are
 translated, never executed, and C texts may not name files.
 """
 

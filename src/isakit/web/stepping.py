@@ -60,17 +60,21 @@ def _dims(value: Any, name: str, most: int) -> tuple[int, ...]:
     return tuple(numbers)
 
 
+def begun(prepared: Prepared, program: Program, seconds: float) -> Stepping:
+    """A launch at its first instruction; `program`: the code as the page lists it."""
+    from isakit.debug import Session
+
+    return Stepping(Session(prepared.machine, program, labels=program.labels), seconds, prepared)
+
+
 class Stepping:
     """A session and what the page has seen of it.
 
-    `program`: the code as the page lists it; `seconds`: after which a move is interrupted.
+    `prepared`: the launch, None where the session is not of one; `seconds`: after which a move is interrupted.
     """
 
-    def __init__(self, prepared: Prepared, program: Program, seconds: float) -> None:
-        from isakit.debug import Session
-
-        self.prepared = prepared
-        self.session: Session = Session(prepared.machine, program, labels=program.labels)
+    def __init__(self, session: Session, seconds: float, prepared: Prepared | None = None) -> None:
+        self.session, self.prepared = session, prepared
         self.seconds = seconds
         self._deadline = 0.0
         self._seen: tuple[int, dict[str, int]] = (self.session.focus, {})
@@ -226,7 +230,7 @@ class Stepping:
 
     def arrays(self) -> list[dict[str, Any]]:
         """What the kernel's arrays hold now, as raw little-endian bytes; those of other machines have none."""
-        if self.prepared.kernel is None:
+        if self.prepared is None or self.prepared.kernel is None:
             return []
         self.prepared.update()
         out: list[dict[str, Any]] = []

@@ -74,12 +74,14 @@ class Workbench:
 
     # --- files and texts ---
     def open(self, asked: Asked) -> dict[str, Any]:
-        """A dropped file: its programs, or its text where it is one; arrays and others are kept for arguments."""
+        """A dropped file: its programs, or its text where it is one; arrays and scenes are kept in the folder."""
         name, data = checked(asked.text("name")), asked.data("data")
         self._folder.put(name, data)
         ending = name[name.rfind(".") :].lower() if "." in name else ""
         if ending in _ENDINGS:
             return {"kind": "text", "language": _ENDINGS[ending], "text": _text(data), "files": self._folder.names()}
+        if ending == ".json":
+            return {"kind": "scene", "files": self._folder.names()}
         if ending == ".npy":
             from isakit.runtime.npy import load_array
 
@@ -233,12 +235,12 @@ class Workbench:
     # --- running ---
     def launch(self, asked: Asked) -> dict[str, Any]:
         """Begin a launch that is stepped; it replaces the one before."""
-        from isakit.web.stepping import Stepping, launched
+        from isakit.web.stepping import begun, launched
 
         self._stepping = None
         file, given = self._launch(asked)
         program = self._units[asked.text("unit")].program
-        self._stepping = Stepping(launched(file, given), program, self._limits.seconds)
+        self._stepping = begun(launched(file, given), program, self._limits.seconds)
         return self._stepping.state()
 
     def _launch(self, asked: Asked) -> tuple[str, dict[str, Any]]:
@@ -256,6 +258,27 @@ class Workbench:
         else:
             wanted["kernel"] = None
         return file, {**given, **wanted}
+
+    def scene(self, asked: Asked) -> dict[str, Any]:
+        """Draw a scene of the folder: its picture as PNG. `files`: texts to put into the folder first, by name."""
+        from isakit.web.scenes import drawn
+
+        for name, text in asked.fields("files").items():
+            if not isinstance(text, str):
+                raise IsakitError(f"{name} is no text")
+            self._folder.put(checked(name), text.encode())
+        return drawn(checked(asked.text("name")))
+
+    def pixel(self, asked: Asked) -> dict[str, Any]:
+        """Why a pixel has its colour, and its fragment program at its first instruction, to be stepped."""
+        from isakit.web.scenes import fragment
+        from isakit.web.stepping import Stepping
+
+        self._stepping = None
+        session = fragment(checked(asked.text("name")), asked.number("x"), asked.number("y"))
+        units = self._units.add_program(f"{asked.text('name')}", session.program)
+        self._stepping = Stepping(session, self._limits.seconds)
+        return {"about": session.about, "units": [u.as_json() for u in units], "state": self._stepping.state()}
 
     @property
     def _session(self) -> Stepping:

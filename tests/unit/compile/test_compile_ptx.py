@@ -346,3 +346,34 @@ def test_a_parameter_has_an_address() -> None:
     k = Device("gt200").load(compile_ptx(HEAD + text).module)["k"]
     k[1, 3](out, np.array([5, 6, 7, 8], np.uint32).tobytes())
     assert list(out) == [6, 7, 8, 0]
+
+
+def test_the_upper_half_of_a_parameter_is_extended() -> None:
+    """The shift reads the parameter where it lies: no register holds the whole of it."""
+    body = (
+        OUT
+        + """  .reg .u32 %x; .reg .u16 %h<2>; ld.param.u32 %x, [a]; mov.b32 {%h0, %h1}, %x;
+  cvt.s32.s16 %x, %h1; mul24.lo.s32 %x, %x, 3; st.global.u32 [%o], %x;"""
+    )
+    out = np.zeros(1, np.uint32)
+    module = compile_ptx(HEAD + kernel(body, params=".param .u64 out, .param .u32 a")).module
+    Device("gt200").load(module)["k"][1, 1](out, 0x00051234)
+    assert out[0] == 15
+
+
+def test_a_condition_may_be_set_further_down_than_it_is_used() -> None:
+    """The loop is entered in its middle, so that the block with the selection stands in front of the comparison."""
+    body = (
+        OUT
+        + """  .reg .u32 %x, %n, %a, %t; .reg .u16 %h, %g; .reg .pred %p, %q, %r;
+  ld.global.u32 %x, [%o]; ld.global.u16 %h, [%o+4]; ld.global.u16 %g, [%o+8]; ld.global.u32 %a, [%o+12]; mov.u32 %n, 0;
+  bra MIDDLE;
+TOP: selp.b16 %h, %h, %g, %p; add.u32 %n, %n, 1; setp.eq.u32 %r, %n, 3; @%r bra DONE;
+MIDDLE: and.b32 %t, %x, 7; setp.eq.u32 %p, %t, 0; add.u32 %t, %t, %n; selp.b32 %a, %a, %t, %p;
+  and.b32 %t, %a, 30; setp.eq.u32 %q, %t, 0; @%q bra TOP;
+  xor.b32 %x, %x, %a; bra TOP;
+DONE: cvt.s32.s16 %x, %h; st.global.u32 [%o], %x;"""
+    )
+    out = np.array([8, 7, 9, 64, 0], np.uint32)
+    Device("gt200").load(compile_ptx(HEAD + kernel(body)).module)["k"][1, 1](out)
+    assert out[0] == 7

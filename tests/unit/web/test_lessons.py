@@ -1,6 +1,7 @@
 """Every lesson of the gallery assembles, runs to its end, and computes what its text says."""
 
 import base64
+import json
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from isakit.web.lessons import lesson, lessons
 from isakit.web.limits import Limits
 from isakit.web.verbs import Workbench, answer
 
-NAMES = [x["name"] for x in lessons()]
+NAMES = [x["name"] for x in lessons() if "scene" not in lesson(x["name"])]
 
 
 @pytest.fixture
@@ -189,3 +190,27 @@ def test_the_python_kernel_divides(bench):
     x = np.arange(64, dtype=np.float32)
     assert (y[:60] == x[:60] / (x[:60] + 1)).all()
     assert (y[60:] == 0).all()
+
+
+def test_the_picture_is_drawn_and_a_pixel_is_stepped_to_its_colour(bench):
+    given = lesson("15-pixel")
+    for name, text in given["files"].items():
+        asked(bench, "open", name=name, data=base64.b64encode(text.encode()).decode())
+    got = asked(bench, "scene", name="scene.json", files={given["program"]: given["source"]})
+    assert base64.b64decode(got["png"]).startswith(b"\x89PNG")
+    found = asked(bench, "pixel", name="scene.json", x=48, y=40)
+    assert any("the pixel became" in line for line in found["about"])
+    end = asked(bench, "move", how="cont")
+    assert end["finished"]
+    red = np.uint32(int(asked(bench, "move", how="back")["registers"]["$r0"], 16)).view(np.float32)
+    assert 0 < red < 1
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../x.s", "..", "a\\b"])
+def test_a_scene_names_files_of_its_folder_only(bench, path):
+    text = (
+        '{"format": "isakit-gfx-scene 1", "width": 4, "height": 4, "draws": [{"code": {"any": {"VERT": {"asm": %s}}}}]}'
+    )
+    asked(bench, "open", name="s.json", data=base64.b64encode((text % json.dumps(path)).encode()).decode())
+    assert "as they were dropped" in answer(bench, "scene", {"name": "s.json"})["error"]
+    assert "as they were dropped" in answer(bench, "pixel", {"name": "s.json", "x": 0, "y": 0})["error"]

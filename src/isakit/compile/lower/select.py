@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isakit.compile.graph import postorder
 from isakit.compile.ir import Block, Const, Function, Ins, Value
 from isakit.compile.lower.form import SINK, ZERO, Literal, MBlock, MFunction, MIns, Number, Place, Reg, VReg
 from isakit.compile.lower.plan import SHORT_REACH, SWAPPED, Plan
@@ -80,7 +81,7 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
             and not high
         ):
             inner = i.args[0]
-            if not isinstance(inner, Const):
+            if not isinstance(inner, Const) and inner.ins not in self.plan.skipped:  # which has no register then
                 r = self.vreg(inner)
                 r.low = True
                 return Reg(r, half="h")
@@ -145,7 +146,9 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
         for b in self.f.blocks:
             for phi in b.phis:
                 temporaries[phi] = self.m.vreg("a" if phi.out.kind == "a" else "r", SIZES.get(phi.out.kind, 1))
-        for b in self.f.blocks:
+        # Not in the order of the code: what a comparison leaves in its condition is known behind it only, and it may
+        # stand further down than the block it leads to.
+        for b in reversed(postorder(self.f.blocks[0], lambda b: b.succs)):
             self.out = blocks[b]
             self.out.loc = b.loc
             self.constants = {}

@@ -98,9 +98,8 @@ class Tracer:
         self._constants: dict[Any, TracedArray] = {}
         self._done: dict[str, str] = {}
         self.functions: dict[str, Callable[..., Any]] = {
-            "where": self.where, "clip": self.clip, "zeros_like": lambda a: self.constant(0, a.dtype),
-            "ones_like": lambda a: self.constant(1, a.dtype), "choose": self.choose,
-            "broadcast_to": lambda a, shape: a, "nan_to_num": self.nan_to_num,
+            "where": self.where, "clip": self.clip, "zeros_like": self.zeros_like, "ones_like": self.ones_like,
+            "choose": self.choose, "nan_to_num": self.nan_to_num,
         }  # fmt: skip
 
     # --- pieces -----------------------------------------------------------------------------------------------------
@@ -187,8 +186,7 @@ class Tracer:
 
     # --- NumPy's functions --------------------------------------------------------------------------------------------
     def _promoted(self, inputs: Sequence[Any]) -> tuple[list[TracedArray], Any]:
-        given = [x.dtype if isinstance(x, TracedArray | np.ndarray | np.generic) else x for x in inputs]
-        dtype = np.result_type(*given)
+        dtype: Any = np.result_type(*[getattr(x, "dtype", x) for x in inputs])
         return [self.of(x, dtype) for x in inputs], dtype
 
     def ufunc(self, name: str, inputs: Sequence[Any]) -> Any:
@@ -288,6 +286,14 @@ class Tracer:
     def clip(self, a: Any, low: Any, high: Any) -> TracedArray:
         """See `numpy.clip`."""
         return np.minimum(np.maximum(self.of(a), low), high)  # type: ignore[return-value]
+
+    def zeros_like(self, a: TracedArray) -> TracedArray:
+        """See `numpy.zeros_like`."""
+        return self.constant(0, a.dtype)
+
+    def ones_like(self, a: TracedArray) -> TracedArray:
+        """See `numpy.ones_like`."""
+        return self.constant(1, a.dtype)
 
     def nan_to_num(self, a: Any) -> TracedArray:
         """See `numpy.nan_to_num`."""

@@ -8,8 +8,8 @@ the reference page follow from it.
 | `call` | a handler of the server; the C function is generated |
 | `copy` | the C library, once the server has said where the bytes lie; `= to, from, width, height, depth, kind` |
 | `local` | a C function written by hand; the line holds its C prototype |
-| `hint` | nobody: a setting without a counterpart on these chips; it succeeds |
-| `refuse` | nobody: returns the error code behind `=` and says why, once |
+| `hint` | no code: a setting without a counterpart on these chips; it succeeds |
+| `refuse` | no code: returns the error code behind `=` and says why, once |
 | `wire` | a message of the library itself; results behind `->` |
 
 A parameter is `[in|out|opt] TYPE name`. `out` is a pointer the function writes to; `opt` one that may be null. One

@@ -196,7 +196,7 @@ def reads_space(code: Code, space: str) -> bool:
             continue
         form = found.form
         if not touching.get(form, True) or found.error(word) is not None:
-            continue  # what a word without a meaning loads nobody can say
+            continue  # what an undecodable word loads is unknown
         if form not in touching:
             touching[form] = any(e.name[0] == space[0] for e in _loads(form, word))
         if touching[form] and any(e.name == space for e in _loads(form, word)):

@@ -103,7 +103,7 @@ def _text(texture: Texture, axes: int, format: str) -> str:
         shown.seamless = texture.seamless
     if isinstance(texture, Volume):
         shown.slices = texture.slices
-    tables = []
+    tables: list[TracedTable] = []
     for k, name in enumerate(_TABLES):
         pointer = b(f"load ptr, ptr {b(f'getelementptr ptr, ptr %tables, i64 {k}')}, !invariant.load !1")
         tables.append(TracedTable(code, pointer, np.float32 if name.startswith("plane") else np.int64))

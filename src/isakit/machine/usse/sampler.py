@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isakit.errors import LaunchError
 from isakit.texture.cube import across_edges, face_of
+from isakit.texture.lanes import known
 
 Array = NDArray[Any]
 Filter = Literal["nearest", "bilinear"]
@@ -148,8 +149,8 @@ class Texture:
         if rule == "wrap":
             return i % size
         if rule == "mirror":
-            j = i % (2 * size)
-            return np.where(j < size, j, 2 * size - 1 - j)
+            j: Any = i % (2 * size)
+            return cast(Any, np.where(j < size, j, 2 * size - 1 - j))
         return np.clip(i, 0, size - 1)
 
 
@@ -277,7 +278,7 @@ def packed(components: Sequence[Any], format: str) -> list[Any]:
 
 def as_words(component: Any) -> Any:
     """The bits of f32 lanes."""
-    return (np.ascontiguousarray(component) if isinstance(component, np.ndarray) else component).view(np.uint32)
+    return (np.ascontiguousarray(component) if known(component) else component).view(np.uint32)
 
 
 def level_of_detail(texture: Texture, du: Array, dv: Array) -> Array:

@@ -15,13 +15,14 @@ import {profile} from "./profile.js";
 import {decode, encode} from "./state.js";
 
 const VIEWS = [
+  ["picture", "Picture"],
   ["bits", "Bits"], ["graph", "Graph"], ["lanes", "Lanes"], ["registers", "Registers"], ["stack", "Stack"], ["memory", "Memory"],
   ["arrays", "Arrays"], ["access", "Access"], ["stops", "Breakpoints"], ["profile", "Profile"], ["ptx", "PTX"], ["compare", "Compare"],
   ["manual", "Manual"],
 ];
 
 const page = {
-  units: [], unit: null, state: null, launched: null, lesson: null, ptx: "", arrays: null, memory: null,
+  units: [], unit: null, state: null, launched: null, lesson: null, scene: null, ptx: "", arrays: null, memory: null,
   numbers: "hex", memoryAt: {space: "", address: 0}, checks: 0, view: "bits", picture: null,
 };
 
@@ -81,7 +82,7 @@ function show(name) {
     $(`tab-${n}`).tabIndex = n === name ? 0 : -1;
     panes[n].hidden = n !== name;
   }
-  const fill = {graph: showGraph, memory: showMemory, arrays: showArrays, access: showAccess, profile: showProfile, compare: showCompare, manual: showManual}[name];
+  const fill = {picture: showPicture, graph: showGraph, memory: showMemory, arrays: showArrays, access: showAccess, profile: showProfile, compare: showCompare, manual: showManual}[name];
   return fill ? trying(fill) : undefined;
 }
 
@@ -127,6 +128,45 @@ async function showArrays() {
   const answer = await api.ask("arrays");
   panes.arrays.replaceChildren(...arrays.pane(answer.arrays, 0, page.arrays));
   page.arrays = answer.arrays;
+}
+
+async function showPicture() {
+  const scene = page.scene;
+  if (!scene) { panes.picture.replaceChildren(make("p", {}, "Drop a scene (.json) with its programs, or open the lesson about pixels.")); return; }
+  const files = scene.program ? {[scene.program]: editor.text} : {};
+  const drawn = await api.ask("scene", {name: scene.name, files});
+  const scale = Math.max(1, Math.floor(420 / Math.max(drawn.width, drawn.height)));
+  const about = make("div", {}, make("p", {class: "quiet"}, "Click a pixel to step its fragment program. Arrows and Enter do the same."));
+  const image = make("img", {src: `data:image/png;base64,${drawn.png}`, width: drawn.width * scale, height: drawn.height * scale, alt: "the drawn scene", tabIndex: 0});
+  image.style.imageRendering = "pixelated";
+  const at = {x: drawn.width >> 1, y: drawn.height >> 1};
+  const look = () => trying(async () => {
+    const found = await api.ask("pixel", {name: scene.name, x: at.x, y: at.y});
+    about.replaceChildren(make("ul", {}, ...found.about.map((t) => make("li", {}, t))));
+    showUnits(found.units, scene.name);
+    page.unit = found.units[0];
+    await listing.show(page.unit);
+    showUnits([], "");
+    page.state = found.state;
+    page.launched = page.unit;
+    await showState();
+  });
+  image.addEventListener("click", (e) => {
+    const box = image.getBoundingClientRect();
+    at.x = Math.min(drawn.width - 1, Math.floor((e.clientX - box.left) / scale));
+    at.y = drawn.height - 1 - Math.min(drawn.height - 1, Math.floor((e.clientY - box.top) / scale));
+    look();
+  });
+  image.addEventListener("keydown", (e) => {
+    const step = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]}[e.key];
+    if (step) {
+      e.preventDefault();
+      at.x = Math.min(drawn.width - 1, Math.max(0, at.x + step[0]));
+      at.y = Math.min(drawn.height - 1, Math.max(0, at.y + step[1]));
+      say(`pixel ${at.x}, ${at.y}`);
+    } else if (e.key === "Enter") look();
+  });
+  panes.picture.replaceChildren(image, about, make("p", {class: "quiet"}, drawn.draws.map((d, n) => `draw ${n}: ${d.primitives} primitives, ${d.fragments} fragments, ${d.instructions} instructions`).join("; ")));
 }
 
 async function showAccess() {
@@ -245,6 +285,7 @@ async function choose(unit) {
   await colourLines();
   showForm(unit);
   showState();
+  if (page.scene?.program && unit.file === "editor" && page.view === "picture") await trying(showPicture);
   if (["graph", "memory", "arrays", "compare", "access"].includes(page.view)) await show(page.view);
   say(`${unit.name || unit.file}: ${listing.total} instructions`);
 }
@@ -308,6 +349,11 @@ async function openFiles(files) {
         showUnits(answer.units, name);
         await choose(answer.units[0]);
         room("read");
+      } else if (answer.kind === "scene") {
+        page.scene = {name, program: null};
+        await show("picture");
+      } else if (answer.kind === "text" && page.scene && files.length > 1) {
+        say(`${name} is kept for the scene`);
       } else if (answer.kind === "text") {
         $("language").value = answer.language;
         await write(answer.text);
@@ -335,6 +381,8 @@ async function openLesson(name) {
   page.lesson = name;
   for (const b of $("lessons").querySelectorAll("button")) b.setAttribute("aria-current", String(b.dataset.lesson === name));
   $("task").replaceChildren(make("strong", {}, l.title), ...paragraphs(l.about), ...paragraphs(`Task: ${l.task}`));
+  for (const [file, text] of Object.entries(l.files || {})) showFiles((await api.ask("open", {name: file, data: api.base64(new TextEncoder().encode(text))})).files);
+  page.scene = l.scene ? {name: l.scene, program: l.program} : null;
   for (const [file, spec] of Object.entries(l.arrays || {})) showFiles((await api.ask("array", {name: file, spec})).files);
   await adopt(l);
   if (l.view) await show(l.view);

@@ -34,7 +34,7 @@ def act(core: CoreRecord, entry: Entry) -> None:
 
 @external
 def landed(core: CoreRecord, entry: Entry) -> None:
-    """Tell whoever watches."""
+    """Notify the listener."""
     core.listener(entry)  # type: ignore[attr-defined]
 
 

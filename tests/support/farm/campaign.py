@@ -1,0 +1,82 @@
+"""What a campaign is, and ways to make cases smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+Case = Any
+"""Plain data: numbers, strings, bytes, lists, tuples, dicts."""
+
+
+class Wrong(AssertionError):
+    """A result that is not what another way to get it says."""
+
+
+def nothing_smaller(case: Case) -> Iterator[Case]:
+    """For cases that are a seed."""
+    return iter(())
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A kind of random test.
+
+    Attributes:
+        name: what it is called on the command line.
+        what: what is tried, in a few words.
+        make: the case of a seed.
+        check: runs a case; gives what it covered, raises whatever is wrong. Errors a user would get are no findings.
+        smaller: cases with less in them than a given one, those with much less first.
+        seconds: time after which a case counts as one that hangs.
+        needs: says what is missing on this machine, or nothing.
+    """
+
+    name: str
+    what: str
+    make: Callable[[int], Case]
+    check: Callable[[Case], Iterable[str]]
+    smaller: Callable[[Case], Iterator[Case]] = nothing_smaller
+    seconds: float = 60.0
+    needs: Callable[[], str] = str
+
+
+CAMPAIGNS: dict[str, str] = {
+    "words": "codec", "texts": "codec", "containers": "containers", "written": "containers", "ptx-texts": "containers",
+    "kernels": "engines", "choices": "engines", "shaders": "engines", "microcode": "engines",
+    "ptx": "compiler", "c": "compiler",
+    "hostile": "hostile", "interrupts": "launches", "threads": "launches",
+}  # fmt: skip
+"""Name of each campaign and the module here that has it; modules are imported when they are needed."""
+
+
+def campaign(name: str) -> Campaign:
+    """A campaign by its name. Raises KeyError."""
+    module = import_module(f"support.farm.{CAMPAIGNS[name]}")
+    return next(c for c in module.HERE if c.name == name)
+
+
+# --- smaller cases ---------------------------------------------------------------------------------------------------
+def pieces_left_out(items: Sequence[Any]) -> Iterator[Any]:
+    """A sequence without some of its items: halves first, then ever smaller pieces. Works for text and bytes too."""
+    size = len(items)
+    while size > 1:
+        size = -(-size // 2)
+        for start in range(0, len(items), size):
+            yield items[:start] + items[start + size :]
+        if size == 1:
+            return
+
+
+def minimised(case: Case, smaller: Callable[[Case], Iterator[Case]], fails: Callable[[Case], bool]) -> Case:
+    """A case that still fails, and that no single step makes smaller."""
+    again = True
+    while again:
+        again = False
+        for candidate in smaller(case):
+            if candidate != case and fails(candidate):
+                case, again = candidate, True
+                break
+    return case
