@@ -2,17 +2,25 @@
 
 Every row is a kernel of 256 x 256 threads whose loop holds 16 instructions of a kind; the rate is thread instructions
 of that kind per second of processor time, the counting of the loop measured apart and subtracted. `cycles` are clock
-cycles per 16 lanes at the clock rate given with --ghz. Rows differ in the instruction, in where its operands lie and in
-the data: ordinary numbers, or zeros, denormals, infinities and NaNs in some lanes.
+cycles per 16 lanes at the clock rate given with --ghz. Rows differ in the instruction, in where its operands lie, in
+the lanes that execute it, and in the data: ordinary numbers, or zeros, denormals, infinities and NaNs in some lanes.
 
-Usage: bench/throughput.py [--only TEXT] [--tier jit|interp] [--repeat N] [--portable] [--ghz F] [--json FILE]
+Where there is a gcc, the same loop in C (`throughput_peers.c`: -O3 for this processor, transcendental functions by
+glibc's libmvec) is timed in turns with it; the share is isakit's rate by that of C. --svg draws the shares as a map.
+
+Usage: bench/throughput.py [--only TEXT] [--tier jit|interp] [--repeat N] [--ghz F] [--json FILE] [--svg FILE]
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
+import math
+import shutil
 import statistics
+import subprocess
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +41,8 @@ class Row:
     """One loop.
 
     Attributes: `lines` (instructions of the loop, `{k}` counts them: destinations $r20 up), `start` (what comes before
-    the loop), `counted` (instructions of the kind in the loop), `data` (kind of the numbers in $r8 up).
+    the loop), `counted` (instructions of the kind in the loop), `data` (kind of the numbers in $r8 up), `texture`
+    (number of one of `textures`, bound as $t0).
     """
 
     name: str
@@ -44,6 +53,110 @@ class Row:
     local: int = 0
     counted: int = UNROLL
     chip: str = "gt200"
+    texture: int | None = None
+
+
+SIDE = 256
+TEXTURES = {
+    "rgba8": (np.uint8, 4, {}),
+    "r32f": (np.float32, 1, {}),
+    "rgba32f": (np.float32, 4, {}),
+    "rgba16": (np.uint16, 4, {}),
+}
+FILTERS = {"nearest": ("nearest", "none"), "bilinear": ("linear", "none"), "trilinear": ("linear", "linear")}
+
+
+def textures() -> list[tuple[str, str]]:
+    """(format, filter) of the textures that are sampled."""
+    return [(form, name) for form in TEXTURES for name in FILTERS]
+
+
+def bound_texture(number: int) -> Any:
+    """(texture, sampler) of that number."""
+    from isakit.texture import Sampler, Texture
+
+    form, name = textures()[number]
+    dtype, count, _ = TEXTURES[form]
+    rng = np.random.default_rng(3)
+    mag, mip = FILTERS[name]
+    levels = []
+    for side in (SIDE >> k for k in range(9 if mip == "linear" else 1)):
+        texels = (
+            rng.integers(0, 256, (side, side, count)) if dtype == np.uint8 else rng.uniform(0, 1, (side, side, count))
+        )
+        levels.append((texels * (65535 if dtype == np.uint16 else 1)).astype(dtype))
+    return Texture(levels, form), Sampler("repeat", mag, mag, mip)
+
+
+PEERS = {
+    "add b32": "add_b32", "xor b32": "xor_b32", "min s32": "min_s32", "mul u16": "mul_u16",
+    "shl by register": "shl_b32", "shr s32 by register": "shr_s32", "set u32": "set_u32", "sad s32": "sad_s32",
+    "add rn f32": "add_f32", "add rz f32": "add_f32", "mul rn f32": "mul_f32", "mad f32": "mad_f32",
+    "max f32": "max_f32", "set f32": "set_f32", "add rn f32, half of the lanes": "half_add_f32",
+    "add rn f64": "add_f64", "mul rn f64": "mul_f64", "fma rn f64": "fma_f64", "cvt f32 s32": "cvt_f32_s32",
+    "cvt rn s32 f32": "cvt_s32_f32", "rcp": "rcp_f32", "rsqrt": "rsqrt_f32", "lg2": "lg2_f32", "ex2": "ex2_f32",
+    "sin": "sin_f32", "cos": "cos_f32", "ld u8 g[]": "ld_u8", "red add g[], same address": "red_same",
+    "red add g[], consecutive": "red_consecutive",
+}  # fmt: skip
+"""The function in C of a row."""
+PATTERNS = {
+    "consecutive": "consecutive", "same address": "same", "reversed": "reversed", "stride 2": "stride2",
+    "stride 3": "stride3", "permuted in the row": "permuted", "scattered": "scattered",
+}  # fmt: skip
+PEERS |= {f"{op} g[], {pattern}": f"{op}_{name}" for op in ("ld", "st") for pattern, name in PATTERNS.items()}
+DOUBLES = ("add_f64", "mul_f64", "fma_f64")
+
+
+class Peers:
+    """The loops in C; without a gcc there are none."""
+
+    def __init__(self) -> None:
+        self._libraries: list[ctypes.CDLL] = []
+        gcc = shutil.which("gcc")
+        if gcc is None:
+            return
+        source = Path(__file__).parent / "throughput_peers.c"
+        for flags in (["-ffp-contract=off"], ["-ffast-math", "-DFAST"]):
+            out = Path(tempfile.mkdtemp()) / "peers.so"
+            wide = ["-O3", "-march=native", "-mprefer-vector-width=512", "-shared", "-fPIC"]
+            subprocess.run([gcc, *wide, *flags, str(source), "-o", str(out), "-lm"], check=True)
+            self._libraries.append(ctypes.CDLL(str(out)))
+
+    def rate(self, row: Row, seconds: float = 0.05) -> float | None:
+        """G operations per second of the loop of a row, for about so long."""
+        name = PEERS.get(row.name)
+        function = next((getattr(lib, name) for lib in self._libraries if name and hasattr(lib, name)), None)
+        if function is None:
+            return None
+        given = numbers(row.data).T.copy() if name not in DOUBLES else numbers("double").view(f64).T.copy()
+        a = np.zeros(4 * BLOCK, f64)
+        a.view(np.uint8)[: given.nbytes] = given.view(np.uint8).ravel()
+        r, buffer = np.ones(8 * BLOCK, f64), np.zeros(1 << 19, u32)
+        index = (np.arange(BLOCK, dtype=np.uint64) * 0x79B1 & 0xFFFF).astype(u32)
+        pointers = [ctypes.c_void_p(x.ctypes.data) for x in (a, r, buffer, index)]
+        turns = 64
+        while True:
+            start = time.process_time()
+            function(ctypes.c_uint32(turns), *pointers)
+            taken = time.process_time() - start
+            if taken > seconds or turns >= 1 << 26:
+                return BLOCK * turns * UNROLL / max(taken, 1e-9) / 1e9
+            turns *= 4
+
+
+def heat_map(shares: dict[str, float]) -> str:
+    """The shares as SVG: red where C is ten times as fast, white where both are alike, green beyond."""
+    height, lines = 18, []
+    for n, (name, share) in enumerate(sorted(shares.items(), key=lambda item: item[1])):
+        strength = max(-1.0, min(1.0, math.log10(share)))
+        low = round(255 * (1 - abs(strength)))
+        colour = f"rgb(255,{low},{low})" if strength < 0 else f"rgb({low},255,{low})"
+        y = height * n
+        lines.append(f'<rect x="330" y="{y}" width="70" height="{height}" fill="{colour}"/>')
+        lines.append(f'<text x="322" y="{y + 13}" text-anchor="end">{name}</text>')
+        lines.append(f'<text x="365" y="{y + 13}" text-anchor="middle">{share:.2f}</text>')
+    size = f'width="420" height="{height * len(shares)}" font-family="sans-serif" font-size="12"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n' + "\n".join(lines) + "\n</svg>\n"
 
 
 def loop_of(template: str, count: int = UNROLL, step: int = 1, first: int = 20) -> list[str]:
@@ -95,6 +208,9 @@ def rows() -> list[Row]:
     for name, text in floats.items():
         for data in ("ordinary", "zeros", "denormals", "infinities", "NaNs", "large"):
             out.append(Row(name, loop_of(text), data=data))
+    for name, lanes in (("half of the lanes", "0x1"), ("one lane", "0x1f")):
+        start = ["mov b32 $r13 " + lanes, "and b32 $r12 $r0 $r13", "set $c1 $r13 e u32 $r12 $r13"]
+        out.append(Row(f"add rn f32, {name}", loop_of("(lg $c1) add rn f32 $r{d} $r8 $r{d}"), start))
     for name, text in {
         "presin": "presin f32 $r{d} $r8",
         "preex2": "preex2 f32 $r{d} $r8",
@@ -144,8 +260,31 @@ def rows() -> list[Row]:
         Row("st b128 g[]", ["st b128 g14[$r12] $r8q"] * UNROLL, quads),
         Row("ld u8 g[]", loop_of("ld u8 $r{d} g14[$r12]"), ["add b32 $r12 b32 s[buffer] $r1"]),
         Row("red add g[], same address", ["red add u32 g14[$r12] $r8"] * UNROLL, ["mov b32 $r12 b32 s[buffer]"]),
+        *texture_rows(),
         Row("red add g[], consecutive", ["red add u32 g14[$r12] $r8"] * UNROLL, words),
     ]
+    return out
+
+
+def texture_rows() -> list[Row]:
+    """Samples at coordinates along a row of the block (consecutive) or anywhere (scattered)."""
+    out = []
+    for number, (form, name) in enumerate(textures()):
+        for where, scale in (("along rows", "0x3b800000"), ("scattered", "0x431d0000")):
+            start = [
+                f"mov b32 $r12 {scale}", "cvt rn f32 $r13 u32 $r1", "mul rn f32 $r16 $r13 $r12",
+                "mul rn f32 $r17 $r16 $r9", "mov b32 $r18 0x3fc00000",
+            ]  # fmt: skip
+            lines = []
+            for k in range(4):
+                lines += [f"mov b32 $r{20 + 8 * k + j} $r{16 + j}" for j in range(3)]
+                first = f"$r{20 + 8 * k}"
+                block = ":".join(f"$r{20 + 8 * k + j}" for j in range(4))
+                sources = ":".join(f"$r{20 + 8 * k + j}" for j in range(3 if name == "trilinear" else 2))
+                op = "texlod" if name == "trilinear" else "texauto"
+                results = block if TEXTURES[form][1] == 4 else f"{first}:#:#:#"
+                lines.append(f"{op} all {results} $t0 $s0 {sources} 0x0 0x0 0x0")
+            out.append(Row(f"{op} {form} {name}, {where}", lines, start, counted=4, texture=number))
     return out
 
 
@@ -195,6 +334,8 @@ class Loop:
         self.device = isakit.Device(row.chip, **how)
         isa = isakit.isa("tesla", row.chip)
         self.kernel = self.device.load(isa.assemble(source(row, turns)))["loop"]
+        if row.texture is not None:
+            self.device.bind_texture(0, *bound_texture(row.texture))
         self.buffer = self.device.alloc(1 << 21)
         data = numbers(row.data)
         self.data = self.device.alloc(data.nbytes)
@@ -232,8 +373,11 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=0, help="turns of the loop; 0 chooses about 0.1 s")
     parser.add_argument("--ghz", type=float, default=0.0)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--svg", type=Path)
     options = parser.parse_args()
-    found = {}
+    found, shares, peers = {}, {}, Peers()
+    print("| loop of | data | G/s | spread | C, G/s | share |" + (" cycles per 16 lanes |" if options.ghz else ""))
+    print("|---|---|---|---|---|---|" + ("---|" if options.ghz else ""))
     for row in rows():
         if not any(word in f"{row.name} {row.data}" for word in options.only.split(",")):
             continue
@@ -248,8 +392,16 @@ def main() -> None:
             print(f"| {row.name} | {row.data} | {str(e).splitlines()[0]} |", flush=True)
             continue
         cycles = f" {16 * options.ghz / rate:.1f} |" if options.ghz else ""
-        print(f"| {row.name} | {row.data} | {rate:.2f} | {spread:.0%} |{cycles}", flush=True)
+        rates = [found_rate for _ in range(options.repeat) if (found_rate := peers.rate(row)) is not None]
+        beside = " | |"
+        if rates:
+            other = statistics.median(rates)
+            shares[f"{row.name}, {row.data}"] = rate / other
+            beside = f" {other:.2f} | {rate / other:.2f} |"
+        print(f"| {row.name} | {row.data} | {rate:.2f} | {spread:.0%} |{beside}{cycles}", flush=True)
         found[f"{row.name}, {row.data}"] = rate
+    if options.svg:
+        options.svg.write_text(heat_map(shares))
     if options.json:
         options.json.write_text(json.dumps(found, indent=1))
 

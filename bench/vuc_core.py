@@ -16,7 +16,7 @@ from isakit.vuc import Core
 COPY = (Path(__file__).parent.parent / "examples" / "vuc" / "p1_copy_checksum.s").read_text(encoding="utf-8")
 LOOPS = {
     "copy and checksum (P1), 250 cells a run": COPY,
-    "the same, for ever": "",
+    "the same, endless": "",
     "empty loop": "loop: bra #loop\nnop\nend: bra #end\nnop",
 }
 ENGINES, RUNS = ("reference", "llvm"), 9

@@ -2,9 +2,9 @@
 
 Usage: tools/fuzz_engines.py [--first SEED] [--count N] [--jobs N] [--plain]
 
-Each kernel has random `Choices` (with `--plain`: the defaults) and runs on the reference machine, and on the interpreter
-and the JIT with one thread and with two. Differences are printed as they are found, a line with the count so far every
-50 kernels, and at the end how many kernels ran. The exit code is 1 if anything differed.
+Each kernel has random `Choices` (with `--plain`: the defaults) and runs on the reference machine, and on the
+interpreter and the JIT with one thread and with two. Differences are printed as they are found, and a line with the
+counts so far every 50 kernels. The exit code is 1 if anything differed.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def run(seeds: range, jobs: int, plain: bool) -> Iterator[str]:
 
 
 def main() -> int:
+    """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--count", type=int, default=100, metavar="N")

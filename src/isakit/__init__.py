@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Register,
         SpecialRegister,
     )
+    from isakit.corpora import sweep
     from isakit.description import Kernel, Module, Param
     from isakit.instruction_sets import Isa, isa
     from isakit.programs import load, load_all
@@ -76,6 +77,7 @@ __all__ = [
     "kernel",
     "load",
     "load_all",
+    "sweep",
 ]
 
 __getattr__, __dir__ = lazy(
@@ -83,6 +85,7 @@ __getattr__, __dir__ = lazy(
     {
         "isakit.asm": "Program",
         "isakit.codec": "CodeAddress Condition Flag Immediate Instruction Memory Operand Register SpecialRegister",
+        "isakit.corpora": "sweep",
         "isakit.description": "Kernel Module Param",
         "isakit.instruction_sets": "Isa isa",
         "isakit.programs": "load load_all",

@@ -1,4 +1,4 @@
-"""JSON of files that nobody vouches for."""
+"""JSON of untrusted files."""
 
 from __future__ import annotations
 

@@ -8,8 +8,10 @@ standard decorator.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, field
 from operator import attrgetter
@@ -54,9 +56,8 @@ def _made(cls: type[Any], frozen: bool, eq: bool, repr: bool) -> type[Any]:
         known |= base.__dict__.get(_FIELDS, {})
         if base.__dict__.get(_PARAMS) and base.__dict__[_PARAMS].frozen != frozen:
             raise TypeError(f"{cls.__name__} and {base.__name__} must both be frozen, or neither")
-    own = _own_fields(cls)
-    known |= getattr(own, _FIELDS)
-    params = getattr(own, _PARAMS)
+    own, params = _own_fields(cls)
+    known |= own
     params.frozen, params.eq, params.repr = frozen, eq, repr
     setattr(cls, _FIELDS, known)
     setattr(cls, _PARAMS, params)
@@ -80,19 +81,51 @@ def _made(cls: type[Any], frozen: bool, eq: bool, repr: bool) -> type[Any]:
     return cls
 
 
-def _own_fields(cls: type[Any]) -> type[Any]:
-    """A class of nothing but the fields that are declared in `cls` itself, made by the standard decorator."""
+def _own_fields(cls: type[Any]) -> tuple[dict[str, Field[Any]], Any]:
+    """The fields that are declared in `cls` itself, and the parameters that the standard decorator notes."""
     annotations: dict[str, Any] = inspect.get_annotations(cls)
+    if all(isinstance(a, str) and not _SPECIAL.match(a) for a in annotations.values()):
+        return _plain_fields(cls, annotations)
     body = {n: cls.__dict__[n] for n in annotations if n in cls.__dict__}
     body |= {"__annotations__": annotations, "__module__": cls.__module__, "__doc__": "fields", "__match_args__": ()}
-    own = dataclasses.dataclass(init=False, repr=False, eq=False)(type(cls.__name__, (), body))
+    own: Any = dataclasses.dataclass(init=False, repr=False, eq=False)(type(cls.__name__, (), body))
     for name in annotations:
         if isinstance(cls.__dict__.get(name), Field):
             if name in own.__dict__:
                 setattr(cls, name, own.__dict__[name])
             else:
                 delattr(cls, name)
-    return own
+    return getattr(own, _FIELDS), getattr(own, _PARAMS)
+
+
+@dataclasses.dataclass(init=False, repr=False, eq=False)
+class _Sample:
+    """What the standard decorator makes of a field, for `_plain_fields`."""
+
+    plain: int
+
+
+_SPECIAL = re.compile(r"(\w+\.)?(ClassVar|InitVar|KW_ONLY)\b")
+
+
+def _plain_fields(cls: type[Any], annotations: dict[str, Any]) -> tuple[dict[str, Field[Any]], Any]:
+    """The same where no annotation means something special, without the standard decorator."""
+    known: dict[str, Field[Any]] = {}
+    sample: Any = dataclasses.fields(_Sample)[0]
+    for name, kind in annotations.items():
+        given = cls.__dict__.get(name, MISSING)
+        f: Any = given if isinstance(given, Field) else field(default=given)
+        if f.default.__class__.__hash__ is None:
+            raise ValueError(f"mutable default {type(f.default)} for field {name} is not allowed: use default_factory")
+        f.name, f.type, f._field_type = name, kind, sample._field_type
+        f.kw_only = f.kw_only is True
+        known[name] = f
+        if given is f:
+            if f.default is MISSING:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, f.default)
+    return known, copy.copy(getattr(_Sample, _PARAMS))
 
 
 def _init(cls: type[Any], fields: list[Field[Any]], frozen: bool) -> Callable[..., None]:

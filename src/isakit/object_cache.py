@@ -11,12 +11,13 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-import secrets
 import stat
+import sys
 import time
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 MAGIC = b"isakit object 1\n"
@@ -129,7 +130,7 @@ def write_object(kind: str, key: str, data: bytes) -> None:
     if base is None or not _trusted(base):
         return
     folder = base / kind
-    partial = folder / f"{_PARTIAL}{os.getpid()}-{secrets.token_hex(8)}"
+    partial = folder / f"{_PARTIAL}{os.getpid()}-{os.urandom(8).hex()}"
     try:
         _make_private(base, folder)
         if not _trusted(folder):
@@ -179,6 +180,21 @@ def keys(kind: str, suffix: str = "") -> list[str]:
 
 
 # --- the cache as a whole -------------------------------------------------------------------------------------
+@cache
+def content_key(*places: str) -> str:
+    """A name for the content of modules and folders of this package, by their paths in it.
+
+    Dates and places of the files do not matter: the same version installed anew finds what the old one has kept.
+    """
+    root = Path(__file__).parent
+    h = hashlib.sha256(sys.version.encode())
+    for place in places:
+        for path in sorted((root / place).rglob("*.py")) or [root / place]:
+            content = path.read_bytes()
+            h.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode() + content)
+    return h.hexdigest()[:16]
+
+
 @dataclass(frozen=True)
 class Contents:
     """What is in the cache: objects and their bytes; `damaged` is known after `verify`."""

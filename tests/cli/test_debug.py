@@ -92,3 +92,11 @@ def test_a_shader(shared: Path) -> None:
     gxp = shared / "corpus/usse/gxp/124142efda933e63.gxp"
     out = run("debug", str(gxp), "-e", "s", "-e", "rs", "-e", "c").stdout.splitlines()
     assert "the program has ended" in out
+
+
+def test_panes_are_shown_at_every_stop_once_they_are_on() -> None:
+    lines = debug("x/16 s[0x10]", "layout on", "s 3", "layout off", "s")
+    headings = [line.split()[1] for line in lines if line.startswith("---")]
+    assert headings == ["code", "lanes", "registers", "stack", "memory"] * 2
+    assert any("*$r2=0x0" in line or "*$r4=0x10" in line for line in lines)
+    assert max(map(len, lines)) <= 80

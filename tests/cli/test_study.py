@@ -109,7 +109,8 @@ def test_a_run_ends_where_a_branch_goes_into_it() -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        (".fill 3", "the words were expected"), (".fill 0x7fffffff, 0x0", "at most"), (".fill 2, 0x100000000", "32 bits"),
+        (".fill 3", "the words were expected"), (".fill 0x7fffffff, 0x0", "at most"),
+        (".fill 2, 0x100000000", "32 bits"),
         (".fill -1, 0x0", "at most"), (".const 1\n.fill 1, 0", "constant data"),
     ],
 )  # fmt: skip

@@ -10,10 +10,9 @@ import pytest
 import isakit
 from isakit.codec import Instruction
 from isakit.errors import NotModelled
-from isakit.machine.tesla.kernel_code import uniform_number
 from isakit.sem.semantics import trace_of
 from isakit.sem.trace import Trace
-from isakit.sem.value import Value
+from isakit.sem.value import Value, uniform_number
 
 CONTEXTS = [
     ("tesla", "gt200", "compute"), ("tesla", "gt215", "vertex"), ("tesla", "gt215", "geometry"),

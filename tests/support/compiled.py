@@ -21,7 +21,7 @@ WAYS: dict[str, dict[str, Any]] = {
 def compiled_device(way: dict[str, Any], *args: Any, **options: Any) -> Device:
     """A device on the compiled engine, whatever engine the caller asks for. `way`: tier, threads, portable."""
     device = Device(*args, **{**options, "engine": "reference"})
-    device.engine, device._execute = executor("llvm", **{"threads": 1, **way})  # type: ignore[reportPrivateUsage]
+    device._execute = executor("llvm", **{"threads": 1, **way})  # type: ignore[reportPrivateUsage]
     return device
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from isakit.engine.llvm import Body, Module, Ref, ValueLowering, build, float_lowerings, flushing_wrapper, host
+from isakit.engine.llvm import Body, Module, Ref, ValueLowering, build, flushing_wrapper, host
+from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.sem.value import Value
 
 

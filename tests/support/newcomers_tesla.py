@@ -1,4 +1,4 @@
-"""An instruction of Tesla that nobody built, with an operand that no other has: a register rotated by a constant."""
+"""An instruction of Tesla invented here, with an operand that no other has: a register rotated by a constant."""
 
 from isakit.arch.tesla.forms import forms
 from isakit.arch.tesla.operands import word

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import isakit
 from isakit.engine.llvm import Loaded, host, object_code
 from isakit.errors import MachineFault
-from isakit.machine.tesla import Choices
+from isakit.machine.tesla import Choices, Machine
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Step
 from isakit.machine.tesla.compiled.emit.interpreter import library
@@ -74,12 +74,19 @@ def compiled_alone(kernel: Kernel, pc: int) -> Executable:
     return Executable(enter, loaded.address("run_warp"), sites, True, (loaded, library(host(), kernel.facts.choices)))
 
 
-def steps(text: str, choices: Choices, engine: str, limit: int = 60) -> Iterator[Seen]:
-    """What the only warp of a program looks like after each of its instructions; `engine`: or a tier."""
+def steps(
+    text: str, choices: Choices, engine: str, limit: int = 60, prepare: Callable[[Machine], None] | None = None
+) -> Iterator[Seen]:
+    """What the only warp of a program looks like after each of its instructions; `engine`: or a tier.
+
+    `prepare` may put the warp into another state before the first one.
+    """
     device = isakit.Device("gt200", engine="reference", choices=choices)
     kernel = device.load(isakit.isa("tesla", "gt200").assemble(text), registers=8)["main"]
     machine = kernel.machine(1, 32, [])
     warp = machine.warps[0]
+    if prepare is not None:
+        prepare(machine)
     if engine == "reference":
         for _ in range(limit):
             try:

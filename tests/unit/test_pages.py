@@ -34,6 +34,9 @@ def blocks(page: str) -> list[tuple[str, str]]:
         "tutorial/first-kernel.md",
         "howto/draw-a-picture.md",
         "tutorial/watch-a-warp-diverge.md",
+        "tutorial/shared-memory.md",
+        "tutorial/first-shader.md",
+        "tutorial/microcode-and-host.md",
         "howto/debug-a-program.md",
     ],
 )
@@ -62,6 +65,7 @@ def test_python_prints_what_the_page_shows(page, tmp_path, monkeypatch) -> None:
         "howto/debug-a-program.md",
         "howto/sanitize-a-program.md",
         "howto/profile-a-kernel.md",
+        "howto/trace-a-program.md",
     ],
 )
 def test_commands_work(page, tmp_path) -> None:

@@ -9,8 +9,10 @@ from isakit.analysis.control_flow import Block, ControlFlow, Edge, EdgeKind, Fun
 from isakit.analysis.dominators import Loop, dominators, loops, post_dominators
 from isakit.analysis.liveness import Liveness, liveness
 from isakit.analysis.names import KernelNames
+from isakit.analysis.notes import Notes, Phase, delay_slots, phases, repeats
 from isakit.analysis.picture import dot, svg, text
 from isakit.analysis.search import Pattern
+from isakit.analysis.uniformity import Uniformity, dead_code
 from isakit.analysis.values import Access, Loaded, Pointer, Values
 
 __all__ = [
@@ -26,15 +28,22 @@ __all__ = [
     "Liveness",
     "Loaded",
     "Loop",
+    "Notes",
     "Pattern",
+    "Phase",
     "Pointer",
+    "Uniformity",
     "Values",
     "control_flow",
+    "dead_code",
+    "delay_slots",
     "dominators",
     "dot",
     "liveness",
     "loops",
+    "phases",
     "post_dominators",
+    "repeats",
     "svg",
     "text",
 ]

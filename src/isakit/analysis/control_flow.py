@@ -2,8 +2,8 @@
 
 The graph is that of one lane: an edge is there if a lane that executed the last instruction of one block may execute
 the first of the other next. Lanes that wait for others (at a `join`, on the stack of a divergent branch) do not move
-meanwhile, so they need no edges. Where a lane may go is never understated: an address that is only known when the
-program runs gives an edge to every place that the program itself names as one.
+meanwhile, so they need no edges. A branch through a table in constant memory has an edge to each place the table
+names; other branches to an address that is only known when the program runs are listed as unresolved.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from isakit.asm import Program
-from isakit.codec import Instruction
+from isakit.codec import Instruction, Memory
 from isakit.spec import Kind
 
 
@@ -30,7 +30,7 @@ class EdgeKind(StrEnum):
     BREAK = "break"
     """To an address that an earlier instruction gave for lanes that leave a region."""
     INDIRECT = "indirect"
-    """A branch to an address in a register or in memory: one of the places it may be."""
+    """A branch to an address in a table: one of the places in it."""
     CALL = "call"
     """Into a function."""
     RETURN = "return"
@@ -95,8 +95,8 @@ class ControlFlow:
         blocks: in address order; together they hold every valid instruction once.
         edges: from each block, in the order next, branches, others.
         functions: the first is the program's entry point.
-        unresolved: addresses of instructions that may go anywhere: where an indirect branch finds its address in no
-            table that the program names. Their edges are missing.
+        unresolved: addresses of instructions that may go anywhere: branches to an address in a register, or in a table
+            the file does not have. Their edges are missing.
     """
 
     program: Program
@@ -218,11 +218,33 @@ class _Reader:
             targets = [t for a in i.targets if (t := self.place.get(a)) is not None]
             out += [(t, EdgeKind.BRANCH) for t in targets]
             if not i.targets:
-                self.unresolved.append(i.address)
+                found = self._table(i)
+                out += [(t, EdgeKind.INDIRECT) for t in found]
+                if not found:
+                    self.unresolved.append(i.address)
         elif len(i.targets) and i.group not in (Kind.CALL, Kind.CONTROL):
             # A branch that stands beside another operation.
             out += [(t, EdgeKind.BRANCH) for a in i.targets if (t := self.place.get(a)) is not None]
         return out
+
+    def _table(self, i: Instruction) -> list[int]:
+        """Where a branch through a table in constant memory may go: entries from its offset on that lead to code.
+
+        A table ends where a word is the address of no instruction; empty where the file does not have its content.
+        """
+        at = next((o for o in i.operands if isinstance(o, Memory)), None)
+        kernel = self.program.kernel
+        if at is None or kernel is None or kernel.module is None or not at.space[1:].isdigit():
+            return []
+        bank = int(at.space[1:])
+        content = (kernel if bank in kernel.constants else kernel.module).constant_bytes(bank)
+        out: dict[int, None] = {}
+        for start in range(at.offset, len(content) - 3, 4):
+            target = self.place.get(int.from_bytes(content[start : start + 4], "little"))
+            if target is None:
+                break
+            out[target] = None
+        return list(out) if at.base is not None else list(out)[:1]
 
     # --- delay slots ------------------------------------------------------------------------------------------
     def _delayed(self, k: int) -> bool:

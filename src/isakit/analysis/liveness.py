@@ -44,12 +44,13 @@ class _Numbers:
 
 @dataclass
 class Liveness:
-    """The registers that are live at every instruction of a program."""
+    """The registers that are live at every instruction of a program; `at_end` those that are read after its end."""
 
     flow: ControlFlow
     numbers: _Numbers
     _out: list[int]
     _facts: dict[int, tuple[int, int]]
+    at_end: tuple[Place, ...] = ()
 
     @cached_property
     def _before(self) -> dict[int, int]:
@@ -135,7 +136,7 @@ class Liveness:
             for i in reversed(block.instructions):
                 uses, kills = self._facts[i.address]
                 written = self.numbers.mask(i.defs)
-                if written and not written & live and _only_computes(i):
+                if written and not written & live and only_computes(i):
                     out.append(i.address)
                 live = live & ~kills | uses
         return sorted(out)
@@ -187,10 +188,10 @@ def liveness(flow: ControlFlow, live_at_end: Iterable[Place] | None = None) -> L
                 if not queued[e.source]:
                     queued[e.source] = True
                     waiting.append(e.source)
-    return Liveness(flow, numbers, out, facts)
+    return Liveness(flow, numbers, out, facts, tuple(numbers.names(at_end)))
 
 
-def _only_computes(i: Instruction) -> bool:
+def only_computes(i: Instruction) -> bool:
     """Whether an instruction does nothing but write registers that nothing besides the program reads."""
     isa = i.decoder.isa
     handed = isa.results.get(i.decoder.view.program, frozenset[str]())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from isakit.analysis.control_flow import Block, ControlFlow, EdgeKind
 from isakit.analysis.dominators import depth_of, loops
+from isakit.codec import Instruction
 from isakit.errors import IsakitError
 
 _STYLES = {
@@ -22,7 +23,11 @@ _SECONDS = 60.0
 """How long Graphviz may take over a picture."""
 
 
-def text(flow: ControlFlow) -> str:
+Note = Callable[[Instruction], Sequence[str]]
+"""What else is said of an instruction."""
+
+
+def text(flow: ControlFlow, note: Note | None = None) -> str:
     """The graph as text: every block with its instructions, where it comes from and where it goes."""
     depth = _depths(flow)
     out: list[str] = []
@@ -36,7 +41,7 @@ def text(flow: ControlFlow) -> str:
         came = flow.predecessors[b.number]
         if came:
             out.append("    from " + ", ".join(f"{e.source}{_told(e.kind)}" for e in came))
-        out += [f"    {i.address:#06x}  {i.text}" for i in b.instructions]
+        out += [f"    {line}" for line in _lines(b, note)]
         goes = flow.successors[b.number]
         out.append("    to " + (", ".join(f"{e.target}{_told(e.kind)}" for e in goes) if goes else "the end"))
         out.append("")
@@ -46,9 +51,19 @@ def text(flow: ControlFlow) -> str:
     return "\n".join(out).rstrip() + "\n"
 
 
-def dot(flow: ControlFlow, name: str = "program", label: Callable[[Block], str] | None = None) -> str:
-    """The graph in Graphviz's language; `label` gives the lines of a block (default: address and text)."""
-    shown = label or _listing
+def _lines(block: Block, note: Note | None) -> Iterator[str]:
+    for i in block.instructions:
+        line = f"{i.address:#06x}  {i.text}"
+        said = ", ".join(note(i)) if note is not None else ""
+        yield f"{line:<52}  // {said}" if said else line
+
+
+def dot(flow: ControlFlow, name: str = "program", note: Note | None = None) -> str:
+    """The graph in Graphviz's language."""
+
+    def shown(block: Block) -> str:
+        return "".join(f"{line}\n" for line in _lines(block, note))
+
     lines = [f"digraph {_quoted(name)} {{", '  node [shape=box, fontname="monospace", fontsize=10];']
     for f in flow.functions:
         lines += [f"  subgraph cluster_{f.number} {{", f"    label={_quoted(f'{f.entry:#x}')};"]
@@ -59,18 +74,14 @@ def dot(flow: ControlFlow, name: str = "program", label: Callable[[Block], str] 
     return "\n".join([*lines, "}", ""])
 
 
-def _listing(block: Block) -> str:
-    return "".join(f"{i.address:#06x}  {i.text}\n" for i in block.instructions)
-
-
-def svg(flow: ControlFlow, name: str = "program") -> str:
+def svg(flow: ControlFlow, name: str = "program", note: Note | None = None) -> str:
     """The graph as an SVG picture. Raises IsakitError where Graphviz is missing or takes longer than a minute."""
     program = shutil.which("dot")
     if program is None:
         raise IsakitError("an SVG picture needs Graphviz's `dot`, which is not installed; --format text needs nothing")
     try:
         run = subprocess.run(
-            [program, "-Tsvg"], input=dot(flow, name).encode(), capture_output=True, check=True, timeout=_SECONDS
+            [program, "-Tsvg"], input=dot(flow, name, note).encode(), capture_output=True, check=True, timeout=_SECONDS
         )
     except subprocess.TimeoutExpired:
         raise IsakitError(f"Graphviz found no layout of {len(flow.blocks)} blocks in {_SECONDS:.0f} s") from None

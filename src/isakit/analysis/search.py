@@ -56,12 +56,16 @@ KEYS: dict[str, tuple[str, Callable[[Instruction], list[str]]]] = {
 
 
 class Pattern:
-    """What to look for; `matches(instruction)` tells. Raises IsakitError for a pattern that makes no sense."""
+    """What to look for; `matches(instruction)` tells. Raises IsakitError for a pattern that makes no sense.
+
+    `placed`: it asks for the address, so that one word may match in one place and not in another.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
         if not text.strip() or len(text) > _MOST:
             raise IsakitError("an empty pattern finds nothing" if not text.strip() else "the pattern is too long")
+        self.placed = "address=" in text
         self.matches: Test = _Conditions(text).test() if _CONDITION.search(text) else _spelling(text)
 
     def __repr__(self) -> str:

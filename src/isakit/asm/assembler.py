@@ -114,6 +114,11 @@ class _Resolver:
             name: unit * (placement.positions[k] if k < len(placement.positions) else placement.end)
             for name, k in section.labels.items()
         }
+        program.source_lines = {
+            unit * at: item.statement.line
+            for item, at in zip(section.items, placement.positions, strict=True)
+            if not isinstance(item, Fill)
+        }
         if section.kernel is not None:
             told = section.kernel.param_bytes is not None
             section.kernel.constants = _constants(section)

@@ -20,7 +20,7 @@ class Program(Sequence[Instruction]):
     description of the kernel, from its file or from the source text. `parts` are the programs of the kernels where a
     text has several, or programs of several types; then this program is their code one after the other. `constants` are
     the constant banks of the whole text, `file` is what directives of a file format made of it, `labels` are the byte
-    addresses of the labels of a source text.
+    addresses of the labels of a source text, `source_lines` the lines of that text by the address of the instruction.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class Program(Sequence[Instruction]):
         self.constants = {bank: list(segments) for bank, segments in (constants or {}).items()}
         self.file: object = None
         self.labels: dict[str, int] = {}
+        self.source_lines: dict[int, int] = {}
 
     @classmethod
     def from_bytes(cls, decoder: Decoder, data: bytes, address: int = 0) -> Program:
@@ -106,7 +107,10 @@ class Program(Sequence[Instruction]):
         return pack_units(self.units, self.decoder.view.variant) + self.tail
 
     def at(self, address: int) -> Instruction | None:
-        """The instruction whose bytes include `address`, or None."""
+        """The instruction whose bytes include `address`, or None.
+
+        Raises LookupError for a program of several kernels, each of which has addresses of its own.
+        """
         if self.parts:
             raise LookupError("every kernel of this program starts at its own address; ask one of `parts`")
         k = bisect_right(self._addresses, address) - 1

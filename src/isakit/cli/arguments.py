@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-FORMS = "i32:5 f32:2.5 in:x.npy out:f32:1024[:y.npy] inout:x.npy[:y.npy] zeros:f32:1024"
+FORMS = (
+    "i32:5 f32:2.5 in:x.npy out:f32:1024[:y.npy] inout:x.npy[:y.npy] zeros:f32:1024 ramp:i32:64 random:f32:64[:SEED]"
+)
 TYPES = {
     "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64",
     "u64": "uint64", "f16": "float16", "f32": "float32", "f64": "float64",
@@ -48,6 +50,13 @@ def parse(spec: str) -> Argument:
         if kind == "zeros" and path:
             raise _bad(spec)
         return Argument(spec, kind, _zeros(spec, dtype, shape), kind == "out", _path(path))
+    if kind in ("ramp", "random"):
+        dtype, _, tail = rest.partition(":")
+        shape, _, seed = tail.partition(":")
+        if (seed and not seed.isdigit()) or (seed and kind == "ramp"):
+            raise _bad(spec)
+        array = _zeros(spec, dtype, shape)
+        return Argument(spec, kind, _ramp(array) if kind == "ramp" else _random(array, int(seed or 0)))
     if kind == "in" and rest:
         return Argument(spec, kind, _load(rest))
     if kind == "inout" and rest:
@@ -99,6 +108,24 @@ def _zeros(spec: str, dtype: str, shape: str) -> NDArray[Any]:
     if 2 * needed > _memory():
         raise _bad(spec, f"{needed} bytes, once here and once on the simulated device, are more than this machine has")
     return np.zeros(sizes, TYPES[dtype])
+
+
+def _ramp(array: NDArray[Any]) -> NDArray[Any]:
+    """0, 1, 2 ... in the order of memory."""
+    import numpy as np
+
+    return np.arange(array.size).astype(array.dtype).reshape(array.shape)
+
+
+def _random(array: NDArray[Any], seed: int) -> NDArray[Any]:
+    """Floats from 0 to 1, integers of all values; the same for the same seed."""
+    import numpy as np
+
+    generator = np.random.default_rng(seed)
+    if array.dtype.kind == "f":
+        return generator.random(array.shape).astype(array.dtype)
+    limits = np.iinfo(array.dtype)
+    return generator.integers(limits.min, limits.max, array.shape, array.dtype, endpoint=True)
 
 
 def _memory() -> int:

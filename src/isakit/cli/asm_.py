@@ -72,7 +72,7 @@ def command(
 
     original = b"" if like is None else read_bytes(like)
     default = isa_name or ("usse" if kind == "gxp" else None)
-    if like is not None and default is None:
+    if like is not None and default is None and not declared(text):
         default = load_image(original, path=shown(like)).isa
 
     def assembled(text: str) -> Program:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from isakit.cli.common import echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
 
+if TYPE_CHECKING:
+    from isakit.analysis import ControlFlow
+    from isakit.analysis.notes import Notes
+
 
 @click.command(
     "cfg",
     epilog="""\b
-Example:
-  isakit cfg kernel.cubin --kernel saxpy --format svg > saxpy.svg""",
+Examples:
+  isakit cfg kernel.cubin --kernel saxpy --format svg > saxpy.svg
+  isakit cfg --notes shader.gxp""",
 )
 @isa_option()
 @variant_option
@@ -23,9 +28,19 @@ Example:
     "--format", "style", type=click.Choice(["text", "dot", "svg", "json"]), default="text", help="What to write."
 )
 @click.option("--live", is_flag=True, help="Text: the registers that are live before each instruction.")
+@click.option(
+    "--notes", is_flag=True, help="Say what is uniform, divergent, dead, guarded, repeated, late, in a delay slot."
+)
 @click.argument("file", metavar="FILE|-")
 def command(
-    isa_name: str | None, variant: str | None, as_json: bool, kernel: str | None, style: str, live: bool, file: str
+    isa_name: str | None,
+    variant: str | None,
+    as_json: bool,
+    kernel: str | None,
+    style: str,
+    live: bool,
+    notes: bool,
+    file: str,
 ) -> None:
     """Show the control-flow graph of a program: blocks, branches, joins, loops, calls, live registers.
 
@@ -50,16 +65,35 @@ def command(
         return
     for name, program in found:
         flow = analysis.control_flow(program)
+        note = _notes(flow).of if notes else None
         if style == "dot":
-            click.echo(analysis.dot(flow, name), nl=False)
+            click.echo(analysis.dot(flow, name, note), nl=False)
         elif style == "svg":
-            click.echo(analysis.svg(flow, name), nl=False)
+            click.echo(analysis.svg(flow, name, note), nl=False)
         else:
             click.echo(f"{name}: {len(flow.blocks)} blocks, {len(flow.edges)} edges, {_told(flow)}")
-            click.echo(_live(flow) if live else analysis.text(flow))
+            click.echo(_live(flow) if live else analysis.text(flow, note))
 
 
-def _told(flow: Any) -> str:
+def _notes(flow: ControlFlow) -> Notes:
+    """The notes on a program, with the hazards of microcode."""
+    from isakit.analysis.notes import Notes
+
+    program = flow.program
+    hazards: dict[int, list[str]] = {}
+    if program.isa == "vuc":
+        from isakit.vuc import lint
+
+        unit = program.decoder.view.variant.unit_bytes
+        for found in lint(program):
+            some = "" if found.certain else " on some path"
+            hazards.setdefault(program.address + found.address * unit, []).append(
+                f"{found.kind}{some}: {found.message}"
+            )
+    return Notes(flow, hazards)
+
+
+def _told(flow: ControlFlow) -> str:
     from isakit.analysis import liveness
 
     facts = liveness(flow)
@@ -67,7 +101,7 @@ def _told(flow: Any) -> str:
     return ", ".join(f"at most {n} live {file} registers at {at:#x}" for file, n, at in most) or "no registers"
 
 
-def _live(flow: Any) -> str:
+def _live(flow: ControlFlow) -> str:
     from isakit.analysis import liveness
 
     facts = liveness(flow)
@@ -80,7 +114,7 @@ def _live(flow: Any) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _plain(name: str, flow: Any) -> dict[str, Any]:
+def _plain(name: str, flow: ControlFlow) -> dict[str, Any]:
     from isakit.analysis import dominators, liveness, loops, post_dominators
 
     out: dict[str, Any] = {"name": name, **flow.as_json()}
@@ -93,4 +127,5 @@ def _plain(name: str, flow: Any) -> dict[str, Any]:
     facts = liveness(flow)
     out["live_ranges"] = {f"{file}{n}": spans for (file, n), spans in sorted(facts.ranges().items())}
     out["pressure"] = {file: facts.highest_pressure(file)[0] for file in facts.files}
+    out["notes"] = _notes(flow).as_json()
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import json_option
+from isakit.cli.common import coloured, json_option, on_terminal
 from isakit.cli.launches import launch_options, prepare
 from isakit.errors import IsakitError
 
 if TYPE_CHECKING:
+    from isakit.debug.session import Session
     from isakit.debug.terminal import Commands
 
 PROMPT = "(isakit) "
+_CHANGED = re.compile(r"\*\$?[\w:]+=\S+|^\*.*")
+"""What panes mark as changed."""
 
 
 @click.command(
@@ -26,6 +30,7 @@ Examples:
   isakit debug matmul.s --grid 4,4 --block 16,16 --arg in:a.npy --arg in:b.npy --arg out:f32:64x64 --arg i32:64
   isakit debug shader.gxp --arg texcoord0=in:t.npy -x commands.txt
   isakit debug p2_mailbox.s --json -x commands.txt
+  isakit debug scene.json --pixel 40,25 -e "info about"
 \b
 Arguments are those of `isakit run`. Some commands:
   b PLACE [if EXPR]  c  s  n  fin  rs  rc  p EXPR  x CELL  info warps  layout  help""",
@@ -33,6 +38,9 @@ Arguments are those of `isakit run`. Some commands:
 @launch_options
 @click.option("-x", "scripts", multiple=True, metavar="FILE", help="Carry out the commands of a file, then end.")
 @click.option("-e", "lines", multiple=True, metavar="COMMAND", help="Carry out a command, then end.")
+@click.option("--pixel", metavar="X,Y", help="FILE is a scene: debug the fragment program of a pixel, Y from below.")
+@click.option("--fragment", type=click.IntRange(0), metavar="N",
+              help="The pixel's fragment.  [default: the last one that changed it]")  # fmt: skip
 @click.option("--dap", is_flag=True, help="Speak the Debug Adapter Protocol on standard input and output.")
 @click.option("--dap-port", type=click.IntRange(0, 65535), metavar="PORT",
               help="Serve the Debug Adapter Protocol on a port of this machine (0: any that is free).")  # fmt: skip
@@ -46,6 +54,8 @@ def command(
     variant: str | None,
     scripts: tuple[str, ...],
     lines: tuple[str, ...],
+    pixel: str | None,
+    fragment: int | None,
     dap: bool,
     dap_port: int | None,
     gdb_port: int | None,
@@ -61,8 +71,11 @@ def command(
     from isakit.debug.terminal import Commands
 
     given = [line for path in scripts for line in Path(path).read_text("utf-8").splitlines()] + list(lines)
-    prepared = prepare(file, isa_name, variant, options)
-    session = Session(prepared.machine, prepared.program, labels=prepared.labels)
+    if pixel is not None:
+        session = _of_pixel(file, pixel, fragment, options["chip"])
+    else:
+        prepared = prepare(file, isa_name, variant, options)
+        session = Session(prepared.machine, prepared.program, labels=prepared.labels)
     if dap:
         from isakit.debug.dap import Adapter
 
@@ -88,10 +101,25 @@ def command(
     if given:
         _carry_out(commands, iter(given), as_json, strict=True)
     elif sys.stdin.isatty() and not as_json:
+        for line in session.about:
+            click.echo(line)
         _answer(commands.stopped(session.stop), False, "")
         _carry_out(commands, _typed(commands), False, strict=False)
     else:
         _carry_out(commands, (line.rstrip("\n") for line in sys.stdin), as_json, strict=False)
+
+
+def _of_pixel(file: str, place: str, fragment: int | None, chip: str) -> Session:
+    """A session in the fragment program of a pixel of a scene. Raises IsakitError, click.UsageError."""
+    from isakit.debug.pixels import pixel
+    from isakit.tesla import Scene
+
+    x, _, y = place.partition(",")
+    if not (x.strip().isdecimal() and y.strip().isdecimal()):
+        raise click.BadParameter(f"{place!r}: give a column and a row, X,Y", param_hint="--pixel")
+    context = click.get_current_context()
+    given = context.get_parameter_source("chip") is not click.core.ParameterSource.DEFAULT
+    return pixel(Scene(file), int(x), int(y), chip if given else None).session(fragment)
 
 
 def _carry_out(commands: Commands, lines: Iterator[str], as_json: bool, strict: bool) -> None:
@@ -107,6 +135,8 @@ def _carry_out(commands: Commands, lines: Iterator[str], as_json: bool, strict: 
             if strict:
                 raise
             reply = Reply([f"error: {e}"], {"error": str(e)})
+        if commands.live and not as_json and on_terminal():
+            click.clear()
         _answer(reply, as_json, line)
         if reply.quit:
             return
@@ -119,11 +149,20 @@ def _answer(reply: Any, as_json: bool, line: str) -> None:
         click.echo(json.dumps({"command": line, "lines": reply.lines, "data": reply.data}, ensure_ascii=False))
         return
     for text in reply.lines:
-        click.echo(text)
+        click.echo(_painted(text) if coloured() else text, color=coloured())
+
+
+def _painted(text: str) -> str:
+    """A line for a terminal with colours: where execution stands, and what has changed, stand out."""
+    if text.startswith("---"):
+        return click.style(text, dim=True)
+    if text.startswith(">"):
+        return click.style(text, bold=True)
+    return _CHANGED.sub(lambda m: click.style(m[0], fg="yellow", bold=True), text)
 
 
 def _typed(commands: Commands) -> Iterator[str]:
-    """Lines somebody types, with history and completion where the terminal can."""
+    """Lines typed at a prompt, with history and completion where the terminal can."""
     try:
         import readline
     except ImportError:  # plain input then

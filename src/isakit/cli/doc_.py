@@ -92,5 +92,5 @@ def _plain(isa: InstructionSet, r: Record) -> dict[str, Any]:
     return {
         "isa": isa.name, "name": r.name, "mnemonics": r.mnemonics, "doc": r.doc, "status": r.status.value,
         "reference": str(r.ref), "see": [str(s) for s in r.see], "notes": list(r.notes),
-        "syntax": list(dict.fromkeys(syntax_line(f) for f in r.forms)), "meaning": "\n".join(meaning(r)),
+        "syntax": list(dict.fromkeys(syntax_line(f) for f in r.forms)), "meaning": "\n".join(meaning(isa, r)),
     }  # fmt: skip

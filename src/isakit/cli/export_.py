@@ -13,17 +13,21 @@ from isakit.cli.common import isa_option, type_option, variant_option, write_byt
 Examples:
   isakit export -m tesla -V gt200 --format json -o tesla.json
   isakit export -m vuc -V vp2 --format c -o vuc_vp2.h
-  isakit export -m usse --format textmate -o usse.tmLanguage.json""",
+  isakit export -m usse --format textmate -o usse.tmLanguage.json
+  isakit export -m vuc -V vp2 --format sleigh -o ghidra/data/languages""",
 )
 @isa_option(required=True)
 @variant_option
 @type_option
 @click.option(
-    "--format", "kind", type=click.Choice(["json", "schema", "c", "pygments", "textmate"]),
-    help="Records as JSON, the schema of that, a disassembler in a C header, a Pygments lexer, a TextMate grammar.",
+    "--format", "kind", type=click.Choice(["json", "schema", "c", "pygments", "textmate", "sleigh"]),
+    help="Records as JSON, the schema of that, a disassembler in a C header, a Pygments lexer, a TextMate grammar, "
+         "a processor for Ghidra (a folder).",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option("-o", "--output", metavar="OUT", default="-", help="The file to write.  [default: -]")
+@click.option(
+    "-o", "--output", metavar="OUT", default="-", help="The file to write, with sleigh the folder.  [default: -]"
+)
 def command(
     isa_name: str, variant: str | None, program_type: str | None, kind: str | None, as_json: bool, output: str
 ) -> None:
@@ -36,6 +40,19 @@ def command(
     from isakit.instruction_sets import isa
 
     chosen = isa(isa_name, variant)
+    if kind == "sleigh":
+        from pathlib import Path
+
+        from isakit.export.sleigh import sleigh
+
+        if output == "-":
+            raise click.UsageError("--format sleigh writes several files: name a folder with -o")
+        folder = Path(output)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in sleigh(chosen.decoder(program_type)).files.items():
+            write_bytes(str(folder / name), content.encode())
+            click.echo(str(folder / name))
+        return
     if kind == "c":
         from isakit.export.c_header import c_header
 

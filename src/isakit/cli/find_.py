@@ -31,15 +31,21 @@ if TYPE_CHECKING:
 Examples:
   isakit find 'ld * g14[$r*]' kernel.cubin
   isakit find 'group=branch and target=0x40' *.cubin
-  isakit find --count 'mad * and sat' programs/*""",
+  isakit find --count 'mad * and sat' programs/*
+  isakit find --index index.parquet 'opcode=tex*'
+  isakit find --index index.parquet --like kernel.cubin""",
 )
 @isa_option()
 @variant_option
 @type_option
 @click.option("--count", is_flag=True, help="Only say how many there are in each program.")
+@click.option("--index", metavar="INDEX", help="Search what `isakit scan` wrote, instead of files.")
+@click.option("--like", metavar="FILE", help="With --index: find kernels that do much the same as those of FILE.")
+@click.option(
+    "--least", type=click.FloatRange(0, 1), default=0.5, help="With --like: share of common steps.  [default: 0.5]"
+)
 @json_option
-@click.argument("pattern", metavar="PATTERN")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("words", metavar="PATTERN FILE...", nargs=-1)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -47,11 +53,13 @@ def command(
     variant: str | None,
     program_type: str | None,
     count: bool,
+    index: str | None,
+    like: str | None,
+    least: float,
     as_json: bool,
-    pattern: str,
-    files: tuple[str, ...],
+    words: tuple[str, ...],
 ) -> None:
-    """Find instructions in program files.
+    """Find instructions in program files, or in an index of many.
 
     PATTERN is the text of an instruction with wildcards: `*` alone stands for any words, inside a word for any
     characters. Or it is a condition, `opcode=mad and writes=$r5 and not sat`, of: opcode, group, reads, writes,
@@ -60,6 +68,17 @@ def command(
     """
     from isakit.analysis import Pattern
 
+    if like is not None:
+        if index is None or words:
+            raise click.UsageError("--like FILE searches an index for kernels: give --index and no pattern")
+        _alike(index, like, least, as_json)
+        return
+    if not words or (len(words) == 1) is not (index is not None):
+        raise click.UsageError("give a pattern and files, or --index INDEX and a pattern")
+    pattern, *files = words
+    if index is not None:
+        _indexed(index, Pattern(pattern), count, as_json)
+        return
     wanted = Pattern(pattern)
     found: list[dict[str, Any]] = []
     failed = False
@@ -81,6 +100,49 @@ def command(
         echo_json({"schema": "isakit-find-1", "pattern": pattern, "found": found})
     if failed:
         ctx.exit(1)
+
+
+def _indexed(index: str, pattern: Pattern, count: bool, as_json: bool) -> None:
+    from isakit.corpora import find
+
+    found: list[dict[str, Any]] = []
+    counts: dict[tuple[str, str], int] = {}
+    for hit in find(index, pattern):
+        name, i = _place(hit.path, hit.member, hit.offset), hit.instruction
+        if count:
+            counts[name, hit.kernel] = counts.get((name, hit.kernel), 0) + 1
+        elif as_json:
+            found.append({"file": name, "program": hit.kernel, "address": i.address, "words": list(i.words),
+                          "text": i.text})  # fmt: skip
+        else:
+            click.echo(printable(f"{name}: {hit.kernel}+{i.address:#x}: {i.text}"))
+    if as_json:
+        found += [{"file": name, "program": kernel, "count": n} for (name, kernel), n in counts.items()]
+        echo_json({"schema": "isakit-find-1", "pattern": pattern.text, "found": found})
+        return
+    for (name, kernel), n in counts.items():
+        click.echo(printable(f"{name}: {kernel}: {n}"))
+
+
+def _alike(index: str, like: str, least: float, as_json: bool) -> None:
+    from isakit.corpora import similar
+    from isakit.programs.reading import load_all
+
+    out: list[dict[str, Any]] = []
+    for m in load_all(read_bytes(like), path=shown(like)):
+        for k in m.kernels.values():
+            for r in similar(index, k.program, least=least):
+                name = _place(r.path, r.member, r.offset)
+                out.append({"kernel": k.name, "likeness": r.likeness, "file": name, "program": r.kernel})
+                if not as_json:
+                    click.echo(printable(f"{k.name}: {100 * r.likeness:3.0f} % {name}: {r.kernel}"))
+    if as_json:
+        echo_json({"schema": "isakit-find-1", "pattern": "", "like": shown(like), "found": out})
+
+
+def _place(path: str, member: str, offset: int) -> str:
+    """How a program in a file, or in a member of an archive, is named."""
+    return f"{path}{f'!/{member}' if member else ''}{f'@{offset:#x}' if offset else ''}"
 
 
 def _hits(

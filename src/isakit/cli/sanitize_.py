@@ -19,7 +19,7 @@ Examples:
   isakit sanitize reduce.s --grid 4 --block 128 --arg in:x.npy --arg out:f32:4
   isakit sanitize shader.gxp --arg texcoord0=in:t.npy --json
 \b
-Arguments are those of `isakit run`. What `out:` passes counts as memory that nobody wrote.""",
+Arguments are those of `isakit run`. What `out:` passes counts as uninitialised memory.""",
 )
 @launch_options
 @click.option("--max", "limit", type=click.IntRange(1), metavar="N", help="Stop after N warp instructions, or cycles.")
@@ -30,7 +30,7 @@ def command(
 ) -> None:
     """Run a program and report what it does wrong, faulting or not.
 
-    For kernels: reads of registers and memory that nobody wrote, races between warps, barriers in divergent code or
+    For kernels: reads of uninitialised registers and memory, races between warps, barriers in divergent code or
     with missing warps, accesses out of bounds or misaligned, writes to constants. For microcode: writes that have
     not landed. For shaders: reads of unwritten registers. The exit code is 3 if something was found.
     """

@@ -30,10 +30,10 @@ class Decoder:
         # size -> [(mask of fixed bits, their value -> forms)], most fixed bits first
         self._tables: dict[int, list[tuple[int, dict[int, list[Form]]]]] = {}
         self._selector: dict[int, int] = {}
-        for units in {f.units for f in view.forms}:
+        for units in {f.units for f in view.declared}:
             tables: dict[int, dict[int, list[Form]]] = {}
             mask = 0
-            for f in view.forms:
+            for f in view.declared:
                 if f.units == units:
                     tables.setdefault(f.fixed.mask, {}).setdefault(f.fixed.value, []).append(f)
                     mask |= f.fixed.mask
@@ -77,7 +77,7 @@ class Decoder:
             for f in forms.get(word & mask, ()):
                 if f.matches(word):
                     if self.view.available(f):
-                        return self.compiled(f)
+                        return self.compiled(self.view.resolved(f))
                     error = f.lacking
         return error
 

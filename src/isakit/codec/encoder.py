@@ -48,29 +48,30 @@ class Encoder:
 
     def __init__(self, view: View) -> None:
         self.view = view
-        self._by_name: dict[str, list[Form]] = {}
-        for f in view.forms:
-            if view.available(f):
-                for m in dict.fromkeys(f.mnemonics):
-                    self._by_name.setdefault(m, []).append(f)
-        for forms in self._by_name.values():
-            forms.sort(key=lambda f: f.units)
-        self._wanted: dict[Form, list[frozenset[str]]] = {}
+        self._declared: dict[str, list[Form]] = {}
         self._lacking: dict[str, list[Form]] = {}
+        for f in view.declared:
+            by_name = self._declared if view.available(f) else self._lacking
+            for m in dict.fromkeys(f.mnemonics):
+                by_name.setdefault(m, []).append(f)
+        self._by_name: dict[str, list[Form]] = {}
+        self._wanted: dict[Form, list[frozenset[str]]] = {}
         self._one_size: dict[Form, bool] = {}
-        for f in view.forms:
-            if not view.available(f):
-                for m in dict.fromkeys(f.mnemonics):
-                    self._lacking.setdefault(m, []).append(f)
 
     @property
     def mnemonics(self) -> list[str]:
         """All operation names."""
-        return sorted(self._by_name)
+        return sorted(self._declared)
 
     def named(self, mnemonic: str) -> list[Form]:
         """The forms with a mnemonic, shortest first."""
-        return self._by_name.get(mnemonic, [])
+        forms = self._by_name.get(mnemonic)
+        if forms is None:
+            forms = [self.view.resolved(f) for f in self._declared.get(mnemonic, ())]
+            forms.sort(key=lambda f: f.units)
+            if forms:
+                self._by_name[mnemonic] = forms
+        return forms
 
     def one_size(self, form: Form) -> bool:
         """Whether all forms that share a mnemonic with this one have its size."""
@@ -81,15 +82,23 @@ class Encoder:
 
     def forms(self, tokens: list[Token]) -> list[Form]:
         """The forms whose mnemonic stands among the tokens (outside parentheses), shortest first."""
-        depth = 0
         out: list[Form] = []
+        for name in self._names(tokens):
+            out += [f for f in self.named(name) if f not in out]
+        return out
+
+    def _names(self, tokens: list[Token]) -> list[str]:
+        """The mnemonics among the tokens, outside parentheses and behind what stands in front of an instruction."""
+        depth, out = 0, list[str]()
         for t in tokens:
             if t.text == "(":
                 depth += 1
             elif t.text == ")":
                 depth -= 1
-            elif depth == 0 and t.text in self._by_name:
-                out += [f for f in self._by_name[t.text] if f not in out]
+            elif depth == 0 and t.text in self._declared:
+                out.append(t.text)
+            elif t.text in self.view.isa.in_front:
+                out.clear()
         return out
 
     def plausible(self, forms: list[Form], tokens: list[Token]) -> list[Form]:
@@ -158,8 +167,8 @@ class Encoder:
             nearest.append((stream.furthest, stream.expected, form))
         if illegal:
             return Miss(0, f"these operands are the decode error {illegal[0]}")
-        name = next(t.text for t in tokens if t.text in self._by_name)
-        for form in self._lacking.get(name, ()):
+        name = self._names(tokens)[0]
+        for form in map(self.view.resolved, self._lacking.get(name, ())):
             if any(True for _ in match(form, Stream(tokens, symbol, address))):
                 return Miss(0, f"{self._where()} does not have this form of `{name}`", (f"it needs {_needs(form)}",))
         if conflicts:
@@ -191,12 +200,14 @@ class Encoder:
             return Miss(
                 token, f"{self._where()} does not have `{name}`", (f"it needs {_needs(self._lacking[name][0])}",)
             )
-        return Miss(token, f"unknown instruction `{name}`", did_you_mean(name, self._by_name))
+        return Miss(token, f"unknown instruction `{name}`", did_you_mean(name, self._declared))
 
     def _without_name(self, tokens: list[Token]) -> Miss:
         prefixes = self.view.isa.prefixes
         depth = 0
-        for k, t in enumerate(tokens):
+        # What stands in front of an instruction ends in an operand.
+        start = max((k + 2 for k, t in enumerate(tokens) if t.text in self.view.isa.in_front), default=0)
+        for k, t in enumerate(tokens[start:], start):
             depth += (t.text == "(") - (t.text == ")")
             if t.kind == "word" and depth == 0 and t.text not in prefixes and t.text[0] not in "$#":
                 return self.unknown_name(t.text, k)
@@ -234,7 +245,40 @@ Trail = tuple[tuple[str, int, int, Bits], ...]
 
 def match(form: Form, stream: Stream, conflicts: list[Conflict] | None = None) -> Iterator[Bits]:
     """All readings of the stream as `form`, as the bits they determine together with the fixed ones."""
-    yield from _match(form, stream, 0, 0, form.fixed, conflicts, ())
+    if stream.quick and conflicts is None:
+        return _quick_match(form, stream, 0, 0, form.fixed)
+    return _match(form, stream, 0, 0, form.fixed, conflicts, ())
+
+
+def _quick_match(form: Form, s: Stream, item: int, k: int, so_far: Bits) -> Iterator[Bits]:
+    """The same without reports of what could not be read; most parts have one reading or none."""
+    items = form.readers
+    while item < len(items):
+        part, words = items[item]
+        item += 1
+        if words is not None:
+            first = s.text(k)
+            if first in words:
+                if part is None:
+                    k += 1
+                    continue
+            elif part is None or first[:1] == "$" or NUMBER_START not in words:
+                return
+        assert part is not None
+        readings = list(part.parse(s, k))
+        if len(readings) != 1:
+            for n, b in readings:
+                both = so_far.join(b)
+                if both is not None:
+                    yield from _quick_match(form, s, item, n, both)
+            return
+        k, b = readings[0]
+        both = so_far.join(b)
+        if both is None:
+            return
+        so_far = both
+    if k == len(s):
+        yield so_far
 
 
 def _match(
@@ -253,12 +297,7 @@ def _match(
         else:
             s.fail(k, f"`{name}`")
         return
-    part = form.parts[name[1:-1]]
-    if s.quick:
-        begin, first = form.starts[item], s.text(k)
-        if begin is not None and first not in begin and (first[:1] == "$" or NUMBER_START not in begin):
-            return
-    for n, b in part.parse(s, k):
+    for n, b in form.parts[name[1:-1]].parse(s, k):
         both = so_far.join(b)
         if both is not None:
             more = trail if conflicts is None else (*trail, (name[1:-1], k, n, b))

@@ -239,11 +239,18 @@ class Instruction:
     @property
     def guarded(self) -> bool:
         """Whether a condition decides which lanes execute; a guarded write does not end the life of the old value."""
+        return self.guard is not None
+
+    @property
+    def guard(self) -> Operand | None:
+        """The operand that decides which lanes execute, None where all do."""
         form = self.form
-        return form is not None and any(
-            form.parts[o.name].guards(self.word) or (isinstance(o, Condition) and o.name in form.control)
-            for o in self.operands
-        )
+        if form is None:
+            return None
+        return next((
+            o for o in self.operands
+            if form.parts[o.name].guards(self.word) or (isinstance(o, Condition) and o.name in form.control)
+        ), None)  # fmt: skip
 
     @property
     def group(self) -> Kind | None:

@@ -39,7 +39,7 @@ class Output(Protocol):
     """What messages are written to."""
 
     def write(self, data: bytes, /) -> object:
-        """Take bytes; raises OSError where nobody reads them."""
+        """Take bytes; raises OSError where the other end is closed."""
         ...
 
     def flush(self) -> object:

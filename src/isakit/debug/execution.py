@@ -76,6 +76,8 @@ class Execution(ABC):
     target: Target
     program: Program
     unit: str = "instruction"
+    turn: int = 1 << 16
+    """Positions that one group executes alone before another one's turn may be overdue."""
 
     # --- where it is ---
     @property
@@ -156,8 +158,13 @@ class Execution(ABC):
     def load(self, saved: tuple[Snapshot, Any], position: int) -> None:
         """Go back to a saved state, which was taken at a position."""
 
-    def touched(self, step: Callable[[], object]) -> list[Touch]:
-        """What `step` accesses in memory, in order. Raises NotModelled where the machine cannot tell."""
+    tells_touches: bool = True
+    """Whether `touched` knows."""
+
+    def touched(
+        self, step: Callable[[], object], about: Callable[[Sequence[Touch]], None] | None = None
+    ) -> list[Touch]:
+        """What `step` accesses in memory, in order; `about` is told of each access right before it is made."""
         step()
         return []
 

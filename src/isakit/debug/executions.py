@@ -45,6 +45,7 @@ class VucExecution(SteppedExecution):
     """A vµc core; positions are cycles."""
 
     unit = "cycle"
+    tells_touches = False
 
     @property
     def _core(self) -> Any:
@@ -118,7 +119,9 @@ class UsseExecution(SteppedExecution):
             where = {"thread": where["invocation"], **{k: v for k, v in where.items() if k != "invocation"}}
         return super().find(**where)
 
-    def touched(self, step: Callable[[], object]) -> list[Touch]:
+    def touched(
+        self, step: Callable[[], object], about: Callable[[Sequence[Touch]], None] | None = None
+    ) -> list[Touch]:
         machine = self._machine
         out: list[Touch] = []
 
@@ -126,10 +129,13 @@ class UsseExecution(SteppedExecution):
             inner = getattr(machine, name)
 
             def call(space: str, *args: Any) -> Any:
-                value = inner(space, *args)
                 every = np.broadcast_to(np.asarray(args[0]), (machine.lanes,))
-                for k in np.flatnonzero(args[-1].mask).tolist():
-                    out.append(Touch(access, "memory", int(every[k]), int(args[size_at]), k))
+                active = np.flatnonzero(args[-1].mask).tolist()
+                found = [Touch(access, "memory", int(every[k]), int(args[size_at]), k) for k in active]
+                if about is not None:
+                    about(found)
+                value = inner(space, *args)
+                out.extend(found)
                 return value
 
             setattr(machine, name, call)

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from isakit.debug.standing import Standing
+from isakit.machine.pictures import ROW, SHOWN, rows
 
 WIDTH = 80
 
@@ -54,20 +55,12 @@ def lanes(session: Standing) -> list[str]:
     if count == 1:
         t = target.thread(0)
         return [f"{t.name}: {t.state}" + (f" at {t.address:#x}" if t.address is not None else "")]
-    out: list[str] = []
-    per = 32
-    for first in range(0, min(count, 16 * per), per):
-        threads = [target.thread(n) for n in range(first, min(first + per, count))]
-        picture = "".join("#" if t.active else "-" if t.state == "finished" else "." for t in threads)
-        here = next((t for t in threads if t.active), threads[0])
-        name = here.name.rpartition(" lane")[0] or f"{first}-{first + len(threads) - 1}"
-        mark = ">" if session.focus // per == first // per else " "
-        where = (
-            "ended" if here.address is None else f"{here.address:04x}" + (" waits" if here.state == "waiting" else "")
-        )
-        out.append(cut(f"{mark} {name:<24} {picture} {where}"))
-    if count > 16 * per:
-        out.append(f"  ... {count - 16 * per} more threads")
+    out = [
+        cut(f"{'>' if r.first <= session.focus < r.first + ROW else ' '} {r.name:<24} {r.picture} {r.where}")
+        for r in rows(target)
+    ]
+    if count > SHOWN * ROW:
+        out.append(f"  ... {count - SHOWN * ROW} more threads")
     return out
 
 
@@ -133,9 +126,9 @@ def html(session: Standing) -> str:
     return f"<table>{rows}</table>"
 
 
-def everything(session: Standing) -> Iterable[tuple[str, list[str]]]:
-    """All panes by name."""
+def everything(session: Standing, before: Mapping[str, int] | None = None) -> Iterable[tuple[str, list[str]]]:
+    """All panes by name; registers are marked that have changed since `before`."""
     yield "code", listing(session)
     yield "lanes", lanes(session)
-    yield "registers", registers(session)
+    yield "registers", registers(session, before)
     yield "stack", stack(session)

@@ -43,6 +43,7 @@ class Session:
         focus: the thread that `step` and registers are about.
         breakpoints: by number, watchpoints and tracepoints included.
         records: what tracepoints noted.
+        about: lines on where the program comes from: for a fragment, why its pixel has its colour.
         stop: why it stands where it stands.
         timeline, execution, target: what it is made of.
 
@@ -65,6 +66,7 @@ class Session:
         self.timeline = Timeline(self.execution, memory)
         self.breakpoints: dict[int, Breakpoint] = {}
         self.records: list[Record] = []
+        self.about: list[str] = []
         self.focus = self.execution.following or 0
         self.asked: Callable[[], bool] | None = None
         self._numbers = 0
@@ -193,7 +195,7 @@ class Session:
         return self._move(move, "moved", f"at position {position}")
 
     def reverse_step(self, count: int = 1) -> Stop:
-        """Take back the last instructions, whoever executed them, and focus on the group that did."""
+        """Take back the last instructions, of any group, and focus on the group that did."""
         if not self.position:
             return self._stay("history", "this is where the program began")
 

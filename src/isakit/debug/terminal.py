@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -39,13 +39,20 @@ class Command:
 
 
 class Commands:
-    """The commands over one session. `displays` are the expressions shown at every stop."""
+    """The commands over one session.
+
+    `displays` are the expressions shown at every stop; `live`: all panes are shown at every stop, with the memory that
+    `x` looked at last.
+    """
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.live = False
+        self._examined: tuple[str, int, int] | None = None
         self.displays: list[str] = []
         self._last = ""
-        self._registers: dict[str, int] = {}
+        there = session.focus < session.target.thread_count
+        self._registers: dict[str, int] = session.registers() if there else {}
         self._memory: dict[tuple[str, int, int], bytes] = {}
 
     def run(self, line: str) -> Reply:
@@ -79,6 +86,7 @@ class Commands:
     def stopped(self, stop: Stop) -> Reply:
         """What is said at a stop."""
         session = self.session
+        old = self._registers
         now = session.registers() if session.focus < session.target.thread_count else {}
         changed = {n: v for n, v in now.items() if self._registers.get(n, v) != v}
         self._registers = now
@@ -90,10 +98,12 @@ class Commands:
             lines.append(panes.cut(f"{thread.name}  {i.address:04x} {f'<{where}> ' if where else ''}{i.text}"))
             if said := panes.source_line(session, i.address):
                 lines.append(panes.cut(f"  {said}"))
-        if changed and len(changed) <= 8:
+        if changed and len(changed) <= 8 and not self.live:
             lines.append(panes.cut("  " + "  ".join(f"{n}={v:#x}" for n, v in changed.items())))
         shown = {text: self._shown(text) for text in self.displays}
         lines += [f"  {text} = {value}" for text, value in shown.items()]
+        if self.live:
+            lines += self._panes(old)
         data = {**panes.state(session), "changed": changed, "displays": shown}
         return Reply(lines, data)
 
@@ -219,12 +229,10 @@ class Commands:
             raise LaunchError("`x` shows memory; `p` and `info registers` show registers")
         session = self.session
         address = int(evaluate(to.address, ThreadView(session.execution, session.focus)))
-        data = session.target.read_memory(to.space, address, count, session.focus)
-        key = to.space, address, count
-        old = self._memory.get(key)
-        self._memory[key] = data
-        return Reply(panes.memory(to.space, address, data, old), {"space": to.space, "address": address,
-                                                                 "bytes": data.hex()})  # fmt: skip
+        lines = self._memory_lines(to.space, address, count)
+        self._examined = to.space, address, count
+        data = self._memory[self._examined]
+        return Reply(lines, {"space": to.space, "address": address, "bytes": data.hex()})
 
     def _list(self, rest: str) -> Reply:
         from isakit.debug.breakpoints import addresses
@@ -264,6 +272,8 @@ class Commands:
             case "trace":
                 rows = [r.as_json() for r in session.records]
                 return Reply([f"{r.position}: {r.values}" for r in session.records] or ["nothing was noted"], rows)
+            case "about":
+                return Reply(session.about or ["nothing is known about where the program comes from"], session.about)
             case "memories":
                 spaces = session.target.memories.values()
                 return Reply([f"{m.name:<8} {m.size:#x} bytes{'' if m.writable else ', read only'}" for m in spaces])
@@ -276,10 +286,32 @@ class Commands:
                 return Reply([f"{k}: {v}" for k, v in facts.items()], facts)
 
     def _layout(self, rest: str) -> Reply:
-        lines: list[str] = []
-        for name, rows in panes.everything(self.session):
-            lines += [f"--- {name} {'-' * (panes.WIDTH - len(name) - 5)}", *rows]
+        if rest in ("on", "off"):
+            self.live = rest == "on"
+        elif rest:
+            raise LaunchError("`layout` shows all panes, `layout on` does at every stop, `layout off` no longer")
+        lines = [] if rest == "off" else self._panes(self._registers)
         return Reply(lines, panes.state(self.session))
+
+    def _panes(self, registers: Mapping[str, int]) -> list[str]:
+        """All panes; registers that are not as given are marked, and so is memory that changed since it was shown."""
+        lines: list[str] = []
+        for name, rows in panes.everything(self.session, registers):
+            lines += [f"--- {name} {'-' * (panes.WIDTH - len(name) - 5)}", *rows]
+        if self._examined is not None:
+            space, address, count = self._examined
+            try:
+                rows = self._memory_lines(space, address, count)
+            except IsakitError as e:
+                rows = [panes.cut(str(e))]
+            lines += [f"--- memory {'-' * (panes.WIDTH - 11)}", *rows]
+        return lines
+
+    def _memory_lines(self, space: str, address: int, count: int) -> list[str]:
+        data = self.session.target.read_memory(space, address, count, self.session.focus)
+        old = self._memory.get((space, address, count))
+        self._memory[space, address, count] = data
+        return panes.memory(space, address, data, old)
 
     def _help(self, rest: str) -> Reply:
         if rest:
@@ -357,13 +389,13 @@ COMMANDS = (
     Command(("list", "l"), "[PLACE]", "instructions around here", Commands._list),
     Command(("focus", "f", "thread"), "WHAT N ...", "look at a block, warp, lane or thread", Commands._focus),
     Command(("info", "i"), "WHAT", "breakpoints, registers, warps, stack, ...", Commands._info),
-    Command(("layout", "la"), "", "all panes", Commands._layout),
+    Command(("layout", "la"), "[on|off]", "all panes, now or at every stop", Commands._layout),
     Command(("help", "h"), "[COMMAND]", "this list", Commands._help),
     Command(("quit", "q"), "", "leave", Commands._quit),
 )  # fmt: skip
 _BY_NAME = {name: c for c in COMMANDS for name in c.names}
 _REPEATED = ("step", "next", "continue", "rs", "rc", "join")
-_INFO = ("breakpoints", "registers", "warps", "threads", "lanes", "stack", "trace", "memories", "timeline",
+_INFO = ("about", "breakpoints", "registers", "warps", "threads", "lanes", "stack", "trace", "memories", "timeline",
          "watchpoints")  # fmt: skip
 
 __all__ = ["COMMANDS", "Command", "Commands", "Reply", "parsed"]

@@ -1,4 +1,8 @@
-"""Launches on Tesla: one block after the other, each warp until it waits or ends, on compiled code between stops."""
+"""Launches on Tesla: one block after the other, each warp until it waits or ends, on compiled code between stops.
+
+Where blocks may wait for each other, as many are resident as on the chip, the reference machine executes them, and a
+warp that has executed `TURN` instructions alone lets the next one go on.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,14 @@ from isakit.debug.expressions import Node
 from isakit.debug.native_conditions import DECLARATIONS, condition
 from isakit.errors import LaunchError
 from isakit.machine.snapshot import Snapshot
-from isakit.machine.tesla.block import READY, Warp
+from isakit.machine.tesla.block import READY, Block, Warp
+from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.machine import Machine
 from isakit.machine.tesla.stack import Kind
 from isakit.machine.tesla.tesla_target import TeslaTarget
 
+TURN = 512
+"""Instructions after which a warp that may wait for another block is not the only one any more."""
 KEPT = 16
 """Sets of points whose code is kept."""
 _MEANINGS = {
@@ -40,7 +47,8 @@ class TeslaExecution(Execution):
         if machine.stats.warp_instructions:
             raise LaunchError("a session begins with a launch that has not executed anything")
         self.given = machine
-        self.machine = Machine(machine.launch, machine.device, resident_lanes=1)
+        together = self._blocks_wait(machine.launch)
+        self.machine = machine.again(machine.launch.resident_blocks if together else 1)
         self.target, self.program = TeslaTarget(self.machine), program
         self._current = 0
         self._sub = 0
@@ -48,12 +56,24 @@ class TeslaExecution(Execution):
         self._fast: Any = None
         self._made: dict[Any, tuple[Any, list[bool]]] = {}
         self.why_slow = "" if compiled else "it was not asked for"
-        self.compiled = compiled and self._make_fast()
+        if together:
+            self.turn, self.why_slow = TURN, "its blocks may wait for each other"
+        self.compiled = compiled and not together and self._make_fast()
+
+    @staticmethod
+    def _blocks_wait(launch: Launch) -> bool:
+        from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled
+        from isakit.machine.tesla.compiled.analysis.known_flow import may_wait_for_blocks
+
+        try:
+            return may_wait_for_blocks(launch)
+        except NotCompiled:
+            return False
 
     def _make_fast(self) -> bool:
         from isakit.runtime.engine_choice import unusable
 
-        reason = unusable()
+        reason = unusable() if type(self.machine) is Machine else "it is a graphics stage"
         if reason is None:
             from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled
             from isakit.machine.tesla.compiled.launch.probed_run import ProbedRun
@@ -131,21 +151,32 @@ class TeslaExecution(Execution):
             raise LaunchError(f"no {', '.join(sorted(unknown))} here; there are block, warp, lane and thread")
         if "thread" in where:
             return super().find(thread=where["thread"])
-        resident = self.machine.blocks[0]
-        if "block" in where:
-            block = where["block"]
-            number = block if isinstance(block, int) else block[0] + self.machine.launch.grid[0] * block[1]
-            if number != resident.number:
-                state = "has ended" if number < resident.number else "has not begun"
-                if not 0 <= number < self.machine.launch.blocks:
-                    state = "does not exist"
-                raise LaunchError(f"block {number} {state}; block {resident.number} is resident")
         here = self.following or 0
-        warp = where.get("warp", here >> 5)
-        lane = where.get("lane", here & 31 if warp == here >> 5 else 0)
-        if not 0 <= warp < len(resident.warps) or not 0 <= lane < 32:
-            raise LaunchError(f"no warp {warp} lane {lane}; a block has {len(resident.warps)} warps of 32 lanes")
-        return 32 * warp + lane
+        warps = self.machine.warps
+        resident = warps[here >> 5].block
+        if "block" in where:
+            resident = self._block(where["block"])
+        warp = where.get("warp", warps[here >> 5].index if resident is warps[here >> 5].block else 0)
+        if not 0 <= warp < len(resident.warps):
+            raise LaunchError(f"no warp {warp}; a block has {len(resident.warps)}")
+        number = resident.warps[warp].number
+        lane = where.get("lane", here & 31 if number == here >> 5 else 0)
+        if not 0 <= lane < 32:
+            raise LaunchError(f"no lane {lane}; a warp has 32")
+        return 32 * number + lane
+
+    def _block(self, said: Any) -> Block:
+        """A resident block by its number, or by x and y."""
+        number = said if isinstance(said, int) else said[0] + self.machine.launch.grid[0] * said[1]
+        resident = {b.number: b for b in self.machine.blocks}
+        if number not in resident:
+            state = "has ended" if number < min(resident) else "has not begun"
+            if not 0 <= number < self.machine.launch.blocks:
+                state = "does not exist"
+            there = " and ".join(map(str, (min(resident), max(resident)) if len(resident) > 1 else resident))
+            which = f"blocks between {there} are" if len(resident) > 1 else f"block {there} is"
+            raise LaunchError(f"block {number} {state}; {which} resident")
+        return resident[number]
 
     # --- moving -------------------------------------------------------------------------------------------------------
     def step(self) -> int | None:
@@ -156,7 +187,7 @@ class TeslaExecution(Execution):
         if w is None:
             machine.idle()  # says what they wait for
             raise LaunchError("no warp can execute an instruction")
-        self._current = w.index
+        self._current = w.number
         thread, before = self._first(w), self.position
         machine.step(w)
         self._sub = self._sub + 1 if self.position == before else 0
@@ -181,21 +212,32 @@ class TeslaExecution(Execution):
         snapshot, (self._current, self._sub) = saved
         self.machine.restore(snapshot)
 
-    def touched(self, step: Callable[[], object]) -> list[Touch]:
+    def touched(
+        self, step: Callable[[], object], about: Callable[[Sequence[Touch]], None] | None = None
+    ) -> list[Touch]:
         state = cast(Any, self.machine.state)
         out: list[Touch] = []
+        telling = False
 
         def noting(name: str, access: Access, size_at: int) -> None:
             inner = getattr(state, name)
 
             def call(space: str, *args: Any) -> Any:
+                nonlocal telling
+                if telling:  # who is told looks at memory
+                    return inner(space, *args)
                 address = args[0] if name != "atomic" else args[1]
                 lanes, size = args[-1], int(args[size_at])
+                every = np.broadcast_to(np.asarray(address), (lanes.count,))
+                active = np.flatnonzero(lanes.mask).tolist()
+                found = [Touch(access, space, int(every[k]), size, int(lanes.numbers[k])) for k in active]
+                if about is not None:
+                    telling = True
+                    about(found)
+                    telling = False
                 # Refused accesses are none: the step raises.
                 value = inner(space, *args)
-                every = np.broadcast_to(np.asarray(address), (lanes.count,))
-                for k in np.flatnonzero(lanes.mask).tolist():
-                    out.append(Touch(access, space, int(every[k]), size, int(lanes.numbers[k])))
+                out.extend(found)
                 return value
 
             setattr(state, name, call)
@@ -220,14 +262,14 @@ class TeslaExecution(Execution):
         fast = self._fast
         probes, exact = self._look_at(points)
         if record:
-            exact = [True] * len(points)  # whoever asked looks again at the last one
+            exact = [True] * len(points)  # the caller examines the last one again
         while self.position < until:
             if self.machine.finished:
                 return "finished"
             for k, p in enumerate(points):
                 probes.set_cell(k, skip=max(0, p.skip - p.hits) if exact[k] else 0, records=record)
             w = self._warp()
-            fast.current, fast.resumed = 0 if w is None else w.index, self._sub
+            fast.current, fast.resumed = 0 if w is None else w.number, self._sub
             try:
                 why = fast.run(until)
             finally:
@@ -252,12 +294,12 @@ class TeslaExecution(Execution):
 
     def mark(self) -> None:
         w = self._warp()
-        self._mark = (-1, -1, 0, 0) if w is None else (w.block.number, w.index, w.issued, self.position)
+        self._mark = (-1, -1, 0, 0) if w is None else (w.block.number, w.number, w.issued, self.position)
 
     def overdue(self) -> int | None:
-        block, index, issued, position = self._mark
+        block, number, issued, position = self._mark
         w = self._warp()
-        if w is None or (w.block.number, w.index) != (block, index) or w.issued - issued < self.position - position:
+        if w is None or (w.block.number, w.number) != (block, number) or w.issued - issued < self.position - position:
             return None
         warps = self.machine.warps
         others = (*warps[self._current + 1 :], *warps[: self._current])

@@ -1,7 +1,7 @@
 """Time that goes both ways: an execution with checkpoints, and a journal of what was done to it from outside.
 
 A state of the past is the last checkpoint in front of it and what was executed since, because an execution is
-deterministic. What is not (a register somebody set, a warp somebody preferred) stands in the journal and is done again
+deterministic. What is not (a register that was set, a warp that was preferred) stands in the journal and is done again
 at its position. Checkpoints lie far apart where the program ran fast, and close together in front of the position that
 was last asked for, so that going back step by step costs little.
 """
@@ -62,7 +62,8 @@ class Timeline:
         self.journal: list[Event] = []
         self.done = 0
         self.checkpoints: list[Checkpoint] = []
-        self._slice = SLICE[0]
+        self._slice = min(SLICE[0], execution.turn)
+        self._most = SLICE[1] if execution.turn >= SLICE[0] else execution.turn
         self._kept_at = time.perf_counter()
         self._frontier = self.moment  # the furthest moment reached; the journal says all about what lies before it
         self.keep()
@@ -165,13 +166,13 @@ class Timeline:
             took = time.perf_counter() - started
             if self.position - before == self._slice:
                 factor = 2 if took < SECONDS / 2 else 0.5 if took > 2 * SECONDS else 1
-                self._slice = int(min(SLICE[1], max(SLICE[0] // 64, self._slice * factor)))
+                self._slice = int(min(self._most, max(SLICE[0] // 64, self._slice * factor)))
             self._catch_up()
             if (
                 result == "until"
                 and event is None
                 and self.moment > self._frontier
-                and self.position - before >= SLICE[0]
+                and self.position - before >= self.execution.turn
             ):
                 other = self.execution.overdue()
                 if other is not None:

@@ -59,7 +59,7 @@ class Path:
         return Path(frozenset(t for t in terms if not any(u < t for u in terms)))
 
     def decides(self, other: Path) -> bool | None:
-        """Whether whoever is on this path is on another one: always, never, or (None) it depends."""
+        """Whether lanes on this path are on another one: always, never, or (None) it depends."""
         if all(any(o <= t for o in other.terms) for t in self.terms):
             return True
         if all(any((c, not wanted) in t for c, wanted in o) for t in self.terms for o in other.terms):

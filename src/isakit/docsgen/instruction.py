@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import re
-import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from isakit.codec.explain import bit_names
 from isakit.codec.syntax import spellings, syntax_line
+from isakit.docsgen.pseudocode import operations, pseudocode
+from isakit.errors import NotModelled
+from isakit.export.json_ import legal_word
 from isakit.spec import Enum, Field, Form, InstructionSet, Record
 
 _VALUES = 32
 """An operand with at most this many named values has them listed."""
 
 
-def instruction_page(isa: InstructionSet, record: Record) -> str:
-    """The page as Markdown: what the instruction does, how it is written and encoded, what it means."""
-    return "\n".join(_lines(isa, record)) + "\n"
+def instruction_page(isa: InstructionSet, record: Record, pictures: bool = False) -> str:
+    """The page as Markdown: what the instruction does, how it is written and encoded, what it means.
+
+    `pictures`: with the drawings `NAME-1.svg`, `NAME-2.svg` ... of the forms, which lie beside the page.
+    """
+    return "\n".join(_lines(isa, record, pictures)) + "\n"
 
 
-def _lines(isa: InstructionSet, record: Record) -> Iterator[str]:
+def _lines(isa: InstructionSet, record: Record, pictures: bool) -> Iterator[str]:
     names = ", ".join(f"`{m}`" for m in record.mnemonics)
     yield f"# {record.name}"
     yield ""
@@ -42,13 +45,10 @@ def _lines(isa: InstructionSet, record: Record) -> Iterator[str]:
     yield "## Encoding"
     yield ""
     for number, form in enumerate(record.forms, 1):
-        yield from _form(isa, record, form, number)
+        yield from _form(isa, record, form, number, pictures)
     yield "## Meaning"
     yield ""
-    yield "```python"
-    yield from meaning(record)
-    yield "```"
-    yield ""
+    yield from meaning(isa, record)
     yield "## Source"
     yield ""
     for ref in (record.ref, *record.see):
@@ -76,7 +76,7 @@ def _operands(record: Record) -> Iterator[str]:
     yield ""
 
 
-def _form(isa: InstructionSet, record: Record, form: Form, number: int) -> Iterator[str]:
+def _form(isa: InstructionSet, record: Record, form: Form, number: int, pictures: bool) -> Iterator[str]:
     title = f"Form {number}: {form.layout.name}" if len(record.forms) > 1 else f"Form: {form.layout.name}"
     yield f"### {title}"
     yield ""
@@ -88,6 +88,9 @@ def _form(isa: InstructionSet, record: Record, form: Form, number: int) -> Itera
         facts.insert(0, form.layout.doc)
     yield "; ".join(facts) + "."
     yield ""
+    if pictures:
+        yield f"![the bits of form {number}]({record.name}-{number}.svg)"
+        yield ""
     yield "| bits | part | value |"
     yield "|---|---|---|"
     fixed = form.fixed.mask
@@ -150,56 +153,36 @@ def _cell(text: str) -> str:
 # --- the meaning -----------------------------------------------------------------------------------------------------
 
 
-def meaning(record: Record) -> list[str]:
-    """The source of the semantics function without decorator and docstring, and of the helpers it calls."""
+def meaning(isa: InstructionSet, record: Record) -> Iterator[str]:
+    """What examples of the forms compute, each kind once, as Markdown."""
     if record.semantics is None:
-        return ["# what it does is not known"]
-    lines = _body(record.semantics)
-    for helper in _helpers(record.semantics):
-        lines += ["", *_source(helper)]
-    return lines
-
-
-def _source(function: Callable[..., Any]) -> list[str]:
-    try:
-        return textwrap.dedent(inspect.getsource(function)).rstrip().splitlines()
-    except (OSError, TypeError):
-        return []
-
-
-def _body(function: Callable[..., Any]) -> list[str]:
-    """The `def` line and the body behind the docstring."""
-    lines = _source(function)
-    if not lines:
-        return [f"def {function.__name__}{inspect.signature(function)}:", "    ..."]
-    tree = next((n for n in ast.walk(ast.parse("\n".join(lines))) if isinstance(n, ast.FunctionDef)), None)
-    if tree is None:
-        return lines
-    first, *rest = tree.body
-    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    head = lines[tree.lineno - 1 : first.lineno - 1]
-    if not documented:
-        return lines[tree.lineno - 1 :]
-    tail = lines[(first.end_lineno or first.lineno) :]
-    return [*head, *tail] if rest else [*head, "    pass  # what it does is in its operands"]
-
-
-def _helpers(function: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """Private functions of the same module that the function calls, directly or through others."""
-    found: list[Callable[..., Any]] = []
-    pending = [function]
-    while pending:
-        current = pending.pop(0)
-        scope = getattr(current, "__globals__", {})
-        for name in re.findall(r"\b_[a-z]\w*(?=\()", "\n".join(_source(current))):
-            helper = scope.get(name)
-            if (
-                inspect.isfunction(helper)
-                and helper.__module__ == function.__module__
-                and helper is not function
-                and helper not in found
-                and not name.endswith("_forms")
-            ):
-                found.append(helper)
-                pending.append(helper)
-    return found
+        yield "What it does is not known."
+        yield ""
+        return
+    seen: set[str] = set()
+    rules: dict[str, None] = {}
+    for form in record.forms:
+        try:
+            word = legal_word(form)
+        except NotModelled:
+            continue
+        try:
+            lines, named = pseudocode(isa, form, word), operations(form, word)
+        except NotModelled as e:
+            lines, named = [str(e)], {}
+        key = re.sub(r"\$?\b[a-z]{1,2}\d+\b|0x[0-9a-f]+|\b\d+\b", "", "\n".join(lines))
+        if key in seen:
+            continue
+        seen.add(key)
+        unit_bits = next(iter(isa.variants.values())).unit_bits
+        units = [f"{word >> unit_bits * k & (1 << unit_bits) - 1:0{(unit_bits + 3) // 4}x}" for k in range(form.units)]
+        yield f"`{form.text(word)}`, in words `{' '.join(units)}`:"
+        yield ""
+        yield "```text"
+        yield from lines
+        yield "```"
+        yield ""
+        rules |= dict.fromkeys(f"- `{name}`: {rule}" for name, rule in named.items() if rule)
+    if rules:
+        yield from rules
+        yield ""

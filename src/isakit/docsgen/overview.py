@@ -37,8 +37,16 @@ def index_page(isas: Sequence[InstructionSet]) -> str:
     lines += ["| | instructions | |", "|---|---|---|"]
     for isa in isas:
         lines.append(f"| [{isa.name}]({isa.name}/index.md) | {len(isa.records)} | {_cell(summary(isa.doc))} |")
-    lines += ["", "The directives of the assembler: [](assembler.md).", ""]
-    lines += _toctree([*(f"{isa.name}/index" for isa in isas), "assembler"])
+    lines += ["", "The directives of the assembler: [](assembler.md). All mnemonics: [](mnemonics.md).", ""]
+    lines += _toctree([*(f"{isa.name}/index" for isa in isas), "assembler", "mnemonics"])
+    return "\n".join(lines) + "\n"
+
+
+def mnemonics_page(isas: Sequence[InstructionSet]) -> str:
+    """Every mnemonic of every instruction set with the instruction it belongs to, in alphabetical order."""
+    found = sorted({(m, isa.name, r.name, summary(r.doc)) for isa in isas for r in isa.records for m in r.mnemonics})
+    lines = ["# Mnemonics", "", "| mnemonic | | instruction | |", "|---|---|---|---|"]
+    lines += [f"| `{m}` | {isa} | [{name}]({isa}/{name}.md) | {_cell(doc)} |" for m, isa, name, doc in found]
     return "\n".join(lines) + "\n"
 
 

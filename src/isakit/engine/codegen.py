@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import linecache
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Literal
@@ -34,12 +34,13 @@ class EngineError(IsakitError):
 class Writer:
     """Statements, names and constants of one generated function.
 
-    `body` holds the statements so far; `fields`, `parameters` and `widths` the fields needed, the variables that hold
-    them and their bits; `files` the variable of each register file; `space` the globals.
+    `sizes` says how many registers files have at least. `body` holds the statements so far; `fields`, `parameters` and
+    `widths` the fields needed, the variables that hold them and their bits; `files` the variable of each register file;
+    `space` the globals.
     """
 
-    def __init__(self, plan: Plan, style: Style) -> None:
-        self.plan, self.style = plan, style
+    def __init__(self, plan: Plan, style: Style, sizes: Mapping[str, int] | None = None) -> None:
+        self.plan, self.style, self.sizes = plan, style, sizes or {}
         self.body: list[str] = []
         self.fields: list[Any] = []
         self.parameters: list[str] = []
@@ -186,11 +187,17 @@ class Writer:
     def _read(self, n: Value) -> str:
         file, index = self.file(n.attr), n.args[0]
         if self.style == "scalar":
+            if self.inside(n.attr, index):
+                return f"{file}[{self.text(index)}]"
             i = self.atom(index)
             return f"({file}[{i}] if {i} < len({file}) else 0)"
         if self.plan.uniform(index):
             return f"read({file}, {self.text(index)}, sel, count, {n.width}, {kind_of(n.width)})"
         return f"read_lanes({file}, {self.text(index)}, lanes, {n.width}, {kind_of(n.width)})"
+
+    def inside(self, file: str, index: Value) -> bool:
+        """Whether it is known that a register exists."""
+        return index.op == "const" and index.attr < self.sizes.get(file, 0)
 
     def _machine(self, n: Value) -> str:
         name, attrs = n.attr

@@ -41,20 +41,23 @@ class Compiled:
         return self.function(state, lanes, params)
 
 
-def compile_trace(trace: Trace, style: Style = "numpy") -> Compiled:
-    """Generate the function of a trace; raises `EngineError` for what the style cannot do."""
-    return _TraceWriter(trace, style).compiled()
+def compile_trace(trace: Trace, style: Style = "numpy", sizes: Mapping[str, int] | None = None) -> Compiled:
+    """Generate the function of a trace; raises `EngineError` for what the style cannot do.
+
+    `sizes`: how many registers the files have at least; registers beyond read as 0 and writes to them are lost.
+    """
+    return _TraceWriter(trace, style, sizes or {}).compiled()
 
 
 class _TraceWriter:
     """Turns the effects of one trace into statements of a `Writer`."""
 
-    def __init__(self, trace: Trace, style: Style) -> None:
+    def __init__(self, trace: Trace, style: Style, sizes: Mapping[str, int]) -> None:
         self.scalar = style == "scalar"
         self.effects = [self._split_wide(e) for e in trace.effects] if not self.scalar else list(trace.effects)
         roots = [v for e in self.effects for v in (*e.args, e.when, e.result) if v is not None]
         self.plan = Plan(roots, wide=self.scalar)
-        self.w = Writer(self.plan, style)
+        self.w = Writer(self.plan, style, sizes)
         self.w.reserve(["state", "lanes", "params", "sel", "active", "count", "out", "Control"])
         self.w.space["Control"] = Control
         self.writes = [e for e in self.effects if e.kind == "write"]
@@ -208,6 +211,9 @@ class _TraceWriter:
         file = w.file(e.name)
         if self.scalar:
             i, stored = w.atom(index), _as_int(w.text(value), value)
+            if w.inside(e.name, index):
+                w.line(f"{file}[{i}] = {stored}")
+                return
             w.line(f"if {i} < len({file}):")
             w.line(f"    {file}[{i}] = {stored}")
             return

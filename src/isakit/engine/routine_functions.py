@@ -221,6 +221,9 @@ class _Writer:
                 return f"(not {self._of(n.args[0])})"
             case "clz" if n.args[0].op == "and":
                 return f"({n.width} - {self._of(n.args[0])}.bit_length())"
+            case "and" if n.args[1].op == "const" and n.args[0].op == "add":  # the sum need not be cut before
+                a, b = (self._of(x) for x in n.args[0].args)
+                return f"(({a} + {b}) & {self._of(n.args[1])})"
             case "and" | "or" if n.width == 1:
                 return f" {n.op} ".join(self._of(a) for a in n.args).join("()")
             case _:

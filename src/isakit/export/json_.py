@@ -100,7 +100,7 @@ def _form(form: Form) -> dict[str, Any]:
     if form.constants:
         out["constants"] = {k: repr(v) for k, v in form.constants.items()}
     try:
-        word = _legal(form)
+        word = legal_word(form)
         out["semantics"] = {"word": hex(word), **_graph(form, word)}
     except (IsakitError, NotModelled) as e:
         out["semantics"] = {"unknown": str(e)}
@@ -147,7 +147,7 @@ def _part(part: Part) -> dict[str, Any]:
     return out
 
 
-def _legal(form: Form) -> int:
+def legal_word(form: Form) -> int:
     """A word that is an instruction: the form's base, or another one where that is a decode error."""
     for k in range(_MOST_TRIES):
         word = form.base ^ k * 0x9E3779B97F4A7C15F39CC0605CEDC835 & form.possible & ~form.fixed.mask

@@ -1,14 +1,19 @@
 """A processor for Ghidra: SLEIGH specification and the files that let Ghidra load it, generated from the records.
 
-`sleigh_files` gives the files of `data/languages` of a Ghidra module; the compiler of Ghidra, or the one in the package
+`sleigh` gives the files of `data/languages` of a Ghidra module; the compiler of Ghidra, or the one in the package
 `pypcode`, makes a `.sla` of the `.slaspec`.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
+
 from isakit.codec import Decoder
 from isakit.errors import IsakitError
-from isakit.export.cubes import Cubes, without
+from isakit.export.cubes import EVERYTHING, Cubes, both, others, without
+from isakit.export.pcode import Machine, Statements, register_name
+from isakit.export.sleigh_meaning import Meanings, cubes_of
 from isakit.export.sleigh_text import (
     DIGITS,
     ODD_HIGH,
@@ -21,20 +26,54 @@ from isakit.export.sleigh_text import (
     quoted,
     sum_of_masks,
 )
-from isakit.export.texts import Either, FormModel, Join, Model, Node, Words
+from isakit.export.texts import Either, FormModel, Join, Model, Node, Words, alternatives, subsets
+from isakit.lean import dataclass
+from isakit.sem.semantics import BINDER
+from isakit.sem.value import Value
+from isakit.spec.isa import Space
+from isakit.spec.parts import Part
+from isakit.spec.parts.numbers import Relative
+from isakit.spec.parts.template import Template
+from isakit.spec.record import Form
 
 VERSION = "1.0"
 """Of the language in Ghidra: programs analysed with another main number are translated anew."""
 _CONTEXT = {ODD_LOW: (0, 32), ODD_HIGH: (32, 32), VALUE: (64, 24), "misplaced": (88, 4)}
 _CONTEXT_DIGIT = 96
+_FLOWING = ("branch", "call", "return")
+_GO, _TAKEN = "going", "taken"
+"""Registers that say, behind a delay slot, whether the branch and the one beside an instruction are taken."""
 
 
-def sleigh_files(decoder: Decoder) -> dict[str, str]:
-    """Contents by file name: specification, language definition, processor and compiler specification.
+@dataclass(frozen=True)
+class _Act:
+    """How the words of `cubes` execute: tables that the pattern names, statements."""
+
+    cubes: Cubes
+    tables: list[str]
+    body: str
+
+
+@dataclass(frozen=True)
+class Language:
+    """A processor module.
+
+    Attributes:
+        files: contents by file name: specification, language definition, processor and compiler specification.
+        operations: user-defined operations by name, with the node of the graph that they stand for where there is one.
+    """
+
+    files: dict[str, str]
+    operations: dict[str, Value | None]
+
+
+def sleigh(decoder: Decoder) -> Language:
+    """The module for one view.
 
     Raises CannotExport where an operand cannot be told without the library.
     """
-    return _Writer(decoder).files()
+    writer = _Writer(decoder)
+    return Language(writer.files(), writer.machine.operations)
 
 
 class _Writer:
@@ -47,13 +86,19 @@ class _Writer:
         self.sizes = {
             u: Tables("sl"[u - 1], 8 * self.unit_bytes * u) for u in sorted({f.units for f in self.model.forms})
         }
+        isa = view.isa
+        files = {f.name: f for f in isa.registers.values()}
+        self.machine = Machine(files, {s: f"mem_{s}" for s in memory_cells(isa.spaces)}, {}, {}, {})
+        self.meanings = {u: Meanings(t, self.machine, isa.delay_slots) for u, t in self.sizes.items()}
+        self._conditions: dict[int, tuple[Cubes, str]] = {}
+        self._keep: list[object] = []
         if max(t.bits for t in self.sizes.values()) > 64:
             raise IsakitError(f"instructions of {view.isa.name} do not fit 64 bits")
 
     # --- instructions ---------------------------------------------------------------------------------------------
 
-    def root(self, number: int, f: FormModel) -> str | None:
-        """The constructor of a form, None where every word of it is an error."""
+    def root(self, number: int, f: FormModel) -> list[str]:
+        """The constructors of a form; none where every word of it is an error."""
         tables = self.sizes[f.units]
         pieces = _pieces(f.items)
         forced = tables.flag(f.forced, ("long ",), ())
@@ -75,15 +120,141 @@ class _Writer:
                     actions.append(f"{name} = 0;")
         hidden = tables.valid(f.error)
         if hidden is None:
-            return None
+            return []
         if f.units > 1:
             actions.append(f"misplaced = inst_start & {f.units * self.unit_bytes - 1};")
             hidden = ["placed", *hidden]
         mnemonic, body = self._divided(tables, pieces, tail)
-        row = tables.constructor(
-            (*forced, *mnemonic), self._region(number), operands=body, hidden=[*hidden, *used], actions=actions
-        )
-        return f":^{row}"
+        rows: list[str] = []
+        for case in self._acts(tables, f.form):
+            row = tables.constructor(
+                (*forced, *mnemonic), both(self._region(number), case.cubes), operands=body,
+                hidden=[*hidden, *case.tables, *used], actions=actions, body=case.body,
+            )  # fmt: skip
+            rows.append(f":^{row}")
+        return rows
+
+    # --- what they do ---------------------------------------------------------------------------------------------
+
+    def _acts(self, tables: Tables, form: Form) -> list[_Act]:
+        """How a form executes: what it does, its guard, the branch beside it, what follows it."""
+        doing = self.meanings[form.units].of(form)
+        flows = form.record is not None and form.record.group.value in _FLOWING
+        tails = self._tails(form)
+        held = [doing, *([tails] if tails else [])]
+        after = f" build {tails};" if tails else ""
+        if not self.view.isa.delay_slots:
+            act = self._guarded(tables, form, held, f"build {doing};", after)
+            return [_Act(EVERYTHING, [act], f"build {act};")]
+        if not flows:
+            act = self._guarded(tables, form, held, f"build {doing};", after)
+            first, second = [act], list[str]()
+        else:
+            first = [self._guarded(tables, form, [], f"{_GO} = 1;", "", f"{_GO} = 0; ")]
+            label = f"if ({_GO} == 0) goto <end>; build {doing}; <end>"
+            second = [tables.table([tables.constructor((), EVERYTHING, hidden=[doing], body=label)])]
+        out: list[_Act] = []
+        for cubes, condition, going in self._beside(tables, form):
+            before, behind = [*condition, *first], [*second, *going]
+            slot = "delayslot(1); " if behind else ""
+            body = f"{_builds(before)} {slot}{_builds(behind)}"
+            out.append(_Act(cubes, [*before, *behind], body))
+        return out
+
+    def _guarded(self, tables: Tables, form: Form, held: list[str], doing: str, after: str, first: str = "") -> str:
+        """The table that does something where the guard holds."""
+        part = form.parts.get("guard") if "guard" in form.control else None
+        always, condition = self._guard(tables, part)
+        rows = [tables.constructor((), always, hidden=held, body=f"{doing}{after}")] if always else []
+        if condition:
+            body = f"{first}local holds:1 = {condition}; if (!holds) goto <end>; {doing} <end>{after}"
+            cubes = others(always)
+            rows.append(tables.constructor((), cubes, hidden=[*held, condition], body=body))
+        return tables.table(rows)
+
+    def _guard(self, tables: Tables, part: Part | None) -> tuple[Cubes, str]:
+        """The words that execute always, and the table that exports the condition of the others, empty if none."""
+        if part is None:
+            return EVERYTHING, ""
+        if id(part) not in self._conditions:
+            mask = part.possible()
+            always: list[int] = []
+            cases: dict[object, tuple[list[int], Statements, str]] = {}
+            for word in subsets(mask):
+                if part.error(word) is not None:
+                    continue
+                guard = part.bind(word, BINDER)
+                if guard is None:
+                    always.append(word)
+                    continue
+                statements = Statements(tables, self.machine)
+                if isinstance(guard, int):
+                    value = register_name(self.machine.files["p"], guard)
+                else:
+                    value = statements.value(guard.holds())
+                body = f"{statements.text(value)} export {value};"
+                cases.setdefault((body, *statements.operands), ([], statements, body))[0].append(word)
+            rows = [
+                tables.constructor((), cubes_of(mask, words), hidden=list(statements.operands), body=body)
+                for words, statements, body in cases.values()
+            ]
+            found = cubes_of(mask, always) if always else [], tables.table(rows) if rows else ""
+            self._conditions[id(part)] = found
+            self._keep.append(part)
+        return self._conditions[id(part)]
+
+    def _tails(self, form: Form) -> str:
+        """The table of what an instruction does besides: end its lanes, or join others; empty where there is none."""
+        part = form.parts.get("tail") if "tail" in form.control else None
+        if part is None:
+            return ""
+        tables = self.sizes[form.units]
+        rows: list[str] = []
+        for word in subsets(part.possible()):
+            if part.error(word) is None:
+                name = str(part.bind(word, BINDER) or "")
+                body = f"{self.machine.operation(name)}();" if name else ""
+                if name == "exit":
+                    body += " return [0:4];"
+                rows.append(tables.constructor((), cubes_of(part.possible(), [word]), body=body))
+        return tables.table(rows)
+
+    def _beside(self, tables: Tables, form: Form) -> list[tuple[Cubes, list[str], list[str]]]:
+        """Without and with a relative branch beside an instruction: words, tables of its condition and that branch."""
+        part = form.parts["rbra"] if "rbra" in form.control else None
+        relative = None if part is None else next(_relatives(part), None)
+        if part is None or relative is None:
+            return [(EVERYTHING, [], [])]
+        rest = part.possible() & ~relative.field.mask
+        target = self._relative(tables, relative)
+        going = tables.table([tables.constructor((), EVERYTHING, hidden=[target],
+                              body=f"if ({_TAKEN} == 0) goto <past>; goto {target}; <past>")])  # fmt: skip
+        absent: list[int] = []
+        taken: list[str] = []
+        present: list[int] = []
+        for word in subsets(rest):
+            bound = part.bind(word, BINDER)
+            if bound is None:
+                absent.append(word)
+                continue
+            number, negated, _ = bound
+            place = register_name(self.machine.files["p"], number)
+            body = f"{_TAKEN} = {place}{' == 0' if negated else ''};"
+            taken.append(tables.constructor((), cubes_of(rest, [word]), body=body))
+            present.append(word)
+        return [(cubes_of(rest, absent), [], []), (cubes_of(rest, present), [tables.table(taken)], [going])]
+
+    def _relative(self, tables: Tables, part: Relative) -> str:
+        name = f"{tables.prefix}ahead"
+        fields = [tables.field(low, n, kind="v") for low, n in part.field.slices]
+        (field,) = fields
+        reach = f" & {part.modulus - 1:#x}" if part.modulus else ""
+        action = f"{name} = (inst_start + {field}){reach};"
+        body = f"export *[ram]:4 {name};"
+        row = tables.constructor((Operand(name),), EVERYTHING, used=fields, actions=[action], body=body)
+        return tables.table([row])
+
+    # --- text -----------------------------------------------------------------------------------------------------
 
     def _divided(self, tables: Tables, pieces: list[Node], tail: Atoms) -> tuple[Atoms, Atoms | None]:
         """Mnemonic and operands, None where these may be missing: SLEIGH puts one blank between them."""
@@ -121,7 +292,7 @@ class _Writer:
 
     def specification(self) -> str:
         """The .slaspec."""
-        roots = [r for k, f in enumerate(self.model.forms) if (r := self.root(k, f)) is not None]
+        roots = [r for k, f in enumerate(self.model.forms) for r in self.root(k, f)]
         view = self.view
         lines = [
             f"# {view.isa.name} {view.variant.name} {view.program}: generated by isakit; not to be edited.",
@@ -134,18 +305,39 @@ class _Writer:
             "define space register type=register_space size=4;",
             "",
             "define register offset=0x0 size=4 [pc];",
+            f"define register offset=0x10 size=1 [{_GO} {_TAKEN}];",
+            *self._registers(),
             *self._context(),
         ]
-        for units, t in self.sizes.items():
+        for t in self.sizes.values():
             lines.append(f"define token {t.prefix}word({t.bits})")
             for name, (low, n, signed) in t.fields.items():
                 lines.append(f"  {name}=({low},{low + n - 1}){' signed' if signed else ''}")
             lines.append(";")
             for (_, _, values), name in t.attached.items():
                 lines.append(f"attach names [{name}] [{' '.join(quoted(v) for v in values)}];")
+            for (_, _, values), name in self.machine.registers.get(t.prefix, {}).items():
+                lines.append(f"attach variables [{name}] [{' '.join(values)}];")
             lines += t.lines
-            del units
         return "\n".join([*lines, *roots, ""])
+
+    def _registers(self) -> list[str]:
+        """Memory spaces, registers, user-defined operations."""
+        out = [
+            f"define space {self.machine.spaces[name]} type=ram_space size=4 wordsize={cell};"
+            for name, cell in memory_cells(self.view.isa.spaces).items()
+        ]
+        offset = 0x1000
+        for f in self.machine.files.values():
+            size = -(-f.width // 8)
+            names = " ".join(register_name(f, k) for k in range(f.count))
+            out.append(f"define register offset={offset:#x} size={size} [{names}];")
+            offset += 0x1000
+        for size in self.machine.scratch:
+            out.append(f"define register offset={offset:#x} size={size} [{self.machine.scratch_of(size)}];")
+            offset += 0x20
+        out += [f"define pcodeop {name};" for name in self.machine.operations]
+        return out
 
     def _context(self) -> list[str]:
         digits = [f"{{}}{k}=({_CONTEXT_DIGIT + 4 * k},{_CONTEXT_DIGIT + 4 * k + 3})" for k in range(DIGITS)]
@@ -173,13 +365,13 @@ class _Writer:
         out.append(f"digits: digits_shown is digits_shown [ {computed} ] {{ }}")
         out.append('placed: "" is misplaced=0 { }')
         out.append(f'odd_shown: "" is {ODD_LOW}=0 & {ODD_HIGH}=0 {{ }}')
-        out.append(
-            f'odd_shown: " {{"^v^"}}" is odd_top=0 & {ODD_LOW} & {ODD_HIGH} [ v = ({ODD_HIGH} << 32) | {ODD_LOW}; ] {{ }}'
-        )
+        value = f"v = ({ODD_HIGH} << 32) | {ODD_LOW};"
+        out.append(f'odd_shown: " {{"^v^"}}" is odd_top=0 & {ODD_LOW} & {ODD_HIGH} [ {value} ] {{ }}')
         shown = "^".join(f"odd_digit{k}" for k in range(8))
         out.append(
             f'odd_shown: " {{"^{ODD_HIGH}^{shown}^"}}" is odd_top=1 & {ODD_HIGH} & '
-            + " & ".join(f"odd_digit{k}" for k in range(8)) + " { }"
+            + " & ".join(f"odd_digit{k}" for k in range(8))
+            + " { }"
         )
         return out
 
@@ -187,10 +379,12 @@ class _Writer:
         """All files by name."""
         view = self.view
         text = self.specification()
-        language = ":".join((f"isakit-{view.isa.name}", "LE", "32", "-".join(p for p in (view.variant.name, view.program) if p)))
+        language = ":".join(
+            (f"isakit-{view.isa.name}", "LE", "32", "-".join(p for p in (view.variant.name, view.program) if p))
+        )
         definition = f"""<?xml version="1.0" encoding="UTF-8"?>
 <language_definitions>
-  <language processor="isakit-{view.isa.name}" endian="little" size="32" variant="{language.rsplit(':', 1)[1]}"
+  <language processor="isakit-{view.isa.name}" endian="little" size="32" variant="{language.rsplit(":", 1)[1]}"
             version="{VERSION}" slafile="{self.name}.sla" processorspec="{self.name}.pspec" id="{language}">
     <description>{view.isa.name} {view.variant.name} {view.program}</description>
     <compiler name="default" spec="{self.name}.cspec" id="default"/>
@@ -230,6 +424,32 @@ def _region_of(f: FormModel) -> Cubes:
     for u in f.unless:
         cubes = without(cubes, u)
     return cubes
+
+
+def _builds(tables: list[str]) -> str:
+    return " ".join(f"build {t};" for t in tables)
+
+
+def memory_cells(spaces: Iterable[Space]) -> dict[str, int]:
+    """Bytes of a cell by the name of the memory space: `c0[]..c15[]` are sixteen."""
+    out: dict[str, int] = {}
+    for s in spaces:
+        found = re.fullmatch(r"(\w+?)(\d+)\[\]\.\.\w+?(\d+)\[\]", s.name)
+        names = [s.name.removesuffix("[]")]
+        if found is not None:
+            names = [f"{found[1]}{k}" for k in range(int(found[2]), int(found[3]) + 1)]
+        out |= dict.fromkeys(names, s.cell)
+    return out
+
+
+def _relatives(part: Part) -> Iterator[Relative]:
+    """The relative addresses among the operands a part is made of."""
+    for p in alternatives(part):
+        if isinstance(p, Relative):
+            yield p
+        if isinstance(p, Template):
+            for inner in p.parts:
+                yield from _relatives(inner)
 
 
 def _pieces(items: tuple[Node | str, ...]) -> list[Node]:

@@ -110,9 +110,7 @@ class Tables:
             return ""
         alternatives: list[str] = []
         for c in cubes:
-            terms = [
-                f"{self.field(low, n)}={c.value >> low & (1 << n) - 1:#x}" for low, n in _parts(c.mask)
-            ]
+            terms = [f"{self.field(low, n)}={c.value >> low & (1 << n) - 1:#x}" for low, n in _parts(c.mask)]
             alternatives.append(" & ".join(terms))
         if len(alternatives) == 1:
             return alternatives[0]
@@ -133,7 +131,8 @@ class Tables:
             shown[1].insert(0, self.names(0, 1, ("", "")))  # two literals with a blank between them are no syntax
         computed = {a.split(" = ", 1)[0] for a in actions}
         names = [a.name for part in shown for a in part if isinstance(a, Operand) and a.name not in computed]
-        pattern = " & ".join(t for t in (self.pattern(cubes), *names, *hidden, *used) if t) or "epsilon"
+        terms = dict.fromkeys(t for t in (self.pattern(cubes), *names, *hidden, *used) if t)
+        pattern = " & ".join(terms) or "epsilon"
         acts = f" [ {' '.join(actions)} ]" if actions else ""
         return f"{' '.join(map(display, shown))} is {pattern}{acts} {{ {body}}}"
 
@@ -152,7 +151,7 @@ class Tables:
 
     def _copy(self, operand: Operand) -> Operand:
         self._copies += 1
-        name = f"{self.prefix}copy{self._copies}"
+        name = f"{self.prefix}_copy{self._copies}"
         self.lines.append(f"{name}: {operand.name} is {operand.name} {{ }}")
         return Operand(name)
 
@@ -161,7 +160,7 @@ class Tables:
         key = tuple(constructors)
         name = self._bodies.get(key)
         if name is None:
-            name = self._bodies[key] = f"{self.prefix}t{len(self._bodies)}"
+            name = self._bodies[key] = f"{self.prefix}_{len(self._bodies)}"
             self.lines += [f"{name}: {c}" for c in constructors]
         return name
 
@@ -323,7 +322,7 @@ class Tables:
                     raise IsakitError(f"addresses modulo {node.modulus} cannot be exported")
                 expression = f"({expression}) & {node.modulus - 1:#x}"
         if node.form == "#x":
-            name = f"{self.prefix}value{len(self._made)}"
+            name = f"{self.prefix}_value{len(self._made)}"
             row = self.constructor((node.prefix, Operand(name)), EVERYTHING, used=used,
                                    actions=[f"{name} = {expression};"])  # fmt: skip
             return (Operand(self.table([row])),)

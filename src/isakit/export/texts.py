@@ -146,6 +146,7 @@ class FormModel:
     """One form.
 
     Attributes:
+        form: of which this is the model.
         name: of its record.
         units: size in units of code.
         fixed: bits that every word of the form has; `unless`: combinations it must not have.
@@ -156,6 +157,7 @@ class FormModel:
         forced: flag: `long` stands in front, since the assembler would make a shorter instruction of the text.
     """
 
+    form: Form
     name: str
     units: int
     fixed: Bits
@@ -187,7 +189,7 @@ class Model:
         errors = [*refused, *(self.error(p) for p in f.parts.values())]
         claims = [Mask(f.fixed.mask), *(self.claimed(p) for p in f.parts.values())]
         return FormModel(
-            f.record.name if f.record is not None else "", f.units, f.fixed, f.unless,
+            f, f.record.name if f.record is not None else "", f.units, f.fixed, f.unless,
             tuple(self.text(f.parts[i[1:-1]]) if i[0] == "{" else i for i in f.syntax),
             _any(errors), f.base, _any(claims), self.forced(f),
         )  # fmt: skip
@@ -351,7 +353,7 @@ class Model:
 
     def _register(self, part: Part, other: Reg) -> Field:
         """The field of the one register operand that a part may be and that another part reads."""
-        found = [p for p in _alternatives(part) if isinstance(p, Reg) and self.readable(p, other) is not NO]
+        found = [p for p in alternatives(part) if isinstance(p, Reg) and self.readable(p, other) is not NO]
         if len(found) != 1:
             raise CannotExport(f"{type(part).__name__} is a register in {len(found)} ways")
         return found[0].field
@@ -421,10 +423,11 @@ class Model:
         return NO
 
 
-def _alternatives(part: Part) -> Iterator[Part]:
+def alternatives(part: Part) -> Iterator[Part]:
+    """The parts that a choice chooses from."""
     if isinstance(part, Choice):
         for a in part.alternatives:
-            yield from _alternatives(a.part)
+            yield from alternatives(a.part)
     else:
         yield part
 

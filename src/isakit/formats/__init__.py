@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     )
     from isakit.formats.gxp_build import GxpBuilder
     from isakit.formats.gxp_write import write_gxp
-    from isakit.formats.raw import parse_hex, read_hex, read_raw, write_hex, write_raw
+    from isakit.formats.raw import parse_hex, read_hex, read_raw, replace_hex, write_hex, write_raw
     from isakit.formats.shader import Shader
-    from isakit.formats.vuc_image import VucImage, pack_vuc, pack_words, parse_vuc, read_vuc, recognise_vuc
+    from isakit.formats.vuc_image import VucImage, pack_vuc, pack_words, parse_vuc, read_vuc, recognise_vuc, replaced
     from isakit.registry import ARCH_TO_VARIANT, VARIANT_TO_ARCH
 
 __all__ = [
@@ -104,6 +104,8 @@ __all__ = [
     "read_text_cubin",
     "read_vuc",
     "recognise_vuc",
+    "replace_hex",
+    "replaced",
     "words_of",
     "write_elf_cubin",
     "write_gxp",
@@ -135,9 +137,9 @@ __getattr__, __dir__ = lazy(
         """,
         "isakit.formats.gxp_build": "GxpBuilder",
         "isakit.formats.gxp_write": "write_gxp",
-        "isakit.formats.raw": "parse_hex read_hex read_raw write_hex write_raw",
+        "isakit.formats.raw": "parse_hex read_hex read_raw replace_hex write_hex write_raw",
         "isakit.formats.shader": "Shader",
-        "isakit.formats.vuc_image": "VucImage pack_vuc pack_words parse_vuc read_vuc recognise_vuc",
+        "isakit.formats.vuc_image": "VucImage pack_vuc pack_words parse_vuc read_vuc recognise_vuc replaced",
         "isakit.registry": "ARCH_TO_VARIANT VARIANT_TO_ARCH",
     },
 )

@@ -27,6 +27,7 @@ from isakit.formats.elf import (
     EM_CUDA,
     HEADERS,
     IDENT_BYTES,
+    RELOCATIONS,
     SECTIONS,
     SHT_NOBITS,
     SHT_PROGBITS,
@@ -34,6 +35,7 @@ from isakit.formats.elf import (
     SHT_RELA,
     SHT_STRTAB,
     SHT_SYMTAB,
+    SYMBOLS,
 )
 from isakit.registry import VARIANT_TO_ARCH
 
@@ -221,16 +223,14 @@ class _Writer:
             return
         # Code and unknown kinds have no place for an addend, so those need the long form of entry.
         with_addend = any(r.addend and (r.target == "code" or r.kind != R_32) for r in entries)
+        kind, prefix = (SHT_RELA, ".rela") if with_addend else (SHT_REL, ".rel")
+        layout = RELOCATIONS[self.elfclass, kind]
         data = b""
         for r in entries:
             symbol = self.number(r.symbol)
             info = symbol << 32 | r.kind if self.wide else symbol << 8 | r.kind
-            data += struct.pack("<QQ" if self.wide else "<II", r.offset, info)
-            if with_addend:
-                data += struct.pack("<q" if self.wide else "<i", r.addend)
-        kind, prefix = (SHT_RELA, ".rela") if with_addend else (SHT_REL, ".rel")
-        entsize = (8 if self.wide else 4) * (3 if with_addend else 2)
-        self.add(_Section(prefix + name, kind, data, len(data), 0, 3, target, 4, entsize))
+            data += layout.pack(r.offset, info, r.addend) if with_addend else layout.pack(r.offset, info)
+        self.add(_Section(prefix + name, kind, data, len(data), 0, 3, target, 4, layout.size))
 
     def image_sizes(self) -> None:
         records = [
@@ -250,14 +250,16 @@ class _Writer:
         out = bytearray()
         for s in table:
             info = s.bind << 4 | s.type
-            if self.wide:
-                out += struct.pack("<IBBHQQ", offsets[s.name], info, s.other, s.section, s.value, s.size)
-            else:
-                out += struct.pack("<IIIBBH", offsets[s.name], s.value, s.size, info, s.other, s.section)
+            entry = (
+                (info, s.other, s.section, s.value, s.size)
+                if self.wide
+                else (s.value, s.size, info, s.other, s.section)
+            )
+            out += SYMBOLS[self.elfclass].pack(offsets[s.name], *entry)
         local = described + sum(s.bind == 0 for s in self.symbols)
         self.sections[2] = _Section(".strtab", SHT_STRTAB, strings, len(strings))
         self.sections[3] = _Section(
-            ".symtab", SHT_SYMTAB, bytes(out), len(out), 0, 2, local, 8, 24 if self.wide else 16
+            ".symtab", SHT_SYMTAB, bytes(out), len(out), 0, 2, local, 8, SYMBOLS[self.elfclass].size
         )
 
     def assemble(self) -> bytes:

@@ -9,11 +9,10 @@ import math
 import struct
 
 from isakit.errors import FormatError
-from isakit.formats.elf import ELF_MAGIC, HEADERS, IDENT_BYTES, SECTIONS, SHT_NOBITS
+from isakit.formats.elf import ELF_MAGIC, HEADERS, IDENT_BYTES, SECTIONS, SHT_NOBITS, SYMBOLS
 
 _PROGRAMS = {32: struct.Struct("<8I"), 64: struct.Struct("<IIQQQQQQ")}
 """A program header by class. ELF64 has the flags second, ELF32 last but one."""
-_SYMBOLS = {32: struct.Struct("<IIIBBH"), 64: struct.Struct("<IBBHQQ")}
 _NAME, _TYPE, _FLAGS, _ADDRESS, _OFFSET, _SIZE, _LINK, _INFO, _ALIGN, _ENTSIZE = range(10)
 _MAX_ALIGN = 4096
 _PT_PHDR = 6
@@ -128,7 +127,7 @@ class ElfPatch:
 
     def resize_symbols(self, table: int, section: int, old: int, new: int) -> None:
         """Give symbols that cover a whole section of `old` bytes its new size."""
-        layout = _SYMBOLS[self.elfclass]
+        layout = SYMBOLS[self.elfclass]
         s = self.sections[table]
         for at in range(s[_OFFSET], s[_OFFSET] + s[_SIZE] - layout.size + 1, layout.size):
             fields = list(layout.unpack_from(self.data, at))

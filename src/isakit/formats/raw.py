@@ -67,6 +67,29 @@ def parse_hex(text: str, path: str | None = None, *, word_size: int = 4) -> list
     return words
 
 
+def replace_hex(text: str, words: Sequence[int], path: str | None = None, *, word_size: int = 4) -> str:
+    """The text with other words in place of its own, as many; what is not a word, and words that are equal, stay.
+
+    Raises FormatError for another number of words, and for texts that have words in comments or two in one number.
+    """
+    old = parse_hex(text, path, word_size=word_size)
+    if list(words) == old:
+        return text
+    blank = _COMMENT.sub(lambda m: " " * len(m[0]), text)
+    tokens = list(_TOKEN.finditer(blank))
+    if len(words) != len(old) or len(tokens) != len(old):
+        raise FormatError(path, 0, f"a text of {len(old)} words keeps them where they are: give as many, one a number")
+    out: list[str] = []
+    end = 0
+    for token, word, before in zip(tokens, words, old, strict=True):
+        digits = _HEX.fullmatch(token[0])
+        if word != before and digits is not None:
+            start = token.start() + digits.start(1)
+            out += [text[end:start], f"{word:0{len(digits[1])}x}"]
+            end = token.start() + digits.end(1)
+    return "".join([*out, text[end:]])
+
+
 def read_hex(
     data: bytes | str, path: str | None = None, *, isa: str = "", variant: str = "", word_size: int = 4,
     name: str = "main",

@@ -108,6 +108,15 @@ def pack_vuc(image: VucImage) -> bytes:
     return pack_words(image.words, image.variant) + image.data + bytes(image.padding)
 
 
+def replaced(image: VucImage, words: Sequence[int]) -> VucImage:
+    """The image with other instructions in front of its D[] content; padding grows or shrinks to where it ended."""
+    padding = image.padding
+    if padding:
+        used = _unit(image.variant, None) * len(words) + len(image.data)
+        padding = -used % _PADDING
+    return VucImage(image.variant, tuple(words), image.data, padding)
+
+
 def pack_words(words: Sequence[int], variant: str) -> bytes:
     """Bytes of instruction words in the file layout of a variant. Raises FormatError for a word that is too wide."""
     unit = _unit(variant, None)

@@ -12,7 +12,6 @@ import numpy as np
 
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
-from isakit.graphics.draw_state import DEFAULT_CHOICES
 from isakit.graphics.stage import Stage, StageRun, StageState
 from isakit.graphics.stage_spaces import RowSpace
 from isakit.machine.tesla.compiled import state_layout
@@ -24,12 +23,6 @@ from isakit.machine.tesla.compiled.launch.worker_context import Bound
 from isakit.machine.tesla.launch import Stats
 
 _spare = threading.local()
-
-
-def stage_supported(stage: Stage) -> bool:
-    """Whether the answers to open questions that programs can see are those that are compiled."""
-    c, usual = stage.choices, DEFAULT_CHOICES
-    return c.discarded == usual.discarded and c.vstride == usual.vstride
 
 
 class _StageWarps(ServedWarps):

@@ -119,7 +119,7 @@ class Pipeline:
 
     @property
     def depth(self) -> NDArray[np.float32]:
-        """Depth as f32 [height, width]."""
+        """Depth as f32 [height, width]. Raises LaunchError where there is no depth buffer."""
         if self.depth_buffer is None:
             raise LaunchError("this pipeline has no depth buffer")
         return self.depth_buffer.values()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -33,6 +33,9 @@ _DTYPES = {
 }  # fmt: skip
 _CHIPS: Mapping[str, str] = {"50": "g80", "84": "g84", "a0": "gt200", "a3": "gt215", "aa": "mcp77"}
 _TARGETS = {"2darray": "2d_array", "1darray": "1d_array", "cubearray": "cube_array"}
+
+
+P = TypeVar("P", bound=Pipeline)
 
 
 class Scene:
@@ -77,7 +80,10 @@ class Scene:
         return path
 
     def array(self, what: Mapping[str, Any]) -> Array:
-        """An array given by file, dtype and shape, or by `data` in the JSON itself."""
+        """An array given by file, dtype and shape, or by `data` in the JSON itself.
+
+        Raises FormatError for an unknown type and for a file of another size.
+        """
         kind = _DTYPES.get(str(what.get("dtype", "f32")))
         if kind is None:
             raise self._wrong(f"has an array of type {what.get('dtype')!r}; there are: {', '.join(_DTYPES)}")
@@ -200,11 +206,11 @@ class Scene:
             point_size=float(what.get("psize") or 1.0) if not isinstance(what.get("psize"), bool) else 1.0,
         )
 
-    def pipeline(self, **options: Any) -> Pipeline:
-        """Cleared targets for the scene."""
+    def pipeline(self, *, kind: type[P] = Pipeline, **options: Any) -> P:
+        """Cleared targets for the scene, in a pipeline of some kind."""
         count = int(self.data.get("render_targets", 1))
         formats = self.data.get("target_formats", ["rgba8"] * count)
-        out = Pipeline(self.width, self.height, targets=options.pop("targets", None) or formats, **options)
+        out = kind(self.width, self.height, targets=options.pop("targets", None) or formats, **options)
         out.clear(self.data.get("clear", (0, 0, 0, 0)))
         return out
 

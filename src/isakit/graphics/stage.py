@@ -7,8 +7,9 @@ All lanes of a run are warps of one block; lane n works on item n (vertex, input
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -17,15 +18,18 @@ from isakit.engine import Control, Lanes
 from isakit.engine.protocol import Array
 from isakit.graphics.draw_state import DEFAULT_CHOICES, GraphicsChoices
 from isakit.graphics.stage_spaces import RowSpace
+from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.tesla import control_requests as control
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.block import Block, Warp
+from isakit.machine.tesla.choices import Choices, StageChoices
 from isakit.machine.tesla.device_memory import DeviceMemory, Memory
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.gang_state import State, Trap, ValueHandler
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.launch import Launch, Stats
 from isakit.machine.tesla.machine import Machine
+from isakit.machine.tesla.machine_snapshot import content_of, put_back
 from isakit.machine.tesla.stack import Stack
 from isakit.sem.requests import covered
 
@@ -142,9 +146,6 @@ class StageState(State):
                 space = self.spaces[name] = RowSpace(name, len(rows), n, launch.choices)
                 space.rows[:, : rows.shape[1]] = rows
 
-    def _sr(self, lanes: Lanes, n: int) -> Any:
-        return self.stage.choices.vstride if n == 3 else super()._sr(lanes, n)
-
     def _visible(self, lanes: Lanes) -> Array:
         if self.stage.choices.live_helpers == "fetch":
             return np.ones(lanes.count, bool)
@@ -188,7 +189,7 @@ class StageState(State):
     values: ClassVar[Mapping[str, ValueHandler]] = covered(
         "a graphics stage",
         request.REQUESTS.values,
-        {**State.requests, request.SPECIAL_REGISTER: _sr, request.VISIBLE: _visible, request.INTERP: _interp},
+        {**State.requests, request.VISIBLE: _visible, request.INTERP: _interp},
     )
     actions: ClassVar[Mapping[str, Callable[[Any, Lanes], None]]] = {
         request.EMIT.name: emit,
@@ -221,10 +222,24 @@ def _state(machine: control.Controlled) -> StageState:
     return state
 
 
+def answered(launch: Launch, answers: GraphicsChoices) -> Launch:
+    """The launch with the answers that its program can see."""
+    wanted = _choices(launch.choices, answers.discarded, answers.vstride)
+    return launch if wanted == launch.choices else replace(launch, choices=wanted)
+
+
+@lru_cache(maxsize=256)
+def _choices(choices: Choices, discarded: Literal["run", "end"], vstride: int) -> Choices:
+    if (choices.discarded, choices.vstride) == (discarded, vstride):
+        return choices
+    known = {f.name: getattr(choices, f.name) for f in fields(Choices)}
+    return StageChoices(**known, discarded=discarded, vstride=vstride)
+
+
 def _discard(machine: control.Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     assert isinstance(machine, StageMachine)
     _state(machine).discard(lanes)
-    if machine.stage.choices.discarded == "end":
+    if machine.launch.choices.discarded == "end":
         killed = gang.masks_of(lanes.mask).tolist()
         return control.each(machine, gang, lambda w, mask: w.control.kill(mask, op.following), killed)
     return _goes_on(gang, op)
@@ -254,7 +269,25 @@ class StageMachine(Machine):
 
     def __init__(self, launch: Launch, stage: Stage) -> None:
         self.stage = stage
-        super().__init__(launch, DeviceMemory())
+        super().__init__(answered(launch, stage.choices), DeviceMemory())
+
+    def again(self, blocks: int = 1) -> StageMachine:
+        """See `Machine`."""
+        return StageMachine(self.launch, self.stage)
+
+    def snapshot(self) -> Snapshot:
+        """See `Machine`."""
+        s = self.state
+        emitted = s.emitted.words, s.emitted.starts, s.emitted.count
+        return frozen("stage", {**content_of(self), "visible": s.visible, "emitted": emitted})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """See `Machine`."""
+        content = snapshot.content("stage")
+        put_back(self, content)
+        self.state.visible[:] = content["visible"]
+        e = self.state.emitted
+        e.words[:], e.starts[:], e.count[:] = content["emitted"]
 
     def _start_wave(self) -> None:
         launch, stage, choices = self.launch, self.stage, self.launch.choices

@@ -10,11 +10,11 @@ from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from isakit.graphics.stage import Stage, StageMachine, StageRun
+from isakit.graphics.stage import Stage, StageMachine, StageRun, answered
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
-from isakit.runtime.tesla_engine import resolve
+from isakit.runtime.tesla_engine import engine_of, executor
 
 WORTH = 1 << 14
 """Lanes, over all draws of a program, from which on its code is used if it is at hand."""
@@ -38,7 +38,7 @@ class StageEngine:
     """
 
     def __init__(self, engine: str = "auto", tier: str = "auto") -> None:
-        self.name = resolve(engine, tier)
+        self.name = engine_of(executor(engine, tier))
         self.tier, self._eager = tier, engine == "llvm"
         self._lock = threading.Lock()
         self._stops: list[Any] = []
@@ -52,7 +52,7 @@ class StageEngine:
         if self.name == "llvm":
             numbers = range(launch.code.registers) if results is None else results
             places = frozenset(("r", n) for n in numbers if n < launch.code.registers)
-            done = self._compiled(launch, stage, places)
+            done = self._compiled(answered(launch, stage.choices), stage, places)
             if done is not None:
                 return done
         machine = StageMachine(launch, stage)
@@ -67,13 +67,11 @@ class StageEngine:
 
     def _compiled(self, launch: Launch, stage: Stage, results: frozenset[tuple[str, int]]) -> StageRun | None:
         """The run on compiled code; None where the reference machine must do it or does it sooner."""
-        from isakit.graphics.compiled_stage import run_stage, stage_supported
+        from isakit.graphics.compiled_stage import run_stage
         from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled
         from isakit.machine.tesla.compiled.launch.compiled_kernels import kernel_of
         from isakit.machine.tesla.compiled.launch.worker_context import Bound
 
-        if not stage_supported(stage):
-            return None
         try:
             if self._eager:
                 kernel = kernel_of(launch, self.tier, results=results)

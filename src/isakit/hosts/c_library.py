@@ -42,6 +42,7 @@ class CLibrary:
         folder: its sources, *.c and *.h; a wheel carries the finished library there.
         flags: options for the compiler besides `FLAGS`.
         generated: gives the C files that are made from tables, by name.
+        made_from: the files those depend on; while they stay the same, nothing is generated to find the library.
     """
 
     name: str
@@ -49,6 +50,7 @@ class CLibrary:
     folder: Path
     flags: tuple[str, ...] = ()
     generated: Callable[[], dict[str, str]] = _nothing
+    made_from: tuple[Path, ...] = ()
 
     @property
     def in_wheel(self) -> Path:
@@ -89,10 +91,9 @@ class CLibrary:
 
     def _key(self, extra: Sequence[str]) -> str:
         digest = hashlib.sha256(repr((FLAGS, self.flags, tuple(extra), compiler(), platform.machine())).encode())
-        for path in sorted((*self.folder.glob("*.c"), *self.folder.glob("*.h"))):
-            digest.update(path.name.encode() + path.read_bytes())
-        for name, text in sorted(self.generated().items()):
-            digest.update(f"{name}\0{text}".encode())
+        for path in sorted((*self.folder.glob("*.c"), *self.folder.glob("*.h"), *self.made_from)):
+            content = path.read_bytes()
+            digest.update(f"{path.name} {len(content)}\n".encode() + content)
         return digest.hexdigest()[:20]
 
     def path(self, extra: Sequence[str] = ()) -> Path:

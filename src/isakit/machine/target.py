@@ -14,7 +14,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from isakit.errors import LaunchError
 from isakit.machine.snapshot import Snapshot
@@ -121,6 +123,12 @@ class Target(ABC):
     def read_register(self, register: tuple[str, int], thread: int = 0) -> int:
         """The value of a register, without side effects."""
         return self._read(self._checked(register, thread), thread)
+
+    def read_file(self, file: str) -> Any:
+        """The registers of a file in all threads, as an array [registers, threads] of its own. Raises LaunchError."""
+        count = self.register_files[self._checked((file, 0), 0).file].count
+        every = range(self.thread_count)
+        return np.array([[self._read(Register(file, n), t) for t in every] for n in range(count)], np.uint64)
 
     def write_register(self, register: tuple[str, int], value: int, thread: int = 0) -> None:
         """Set a register to the low bits of `value`."""

@@ -64,7 +64,7 @@ def put_back(programs: Program | Mapping[int, Program], data: bytes, path: str |
 
     Raises FormatError for what the file has no place for.
     """
-    modules = formats.load_images(data, path=path)
+    modules = _read(programs, data, path)
     if isinstance(programs, Program):
         if len(modules) > 1:
             raise FormatError(
@@ -88,6 +88,35 @@ def put_back(programs: Program | Mapping[int, Program], data: bytes, path: str |
             new = _fitted(new, end - start, module)
         out[start:end] = new
     return Written(bytes(out), notes)
+
+
+def _read(programs: Program | Mapping[int, Program], data: bytes, path: str | None) -> list[Module]:
+    """The modules of the file; what words in it are that do not say so themselves, the text says."""
+    try:
+        return formats.load_images(data, path=path)
+    except FormatError:
+        first = programs if isinstance(programs, Program) else next(iter(programs.values()))
+        return formats.load_images(data, isa=first.isa, variant=first.variant, path=path)
+
+
+def _words_like(program: Program, data: bytes, original: Module) -> bytes:
+    """A file of words, or of microcode and its data, with other words."""
+    if program.kernels or len(program.by_type) > 1:
+        raise FormatError(original.path, 0, f"a file of words ({original.kind}) holds one program without a name")
+    code = program.to_bytes()
+    image = original.payload
+    if original.kind == "hex":
+        unit = program.decoder.view.variant.unit_bytes
+        if program.tail:
+            raise FormatError(original.path, 0, "bytes that fill no word have no place in a text of words")
+        text = data.decode("latin-1")
+        size = unit if unit in (4, 8) else 8
+        return formats.replace_hex(text, program.words, original.path, word_size=size).encode("latin-1")
+    if isinstance(image, formats.VucImage) and len(code) != len(data):
+        if program.tail:
+            raise FormatError(original.path, 0, "bytes that fill no word have no place in front of data")
+        return formats.pack_vuc(formats.replaced(image, program.words))
+    return code
 
 
 def _there(data: bytes, module: Module) -> bool:
@@ -115,8 +144,10 @@ def _module_like(program: Program, data: bytes, original: Module, notes: list[st
         raise FormatError(original.path, 0, f"this file holds {original.isa} code, not {program.isa} code")
     if isinstance(original, formats.Shader):
         return write_like(program, original)
+    if original.kind in ("raw", "hex", "vuc"):
+        return _words_like(program, data, original)
     if original.kind not in ("elf-cubin", "text-cubin"):
-        raise FormatError(original.path, 0, f"programs can be put into GXP files and cubins, this is {original.kind}")
+        raise FormatError(original.path, 0, f"programs cannot be put into a file of kind {original.kind}")
     if program.variant != original.variant:
         raise FormatError(original.path, 0, f"this file is for {original.variant}, the text for {program.variant}")
     edits = _edits(program, original, notes)

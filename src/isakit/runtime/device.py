@@ -33,7 +33,7 @@ from isakit.runtime.arguments import aligned
 from isakit.runtime.buffer import Buffer
 from isakit.runtime.kernel import LoadedKernel
 from isakit.runtime.module import LoadedModule, described
-from isakit.runtime.tesla_engine import Tier, executor
+from isakit.runtime.tesla_engine import Tier, engine_of, executor
 from isakit.texture.texture_choices import TextureChoices
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Device:
             allocations start at 64 KB. Left out, the device makes its own, which grows as far as addresses go.
 
     Attributes: `memory`, `windows` (g[] space number -> window of the memory; g14 covers all of it at first, and g15,
-    from which fences of sm_13 read, gets a window of zeros with the first kernel that needs one),
+    from which fences of sm_13 read, gets a window of zeros with the first launch that needs one),
     `textures` and `samplers` (what $t and $s numbers stand for).
     """
 
@@ -97,7 +97,12 @@ class Device:
         self.windows: dict[int, Window] = {14: LinearWindow()}
         self.textures: dict[int, Texture] = {}
         self.samplers: dict[int, Sampler] = {}
-        self.engine, self._execute = executor(engine, tier, threads)
+        self._execute = executor(engine, tier, threads)
+
+    @property
+    def engine(self) -> str:
+        """The engine that runs launches where it can: `llvm` or `reference`."""
+        return engine_of(self._execute)
 
     # --- memory -----------------------------------------------------------------------------------------------------
     def alloc(self, nbytes: int, address: int | None = None) -> Buffer:
@@ -160,7 +165,10 @@ class Device:
         return self.buffer(int(where) + offset)
 
     def bind(self, space: int, window: Buffer | Window | None) -> None:
-        """Let g[] space `space` (0-15) show a buffer or a window of the memory; None unbinds it."""
+        """Let g[] space `space` show a buffer or a window of the memory; None unbinds it.
+
+        Raises LaunchError for another space than 0 to 15.
+        """
         if not 0 <= space < 16:
             raise LaunchError(f"g[] spaces are g0 to g15, not g{space}")
         if window is None:
@@ -236,10 +244,16 @@ class Device:
         registers = kernel.registers or registers_written(units.decode(words, kernel.address), "r")
         if not 1 <= registers <= 128:
             raise LaunchError(f"{kernel.name} wants {registers} registers; a thread has 1 to 128")
-        code = Code(units, words, kernel.address, registers, self.choices.drop_unallocated)
+        return Code(units, words, kernel.address, registers, self.choices.drop_unallocated)
+
+    def provide(self, code: Code) -> None:
+        """Give a kernel that is to be launched what it needs besides its own: a window for the fences of sm_13.
+
+        Not done at loading, since looking for fences takes as long as decoding, and programs launch few of the kernels
+        of their modules.
+        """
         if FENCE_SPACE not in self.windows and reads_space(code, f"g{FENCE_SPACE}"):
             self.bind(FENCE_SPACE, self.alloc(FENCE_BYTES))
-        return code
 
     def _place_globals(self, info: Module) -> dict[str, Buffer]:
         """Module variables get memory and their first content."""

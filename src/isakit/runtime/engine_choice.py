@@ -15,10 +15,16 @@ class FallbackWarning(UserWarning):
     """The fast engine cannot be used on this host; everything runs, slower, on the reference engine."""
 
 
+def missing() -> str | None:
+    """Why compiled code cannot run here, as far as that shows without loading LLVM, or None."""
+    return "llvmlite is not installed" if find_spec("llvmlite") is None else None
+
+
 def unusable() -> str | None:
     """Why compiled code cannot run here, or None."""
-    if find_spec("llvmlite") is None:
-        return "llvmlite is not installed"
+    reason = missing()
+    if reason is not None:
+        return reason
     try:
         from isakit.engine.llvm import OLDEST_LLVM, host, llvm_version
 

@@ -45,6 +45,10 @@ class Target(Protocol):
     choices: Choices
     limits: bool
 
+    def provide(self, code: Code) -> None:
+        """Get ready for launches of code."""
+        ...
+
     def execute(self, launch: Launch, max_instructions: int | None = None) -> Stats:
         """Run a prepared launch."""
         ...
@@ -79,6 +83,7 @@ class LoadedKernel:
         self.samplers = dict(samplers or {})
         self._textures: dict[int, Texture] = {}
         self._samplers: dict[int, Sampler] = {}
+        self._provided = False
 
     @property
     def name(self) -> str:
@@ -240,6 +245,9 @@ class LoadedKernel:
         d = self.device
         if dynamic_shared < 0:
             raise LaunchError(f"{self.name}: {dynamic_shared} bytes of dynamic shared memory")
+        if not self._provided:
+            d.provide(self.code)
+            self._provided = True
         return Launch(
             self.code,
             d.limits_of,

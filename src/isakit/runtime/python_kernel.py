@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from isakit.compile import compile_ptx
-from isakit.compile.python import Pointer, function_source, ptx_of, translate
+from isakit.compile.python import function_source, parameters, ptx_of, translate
 from isakit.description import Module, Param
 
 if TYPE_CHECKING:
@@ -40,16 +40,7 @@ class PythonKernel:
     def _translated(self) -> tuple[str, list[Param]]:
         if self._ptx is None:
             _, ir, given = translate(function_source(self.function))
-            params: list[Param] = []
-            at = 0
-            for name, kind in given:
-                size = 8 if isinstance(kind, Pointer) else kind.size
-                at = -(-at // size) * size
-                params.append(
-                    Param(name, at, size, "ptr64" if isinstance(kind, Pointer) else kind.name.replace("i", "s"))
-                )
-                at += size
-            self._ptx = ptx_of(ir), params
+            self._ptx = ptx_of(ir), parameters(given)
         return self._ptx
 
     def module(self, variant: str = "gt200") -> Module:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Literal
 from weakref import WeakKeyDictionary
 
@@ -14,6 +15,7 @@ from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.machine import Machine, Stats
 from isakit.runtime.engine_choice import FallbackWarning, chosen
+from isakit.runtime.engine_choice import missing as _missing
 from isakit.runtime.engine_choice import unusable as _unusable
 
 Execute = Callable[[Launch, DeviceMemory, int | None], Stats]
@@ -29,29 +31,34 @@ def reference(launch: Launch, memory: DeviceMemory, max_instructions: int | None
     return machine.stats
 
 
-def executor(
-    engine: str, tier: str = "auto", threads: int | None = None, portable: bool = False
-) -> tuple[str, Execute]:
-    """(name of the engine, function that runs launches) for what a user asked for.
+def executor(engine: str, tier: str = "auto", threads: int | None = None, portable: bool = False) -> Execute:
+    """The function that runs launches for what a user asked for.
 
     `portable` makes code that needs no special instructions of the host; it is slower.
 
     `llvm` and `auto` leave single launches that compiled code does not do to the reference engine; `auto` also does
-    without llvmlite, with one warning per process. Raises LaunchError for an unknown name, NotModelled for `llvm`
-    where it cannot be had.
+    without LLVM, with one warning per process, and loads it only for a kernel that is worth compiling. Raises
+    LaunchError for an unknown name, NotModelled for `llvm` where it cannot be had.
     """
-    if resolve(engine, tier, threads) == "reference":
-        return "reference", reference
-    return "llvm", Compiling(tier, threads, portable, eager=engine == "llvm")
-
-
-def resolve(engine: str, tier: str = "auto", threads: int | None = None) -> str:
-    """The engine, `reference` or `llvm`, for what a user asked for; see `executor`."""
     if tier not in TIERS:
         raise LaunchError(f"no tier {tier!r}; there are: {', '.join(TIERS)}")
     if threads is not None and threads < 1:
         raise LaunchError(f"{threads} threads; the engine needs at least one")
-    return "llvm" if chosen(engine, lambda: _unusable(), depth=5) else "reference"
+    why_not = _missing if engine == "auto" else _unusable
+    if not chosen(engine, why_not, depth=4):
+        return reference
+    return Compiling(tier, threads, portable, eager=engine == "llvm")
+
+
+def engine_of(execute: Execute) -> str:
+    """The engine, `reference` or `llvm`, that a function of `executor` runs launches on where it can."""
+    return "llvm" if isinstance(execute, Compiling) and (execute.eager or _usable()) else "reference"
+
+
+@cache
+def _usable() -> bool:
+    """Whether LLVM, which is installed, can be used. Warns where it cannot."""
+    return chosen("auto", _unusable, depth=4)
 
 
 WORTH = 1 << 17
@@ -63,7 +70,7 @@ _launched: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
 
 def _worth_compiling(launch: Launch) -> bool:
     """Compiling costs milliseconds per instruction: a kernel without loops must run in many threads to earn it."""
-    from isakit.machine.tesla.compiled.launch.compiled_kernels import has_loops
+    from isakit.machine.tesla.compiled.analysis.known_flow import has_loops
 
     threads = _launched.get(launch.code, 0) + max(LAUNCH, launch.blocks * launch.threads)
     _launched[launch.code] = threads
@@ -81,14 +88,15 @@ class Compiling:
 
     def __call__(self, launch: Launch, memory: DeviceMemory, max_instructions: int | None) -> Stats:
         from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled
-        from isakit.machine.tesla.compiled.launch.block_runner import execute
 
         try:
-            if self.eager or _worth_compiling(launch):
+            if self.eager or (_worth_compiling(launch) and _usable()):
+                from isakit.machine.tesla.compiled.launch.block_runner import execute
+
                 return execute(launch, memory, max_instructions, self.threads, self.tier, self.portable)
         except NotCompiled:
             pass
         return reference(launch, memory, max_instructions)
 
 
-__all__ = ["FallbackWarning", "Tier", "executor", "reference", "resolve"]
+__all__ = ["FallbackWarning", "Tier", "engine_of", "executor", "reference"]

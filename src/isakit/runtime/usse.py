@@ -30,7 +30,7 @@ from isakit.formats.shader import Shader
 from isakit.machine.usse import DEFAULT, Code, Cube, Machine, Memory, Rules, Texture, Volume
 from isakit.machine.usse.texture_samples import state_word
 from isakit.runtime import usse_layout as layout
-from isakit.runtime.usse_engine import Engine, check_engine, runner, stretches_for
+from isakit.runtime.usse_engine import Engine, check_engine, runner, sampling, stretches_for
 
 if TYPE_CHECKING:
     from isakit.machine.usse.compiled_shader import Stretches
@@ -98,12 +98,18 @@ def run(
         raise LaunchError(f"this takes a shader, which `isakit.load` makes of a GXP file, not {shader!r}")
     check_engine(engine)
     bound = BoundShader(shader, uniforms or {}, textures or {}, buffers or {}, rules, max_instructions)
+    bound.engine = engine
     grid, inputs = bound.grid(attributes or {}, varyings or {}, count, target)
     return bound.over(grid, inputs, target, stretches_for(engine, bound.code, grid.lanes))
 
 
 class BoundShader:
-    """One shader with uniforms and textures bound; its secondary program has run unless `once` is False."""
+    """One shader with uniforms and textures bound; its secondary program has run unless `once` is False.
+
+    `engine` samples the texels that are fetched before the program starts.
+    """
+
+    engine: Engine = "reference"
 
     def __init__(
         self,
@@ -307,11 +313,12 @@ class BoundShader:
             raise LaunchError(f"no texture for unit {i.texture}")
         at = rows.astype(np.float32)
         if isinstance(texture, Cube):
-            texels = texture.sample_cube(at[:, 0], at[:, 1], at[:, 2])
-            return np.stack(Texture.pack(texels, texture.format if i.ty == "native" else i.ty)[: i.words], 1)
-        u, v = (at[:, 0] / at[:, 2], at[:, 1] / at[:, 2]) if i.projective else (at[:, 0], at[:, 1])
-        texels = texture.sample(u, v)
-        return np.stack(Texture.pack(texels, texture.format if i.ty == "native" else i.ty)[: i.words], 1)
+            coordinates = [at[:, 0], at[:, 1], at[:, 2]]
+        else:
+            coordinates = [at[:, k] / at[:, 2] if i.projective else at[:, k] for k in (0, 1)]
+        words_of = sampling(self.engine, len(at))
+        words = words_of(texture, coordinates, 0.0, texture.format if i.ty == "native" else i.ty)
+        return np.stack(words[: i.words], 1)
 
     # --- results -----------------------------------------------------------------------------------------------------
     def _vertex_results(self, m: Machine) -> dict[str, Array]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from isakit.errors import LaunchError
 from isakit.machine.usse.shader_code import Code
+from isakit.machine.usse.texture_samples import WordsOf, words_of
 from isakit.runtime.engine_choice import ENGINES, chosen, unusable
 
 if TYPE_CHECKING:
@@ -42,8 +43,20 @@ def stretches_for(engine: Engine, code: Code, invocations: int) -> tuple[Stretch
     return stretches, engine == "llvm" or stretches.lanes >= WORTH
 
 
+def sampling(engine: Engine, invocations: int) -> WordsOf:
+    """What makes the registers of samples for so many invocations."""
+    if (engine == "auto" and invocations < FEW) or not chosen(engine, unusable, depth=7):
+        return words_of
+    from isakit.engine.llvm import host
+    from isakit.machine.usse.compiled_samples import Samples
+
+    return Samples(host()).words_of
+
+
 def runner(machine: Machine, stretches: Stretches, compile: bool) -> Runner:
     """What runs the compiled parts on a machine."""
+    from isakit.machine.usse.compiled_samples import Samples
     from isakit.machine.usse.compiled_shader import Runner
 
+    machine.words_of = Samples(stretches.target).words_of
     return Runner(machine, stretches, compile)

@@ -106,7 +106,10 @@ class Core(Machine):
             self.start()
 
     def write_data(self, data: bytes | Iterable[int], address: int = 0) -> None:
-        """Fill D[] from a cell on: bytes are little-endian 16-bit cells, other iterables give cell values."""
+        """Fill D[] from a cell on: bytes are little-endian 16-bit cells, other iterables give cell values.
+
+        Raises LaunchError for what does not fit.
+        """
         if isinstance(data, bytes | bytearray):
             padded = bytes(data) + bytes(len(data) % 2)
             cells = [int.from_bytes(padded[i : i + 2], "little") for i in range(0, len(padded), 2)]
@@ -150,7 +153,7 @@ class Core(Machine):
         """Run until something ends it, at most `max_cycles` cycles.
 
         `until` is an instruction address about to issue, or a condition checked before every cycle. `stop_spinning`
-        also ends the run where the program branches to itself for ever (`end: bra end; nop`) with nothing under way and
+        also ends the run where the program branches to itself forever (`end: bra end; nop`) with nothing under way and
         no watchdog set.
         """
         first_cycle, first_issued = self.cycle, self.issued

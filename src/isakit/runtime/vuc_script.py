@@ -8,7 +8,7 @@ One command per line, `#` begins a comment; numbers may be hexadecimal:
 | `at CYCLE` | let cycles pass until the counter stands at CYCLE |
 | `write NAME VALUE` | write a host register, such as H2V, or D[CELL] |
 | `feed WORD ...` | append words to the macroblock ring |
-| `io SPACE ADDRESS VALUE ...` | what loads of B6[] or B7[] give, one value after the other, the last for ever |
+| `io SPACE ADDRESS VALUE ...` | what loads of B6[] or B7[] give, one value after the other, the last one repeated |
 | `wait NAME VALUE [within N]` | let cycles pass until something has a value |
 | `interrupt NAME [within N]` | let cycles pass until an interrupt has been raised since the last such command |
 | `expect NAME VALUE` | compare |

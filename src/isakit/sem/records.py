@@ -100,6 +100,8 @@ class Elements(dict[int, R], Generic[R]):
 class Record:
     """The base of declared records. Objects begin with all fields 0."""
 
+    __slots__ = ()
+
     def __init__(self) -> None:
         for f in layout_of(type(self)).fields.values():
             if f.element is not None:

@@ -19,9 +19,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import textwrap
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import cache
 from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 from isakit.errors import DefinitionError
@@ -42,6 +44,21 @@ Lanes = Annotated[list[int], OfLanes()]
 """One number per lane: `lanes[k]` is the one of lane k, `lanes_equal(lanes, n)` the mask of those that are n."""
 
 
+def _definition(function: Callable[..., Any]) -> ast.stmt:
+    """The definition of a function. Files are parsed once: to cut one function out, `inspect` takes them to tokens."""
+    code = function.__code__
+    found = _definitions(code.co_filename).get(code.co_firstlineno)
+    return found or ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+
+
+@cache
+def _definitions(path: str) -> dict[int, ast.FunctionDef]:
+    """The functions of a file by their first line, which may be that of a decorator."""
+    tree = ast.parse("".join(linecache.getlines(path)))
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return {min(part.lineno for part in (node, *node.decorator_list)): node for node in found}
+
+
 class Routine(Translatable, Generic[P, T]):
     """A function of the routine language.
 
@@ -53,6 +70,7 @@ class Routine(Translatable, Generic[P, T]):
         self.function, self.shared, self.name = function, shared, function.__name__
         self.__doc__ = function.__doc__
         self._source: str | None = None
+        self._tree: ast.FunctionDef | None = None
         self._codes: list[tuple[dict[str, Any], RoutineCode]] = []
         self._signature: tuple[list[Parameter], list[str], int] | None = None
 
@@ -67,14 +85,16 @@ class Routine(Translatable, Generic[P, T]):
     @property
     def source(self) -> str:
         """Its text."""
-        return self._source or textwrap.dedent(inspect.getsource(self.function))
+        return self._source or _text_of(self.function)
 
     @property
     def tree(self) -> ast.FunctionDef:
         """Its text, parsed."""
-        tree = ast.parse(self.source).body[0]
-        assert isinstance(tree, ast.FunctionDef)
-        return tree
+        if self._tree is None:
+            tree = ast.parse(self._source).body[0] if self._source else _definition(self.function)
+            assert isinstance(tree, ast.FunctionDef)
+            self._tree = tree
+        return self._tree
 
     def _look(self) -> tuple[list[Parameter], list[str], int]:
         if self._signature is None:
@@ -141,7 +161,23 @@ class Routine(Translatable, Generic[P, T]):
 
     def forget(self) -> None:
         """Translate it anew when it is asked for."""
+        self._tree = None
         self._codes.clear()
+
+
+def _text_of(function: Callable[..., Any]) -> str:
+    """The text of a function, by its indentation: `inspect.getsource` reads all of its tokens."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
+    margin = lines[0][: len(lines[0]) - len(lines[0].lstrip())] if lines else ""
+    begin = next((k for k, line in enumerate(lines) if line.startswith(f"{margin}def ")), len(lines))
+    inside = next((k + 1 for k, line in enumerate(lines) if k >= begin and line.rstrip().endswith(":")), len(lines))
+    end = inside
+    while end < len(lines) and (lines[end].startswith(f"{margin} ") or not lines[end].strip()):
+        end += 1
+    if end == inside:
+        return textwrap.dedent(inspect.getsource(function))
+    return "".join(line.removeprefix(margin) for line in lines[:end])
 
 
 _all: list[Routine[Any, Any]] = []

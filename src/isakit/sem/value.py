@@ -394,6 +394,16 @@ def lookup(table: Table, index: Value) -> Value:
     return node("table", table.width, (index,), table)
 
 
+def uniform_number(value: Value, word: int) -> int:
+    """The number a uniform value has in an instruction word."""
+    if value.op == "const":
+        return value.attr
+    if value.op == "param":
+        return value.attr.get(word)
+    args = [uniform_number(a, word) for a in value.args]
+    return INTEGER_MEANING[value.op](value.width, [a.width for a in value.args], value.attr, list(args))
+
+
 def any_of(values: Sequence[Value]) -> Value:
     """OR of 1-bit values."""
     out = u1(0)

@@ -10,8 +10,9 @@ from pickle import PicklingError
 from types import CodeType
 from typing import Any
 
-from isakit.errors import UnknownIsaError
+from isakit.errors import DefinitionError, UnknownIsaError
 from isakit.lean import dataclass
+from isakit.object_cache import content_key, read_object, write_object
 from isakit.registry import VARIANTS, instruction_set
 from isakit.spec.lint import KnownForms, check_record
 from isakit.spec.names import check_features, check_globals, declare_features
@@ -63,11 +64,12 @@ class SpecialRegister:
 
 @dataclass(frozen=True)
 class Space:
-    """A memory space as the documents name it."""
+    """A memory space as the documents name it; one address stands for `cell` bytes."""
 
     name: str
     doc: str
     ref: Ref
+    cell: int = 1
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Variant:
     aliases: tuple[str, ...] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class InstructionSet:
     """Everything that is known about an instruction set.
 
@@ -104,6 +106,8 @@ class InstructionSet:
     records: list[Record] = field(default_factory=list[Record])
     documents: dict[str, str] = field(default_factory=dict[str, str])
     prefixes: frozenset[str] = frozenset()
+    #: words that never stand behind the name of an instruction
+    in_front: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset({"dst", "cdst"})
     default_variant: str = ""
     #: operands after which the lanes that execute are finished
@@ -112,6 +116,10 @@ class InstructionSet:
     delay_slots: int = 0
     #: program type -> register files whose content is read after the program has ended
     results: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    #: register files that hold the same in all lanes when a program begins; None where there is one lane only
+    uniform_inputs: frozenset[str] | None = frozenset()
+    #: memory spaces that all lanes share: a load from one address gives all of them the same
+    common_spaces: frozenset[str] = frozenset()
     #: branch targets and labels count units of code instead of bytes
     word_addressed: bool = False
     #: address of the first kernel parameter in shared memory
@@ -122,14 +130,19 @@ class InstructionSet:
     pseudo: Mapping[str, Pseudo] = field(default_factory=dict[str, "Pseudo"])
     #: (regular expression on a statement, advice): what people write that is said in another way
     advice: tuple[tuple[str, str], ...] = ()
+    #: the package whose import adds the records; `complete` checks them together, any other instruction set at once
+    package: str = ""
     _views: dict[Any, View] = field(default_factory=dict[Any, "View"], repr=False)
     _forms: dict[Any, Form] = field(default_factory=dict[Any, Form], repr=False)
-    #: what the forms of another record must not contradict
-    known_forms: KnownForms = field(default_factory=KnownForms, init=False, repr=False)
     _alike: dict[Form, list[Form]] = field(default_factory=dict[Form, "list[Form]"], init=False, repr=False)
     _unchecked: list[Record] = field(default_factory=list[Record], init=False, repr=False)
+    _unnamed: list[Record] = field(default_factory=list[Record], init=False, repr=False)
+    _known_forms: KnownForms | None = field(default=None, init=False, repr=False)
     _checked_parts: dict[int, object] = field(default_factory=dict[int, object], init=False, repr=False)
     _checked_code: set[CodeType] = field(default_factory=set[CodeType], init=False, repr=False)
+
+    def __repr__(self) -> str:
+        return f"<records of {self.name}: {len(self.records)} instruction families>"
 
     @cached_property
     def features(self) -> frozenset[str]:
@@ -179,16 +192,52 @@ class InstructionSet:
         return register
 
     def add(self, record: Record) -> Record:
-        """Check a record on its own and against the others, and keep it."""
+        """Keep a record, checked on its own and against the others. Raises DefinitionError."""
         bound = replace(record)
-        object.__setattr__(bound, "forms", tuple(replace(f, record=bound) for f in record.forms))
-        check_record(bound, self)
-        for form in bound.forms:
-            self.known_forms.add(form)
-        check_features(bound, self.features, self._checked_parts)
+        object.__setattr__(bound, "forms", tuple(f.of(bound) for f in record.forms))
         self._unchecked.append(bound)
+        self._unnamed.append(bound)
         self.records.append(bound)
+        if not self.package:
+            try:
+                self._check()
+            except DefinitionError:
+                self.remove(bound)
+                raise
         return bound
+
+    @property
+    def known_forms(self) -> KnownForms:
+        """What the forms of another record must not contradict."""
+        if self._known_forms is None:
+            new = {id(r) for r in self._unchecked}
+            self._known_forms = KnownForms(f for r in self.records if id(r) not in new for f in r.forms)
+        return self._known_forms
+
+    def _check(self) -> None:
+        """Check the new records."""
+        while self._unchecked:
+            record = self._unchecked[0]
+            known = self.known_forms
+            check_record(record, self)
+            check_features(record, self.features, self._checked_parts)
+            for form in record.forms:
+                known.add(form)
+            del self._unchecked[0]
+
+    def complete(self) -> None:
+        """Check the records of the package, for the end of its import. Raises DefinitionError.
+
+        What has passed is noted in the cache with the content of the files, and not checked in later processes.
+        """
+        key = content_key("errors.py", "lean.py", "sem", "spec", "/".join(self.package.split(".")[1:]))
+        if read_object("checked", f"{self.name}-{key}") is None:
+            self._check()
+            self.check_names()
+            write_object("checked", f"{self.name}-{key}", b"")
+        self._unchecked.clear()
+        self._unnamed.clear()
+        self.package = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as its name: the instruction sets of this package are the same in every process."""
@@ -197,20 +246,17 @@ class InstructionSet:
         return instruction_set, (self.name,)
 
     def check_names(self) -> None:
-        """Raise DefinitionError for new records that use a name nothing defines.
-
-        For the end of an instruction set's package, when every module of it has been imported; making a view does it,
-        too.
-        """
-        while self._unchecked:
-            check_globals(self._unchecked[-1], self._checked_code)
-            self._unchecked.pop()
+        """Raise DefinitionError for new records that use a name nothing defines; making a view does it, too."""
+        while self._unnamed:
+            check_globals(self._unnamed[-1], self._checked_code)
+            self._unnamed.pop()
 
     def remove(self, record: Record) -> None:
         """Forget a record again."""
         self.records.remove(record)
         self._unchecked = [r for r in self._unchecked if r is not record]
-        self.known_forms = KnownForms(f for r in self.records for f in r.forms)
+        self._unnamed = [r for r in self._unnamed if r is not record]
+        self._known_forms = None
 
     def variant(self, name: str) -> Variant:
         """A variant by name or alias, in any case. Raises UnknownIsaError."""
@@ -235,15 +281,14 @@ class InstructionSet:
         self.check_names()
         v = self.variant(variant)
         ctx = Context(v.features | frozenset({v.name, program} - {""}))
-        forms = tuple(self._resolved(f, ctx) for r in records for f in r.forms)
-        view = self._views[variant, program, records] = View(self, v, program, ctx, forms, records)
+        view = self._views[variant, program, records] = View(self, v, program, ctx, records)
         return view
 
-    def _resolved(self, form: Form, ctx: Context) -> Form:
+    def resolved(self, form: Form, ctx: Context) -> Form:
+        """A form of a record as it is in a context: the same object in all contexts that do not differ for it."""
         found = self._forms.get((form, ctx))
         if found is None:
             found = form.resolve(ctx)
-            # In contexts that do not differ for it, a form is one object: what is derived from it is made once.
             alike = self._alike.setdefault(form, [])
             found = next((f for f in alike if f.is_like(found)), found)
             if found not in alike:
@@ -252,16 +297,32 @@ class InstructionSet:
         return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class View:
-    """An instruction set in one context: resolved forms, still including those the context lacks."""
+    """An instruction set in one context, still including the forms that the context lacks."""
 
     isa: InstructionSet
     variant: Variant
     program: str
     context: Context
-    forms: tuple[Form, ...]
     records: tuple[Record, ...]
+
+    def __repr__(self) -> str:
+        return f"<view of {self.isa.name} {self.variant.name} {self.program}".rstrip() + ">"
+
+    @cached_property
+    def declared(self) -> tuple[Form, ...]:
+        """The forms as they are in the records, for all contexts."""
+        return tuple(f for r in self.records for f in r.forms)
+
+    @cached_property
+    def forms(self) -> tuple[Form, ...]:
+        """The forms as they are in the context, in the order of `declared`."""
+        return tuple(self.resolved(f) for f in self.declared)
+
+    def resolved(self, form: Form) -> Form:
+        """A form of `declared` as it is in the context."""
+        return self.isa.resolved(form, self.context)
 
     def available(self, form: Form) -> bool:
         """Whether the context has the form at all."""

@@ -61,6 +61,8 @@ def check_record(record: Record, isa: InstructionSet) -> None:
         _check_parameters(parameters, form, where)
         if not form.mnemonics:
             raise DefinitionError(f"{where}: no mnemonic; give it a `name` part or a literal word")
+        if form.declaration is not None:
+            form.declaration.check()
         for other in isa.known_forms.like(form) + before.like(form):
             if overlap(form, other):
                 owner = other.record.name if other.record else record.name

@@ -6,12 +6,13 @@ A `Form` is one encoding: fixed bits plus parts. A `Record` is an instruction fa
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field, where
@@ -76,6 +77,26 @@ class Refusal:
     unless_feature: frozenset[str] = frozenset()
 
 
+class Later:
+    """An operand that is made when something first looks at it: a process uses few of the forms there are."""
+
+    def __init__(self, make: Callable[[], Part]) -> None:
+        self._make = make
+
+    @cached_property
+    def part(self) -> Part:
+        """The operand. Raises DefinitionError."""
+        return self._make()
+
+
+class Declaration(Protocol):
+    """What a form was read from."""
+
+    def check(self) -> None:
+        """Raise DefinitionError for what is declared and not used; for when the operands have been made."""
+        ...
+
+
 _SYNTAX = re.compile(r"\{(\w+)\}|([()])|([^\s{}()]+)")
 
 
@@ -83,10 +104,11 @@ _SYNTAX = re.compile(r"\{(\w+)\}|([()])|([^\s{}()]+)")
 class Form:
     """One encoding of an instruction.
 
-    `syntax` items are part names (`{name}`) or literal words. `constants` are static arguments of the semantics that
-    have no bits. `ignored` are bits known to have no effect. `needs` are features without which the form is the decode
-    error `lacking`. `control` names the parts that the machine handles and the semantics function does not receive.
-    `sharing` says in words, by part name, why a part's bits may be taken by another part.
+    `parts` may be given as `Later`. `syntax` items are part names (`{name}`) or literal words. `constants` are static
+    arguments of the semantics that have no bits. `idle` are bits known to have no effect, `selectors` bits that have
+    none where no part looks at them, see `ignored`. `needs` are features without which the form is the decode error
+    `lacking`. `control` names the parts that the machine handles and the semantics function does not receive. `sharing`
+    says in words, by part name, why a part's bits may be taken by another part.
     """
 
     layout: Layout
@@ -95,7 +117,7 @@ class Form:
     syntax: tuple[str, ...]
     constants: Mapping[str, Any] = field(default_factory=dict[str, Any])
     unless: tuple[Bits, ...] = ()
-    ignored: int = 0
+    idle: int = 0
     default: int = 0
     needs: frozenset[str] = frozenset()
     lacking: str = "ILLEGAL_OPCODE"
@@ -103,6 +125,30 @@ class Form:
     control: frozenset[str] = frozenset()
     record: Record | None = None
     sharing: Mapping[str, str] = field(default_factory=dict[str, str])
+    selectors: int = 0
+    declaration: Declaration | None = None
+
+    def __post_init__(self) -> None:
+        if any(isinstance(p, Later) for p in self.parts.values()):
+            vars(self)["_later"] = vars(self).pop("parts")
+
+    def __getattr__(self, name: str) -> Any:
+        """Make the parts when they are first asked for."""
+        if name != "parts" or "_later" not in vars(self):
+            raise AttributeError(f"a form has no {name!r}")
+        parts = vars(self)["parts"] = {n: _made(p) for n, p in self._declared_parts.items()}
+        return parts
+
+    @property
+    def _declared_parts(self) -> Mapping[str, Part | Later]:
+        given = vars(self)
+        return given["_later"] if "_later" in given else given["parts"]
+
+    def of(self, record: Record) -> Form:
+        """The same form as part of a record."""
+        out = copy.copy(self)
+        vars(out)["record"] = record
+        return out
 
     def __repr__(self) -> str:
         """Short: a form knows its record, and this one all forms."""
@@ -123,6 +169,11 @@ class Form:
         return out
 
     @cached_property
+    def ignored(self) -> int:
+        """Bits known to have no effect."""
+        return (self.idle | self.possible & self.selectors) & ~self.fixed.mask if self.selectors else self.idle
+
+    @cached_property
     def static_mask(self) -> int:
         """Bits that select the trace (control parts excluded)."""
         out = 0
@@ -140,12 +191,24 @@ class Form:
         return out
 
     @cached_property
-    def starts(self) -> list[frozenset[str] | None]:
-        """For each item of the syntax the tokens it begins with (see `Part.starts`), None where it may be left out."""
-        from isakit.spec.parts import starts
+    def readers(self) -> list[tuple[Part | None, frozenset[str] | None]]:
+        """What reads the items of the syntax, without those that are never written.
 
-        found = (starts(self.parts[i[1:-1]]) if i[0] == "{" else frozenset({i}) for i in self.syntax)
-        return [None if words is None or "" in words else words for words in found]
+        Each is a part (None: a word and no more) with the tokens it begins with, None where it may be left out.
+        """
+        from isakit.spec.parts import Literal, Nothing, starts
+
+        out: list[tuple[Part | None, frozenset[str] | None]] = []
+        for item in self.syntax:
+            part = self.parts[item[1:-1]] if item[0] == "{" else None
+            if part is None:
+                out.append((None, frozenset({item})))
+            elif type(part) is Literal and part.is_word:
+                out.append((None, frozenset({part.words, *part.aliases})))
+            elif type(part) is not Nothing:
+                words = starts(part)
+                out.append((part, None if words is None or "" in words else words))
+        return out
 
     @cached_property
     def addressed(self) -> bool:
@@ -171,11 +234,16 @@ class Form:
         for r in self.refusals:
             if r.when.holds(word):
                 return r.error
-        for p in self.parts.values():
+        for p in self._refusing:
             e = p.error(word)
             if e is not None:
                 return e
         return None
+
+    @cached_property
+    def _refusing(self) -> list[Part]:
+        """The parts for which some words are errors."""
+        return [p for p in self.parts.values() if p.error_source(lambda _: "?") != "None"]
 
     def claimed(self, word: int) -> int:
         """The bits that the fixed bits and the parts account for."""
@@ -213,7 +281,7 @@ class Form:
         refusals = tuple(r for r in self.refusals if not (r.unless_feature and ctx.has(r.unless_feature)))
         if refusals == self.refusals and all(parts[n] is p for n, p in self.parts.items()):
             return self
-        return replace(self, parts=parts, refusals=refusals)
+        return replace(self, parts=parts, refusals=refusals, idle=self.ignored, selectors=0)
 
     def is_like(self, other: Form) -> bool:
         """Whether two forms that one form became in contexts are made of the same objects."""
@@ -228,7 +296,7 @@ class Form:
         items = (pattern(self.parts[i[1:-1]]) if i[0] == "{" else re.escape(i) for i in self.syntax)
         return re.compile(joined(items))
 
-    @property
+    @cached_property
     def mnemonics(self) -> list[str]:
         """Words that can start this form's operation, for finding it by name."""
         from isakit.spec.parts import Choice, Enum, Literal, Seq
@@ -245,12 +313,17 @@ class Form:
             names = getattr(part, "mnemonics", None)
             return list(names) if names else []
 
-        if "name" in self.parts:
-            return of(self.parts["name"])
+        name = self._declared_parts.get("name")
+        if name is not None:
+            return of(_made(name))
         for item in self.syntax:
             if item[0] != "{" and item not in "()":
                 return [item]
         return []
+
+
+def _made(part: Part | Later) -> Part:
+    return part.part if isinstance(part, Later) else part
 
 
 def _shown(form: Form) -> list[str]:
@@ -291,6 +364,9 @@ class Record:
     links: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    def __repr__(self) -> str:
+        return f"<record of {self.name} ({self.isa}): {len(self.forms)} form{'s' * (len(self.forms) != 1)}>"
+
     @property
     def mnemonics(self) -> list[str]:
         """All operation names of the family."""
@@ -304,8 +380,8 @@ class Record:
 
 def make_form(
     layout: Layout,
-    syntax: str,
-    parts: Mapping[str, Part | Any],
+    syntax: str | Sequence[str],
+    parts: Mapping[str, Part | Later | Any],
     fixed: Mapping[Field, int] | Bits,
     *,
     unless: Sequence[Mapping[Field, int] | Bits] = (),
@@ -316,15 +392,21 @@ def make_form(
     refusals: Sequence[Refusal] = (),
     control: Sequence[str] = (),
     sharing: Mapping[str, str] | None = None,
+    selectors: int = 0,
+    declaration: Declaration | None = None,
 ) -> Form:
-    """Build a form; values in `parts` that are not parts become constants of the semantics."""
+    """Build a form; `syntax` is a line or its items, see `parse_syntax`.
+
+    Values in `parts` that are not parts become constants of the semantics. Raises ValueError for bits that contradict
+    the layout.
+    """
     from isakit.spec.parts import Literal
 
     bits = layout.fixed.join(fixed if isinstance(fixed, Bits) else where(dict(fixed)))
     if bits is None:
         raise ValueError(f"fixed bits contradict layout {layout.name}")
-    real = {n: p for n, p in parts.items() if isinstance(p, Part)}
-    items = parse_syntax(syntax)
+    real = {n: p for n, p in parts.items() if isinstance(p, Part | Later)}
+    items = parse_syntax(syntax) if isinstance(syntax, str) else syntax
     texts = {n: p for n, p in parts.items() if isinstance(p, str)}
     words = [i[1:-1] for i in items if i[0] == "{" and i[1:-1] in texts]
     if "name" in parts or any(i[0] not in "{()" for i in items):
@@ -355,4 +437,6 @@ def make_form(
         tuple(refusals),
         frozenset(control),
         sharing=dict(sharing or {}),
+        selectors=selectors,
+        declaration=declaration,
     )

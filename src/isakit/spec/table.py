@@ -8,9 +8,9 @@ short  {name:o} {sat:s} {ty=width:w} {dst:w} {src1:w} {src2:w}
 The first line has the names of shapes (one form each) and the syntax, which goes on in lines that begin with an
 operand; then come the bits, word by word, the highest first: fixed ones, letters for what this form selects, `-` for
 bits known to have no effect, `.` for what belongs to the operands. Words at the end that have only dots may be left
-out. An operand is `{part}`, `{part:arguments}` or `{part=kind:arguments}`: its kind is looked up among the parts
-given with the table, then in the shape's own vocabulary. Arguments are mostly letters of the pattern, several of them
-(highest first) for a concatenation.
+out. Both may stand in one line, two blanks apart. An operand is `{part}`, `{part:arguments}` or
+`{part=kind:arguments}`: its kind is looked up among the parts given with the table, then in the shape's own vocabulary.
+Arguments are mostly letters of the pattern, several of them (highest first) for a concatenation.
 
 Behind the bits, or on lines of their own below, stand clauses that begin with `|`: `needs FEATURES`, `unless
 LETTERS=BITS`, `refuse LETTERS=BITS ERROR`, `lacking ERROR`, and `NAME=VALUE` for constants of the semantics. Further
@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import product
 from string import ascii_lowercase
 from typing import Any
@@ -32,12 +32,13 @@ from isakit.errors import DefinitionError, did_you_mean
 from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.parts import Alternative, Choice, Enum, Flag, Imm, Part, choice, when
-from isakit.spec.record import Form, Layout, Refusal, make_form
+from isakit.spec.record import Form, Later, Layout, Refusal, make_form
 
 Maker = Callable[..., Part]
 """Makes an operand from the encoding of its form and the arguments in the syntax line."""
 
-_OPERAND = re.compile(r"\{(\w+)(?:=(\w+))?(?::([^}]*))?\}")
+_ITEM = re.compile(r"\{(\w+)(?:=(\w+))?(?::([^}]*))?\}|([()]|[^\s{}()]+)")
+_FAR = re.compile(r"(?<=[\w}])\s{2,}(?=[01.-])")
 _CELLS = re.compile(r"\s{2,}")
 _COLUMN = re.compile(r"<([^<>]+)>")
 _STRANGE = re.compile(r"[^01a-z.-]")
@@ -52,7 +53,8 @@ class Shape:
     """A layout with what all its forms share.
 
     `fields` names its fields, `operands` are the kinds of operands to be had by name; `lead` stands in front of every
-    syntax line. `selectors` are bits that have no effect in forms whose operands do not look at all of them, `ignored`
+    syntax line. `mnemonic` makes the part `name` from the word that begins a syntax line: `setgt,setsg {dst} ...`.
+    `selectors` are bits that have no effect in forms whose operands do not look at all of them, `ignored`
     bits that never have one.
     """
 
@@ -65,6 +67,8 @@ class Shape:
     unless: tuple[Bits, ...] = ()
     default: int | None = None
     control: tuple[str, ...] = ()
+    sharing: Mapping[str, str] = field(default_factory=dict[str, str])
+    mnemonic: Maker | None = None
 
     @cached_property
     def by_slices(self) -> dict[tuple[tuple[int, int], ...], Field]:
@@ -165,33 +169,28 @@ class FormTable:
         `parts` are operands (parts, or functions that make them from the encoding) and constants of the semantics.
         Raises DefinitionError.
         """
-        lines = [line.strip() for line in re.sub(r"\n\s*([|{])", r" \1", text).strip().splitlines()]
+        lines = [half for line in re.sub(r"\n\s*([|{])", r" \1", text).strip().splitlines() for half in _halves(line)]
         out: list[Form] = []
-        used: set[str] = set()
+        table = _Declarations(lines[0], {n for n, p in parts.items() if isinstance(p, Part) or callable(p)})
         for combination in product(*(list(_rows(r)) for r in rows)):
             row = {k: v for cells in combination for k, v in cells.items()}
             row = {k: _fill(v, row) for k, v in row.items()}
             for line, pattern in zip(lines[::2], lines[1::2], strict=True):
                 shapes, _, syntax = line.partition(" ")
                 for shape in shapes.split(","):
-                    try:
-                        out.append(self._form(shape, _fill(syntax, row), _fill(pattern, row), row, parts, used))
-                    except (DefinitionError, TypeError, ValueError) as e:
-                        raise DefinitionError(f"{line} / {pattern}{f' with {row}' if row else ''}: {e}") from e
-        idle = [n for n, p in parts.items() if (isinstance(p, Part) or callable(p)) and n not in used]
-        if idle:
-            raise DefinitionError(f"no form of the table has {', '.join(idle)}: {lines[0]}")
+                    where = _Declaration(table, line, pattern, row)
+                    with where:
+                        out.append(self._form(shape, _fill(syntax, row), _fill(pattern, row), parts, where))
         return out
 
-    def _form(
-        self, name: str, syntax: str, below: str, row: Mapping[str, str], parts: Mapping[str, Any], used: set[str]
-    ) -> Form:
+    def _form(self, name: str, syntax: str, below: str, parts: Mapping[str, Any], where: _Declaration) -> Form:
+        row = where.row
         if name not in self.shapes:
             raise DefinitionError(f"no shape {name!r}; there are {', '.join(self.shapes)}")
         shape = self.shapes[name]
         pattern, *clauses = (c.strip() for c in below.split(" | "))
         kinds = {**self.operands, **shape.operands, **self.more, **parts}
-        encoding = Encoding(shape, pattern, row, self.unit_bits, kinds)
+        encoding = where.encoding = Encoding(shape, pattern, row, self.unit_bits, kinds)
         constants = {n: p for n, p in parts.items() if not isinstance(p, Part) and not callable(p)}
         options: dict[str, Any] = {"needs": [], "refusals": []}
         unless = list(shape.unless)
@@ -212,30 +211,80 @@ class FormTable:
             elif word:
                 raise DefinitionError(f"no clause {word!r}")
         real: dict[str, Any] = {}
+        syntax = syntax.lstrip()
+        if shape.mnemonic is not None and syntax[0] != "{":
+            word, _, rest = syntax.partition(" ")
+            real["name"] = Later(partial(shape.mnemonic, encoding, *word.split(",")))
+            syntax = f"{{name}} {rest}"
         syntax = f"{shape.lead} {syntax}"
-        for part, kind, arguments in _OPERAND.findall(syntax):
+        items: list[str] = []
+        for part, kind, arguments, word in _ITEM.findall(syntax):
+            items.append(word or f"{{{part}}}")
+            if word:
+                continue
+            if part == "name" and part in real:
+                continue
             if not kind and part in row and part not in parts:
                 constants[part] = row[part]
             if not kind and isinstance(constants.get(part), str):
                 continue  # a word that the form says by itself
-            real[part] = encoding.operand(kind or part, arguments)
-        used |= encoding.used
-        if encoding.unused():
-            raise DefinitionError(f"nothing says what {', '.join(encoding.unused())} of the pattern mean")
-        ignored = shape.ignored | encoding.ignored
-        for p in real.values():
-            ignored |= p.possible() & shape.selectors
+            real[part] = Later(partial(where.operand, kind or part, arguments))
         return make_form(
             shape.layout,
-            _OPERAND.sub(r"{\1}", syntax),
+            items,
             real | constants,
             encoding.fixed,
             unless=unless,
-            ignored=ignored & ~encoding.fixed.mask,
+            ignored=(shape.ignored | encoding.ignored) & ~encoding.fixed.mask,
             default=shape.default,
             control=shape.control,
+            selectors=shape.selectors,
+            sharing=shape.sharing,
+            declaration=where,
             **options,
         )
+
+
+class _Declarations:
+    """The forms of one table, and which of its operands they have."""
+
+    def __init__(self, text: str, operands: set[str]) -> None:
+        self.text, self.idle, self.left = text, operands, 0
+
+
+class _Declaration:
+    """A form's place in a table. As a context: errors say where they are."""
+
+    def __init__(self, table: _Declarations, line: str, pattern: str, row: Mapping[str, str]) -> None:
+        self._table, self._line, self._pattern, self.row = table, line, pattern, row
+        self.encoding: Encoding | None = None
+        table.left += 1
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if isinstance(error, DefinitionError | TypeError | ValueError):
+            row = f" with {self.row}" if self.row else ""
+            raise DefinitionError(f"{self._line} / {self._pattern}{row}: {error}") from error
+
+    def operand(self, kind: str, arguments: str) -> Part:
+        """Make an operand. Raises DefinitionError."""
+        assert self.encoding is not None
+        with self:
+            return self.encoding.operand(kind, arguments)
+
+    def check(self) -> None:
+        """Raise DefinitionError for letters without a meaning, and behind the last form for operands of no form."""
+        assert self.encoding is not None
+        with self:
+            if self.encoding.unused():
+                raise DefinitionError(f"nothing says what {', '.join(self.encoding.unused())} of the pattern mean")
+        table = self._table
+        table.idle -= self.encoding.used
+        table.left -= 1
+        if not table.left and table.idle:
+            raise DefinitionError(f"no form of the table has {', '.join(sorted(table.idle))}: {table.text}")
 
 
 # --- kinds of operands that every instruction set can use -------------------------------------------------------------
@@ -294,6 +343,11 @@ def cases(alternatives: Mapping[str, Part | Maker | str]) -> Maker:
         return choice(*out)
 
     return make
+
+
+def _halves(line: str) -> list[str]:
+    """A line, or the two that stand in one, its bits far behind the syntax."""
+    return [part.strip() for part in _FAR.split(line.strip(), maxsplit=1)]
 
 
 def _rows(text: str) -> Iterator[dict[str, str]]:

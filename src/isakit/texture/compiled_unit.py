@@ -11,6 +11,7 @@ clamped before memory is read, whatever the coordinates are.
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from isakit.engine.llvm import Host, Loaded, Module, object_code
-from isakit.engine.llvm.array_tracer import LANES, TracedArray, Tracer
+from isakit.engine.llvm.array_tracer import LANES, TracedArray, TracedTable, Tracer
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
@@ -137,22 +138,10 @@ class Descriptor:
 
 
 # --- tracing ----------------------------------------------------------------------------------------------------------
-class _Table:
-    """An array in memory that is indexed by lanes."""
-
-    def __init__(self, code: Tracer, pointer: str, dtype: Any, powers_of_two: bool = False) -> None:
-        self.code, self.pointer, self.dtype, self.powers_of_two = code, pointer, dtype, powers_of_two
-
-    def __getitem__(self, index: Any) -> TracedArray:
-        out = self.code.gathered(self.pointer, self.code.of(index, np.int64), self.dtype)
-        out.powers_of_two = self.powers_of_two
-        return out
-
-
 class _Bytes:
     """One byte of texels that are fractions of 255, as f32."""
 
-    def __init__(self, words: _Table, k: int, fused: bool) -> None:
+    def __init__(self, words: TracedTable, k: int, fused: bool) -> None:
         self.words, self.k, self.fused = words, k, fused
 
     def __getitem__(self, index: Any) -> TracedArray:
@@ -180,9 +169,9 @@ class _Texture:
         self.view = (self._number("first"), self._number("last"))
         self.last_level = self.view[1]
         self.widths, self.heights, self.depths = (
-            _Table(code, self._pointer(n), np.int64, q.powers_of_two) for n in ("widths", "heights", "depths")
+            TracedTable(code, self._pointer(n), np.int64, q.powers_of_two) for n in ("widths", "heights", "depths")
         )
-        self.bases = _Table(code, self._pointer("bases"), np.int64)
+        self.bases = TracedTable(code, self._pointer("bases"), np.int64)
         self.axes = {"1d": 1, "1d_array": 1, "buffer": 1, "3d": 3}.get(q.target, 2)
         self.layered = q.target in ("1d_array", "2d_array", "cube_array")
         self._fused = fused
@@ -210,9 +199,9 @@ class _Texture:
         """See `Texture.planes`."""
         count = len(self.format.layout.components)
         if self._q.packed:
-            words = _Table(self._code, self._pointer("plane0"), np.uint32)
+            words = TracedTable(self._code, self._pointer("plane0"), np.uint32)
             return [_Bytes(words, k, self._fused) for k in range(count)]
-        return [_Table(self._code, self._pointer(f"plane{k}"), np.uint32) for k in range(count)]
+        return [TracedTable(self._code, self._pointer(f"plane{k}"), np.uint32) for k in range(count)]
 
 
 class _Sampler:
@@ -236,7 +225,8 @@ def text_of(q: Question, target: Host) -> str:
     b = code.body
     texture: Any = _Texture(code, q, "+fma" in target.features.split(","))
     unit = TextureUnit({}, {}, q.choices, q.derivative_inf)
-    unit.show(0, texture, _Sampler(texture, q))
+    sampler: Any = _Sampler(texture, q)
+    unit.show(0, texture, sampler)
     head, b.lines = b.lines, []
     sources: list[Any] = []
     for k in range(q.sources):
@@ -250,7 +240,7 @@ def text_of(q: Question, target: Host) -> str:
     module.add(_function(head, b.lines, "answer" if not target.embedded else "computed"))
     if target.embedded:
         module.add(_in_default_environment(module))
-    return f"{module}\n!0 = !{{!\"branch_weights\", i32 1, i32 100000}}\n!1 = !{{}}\n"
+    return f'{module}\n!0 = !{{!"branch_weights", i32 1, i32 100000}}\n!1 = !{{}}\n'
 
 
 def _function(head: list[str], lines: list[str], name: str) -> str:
@@ -306,4 +296,28 @@ def function_of(q: Question, target: Host) -> int:
         return 0 if loaded is None else loaded.address("answer")
 
 
-__all__ = ["Descriptor", "Question", "function_of", "question", "text_of"]
+class Answerer:
+    """Asks the function of a question from Python. Raises NotModelled where there is none."""
+
+    def __init__(self, q: Question, texture: Texture, sampler: Sampler, target: Host) -> None:
+        address = function_of(q, target)
+        if not address:
+            raise NotModelled(f"`{q.op}` of a {q.target} texture as machine code", "the array code answers")
+        self.descriptor, self.sources = Descriptor(texture, sampler, q.choices), q.sources
+        self._function = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3, ctypes.c_uint32)(address)
+
+    def ask(self, sources: Sequence[Array]) -> tuple[Array, Array]:
+        """(components [4, lanes] u32, lanes that were answered) of u32 sources of whole warps."""
+        count = len(sources[0])
+        given: Array = np.zeros((4, WARP), np.uint32)
+        got, out, answered = np.zeros_like(given), np.zeros((4, count), np.uint32), np.ones(count, bool)
+        for first in range(0, count, WARP):
+            here = slice(first, first + WARP)
+            for k, source in enumerate(sources):
+                given[k] = source[here]
+            left = self._function(self.descriptor.address, given.ctypes.data, got.ctypes.data, 0xFFFF_FFFF)
+            out[:, here], answered[here] = got, not left
+        return out, answered
+
+
+__all__ = ["Answerer", "Descriptor", "Question", "function_of", "question", "text_of"]

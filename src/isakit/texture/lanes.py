@@ -7,34 +7,37 @@ done to one lane, to make code. A test of whole arrays, which only saves work, g
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from isakit.engine.protocol import Array
 
 
-def everywhere(lanes: Any) -> bool:
-    """Whether something is known to hold in all lanes."""
-    return isinstance(lanes, np.ndarray) and bool(lanes.all())
-
-
-def known(lanes: Any) -> bool:
+def known(lanes: Any) -> TypeGuard[Array]:
     """Whether lanes are numbers, of which a part can be worked on by itself."""
     return isinstance(lanes, np.ndarray)
 
 
+def everywhere(lanes: Any) -> bool:
+    """Whether something is known to hold in all lanes."""
+    return known(lanes) and bool(lanes.all())
+
+
 def except_for(lanes: Any, usual: Any, rare: Callable[[], Any]) -> Any:
     """`usual`, but what `rare` gives in some lanes; code that is made leaves those to the arrays."""
-    if isinstance(lanes, np.ndarray):
-        return np.where(lanes, rare(), usual) if lanes.any() else usual
+    if known(lanes):
+        if not lanes.any():
+            return usual
+        chosen: Array = np.where(lanes, rare(), usual)
+        return chosen
     lanes.code.mark(lanes)
     return np.where(lanes, 0, usual)
 
 
 def doubtful(lanes: Callable[[], Any], value: Any) -> None:
     """Code that is made leaves those lanes of a value to the arrays whose outcome hangs on its rounding errors."""
-    if not isinstance(value, np.ndarray):
+    if not known(value):
         value.code.mark(lanes())
 
 
@@ -50,18 +53,17 @@ def as_type(number: Any, dtype: Any) -> Any:
 
 def of_quads(lanes: Any, k: int) -> Any:
     """What lane `k` of each quad has: one number per quad; `to_lanes` gives it to all four."""
-    if isinstance(lanes, np.ndarray):
+    if known(lanes):
         return lanes.reshape(-1, 4)[:, k]
     return lanes.code.of_quad(lanes, k)
 
 
 def to_lanes(quads: Any) -> Any:
     """A number per quad for each of its lanes."""
-    return np.repeat(quads, 4) if isinstance(quads, np.ndarray) else quads
+    return np.repeat(quads, 4) if known(quads) else quads
 
 
-def powers_of_two(n: Array | int | Any) -> bool:
+def powers_of_two(n: Any) -> bool:
     """Whether all sizes are; a mask is much faster than a remainder."""
-    if isinstance(n, np.ndarray | int | np.integer):
-        return not np.any(n & (n - 1))
-    return n.powers_of_two
+    traced: bool | None = getattr(n, "powers_of_two", None)
+    return not np.any(n & (n - 1)) if traced is None else traced

@@ -103,6 +103,7 @@ class Texture:
         self.bases: Array = np.cumsum([0, *counts])[:-1]
         self.widths, self.heights, self.depths = (np.array(s, np.int64) for s in zip(*self.sizes, strict=True))
         self._planes: dict[tuple[bool, int | None], list[Array]] = {}
+        self._words: Array | None = None
 
     @classmethod
     def from_memory(
@@ -209,7 +210,7 @@ class Texture:
             now = self._source()
             if not np.array_equal(now, self._raw[0]):
                 self._raw = [now.copy()]  # it may be the memory itself
-                self._planes = {}
+                self._planes, self._words = {}, None
 
     def planes(self, srgb: bool, srgb_bits: int | None = None) -> list[Array]:
         """R, G, B, A of all texels as u32 register bits, levels one after another; `bases` says where each starts."""
@@ -221,7 +222,9 @@ class Texture:
 
     def words_of_texels(self) -> Array:
         """Texels of four bytes as they came, u32, levels one after another."""
-        return np.ascontiguousarray(np.concatenate(self._raw)).view(np.uint32).ravel()
+        if self._words is None:
+            self._words = np.ascontiguousarray(np.concatenate(self._raw)).view(np.uint32).ravel()
+        return self._words
 
     @property
     def layered(self) -> bool:

@@ -171,9 +171,15 @@ class TextureUnit:
             level = np.where(levels.magnified, first, levels.first)
             mix = None if levels.weight is None else np.where(levels.magnified, 0, levels.weight)
             return image.sample(request, level, smp.mag, levels.second, mix)
-        near = lambda some, here: image.sample(some, filled(len(some.coords[0]), first), smp.mag)  # noqa: E731
-        return _chosen(request, levels.magnified, near, lambda some, here: image.sample(
-            some, _those(levels.first, here), smp.min, _those(levels.second, here), _those(levels.weight, here)))  # fmt: skip
+
+        def near(some: Request, here: Any) -> list[Array]:
+            return image.sample(some, filled(len(some.coords[0]), first), smp.mag)
+
+        def far(some: Request, here: Any) -> list[Array]:
+            level, second, mix = (_those(x, here) for x in (levels.first, levels.second, levels.weight))
+            return image.sample(some, level, smp.min, second, mix)
+
+        return _chosen(request, levels.magnified, near, far)
 
     def _texgather(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
                    op: str) -> list[Array]:  # fmt: skip

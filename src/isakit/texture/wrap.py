@@ -16,7 +16,7 @@ from isakit.texture.lanes import everywhere, except_for, powers_of_two
 REPEAT, MIRROR, EDGE, BORDER, CLAMP, MIRROR_EDGE, MIRROR_BORDER, MIRROR_CLAMP = range(8)
 ONE = 256
 """A linear weight of 1."""
-FAR = 2.0**22
+FAR = 2.0**40
 """Coordinates that repeat are reduced from here on, in texels; nearer ones are exact all the way."""
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -47,6 +48,30 @@ def test_pages_hold_what_the_records_say(pages: Path) -> None:
             for form in record.forms:
                 assert syntax_line(form) in text
             assert '"""' not in text.split("## Meaning")[1].splitlines()[3], "the docstring is not shown twice"
+
+
+def test_drawings_show_all_bits_and_all_operands(pages: Path) -> None:
+    for name in VARIANTS:
+        isa = isakit.isa(name)
+        for record in isa.instructions:
+            text = (pages / name / f"{record.name}.md").read_text()
+            for number, form in enumerate(record.forms, 1):
+                assert f"({record.name}-{number}.svg)" in text
+                drawing = ElementTree.parse(pages / name / f"{record.name}-{number}.svg").getroot()
+                rects = [e for e in drawing.iter() if e.tag.endswith("rect")]
+                assert len(rects) == form.units * next(iter(isa.records.variants.values())).unit_bits
+                shown = {n for e in drawing.iter() if e.tag.endswith("text") for n in (e.text or "").split("/")}
+                assert {n for n, p in form.parts.items() if p.possible() & ~form.fixed.mask} <= shown
+                digits = [e for e in drawing.iter() if e.tag.endswith("text") and e.get("font-size") == "12"]
+                assert len(digits) == form.fixed.mask.bit_count()
+
+
+def test_every_mnemonic_is_in_the_index(pages: Path) -> None:
+    text = (pages / "mnemonics.md").read_text()
+    for name in VARIANTS:
+        for record in isakit.isa(name).instructions:
+            for m in record.mnemonics:
+                assert f"| `{m}` | {name} | [{record.name}]({name}/{record.name}.md) |" in text
 
 
 def test_tables_are_tables(pages: Path) -> None:

@@ -105,10 +105,10 @@ def test_errors(text: str, reason: str) -> None:
 
 def test_a_million_words_take_seconds() -> None:
     body = " ".join(f"0x{i:08x}" for i in range(1_000_000))
-    start = time.perf_counter()
+    start = time.process_time()
     module = f.read_text_cubin(f"architecture {{sm_10}} code {{ name = k bincode {{ {body} }} }}")
     assert len(module.kernels["k"].code) == 4_000_000
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_many_braces_take_linear_time() -> None:

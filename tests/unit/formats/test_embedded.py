@@ -192,7 +192,7 @@ def test_unsupported_programs_do_not_hide_the_others() -> None:
 
 
 def test_many_signatures_take_linear_time() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     header = elf_cubin()[:64]
     gxp = bytearray(f.write_gxp(f.GxpFile()))[:0x98]
     gxp[8:12] = (1 << 20).to_bytes(4, "little")
@@ -210,7 +210,7 @@ def test_many_signatures_take_linear_time() -> None:
     survives(f.load_images, b'"\\' * 300_000)
     survives(f.load_images, b'"' + b" " * 1_000_000)
     survives(f.load_images, b'""' + b" " * 1_000_000)
-    assert time.perf_counter() - start < 30
+    assert time.process_time() - start < 30
 
 
 def test_detection_by_content(tmp_path: Path) -> None:

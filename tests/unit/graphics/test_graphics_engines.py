@@ -105,13 +105,28 @@ def test_inactive_lanes_keep_registers_over_served_instructions(tier: str) -> No
     assert len(np.unique(a.state.files["r"][7])) > 1
 
 
+DISCARDS = {
+    "all lanes": "interp $r0 v[0x4]\ndiscard\nmov $r1 $vstride\nmov b32 $r0 0x5\nexit nop",
+    "some lanes": "mov $r1 $physid\nmov b32 $r0 0x3\nand b32 $c0 # $r1 $r0\n(e $c0) discard\nmov $r0 $vstride\n"
+    "exit nop",
+    "in a branch": "mov $r1 $physid\nmov b32 $r0 0x4\nand b32 $c0 # $r1 $r0\njoinat #end\n(e $c0) bra #end\n"
+    "mov b32 $r0 0x1\nand b32 $c1 # $r1 $r0\n(e $c1) discard\nmov b32 $r0 0x7\nend:\njoin nop\n"
+    "add b32 $r0 $r0 0x1\nexit nop",
+}
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("text", DISCARDS.values(), ids=list(DISCARDS))
 @pytest.mark.parametrize("choices", [GraphicsChoices(discarded="end"), GraphicsChoices(vstride=64)])
-def test_other_answers_to_open_questions(choices: GraphicsChoices, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reference engine has them."""
-    monkeypatch.setattr(served.ServedWarps, "run", lambda self: pytest.fail("compiled code ran"))
-    program = fragment("interp $r0 v[0x4]\ndiscard\nmov $r1 $vstride\nmov b32 $r0 0x5\nexit nop", registers=2)
-    reference, compiled = both(program, stage(choices=choices), "interp")
+def test_other_answers_to_open_questions_are_compiled(
+    choices: GraphicsChoices, text: str, tier: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = fragment(text, registers=2)
+    reference = StageEngine("reference").run(program.launch(), stage(choices=choices))
+    monkeypatch.setattr(engines.StageMachine, "run", lambda self: pytest.fail("the reference machine ran"))
+    compiled = StageEngine("llvm", tier).run(program.launch(), stage(choices=choices))
     assert np.array_equal(reference.state.files["r"], compiled.state.files["r"])
+    assert np.array_equal(reference.state.visible, compiled.state.visible)
     assert reference.stats.instructions == compiled.stats.instructions
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from isakit.hosts.cuda.table import functions
 from support import cuda_build
 from support.cuda_build import Entry, run
 
@@ -60,6 +62,33 @@ DRIVER = ("modules", "memory", "textures", "devices", "boxes", "references")
 def test_the_driver_interface(driver: Path, tmp_path: Path) -> None:
     out = run("--", driver, *DRIVER, folder=tmp_path).stdout
     assert out == "".join(f"{name} ok\n" for name in DRIVER)
+
+
+def test_the_driver_interface_of_the_first_releases(tmp_path: Path) -> None:
+    program = cuda_build.build("first_driver", tmp_path)
+    out = run("--", program).stdout
+    assert out == "".join(f"{name} ok\n" for name in ("contexts", "memory", "arrays", "textures", "events"))
+
+
+def test_what_is_not_there_answers_with_its_error_and_says_so_once(tmp_path: Path) -> None:
+    refused = [f for f in functions().values() if f.kind == "refuse"]
+    lines = [f"int {f.name}();\n" for f in refused]
+    lines += ["static void calls(void)\n{\n"]
+    for f in refused:
+        call = f"{f.name}({', '.join(['0UL'] * len(f.parameters))})"
+        lines += [f"    EXPECT({call}, {f.more}); EXPECT({call}, {f.more});\n"]
+        if f.interface == "runtime":
+            lines += [f"    EXPECT(cudaGetLastError(), {f.more});\n"]
+    (tmp_path / "refused.h").write_text("".join([*lines, "}\n"]))
+    done = run("--", cuda_build.build("refused", tmp_path))
+    said = done.stderr.splitlines()
+    assert [line for line in said if "is not available: " not in line] == []
+    assert sorted(line.split()[1] for line in said) == sorted(f.name for f in refused)
+
+
+def test_the_rest_of_the_runtime_interface(tmp_path: Path) -> None:
+    names = ("settings", "memory", "arrays", "streams", "leftovers")
+    assert run("--", cuda_build.build("rest", tmp_path)).stdout == "".join(f"{name} ok\n" for name in names)
 
 
 def test_contexts_belong_to_threads(driver: Path) -> None:
@@ -261,6 +290,45 @@ def test_a_killed_program_ends_its_kernel(new: Path) -> None:
     assert not _processes(str(new))
 
 
+@pytest.fixture(scope="module")
+def repeat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return cuda_build.build("repeat", tmp_path_factory.mktemp("repeat"))
+
+
+def test_launches_that_are_not_waited_for_all_run(repeat: Path) -> None:
+    done = run("--stats", "--", repeat, "sum", "5000")
+    assert done.stdout == "PASSED\n"
+    assert re.search(r"^ +5000 .* count$", done.stderr, re.MULTILINE), done.stderr
+
+
+def test_launches_see_what_was_bound_and_destroyed_before_them(repeat: Path) -> None:
+    assert run("--", repeat, "changes").stdout == "PASSED\n"
+
+
+def test_a_fault_of_a_launch_that_is_not_waited_for_shows_at_the_next_answer(repeat: Path) -> None:
+    done = run("--strict", "--", repeat, "fault", "100")
+    assert done.stdout == "PASSED\n"
+    assert done.stderr.count("fault: stray") == 1
+
+
+def test_a_fault_shows_at_its_launch_where_launches_block(repeat: Path) -> None:
+    done = run("--strict", "--", repeat, "fault", environment={"CUDA_LAUNCH_BLOCKING": "1"}, code=1)
+    assert "is 4, expected 0" in done.stdout
+
+
+def test_a_killed_program_ends_the_kernels_that_wait_to_run(repeat: Path) -> None:
+    line = [sys.executable, "-m", "isakit", "cuda", "--", str(repeat), "endless", "200"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "waiting\n"
+        children = [p for p in _processes(f"{repeat}\0endless") if p != parent.pid]
+        assert len(children) == 1
+        time.sleep(0.3)
+        os.kill(children[0], signal.SIGKILL)
+        assert parent.wait(20) == -signal.SIGKILL
+    assert not _processes(str(repeat))
+
+
 def test_a_killed_command_leaves_nothing_behind(new: Path) -> None:
     """The program's call returns with an error, and it ends; no process that compiles goes on either."""
     line = [sys.executable, "-m", "isakit", "cuda", "--", str(new), "endless"]
@@ -287,14 +355,19 @@ def test_several_programs_at_once(new: Path) -> None:
         assert process.returncode == 0
 
 
+def _shared_memory() -> set[str]:
+    """Names of shared memory, without the locks of Python processes that run beside this one."""
+    return {p.name for p in Path("/dev/shm").iterdir() if not p.name.startswith("sem.mp-")}
+
+
 def test_nothing_is_left_in_the_file_system(new: Path, tmp_path: Path) -> None:
     environment = {"TMPDIR": str(tmp_path / "tmp"), "HOME": str(tmp_path / "home")}
     for folder in environment.values():
         Path(folder).mkdir()
-    before = set(Path("/dev/shm").iterdir())
+    before = _shared_memory()
     run("--", new, "launches", folder=tmp_path, environment=environment)
     run("--", new, "crash", folder=tmp_path, environment=environment, code=-signal.SIGSEGV)
-    assert set(Path("/dev/shm").iterdir()) == before
+    assert _shared_memory() == before
     assert not list((tmp_path / "tmp").iterdir())
 
 
@@ -377,3 +450,8 @@ def test_the_library_passes_with_address_and_undefined_behaviour_checks(tmp_path
     out = run("--", driver, *DRIVER, environment=environment, folder=tmp_path, timeout=200)
     assert out.stdout.count(" ok\n") == len(DRIVER)
     assert run("--", driver, "migration", environment=environment).stdout == "migration ok\n"
+    names = ("unbound", "names", "streams", "texture_memory", "queries")
+    others = {"sdk": names, "repeat": ("changes",), "first_driver": (), "rest": ()}
+    for name, arguments in others.items():
+        program = cuda_build.build(name, tmp_path / name, flags=flags.split())
+        run("--", program, *arguments, environment=environment, folder=tmp_path, timeout=200)

@@ -45,7 +45,7 @@ def test_a_fence_reads_a_window_of_zeros(engine: str) -> None:
 
 def test_a_program_without_a_fence_has_no_such_window() -> None:
     device = isakit.Device("gt200", engine="reference")
-    device.load(isakit.isa("tesla", "gt200").assemble("ld b32 $r3 g14[$r1]\nexit nop"))
+    device.load(isakit.isa("tesla", "gt200").assemble("ld b32 $r3 g14[$r1]\nexit nop"))["main"].prepare(1, 32)
     assert 15 not in device.windows
     assert device.memory.allocations == {}
 

@@ -6,9 +6,17 @@ import pytest
 
 from isakit.arch.tesla.forms import forms
 from isakit.errors import DefinitionError
-from isakit.spec import Bits, FormTable, Layout, Shape, cases, flag, number, words
+from isakit.spec import Bits, Encoding, Flag, FormTable, Layout, Part, Shape, cases, flag, number, words
 
 TINY = FormTable({"word": Shape(Layout("tiny", 1, Bits(0x80, 0x80)), {}, {})}, {"on": flag("on")}, unit_bits=8)
+
+
+def made(table: FormTable, text: str, **parts: object) -> None:
+    """Make the operands of a table's forms, as the check of a record does."""
+    for form in table(text, **parts):
+        assert form.parts is not None
+        assert form.declaration is not None
+        form.declaration.check()
 
 
 def test_bits_are_written_from_the_highest_down() -> None:
@@ -86,13 +94,28 @@ def test_cases_choose_by_letters() -> None:
 )
 def test_mistakes_are_named_with_the_line(text: str, message: str) -> None:
     with pytest.raises(DefinitionError, match=message) as caught:
-        TINY(text)
+        made(TINY, text)
     assert text.splitlines()[0].strip() in str(caught.value)
 
 
 def test_an_operand_that_no_form_has_is_a_mistake() -> None:
     with pytest.raises(DefinitionError, match="no form of the table has extra"):
-        TINY("word go\n     .... ....", extra=flag("more"))
+        made(TINY, "word go\n     .... ....", extra=flag("more"))
+
+
+def test_operands_are_made_when_they_are_asked_for() -> None:
+    asked: list[str] = []
+
+    def counted(e: Encoding, letters: str) -> Part:
+        asked.append(letters)
+        return Flag(e.field(letters), "on")
+
+    (form,) = TINY("word go {n:s}\n     .... ...s", n=counted)
+    assert form.mnemonics == ["go"]
+    assert form.matches(0x81)
+    assert not asked
+    assert (form.text(0x81), form.text(0x80)) == ("go on", "go")
+    assert asked == ["s"]
 
 
 def test_one_line_may_be_forms_of_several_shapes() -> None:

@@ -18,7 +18,7 @@ from isakit.arch.tesla import (
 )
 from isakit.arch.tesla.tesla import tesla
 
-tesla.check_names()
+tesla.complete()
 
 __all__ = [
     "atomics",

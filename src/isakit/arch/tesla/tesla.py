@@ -48,6 +48,7 @@ tesla = InstructionSet(
     outputs=frozenset({"dst", "cdst", "adst"}),
     prefixes=frozenset({"exit", "join", "long"}),
     param_base=0x10,
+    common_spaces=frozenset({"s", *(f"{space}{n}" for space in "cg" for n in range(16))}),
     implied={"add": "rn", "mul": "rn"},
     advice=((r"mov\b[^$]*\$a\d", "an address register is loaded by a shift: `shl $a1 $r1 0x0`"),),
     ends_with=frozenset({"exit"}),
@@ -57,6 +58,7 @@ tesla = InstructionSet(
         "003": "Tesla CUDA ISA page on data movement, text 003",
         "tesla": "corrections and additions to the texts above, from compiled code, hardware tests and public tools",
     },
+    package="isakit.arch.tesla",
 )
 
 tesla.registers = {

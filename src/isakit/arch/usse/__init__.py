@@ -4,6 +4,6 @@
 from isakit.arch.usse import bitwise, blend, conditions, control, dual, float, integer, memory, moves
 from isakit.arch.usse.usse import usse
 
-usse.check_names()
+usse.complete()
 
 __all__ = ["bitwise", "blend", "conditions", "control", "dual", "float", "integer", "memory", "moves", "usse"]

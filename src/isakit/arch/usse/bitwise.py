@@ -5,7 +5,7 @@ Source: [usse] 2.6.10; groups 50 to 70 of [004].
 
 from __future__ import annotations
 
-from isakit.arch.usse.fields import VBW
+from isakit.arch.usse.fields import layout
 from isakit.arch.usse.forms import destination, form, seed_view, word_source
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
@@ -26,6 +26,12 @@ OPS = {
 }
 """Operation by op1 (the low bits of the opcode) and op2."""
 
+VBW = layout(
+    "01@63:62 op1@61:59 pred3@58:56 skipinv@55 nosched@54 rptsel@53 sync@52 dext@51 end@50 s1ext@49 s2ext@48 "
+    "rpt@47:44 s2inv@43 s2rot@42:38 immhi@37:36 op2@35 partial@34 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:21 "
+    "immmid@20:14 s1n@13:7 s2n@6:0 imm16@6:0 imm16@20:14 imm16@37:36"
+)
+
 
 def _source2() -> Choice:
     """A register, or the 16-bit immediate spread over three fields."""
@@ -43,10 +49,8 @@ def _forms(*wanted: str) -> list[Form]:
             rotations = {v: f"rol{v}" if v else "" for v in range(32)}
             f = form(
                 VBW,
-                8 + op1,
                 "{name} {dst} {src1} {src2} {rotate} {invert}",
-                {VBW.op2: op2, VBW.partial: partial},
-                table="pred3",
+                {VBW.op1: op1, VBW.op2: op2, VBW.partial: partial},
                 name=f"{op}.{ty}",
                 op=op,
                 ty=ty,

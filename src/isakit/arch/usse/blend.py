@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.arch.usse.fields import SOP2, SOP2M, SOP3
+from isakit.arch.usse.fields import layout
 from isakit.arch.usse.forms import destination, form, word_source
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
@@ -75,6 +75,13 @@ def _pack(channels: dict[int, Value], old: Value | None) -> Value:
     return out
 
 
+SOP2 = layout(
+    "10000@63:59 short@58:57 cmod1@56 skipinv@55 nosched@54 asel1@53:52 dext@51 end@50 s1ext@49 s2ext@48 cmod2@47 "
+    "rpt@46:44 amod1@43 asel2@42:41 csel1@40:38 csel2@37:35 amod2@34 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:21 "
+    "s1mod@20 cop@19:18 aop@17:16 asrc1mod@15 dmod@14 s1n@13:7 s2n@6:0"
+)
+
+
 _SOP2_PARTS: dict[str, Any] = {
     "c1": factor(SOP2.csel1, SOP2.cmod1, RGB1, "rgb1"),
     "c2": factor(SOP2.csel2, SOP2.cmod2, RGB2, "rgb2"),
@@ -87,9 +94,7 @@ _SOP2_PARTS: dict[str, Any] = {
     [
         form(
             SOP2,
-            0x10,
             "{name} {dst} {src1} {src2} {cop} {c1} {c2} {aop} {a1} {a2} {inv1} {asrc1mod} {dmod}",
-            table="short",
             name="sop2",
             dst=destination(SOP2, double=False),
             src1=word_source(SOP2, 1),
@@ -130,14 +135,17 @@ def _masked(k: int, mask: int) -> bool:
 
 _MASK_NAMES = {v: "mask_" + ("".join("rgba"[k] for k in range(4) if _masked(k, v)) or "none") for v in range(16)}
 
+SOP2M = layout(
+    "10010@63:59 short@58:57 cmod1@56 skipinv@55 nosched@54 cop@53:52 dext@51 end@50 s1ext@49 s2ext@48 cmod2@47 "
+    "wmask@46:43 aop@42:41 csel1@40:38 csel2@37:35 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:21 s1n@13:7 s2n@6:0"
+)
+
 
 @usse.insn(
     [
         form(
             SOP2M,
-            0x12,
             "{name} {dst} {src1} {src2} {wmask} {cop} {aop} {c1} {c2}",
-            table="short",
             name="sop2m",
             dst=destination(SOP2M, double=False),
             src1=word_source(SOP2M, 1),
@@ -166,13 +174,18 @@ def sop2m(name, dst, src1, src2, wmask, cop, aop, c1, c2):
     dst.write_word(_pack(out, dst.at.word()))
 
 
+SOP3 = layout(
+    "10001@63:59 short@58:57 cmod1@56 skipinv@55 nosched@54 cop@53:52 dext@51 end@50 s1ext@49 s2ext@48 cmod2@47 "
+    "amod1@46 asel1@45:44 dmod@43 aop@42:41 csel1@40:38 csel2@37:35 s0bank@34 dbank@33:32 s1bank@31:30 s2bank@29:28 "
+    "dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0"
+)
+
+
 @usse.insn(
     [
         form(
             SOP3,
-            0x11,
             "{name} {dst} {src0} {src1} {src2} {cop} {c1} {c2} {aop} {a1} {dmod}",
-            table="short",
             name="sop3",
             dst=destination(SOP3, double=False),
             src0=word_source(SOP3, 0),

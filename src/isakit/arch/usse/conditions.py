@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from isakit.arch.usse import arithmetic as fp
-from isakit.arch.usse.fields import VTST
+from isakit.arch.usse.fields import layout
 from isakit.arch.usse.float import quad_derivative
 from isakit.arch.usse.forms import PredicatePart, destination, form, source
 from isakit.arch.usse.swizzles import swizzle
@@ -59,6 +59,13 @@ BYTE_OPS = {
 BIT_OPS = {0: "and.u32", 1: "or.u32", 2: "xor.u32", 3: "shl.u32", 4: "shr.u32", 5: "rol.u32", 7: "asr.u32"}
 IDIOMS = {(0, 1, 1): "eq", (0, 2, 1): "ne", (1, 2, 1): "lt", (1, 1, 0): "le", (2, 2, 1): "gt", (2, 1, 0): "ge"}
 """(sign, zero, and) of the comparisons that compilers use."""
+
+VTST = layout(
+    "group@63:59 pred3@58:56 skipinv@55 nosched@54 once@53 sync@52 dext@51 s1neg@50 s1ext@49 s2ext@48 prec@47 "
+    "s2scalar@46 rpt@45:44 sign@43:42 zero@41:40 and_@39 chan@38:36 masktype@37:36 pdst@35:34 dbank@33:32 "
+    "s1bank@31:30 s2bank@29:28 dn@27:21 wben@20 alusel@19:18 aluop@17:14 s1n@13:7 s2n@6:0"
+)
+
 
 _CONDITION = VTST.zero + VTST.sign + VTST.and_
 
@@ -199,10 +206,8 @@ def _vtst(kinds: list[Kind]) -> list[Form]:
         # prec says nothing about integer tests
         f = form(
             VTST,
-            0x09,
             "{name} {condition} {pdst} {dst} {src1} {src2}",
-            fixed,
-            table="pred3",
+            {VTST.group: 0x09} | fixed,
             name=_name("vtst", names, ty),
             op=_op(names),
             condition=CONDITION,
@@ -288,10 +293,8 @@ def _vtstmsk() -> list[Form]:
         is_float = ty != "int"
         f = form(
             VTST,
-            0x0F,
             "{name} {condition} {dst} {src1} {src2} {kind} {nowrite}",
-            fixed,
-            table="pred3",
+            {VTST.group: 0x0F} | fixed,
             name=_name("vtstmsk", names, ty),
             op=_op(names),
             condition=CONDITION,

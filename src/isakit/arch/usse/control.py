@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.arch.usse.fields import BR, DEPTHF, EMIT, KILL, NOP, PHAS, SMBO, SMLSI, SPECIAL
+from isakit.arch.usse.fields import layout
 from isakit.arch.usse.forms import UNEXPLORED, form, source, word_source
 from isakit.arch.usse.requests import BASES, BRANCH, DEPTH, EMIT_RESULTS, INCREMENTS, JUMP, KILL_LANES, RETURN
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.spec import Choice, Enum, Field, Flag, Form, Imm, Nothing, Ref, Relative, Status, choice, when
 
-GROUP = 0x1F
 _REF = Ref("usse", "2.7 Special group")
 
 
@@ -28,6 +27,12 @@ def _movement(increment: Field, mode: Field) -> Choice:
     step = Imm(increment, signed=True, fixed=True, form="d", label="a step", meaning="moves by {} in each repetition")
     each = Enum(increment, names, offsets, meanings={v: f"offsets {o}" for v, o in offsets.items()}, hint="oNNNN")
     return choice(when({mode: 0}, step), when({mode: 1}, each))
+
+
+BR = layout(
+    "11111@63:59 zero@54:52 sub@40:38 pred3@58:56 syncend@55 exception@51 pwait@45 syncext@44 nosched@43 monitor@42 "
+    "savelink@41 relative@38 anyinst@21 allinst@20 off@19:0"
+)
 
 
 _BR_FLAGS = {
@@ -58,10 +63,8 @@ def _branch(name: str, sub: int, target: bool) -> Form:
     operands: dict[str, Any] = {"target": where[sub]} if target else {}
     return form(
         BR,
-        GROUP,
         "{name} {target} " + " ".join(f"{{{n}}}" for n in flags),
         {BR.zero: 0, BR.sub: sub},
-        table="pred3",
         name=name,
         flags=(),
         control=[n for n in flags if n not in ("savelink", "anyinst", "allinst")],
@@ -118,8 +121,11 @@ def ret(name, savelink, anyinst, allinst):
     RETURN()
 
 
+NOP = layout("11111@63:59 000@54:52 101@40:38 end@50 nosched@43")
+
+
 @usse.insn(
-    [form(NOP, GROUP, "{name}", {NOP.zero: 0, NOP.sub: 5}, name="nop")],
+    [form(NOP, "{name}", name="nop")],
     ref=Ref("usse", "2.7 NOP"),
     group="control",
 )
@@ -127,11 +133,16 @@ def nop(name):
     """Do nothing."""
 
 
+PHAS = layout(
+    "11111@63:59 op2@58:56 cat@54:52 sprvv@55 end@51 imm@50 s1ext@49 s2ext@48 mode@45 ratehi@44 rate@43 wait@42:40 "
+    "tempcount@39:32 s1bank@31:30 s2bank@29:28 addr@6:0 addr@13:7 addr@19:14"
+)
+
+
 @usse.insn(
     [
         form(
             PHAS,
-            GROUP,
             "{name} {wait} {rate} {ratehi} {mode} {sprvv} {imm} temps {tempcount} addr {addr} {bank1} {bank2}",
             {PHAS.op2: 2, PHAS.cat: 4},
             name="phas",
@@ -161,13 +172,17 @@ def phas(name):
     """
 
 
+SMLSI = layout(
+    "11111@63:59 nosched@50 templim@47:44 palim@43:40 salim@39:36 dmode@35 s0mode@34 s1mode@33 s2mode@32 dinc@31:24 "
+    "s0inc@23:16 s1inc@15:8 s2inc@7:0 0@54 01@53:52 010@58:56"
+)
+
+
 @usse.insn(
     [
         form(
             SMLSI,
-            GROUP,
             "{name} limits {temp} {pa} {sa} d {d} s0 {s0} s1 {s1} s2 {s2}",
-            {SMLSI.op2: 2, SMLSI.cat: 1, SMLSI.special: 0},
             name="smlsi",
             flags=("nosched",),
             temp=Imm(SMLSI.templim, fixed=True, label="a limit"),
@@ -190,13 +205,14 @@ def smlsi(name, temp, pa, sa, d, s0, s1, s2):
     INCREMENTS(**{role: ("offsets", m) if isinstance(m, tuple) else ("step", (m,)) for role, m in moves.items()})
 
 
+SMBO = layout("11111@63:59 nosched@50 doff@47:36 s0off@35:24 s1off@23:12 s2off@11:0 0@54 01@53:52 011@58:56")
+
+
 @usse.insn(
     [
         form(
             SMBO,
-            GROUP,
             "{name} {d} {s0} {s1} {s2}",
-            {SMBO.op2: 3, SMBO.cat: 1, SMBO.special: 0},
             name="smbo",
             flags=("nosched",),
             d=Imm(SMBO.doff, fixed=True),
@@ -214,6 +230,9 @@ def smbo(name, d, s0, s1, s2):
     BASES(dst=d, src0=s0, src1=s1, src2=s2)
 
 
+KILL = layout("11111@63:59 pred@42:41 special@54 cat@53:52 op2@58:56 s1bank@31:30 s2bank@29:28 s1n@13:7 s2n@6:0")
+
+
 _KILL_SA0 = {KILL.s1bank: 3, KILL.s2bank: 3, KILL.s1n: 0, KILL.s2n: 0}
 
 
@@ -226,7 +245,6 @@ def _kill_source(n: int) -> Choice:
     [
         form(
             KILL,
-            GROUP,
             "{name} {condition} {src1} {src2}",
             {KILL.op2: 1, KILL.cat: 3, KILL.special: 0},
             name="kill",
@@ -255,6 +273,12 @@ def kill(name, condition, src1, src2):
     KILL_LANES(condition=condition)
 
 
+DEPTHF = layout(
+    "11111@63:59 011@58:56 11@53:52 sync@55 s0ext@51 end@50 s1ext@49 s2ext@48 nosched@43 short@42:41 twosided@37 "
+    "feedback@36:35 s0bank@34 s1bank@31:30 s2bank@29:28 dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0 0@54"
+)
+
+
 _DEPTH_PARTS: dict[str, Any] = {
     "src0": source(DEPTHF, 0, double=True, alias=8),
     "src1": word_source(DEPTHF, 1),
@@ -268,10 +292,7 @@ _DEPTH_PARTS: dict[str, Any] = {
     [
         form(
             DEPTHF,
-            GROUP,
             "{name} {src0} {src1} {src2} {twosided} {feedback}",
-            {DEPTHF.op2: 3, DEPTHF.cat: 3, DEPTHF.special: 0},
-            table="short",
             name="depthf",
             control=("twosided", "feedback"),
             **_DEPTH_PARTS,
@@ -286,8 +307,11 @@ def depthf(name, src0, src1, src2):
     DEPTH(src0.channel(0))
 
 
+EMIT = layout("11111@63:59 011@58:56 10@53:52 special@54 end@50")
+
+
 @usse.insn(
-    [form(EMIT, GROUP, "{name}", {EMIT.op2: 3, EMIT.cat: 2}, name="emit", default=0xFB275000A0200000 & ~(31 << 59))],
+    [form(EMIT, "{name}", name="emit", default=0xFB275000A0200000 & ~(31 << 59))],
     ref=Ref("usse", "2.7 EMIT"),
     notes=["its fields are not known; compilers always write the same word"],
     group="control",
@@ -295,6 +319,9 @@ def depthf(name, src0, src1, src2):
 def emit(name):
     """Emit the vertex whose outputs stand in o0 and behind; with `end` the program is over."""
     EMIT_RESULTS()
+
+
+SPECIAL = layout("11111@63:59 cat@53:52 op2@58:56 special@54")
 
 
 _KNOWN_SPECIALS = [
@@ -317,7 +344,6 @@ _KNOWN_SPECIALS = [
     [
         form(
             SPECIAL,
-            GROUP,
             "{name} {cat} {op2}",
             name="spec",
             cat=Imm(SPECIAL.cat, fixed=True),

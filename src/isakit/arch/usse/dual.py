@@ -13,7 +13,7 @@ from operator import or_
 from typing import Any
 
 from isakit.arch.usse import arithmetic as fp
-from isakit.arch.usse.fields import VDUAL
+from isakit.arch.usse.fields import fields_of, layout
 from isakit.arch.usse.forms import form, seed_view
 from isakit.arch.usse.operands import dest_part, internal_source, source_part
 from isakit.arch.usse.places import DEST_NO_EXT, SRC_NO_EXT, place
@@ -81,6 +81,13 @@ class Half:
     sources: tuple[Source, ...]
 
 
+VDUAL = layout(
+    "0010@63:60 vec4@59 g1neg@58 pred2@57:56 skipinv@55 w54@54 f16@53 uswz@51:48 uneg@47 op1@46:44 op2@20:18 op2@43 "
+    "prim_u@42 g0swz@41:38 g1swz@37:34 g1swz@52 udbank@33:32 usbank@31:30 gdn@29:28 udn@27:21 srccfg@17:16 g2n@15:14 "
+    "uswzx@15 uabs@14 g1n@13:12 g0n@11:10 gmask@9:7 usn@6:0"
+)
+
+
 def _kinds(word: int, op1: Field) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
     """Where the sources of both operations come from, None where there is no such combination."""
     n1, n2 = (_sources(f.get(word)) for f in (op1, VDUAL.op2))
@@ -133,7 +140,7 @@ def _source(kind: str, name: str, several: bool, vec4: bool, ty: str) -> Part:
     return source_part(at, swizzle(VDUAL.uswz + VDUAL.uswzx, both), VDUAL.uneg, VDUAL.uabs, ty)
 
 
-_OPERANDS = reduce(or_, (f.mask for name, f in vars(VDUAL).items() if name not in ("vec4", "pred", "skipinv", "f16")))
+_OPERANDS = reduce(or_, (f.mask for f in fields_of(VDUAL) if f.name not in ("vec4", "pred", "skipinv", "f16")))
 _WRITES = {v: f"the {which} operation writes the unified destination" for v, which in enumerate(("second", "first"))}
 
 
@@ -194,14 +201,12 @@ SEED_PRIMARIES = {2: "dot", 5: "mov", 6: "rsq", 7: "rcp", 12: "exp", 13: "log"}
 
 def _dual() -> list[Form]:
     out: list[Form] = []
-    for vec4, opcode in ((False, 0x04), (True, 0x05)):
+    for vec4 in (False, True):
         for code, ty in ((0, "f32"), (1, "f16")):
             f = form(
                 VDUAL,
-                opcode,
                 "{name} {ops}",
-                {VDUAL.f16: code},
-                table="pred2",
+                {VDUAL.vec4: int(vec4), VDUAL.f16: code},
                 name=f"dual{4 if vec4 else 3}.{ty}",
                 ops=_operations(vec4, ty),
                 vec4=vec4,

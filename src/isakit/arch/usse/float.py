@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from isakit.arch.usse import arithmetic as fp
-from isakit.arch.usse.fields import NMAD, VCOMP, VDP, VMAD, VMAD2
+from isakit.arch.usse.fields import layout
 from isakit.arch.usse.forms import destination, form, seed_view, source
 from isakit.arch.usse.operands import internal_source
 from isakit.arch.usse.requests import QUAD
@@ -33,16 +33,20 @@ TYPES = {0: "f32", 1: "f16"}
 C10_TYPES = {0: "f32", 1: "f16", 2: "c10"}
 SEED_TYPES = {"f32": "f32", "f16": "f16", "c10": "fx10"}
 
+VMAD2 = layout(
+    "00000@63:59 fmt@58 pred2@57:56 skipinv@55 sync@52 s0abs@50 s1ext@49 s2ext@48 s2swz@47:45 nosched@43 mask@42:39 "
+    "s1neg@37 s1abs@38 s2neg@35 s2abs@36 s0bank@34 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:22 s1swz@21:20 "
+    "s1swz@44 s0swz@19:18 s0swz@53 s0n@17:12 s1n@11:6 s2n@5:0"
+)
+
 
 def _vmad2() -> list[Form]:
     out: list[Form] = []
     for code, ty in TYPES.items():
         f = form(
             VMAD2,
-            0x00,
             "{name} {dst} {src0} {src1} {src2}",
             {VMAD2.fmt: code},
-            table="pred2",
             name=f"vmad2.{ty}",
             dst=destination(VMAD2, double=True, mask=ty, ty=ty, ext=False),
             src0=source(VMAD2, 0, double=True, letters=swizzle(VMAD2.s0swz, MAD2_SRC0), ty=ty, ext=False),
@@ -74,6 +78,12 @@ def vmad2(name, dst, src0, src1, src2):
 # --- two sources -----------------------------------------------------------------------------------------------------
 NMAD_OPS = {0: "mul", 1: "add", 2: "frc", 3: "dsx", 4: "dsy", 5: "min", 6: "max", 7: "dp"}
 
+NMAD = layout(
+    "000@63:61 type@60:59 pred3v@58:56 skipinv@55 sync@52 dext@51 s1ext@49 s2ext@48 s2swz@47:44 nosched@43 mask@42:39 "
+    "s1neg@37 s1abs@38 s2abs@36 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:22 s1swz@21:15 s1swz@35:34 s1swz@50 "
+    "s1swz@54:53 op@14:12 s1n@11:6 s2n@5:0"
+)
+
 
 def _nmad(*ops: int) -> list[Form]:
     out: list[Form] = []
@@ -81,10 +91,8 @@ def _nmad(*ops: int) -> list[Form]:
         for op in ops:
             f = form(
                 NMAD,
-                opcode,
                 "{name} {dst} {src1} {src2}",
-                {NMAD.op: op},
-                table="pred3v",
+                {NMAD.type: opcode, NMAD.op: op},
                 name=f"v{NMAD_OPS[op]}.{ty}",
                 op=NMAD_OPS[op],
                 dst=destination(NMAD, double=True, mask="raw", ty=ty),
@@ -147,15 +155,20 @@ def _mode(field: Field) -> Enum:
     return Enum(field, MODES, MODE_VALUES, label="repeats move the other registers")
 
 
+VMAD = layout(
+    "00011@63:59 pred3v@58:56 skipinv@55 opcode2@53 vec4@52 dext@51 end@50 s1ext@49 rptmode@48:47 g0abs@46 rpt@45:44 "
+    "nosched@43 mask@42:39 s1neg@38 s1abs@37 g1neg@36 g1abs@35 dbank@33:32 s1bank@31:30 s2bank@29:28 g0n@29:28 "
+    "dn@27:22 g0swz@21:18 g0swz@34 g1swz@17:14 g1swz@54 g1n@13:12 g0neg@11 s1swz@9:6 s1swz@10 s1n@5:0"
+)
+
+
 def _vmad() -> list[Form]:
     out: list[Form] = []
     for vec4, tables in ((1, V4STD + V4EXT), (0, V3STD + V3EXT)):
         f = form(
             VMAD,
-            0x03,
             "{name} {dst} {src0} {src1} {src2} {rptmode}",
             {VMAD.opcode2: 1, VMAD.vec4: vec4},
-            table="pred3v",
             name=f"vmad{3 + vec4}.f32",
             control=("rptmode",),
             dst=destination(VMAD, double=True, mask="raw"),
@@ -180,6 +193,12 @@ def vmad(name, dst, src0, src1, src2):
 UNUSED_CHANNEL = 3 << 15
 """Compilers fill the channel that the 3-channel form does not have with w."""
 
+VDP = layout(
+    "00011@63:59 pred3v@58:56 skipinv@55 clip@36:34 clip@54 opcode2@53 vec4@52 dext@51 end@50 s1ext@49 rptmode@48:47 "
+    "g0abs@46 rpt@45:44 nosched@43 mask@42:39 s1neg@38 s1abs@37 dbank@33:32 s1bank@31:30 s2bank@29:28 g0n@29:28 "
+    "dn@27:22 g0swz@21:18 s1swz@17:6 s1n@5:0 clip_en@54"
+)
+
 
 def _vdp_source(vec4: int) -> Any:
     """Source 1: three letters in the 3-channel form, four where the channel it does not have is not w."""
@@ -197,10 +216,8 @@ def _vdp(clip: int) -> list[Form]:
         names = {v: (f"clip{v >> 0 & 7}" if clip else f"plane{v}" if v else "") for v in range(8)}
         f = form(
             VDP,
-            0x03,
             "{name} {dst} {src1} {src2} {plane} {rptmode}",
             {VDP.opcode2: 0, VDP.vec4: vec4, VDP.clip_en: clip},
-            table="pred3v",
             name=f"vdp{3 + vec4}.f32",
             control=("rptmode", "plane"),
             dst=destination(VDP, double=True, mask="raw"),
@@ -250,6 +267,11 @@ def vdp_clip(name, dst, src1, src2, count):
 # --- scalar functions ------------------------------------------------------------------------------------------------
 FUNCTIONS = {0: "rcp", 1: "rsq", 2: "log", 3: "exp"}
 
+VCOMP = layout(
+    "00110@63:59 pred3@58:56 skipinv@55 dtype@54:53 sync@52 dext@51 end@50 s1ext@49 rpt@47:44 nosched@43 op@42:41 "
+    "stype@40:39 s1neg@37 s1abs@38 s1chan@36:35 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:21 s1n@13:7 mask@3:0"
+)
+
 
 def _vcomp() -> list[Form]:
     out: list[Form] = []
@@ -258,10 +280,8 @@ def _vcomp() -> list[Form]:
             names = {v: f"v{n}.{dty}" + ("" if sty == dty else f".{sty}") for v, n in FUNCTIONS.items()}
             f = form(
                 VCOMP,
-                0x06,
                 "{name} {dst} {src1}",
                 {VCOMP.stype: s, VCOMP.dtype: d},
-                table="pred3",
                 name=Enum(VCOMP.op, names, FUNCTIONS),
                 dst=destination(VCOMP, double=True, alias=8, mask="raw", ty=dty),
                 src1=source(VCOMP, 1, double=True, alias=8, letters=swizzle(VCOMP.s1chan, CHANNEL), ty=sty),

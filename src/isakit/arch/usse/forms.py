@@ -8,7 +8,7 @@ from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
-from isakit.arch.usse.fields import OPCODE, WORD
+from isakit.arch.usse.fields import ANY, OPCODE, PREDICATES, WORD
 from isakit.arch.usse.operands import Hidden, Span, dest_part, source_part, written_mask
 from isakit.arch.usse.places import DEST, DEST_NO_EXT, SRC, SRC0, SRC0_NO_EXT, SRC_NO_EXT, place
 from isakit.arch.usse.usse import SEED, SGX543
@@ -24,13 +24,6 @@ NO_SOURCE2 = 1 << 48 | 2 << 28
 FIRST_UNEXPLORED = 0x10
 """The page describes the opcodes below this one."""
 
-ANY = "Pn"
-"""The predicate value that depends on the channel or repetition."""
-_P2 = {0: "", 1: "p0", 2: "!p0", 3: ANY}
-_P3V = {0: "", 1: "p0", 2: "p1", 3: "p2", 4: "!p0", 5: "!p1", 6: "!p2", 7: ANY}
-_P3 = {0: "", 1: "p0", 2: "p1", 3: "p2", 4: "p3", 5: "!p0", 6: "!p1", 7: ANY}
-_SHORT = {0: "", 1: "p0", 2: "p1", 3: "!p0"}
-PREDICATES = {"pred2": _P2, "pred3v": _P3V, "pred3": _P3, "short": _SHORT}
 FLAGS = ("once", "rptsel", "skipinv", "nosched", "sync", "end")
 
 
@@ -117,11 +110,9 @@ def repeat(field: Field) -> Enum:
 
 def form(
     layout: SimpleNamespace,
-    opcode: int,
     syntax: str,
     fixed: Mapping[Field, int] | None = None,
     *,
-    table: str = "",
     flags: Sequence[str] = FLAGS,
     repeats: bool = True,
     unless: Sequence[Mapping[Field, int]] = (),
@@ -132,8 +123,8 @@ def form(
 ) -> Form:
     """A form of the SGX543: `{pred}` in front and the flags the layout has behind `syntax`."""
     machine: dict[str, Part] = {}
-    if table:
-        machine["pred"] = predicate(layout.pred, table)
+    if layout.table:
+        machine["pred"] = predicate(layout.pred, layout.table)
     tail = ""
     if repeats and hasattr(layout, "rpt"):
         machine["rpt"] = repeat(layout.rpt)
@@ -142,15 +133,16 @@ def form(
         if hasattr(layout, name):
             machine[name] = Flag(getattr(layout, name), name)
             tail += f" {{{name}}}"
+    chosen = layout.fixed.join(where(dict(fixed or {})))
     if not lacking:
-        lacking = UNEXPLORED if opcode >= FIRST_UNEXPLORED else UNDESCRIBED
+        lacking = UNEXPLORED if OPCODE.get(chosen.value) >= FIRST_UNEXPLORED else UNDESCRIBED
     if "name" in parts:
         parts["name"] = _named(parts["name"])
     return make_form(
         WORD,
-        ("{pred} " if table else "") + syntax + tail,
+        ("{pred} " if layout.table else "") + syntax + tail,
         machine | parts,
-        {OPCODE: opcode} | dict(fixed or {}),
+        chosen,
         needs=SGX543,
         lacking=lacking,
         unless=unless,

@@ -5,7 +5,7 @@ Source: [usse] 2.6.12.
 
 from __future__ import annotations
 
-from isakit.arch.usse.fields import I8MAD, I16MAD, I32MAD, I32MAD2, layout
+from isakit.arch.usse.fields import layout
 from isakit.arch.usse.forms import destination, form, word_source
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
@@ -17,13 +17,18 @@ def _byte(v: Value, k: int, width: int = 32) -> Value:
     return v.bits(8 * k, 8).zext(width)
 
 
+I8MAD = layout(
+    "10011@63:59 short@58:57 cmod1@56 skipinv@55 nosched@54 csel0@53:52 dext@51 end@50 s1ext@49 s2ext@48 cmod2@47 "
+    "rpt@46:44 sat@43 cmod0@42 asel0@41 amod2@40 amod1@39 amod0@38 csel1@37 csel2@36 s0neg@35 s0bank@34 dbank@33:32 "
+    "s1bank@31:30 s2bank@29:28 dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0"
+)
+
+
 @usse.insn(
     [
         form(
             I8MAD,
-            0x13,
             "{name} {dst} {src0} {src1} {src2} {addend} {alpha} {rgb1} {rgb2} {neg} {sat} {mods}",
-            table="short",
             name="i8mad",
             dst=destination(I8MAD, double=False),
             src0=word_source(I8MAD, 0),
@@ -64,14 +69,18 @@ def i8mad(name, dst, src0, src1, src2, addend, alpha, rgb1, rgb2, neg, sat, mods
 
 _FORMATS = {0: "", 1: "u8", 2: "s8", 3: "f3"}
 
+I16MAD = layout(
+    "10100@63:59 short@58:57 abs@56 skipinv@55 nosched@54 s2neg@53 sel1h@52 dext@51 end@50 s1ext@49 s2ext@48 "
+    "rpt@46:44 mode@43:42 s2fmt@41:40 s1fmt@39:38 sel2h@37 orshift@36:35 s0bank@34 dbank@33:32 s1bank@31:30 "
+    "s2bank@29:28 dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0"
+)
+
 
 @usse.insn(
     [
         form(
             I16MAD,
-            0x14,
             "{name} {dst} {src0} {src1} {fmt1} {high1} {src2} {fmt2} {high2} {neg} {abs} {shift}",
-            table="short",
             name=Enum(
                 I16MAD.mode,
                 {0: "i16mad.u16", 1: "i16mad.sat.u16", 2: "i16mad.s16", 3: "i16mad.sat.s16"},
@@ -122,13 +131,18 @@ def i16mad(name, dst, src0, src1, src2, fmt1, fmt2, high1, high2, neg, abs, shif
     dst.write_word(total.trunc(16).zext(32))
 
 
+I32MAD = layout(
+    "10101@63:59 short@58:57 s0high@56 skipinv@55 nosched@54 s1high@53 s2high@52 dext@51 end@50 s1ext@49 s2ext@48 "
+    "rpt@46:44 signed@43 sat@42 s2type@39:38 s0bank@34 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:21 s0n@20:14 "
+    "s1n@13:7 s2n@6:0"
+)
+
+
 @usse.insn(
     [
         form(
             I32MAD,
-            0x15,
             "{name} {dst} {src0} {high0} {src1} {high1} {src2} {type2} {high2} {sat}",
-            table="short",
             name=Enum(I32MAD.signed, {0: "i32mad.u16", 1: "i32mad.s16"}, {0: False, 1: True}),
             dst=destination(I32MAD, double=False),
             src0=word_source(I32MAD, 0),
@@ -158,13 +172,17 @@ def i32mad(name, dst, src0, src1, src2, high0, high1, high2, sat, type2):
     dst.write_word(half(src0.word(), high0) * half(src1.word(), high1) + addend)
 
 
+I32MAD2 = layout(
+    "11010@63:59 pred3@58:56 skipinv@55 nosched@54 step@53:52 dext@51 end@50 s1ext@49 s2ext@48 s0ext@47 rpt@46:44 "
+    "signed@41 s1neg@40 s2neg@39 s0bank@34 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0"
+)
+
+
 @usse.insn(
     [
         form(
             I32MAD2,
-            0x1A,
             "{name} {dst} {src0} {src1} {neg1} {src2} {neg2} {step}",
-            table="pred3",
             name=Enum(I32MAD2.signed, {0: "i32mad2.u32", 1: "i32mad2.s32"}, {0: False, 1: True}),
             dst=destination(I32MAD2, double=False),
             src0=word_source(I32MAD2, 0),
@@ -192,7 +210,7 @@ def i32mad2(name, dst, src0, src1, src2, neg1, neg2, step):
 
 
 @usse.insn(
-    [form(layout(""), 0x19, "{name}", name="i8mad2")],
+    [form(layout("11001@63:59"), "{name}", name="i8mad2")],
     ref=Ref("usse", "2.6.12 I8MAD2"),
     status=Status.UNKNOWN,
     notes=["none of its fields is known: all bits are kept as they are"],

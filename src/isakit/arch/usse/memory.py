@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.arch.usse.fields import LDST, SMP, WDF
+from isakit.arch.usse.fields import layout
 from isakit.arch.usse.forms import NO_SOURCE2, form, source, word_source
 from isakit.arch.usse.operands import Span, dest_part
 from isakit.arch.usse.places import place
@@ -29,9 +29,23 @@ def _dest(layout: Any, span: Span) -> Part:
     return dest_part(place(layout.dn, layout.destpa, ("r", "pa"), alias=7), span=span)
 
 
+LDST = layout(
+    "group@63:59 pred3@58:56 skipinv@55 nosched@54 moe@53 sync@52 cacheext@51 s0ext@50 s1ext@49 s2ext@48 count@47:44 "
+    "addrmode@43:42 mode@41:40 destpa@39 range@38 dtype@37:36 incdec@35 s0bank@34 cachebyp@33 drc@32 s1bank@31:30 "
+    "s2bank@29:28 dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0"
+)
+
+
 def _elements(word: int) -> int:
     """How many registers a load or store moves."""
     return LDST.count.get(word) + 1
+
+
+SMP = layout(
+    "11100@63:59 pred3@58:56 skipinv@55 nosched@54 sync@52 minpack@51 s0ext@50 s1ext@49 s2ext@48 conv@47:46 "
+    "maskcount@45:44 dim@43:42 lod@41:40 destpa@39 sb@38:37 ctype@36:35 s0bank@34 drc@33:32 s1bank@31:30 s2bank@29:28 "
+    "dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0"
+)
 
 
 def _texel_registers(word: int) -> int:
@@ -60,10 +74,8 @@ def _smp() -> list[Form]:
         out.append(
             form(
                 SMP,
-                0x1C,
                 "{name} {conv} {dst} {src0} {src1} {lodmode} {src2} {mode} {drc} {maskcount} {minpack}",
                 {SMP.ctype: code},
-                table="pred3",
                 name=Enum(SMP.dim, names, DIMENSIONS),
                 conv=Enum(SMP.conv, CONVERSIONS, label="raw"),
                 ty=ty,
@@ -158,9 +170,8 @@ def _ldst_forms(opcode: int, stem: str) -> list[Form]:
     return [
         form(
             LDST,
-            opcode,
             "{name} " + operands + " {count} {addrmode} {mode} {range} {incdec} {cachebyp} {drc} {moe} {cacheext}",
-            table="pred3",
+            {LDST.group: opcode},
             name=Enum(LDST.dtype, names, {v: s for v, (s, _) in SIZES.items()}),
             src0=word_source(LDST, 0),
             src1=word_source(LDST, 1),
@@ -218,13 +229,14 @@ def str_(name, src0, src1, src2, count, moe):
         store("memory", address + k * name, v.trunc(8 * name))
 
 
+WDF = layout("11111@63:59 001@58:56 10@53:52 drc@32 nosched@43 special@54")
+
+
 @usse.insn(
     [
         form(
             WDF,
-            0x1F,
             "{name} {drc}",
-            {WDF.op2: 1, WDF.cat: 2},
             name="wdf",
             drc=Enum(WDF.drc, {0: "drc0", 1: "drc1"}),
             control=("drc",),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from isakit.arch.usse import arithmetic as fp
-from isakit.arch.usse.fields import LIMM, VMOV, VPCK
+from isakit.arch.usse.fields import layout
 from isakit.arch.usse.forms import NO_SOURCE2, UNDESCRIBED, destination, form, seed_view, source
 from isakit.arch.usse.swizzles import SELECT4, V4STD, swizzle
 from isakit.arch.usse.usse import usse
@@ -24,6 +24,13 @@ SEED_MOVES = {0: "mov", 1: "cmov", 2: "cmov8"}
 
 def _seed_type(ty: str) -> str:
     return "fx10" if ty == "c10" else ty
+
+
+VMOV = layout(
+    "00111@63:59 pred3@58:56 skipinv@55 cond@39 cond@54 s0usesswz@53 sync@52 dext@51 end@50 s0ext@50 s1ext@49 "
+    "s2ext@48 type@47:46 rpt@45:44 nosched@43 dt@42:40 swz@38:35 s0bank@34 dbank@33:32 s1bank@31:30 s2bank@29:28 "
+    "mask@27:24 dn@23:18 s0n@17:12 s1n@11:6 s2n@5:0 condhigh@54"
+)
 
 
 def _move_forms(kind: int) -> list[Form]:
@@ -43,10 +50,8 @@ def _move_forms(kind: int) -> list[Form]:
         if kind == 0:
             f = form(
                 VMOV,
-                0x07,
                 "{name} {dst} {src1}",
                 fixed,
-                table="pred3",
                 flags=flags,
                 name=f"vmov.{ty}",
                 ty=ty,
@@ -62,10 +67,8 @@ def _move_forms(kind: int) -> list[Form]:
             names = {v: f"{stem}.{n}.{ty}" for v, n in CONDITIONS.items()}
             f = form(
                 VMOV,
-                0x07,
                 "{name} {dst} {src0} {src1} {src2}",
                 fixed | ({VMOV.s0usesswz: swizzled} if is_float else {}),
-                table="pred3",
                 flags=flags,
                 name=Enum(VMOV.cond, names, CONDITIONS),
                 ty=ty,
@@ -155,6 +158,13 @@ def _legal(sty: str, dty: str) -> bool:
     return "c10" not in (sty, dty) or (sty in PACK_FLOATS and dty in PACK_FLOATS)
 
 
+VPCK = layout(
+    "01000@63:59 pred3@58:56 skipinv@55 nosched@54 sync@52 dext@51 end@50 s1ext@49 s2ext@48 rpt@47:44 sfmt@43:41 "
+    "dfmt@40:38 mask@37:34 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:21 sel3@20:19 scale@18 sel1@17:16 sel2@15:14 "
+    "s1n@13:8 a@7 s2n@6:1 sel0low@0 sel0bit1@1 unknown53@53"
+)
+
+
 def _pack_forms(odd: bool) -> list[Form]:
     out: list[Form] = []
     for s, sty in PACK_TYPES.items():
@@ -174,10 +184,8 @@ def _pack_forms(odd: bool) -> list[Form]:
                 src2 = Nothing()
             f = form(
                 VPCK,
-                0x08,
                 "{name} {dst} {src1} {src2} {scale}",
                 {VPCK.sfmt: s, VPCK.dfmt: d},
-                table="pred3",
                 name=f"vpck.{dty}.{sty}",
                 sty=sty,
                 dty=dty,
@@ -299,14 +307,17 @@ def vpck_o8(name, sty, dty, dst, src1, scale, src2):
 # --- immediates ------------------------------------------------------------------------------------------------------
 
 
+LIMM = layout(
+    "11111@63:59 100@58:56 10@53:52 skipinv@55 nosched@54 dext@51 end@50 imm@20:0 imm@40:36 imm@49:44 pred3@43:41 "
+    "dbank@33:32 dn@27:21"
+)
+
+
 @usse.insn(
     [
         form(
             LIMM,
-            0x1F,
             "limm.u32 {dst} {imm}",
-            {LIMM.op2: 4, LIMM.cat: 2},
-            table="pred3",
             dst=destination(LIMM, double=False),
             imm=Imm(LIMM.imm, wrap=True, single=True, label="a 32-bit number"),
         )

@@ -41,11 +41,13 @@ usse = InstructionSet(
     default_variant="sgx543",
     outputs=frozenset({"dst", "pdst"}),
     ends_with=frozenset({"end"}),
+    uniform_inputs=frozenset({"sa"}),
     word_addressed=True,
     documents={
         "004": "early page on the USSE instruction set from reverse engineering, text 004",
         "usse": "the whole SGX543 instruction set and the GXP container, from compiled shaders and public tools",
     },
+    package="isakit.arch.usse",
 )
 
 _REGISTERS = Ref("usse", "2.1 Registers")

@@ -3,6 +3,6 @@
 from isakit.arch.vuc import base, lut, special
 from isakit.arch.vuc.vuc import vuc
 
-vuc.check_names()
+vuc.complete()
 
 __all__ = ["base", "lut", "special", "vuc"]

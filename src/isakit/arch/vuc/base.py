@@ -6,7 +6,8 @@ seed in [vuc] 15.
 
 from __future__ import annotations
 
-from isakit.arch.vuc.forms import ONLY_VP2, VP3_UP, binary, compare, move_form, select_form, unary
+from isakit.arch.vuc.forms import forms
+from isakit.arch.vuc.predicates import MOVE_GUARD, SELECT_GUARD
 from isakit.arch.vuc.vuc import vuc
 from isakit.sem import Value, const, select, u1
 from isakit.spec import Ref
@@ -17,7 +18,7 @@ RESULT_BIT = "the predicate output is bit 0 of the result"
 
 
 @vuc.insn(
-    [select_form("slct", 0x00)],
+    forms("base  slct {pdst} {dst} {sel} {src1} {src2}  .... .. .... .... .... .... ... 00000", guard=SELECT_GUARD),
     ref=BASE_REF,
     see=[Ref("vuc", "2 Field sharing")],
     notes=[
@@ -36,7 +37,7 @@ def slct(name, pdst, dst, sel, src1, src2):
 
 
 @vuc.insn(
-    [move_form("mov", 0x01)],
+    forms("base  mov {pdst} {dst} {src}  .... .. .... .... .... .... ... 00001", guard=MOVE_GUARD),
     ref=BASE_REF,
     see=[Ref("vuc", "2 Operand encodings")],
     notes=[
@@ -54,7 +55,15 @@ def mov(name, pdst, dst, src):
 
 
 @vuc.insn(
-    [binary("add", 0x04), binary("sub", 0x05), binary("subr", 0x06, needs=ONLY_VP2)], ref=BASE_REF, notes=[RESULT_BIT]
+    forms(
+        """
+        base  add {pdst} {dst} {src1} {src2}   .... .. .... .... .... .... ... 00100
+        base  sub {pdst} {dst} {src1} {src2}   .... .. .... .... .... .... ... 00101
+        base  subr {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 00110  | needs !vp3+
+        """
+    ),
+    ref=BASE_REF,
+    notes=[RESULT_BIT],
 )
 def add(name, pdst, dst, src1, src2):
     """Add or subtract: DST = SRC1 + SRC2, SRC1 - SRC2 (sub) or SRC2 - SRC1 (subr, VP2 only), modulo 2^16."""
@@ -64,7 +73,16 @@ def add(name, pdst, dst, src1, src2):
     pdst.write(result.bit(0))
 
 
-@vuc.insn([binary("avgs", 0x06, needs=VP3_UP), binary("avgu", 0x07, needs=VP3_UP)], ref=BASE_REF, notes=[RESULT_BIT])
+@vuc.insn(
+    forms(
+        """
+        base  avgs {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 00110  | needs vp3+
+        base  avgu {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 00111  | needs vp3+
+        """
+    ),
+    ref=BASE_REF,
+    notes=[RESULT_BIT],
+)
 def avg(name, pdst, dst, src1, src2):
     """Average of two numbers, rounded up: DST = (SRC1 + SRC2 + 1) >> 1, signed (avgs) or unsigned (avgu).
 
@@ -78,12 +96,14 @@ def avg(name, pdst, dst, src1, src2):
 
 
 @vuc.insn(
-    [
-        compare("setgt", 0x08, ("setsg",)),
-        compare("setlt", 0x09, ("setsl",)),
-        compare("seteq", 0x0A, ("setse",)),
-        compare("setlep", 0x0B, ("setsle",)),
-    ],
+    forms(
+        """
+        base  setgt,setsg {pdst} {src1=only1} {src2}    .... .. .... .... .... .... ... 01000
+        base  setlt,setsl {pdst} {src1=only1} {src2}    .... .. .... .... .... .... ... 01001
+        base  seteq,setse {pdst} {src1=only1} {src2}    .... .. .... .... .... .... ... 01010
+        base  setlep,setsle {pdst} {src1=only1} {src2}  .... .. .... .... .... .... ... 01011
+        """
+    ),
     ref=BASE_REF,
     see=[Ref("vuc", "15 items 11, 22")],
 )
@@ -96,14 +116,17 @@ def set_compare(name, pdst, src1, src2):
     pdst.write({"setgt": a.sgt(b), "setlt": a.slt(b), "seteq": a == b, "setlep": ~a.sign & a.sle(b)}[name])
 
 
-@vuc.insn([compare("setzero", 0x0F, needs=ONLY_VP2)], ref=BASE_REF)
+@vuc.insn(
+    forms("base  setzero {pdst} {src1=only1} {src2}  .... .. .... .... .... .... ... 01111  | needs !vp3+"),
+    ref=BASE_REF,
+)
 def setzero(name, pdst, src1, src2):
     """Test two numbers for zero: the predicate output is 1 when SRC1 and SRC2 are both 0. VP2 only."""
     pdst.write(src1.read().is_zero & src2.read().is_zero)
 
 
 @vuc.insn(
-    [binary("clamplep", 0x0C, ("minsz",))],
+    forms("base  clamplep,minsz {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 01100"),
     ref=BASE_REF,
     see=[Ref("vuc", "15 item 10")],
     notes=["both tests look at SRC1 itself and the second wins: SRC1 = -1 and SRC2 = -5 give -5"],
@@ -117,7 +140,10 @@ def clamplep(name, pdst, dst, src1, src2):
 
 
 @vuc.insn(
-    [binary("clamps", 0x0D, ("clampsex",))], ref=BASE_REF, see=[Ref("vuc", "15 item 2")], notes=["n = 15 never clamps"]
+    forms("base  clamps,clampsex {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 01101"),
+    ref=BASE_REF,
+    see=[Ref("vuc", "15 item 2")],
+    notes=["n = 15 never clamps"],
 )
 def clamps(name, pdst, dst, src1, src2):
     """Clamp to a signed range: -2^n .. 2^n - 1 with n = the low 4 bits of SRC2. Predicate output: it was clamped."""
@@ -129,7 +155,7 @@ def clamps(name, pdst, dst, src1, src2):
 
 
 @vuc.insn(
-    [binary("sext", 0x0E, ("sex",))],
+    forms("base  sext,sex {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 01110"),
     ref=BASE_REF,
     see=[Ref("vuc", "15 item 3")],
     notes=["SRC2 = 7 sign-extends a byte"],
@@ -143,7 +169,11 @@ def sext(name, pdst, dst, src1, src2):
     pdst.write(result.sign)
 
 
-@vuc.insn([unary("div2s", 0x0F, needs=VP3_UP)], ref=BASE_REF, notes=["-1 gives 0, -3 gives -1"])
+@vuc.insn(
+    forms("base  div2s {pdst} {dst} {src1}  .... .. .... .... .... .... ... 01111  | needs vp3+"),
+    ref=BASE_REF,
+    notes=["-1 gives 0, -3 gives -1"],
+)
 def div2s(name, pdst, dst, src1):
     """Halve a signed number, rounding towards 0. Predicate output: the result is negative. VP3 and VP4."""
     a = src1.read()
@@ -153,7 +183,12 @@ def div2s(name, pdst, dst, src1):
 
 
 @vuc.insn(
-    [binary("bset", 0x10), binary("bclr", 0x11)],
+    forms(
+        """
+        base  bset {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 10000
+        base  bclr {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 10001
+        """
+    ),
     ref=BASE_REF,
     see=[Ref("vuc", "15 item 4")],
     notes=[RESULT_BIT, "the bit number is taken modulo 16"],
@@ -166,13 +201,21 @@ def bit_write(name, pdst, dst, src1, src2):
     pdst.write(result.bit(0))
 
 
-@vuc.insn([compare("btest", 0x12)], ref=BASE_REF, notes=["the bit number is taken modulo 16"])
+@vuc.insn(
+    forms("base  btest {pdst} {src1=only1} {src2}  .... .. .... .... .... .... ... 10010"),
+    ref=BASE_REF,
+    notes=["the bit number is taken modulo 16"],
+)
 def btest(name, pdst, src1, src2):
     """Test a bit: the predicate output is bit SRC2 of SRC1."""
     pdst.write((src1.read() >> (src2.read() & 15)).bit(0))
 
 
-@vuc.insn([unary("hswap", 0x14, ("rot8",))], ref=BASE_REF, notes=[RESULT_BIT])
+@vuc.insn(
+    forms("base  hswap,rot8 {pdst} {dst} {src1}  .... .. .... .... .... .... ... 10100"),
+    ref=BASE_REF,
+    notes=[RESULT_BIT],
+)
 def hswap(name, pdst, dst, src1):
     """Swap the two bytes of SRC1."""
     a = src1.read()
@@ -187,7 +230,13 @@ def _last_bit_out(wide: Value, n: Value, at: int) -> Value:
 
 
 @vuc.insn(
-    [binary("shl", 0x15), binary("shr", 0x16), binary("sar", 0x17)],
+    forms(
+        """
+        base  shl {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 10101
+        base  shr {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 10110
+        base  sar {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 10111
+        """
+    ),
     ref=BASE_REF,
     see=[Ref("vuc", "15 items 5, 6, 7")],
     notes=["the count is taken modulo 16"],
@@ -210,7 +259,13 @@ def shift(name, pdst, dst, src1, src2):
 
 
 @vuc.insn(
-    [binary("and", 0x18), binary("or", 0x19), binary("xor", 0x1A)],
+    forms(
+        """
+        base  and {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 11000
+        base  or {pdst} {dst} {src1} {src2}   .... .. .... .... .... .... ... 11001
+        base  xor {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 11010
+        """
+    ),
     ref=BASE_REF,
     see=[Ref("vuc", "15 item 8")],
     notes=[RESULT_BIT, "`or $r1 $sr 0` is the way to read a special register"],
@@ -224,7 +279,7 @@ def logic(name, pdst, dst, src1, src2):
 
 
 @vuc.insn(
-    [unary("not", 0x1B, second=True)],
+    forms("base  not {pdst} {dst} {src1} {unused}  .... .. .... .... .... .... ... 11011"),
     ref=BASE_REF,
     notes=[RESULT_BIT, "a second source is printed, as the public tables do, but has no effect; it may be left out"],
 )
@@ -235,7 +290,15 @@ def not_(name, pdst, dst, src1, unused):
     pdst.write(result.bit(0))
 
 
-@vuc.insn([binary("min", 0x1D, needs=VP3_UP), binary("max", 0x1E, needs=VP3_UP)], ref=BASE_REF)
+@vuc.insn(
+    forms(
+        """
+        base  min {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 11101  | needs vp3+
+        base  max {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 11110  | needs vp3+
+        """
+    ),
+    ref=BASE_REF,
+)
 def min_max(name, pdst, dst, src1, src2):
     """Signed minimum or maximum. Predicate output: SRC2 was chosen (for equal numbers max chooses it, min does not).
 

@@ -1,22 +1,37 @@
-"""Builders for the vµc forms: each adds the relative-branch slot and the guard that every instruction has.
+"""The shapes of vµc forms and the kinds of operands they have, for the tables of the record files.
 
-Source: [vuc] 2 "Field sharing".
+`isakit.spec.table` tells how the tables are read. The bits stand in the same groups everywhere; most operands share
+theirs with others ([vuc] 2 "Field sharing"), which is why few forms name them by letters:
+
+```text
+PE OT1 IMMF OT0  EXT PRED DST  SRC2 SRC1 PON POM  OP
+       ....      ..  .... .... .... .... .   ..   .....    base
+       .1.1      ..  .... .... .... .... OC: ...  .....    special
+```
+
+The relative-branch slot above them, which VP2 has, is the part `rbra` of every form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from isakit.arch.vuc.fields import BASE, DISCARD, OC, OP, OPERAND_BITS, OT0, OT1, POM, SPECIAL, SRC1, SRC2
-from isakit.arch.vuc.memory_operands import RELATIVE_BRANCH
-from isakit.arch.vuc.operands import DESTINATION, LONG_SOURCE, ONLY_SOURCE1, OPTIONAL_SOURCE2, SOURCE1, SOURCE2
-from isakit.arch.vuc.predicates import GUARD, MOVE_GUARD, PREDICATE_OUT, SELECT_GUARD, SELECTOR
-from isakit.spec import Bits, Field, Form, Literal, Part, make_form
-
-CONTROL = ("rbra", "guard")
-LEAD = "{rbra} {guard} {name} "
-ONLY_VP2, VP3_UP, ONLY_VP4 = ("!vp3+",), ("vp3+",), ("vp4",)
+from isakit.arch.vuc import fields
+from isakit.arch.vuc.fields import BASE, DISCARD, OPERAND_BITS, OT0, OT1, POM, SPECIAL
+from isakit.arch.vuc.memory_operands import RELATIVE_BRANCH, TARGET, load_address, store_address
+from isakit.arch.vuc.operands import (
+    BIT_NUMBER,
+    DESTINATION,
+    LONG_SOURCE,
+    ONLY_SOURCE1,
+    OPTIONAL_SOURCE2,
+    SOURCE1,
+    SOURCE2,
+    SPECIAL_SOURCE2,
+    general,
+)
+from isakit.arch.vuc.predicates import GUARD, PREDICATE_DST, PREDICATE_OUT, SELECTOR
+from isakit.spec import Encoding, Field, FormTable, Literal, Part, Shape, where
 
 SHARED_DST = (
     "with a guard the predicate output is held in the DST field, so it must have the same number as the destination "
@@ -36,119 +51,66 @@ SHARED_IMMEDIATE = (
 )
 SHARED_SPECIAL = "an instruction can name one special register only: as its destination or as its first source"
 SHARED_LOAD = "under a guard the offset has only 6 bits (0x0 .. 0x3f): PRED holds the guard, not offset bits 7:4"
+_SHARING = {
+    "dst": SHARED_DST,
+    "src1": SHARED_SPECIAL,
+    "src2": SHARED_IMMEDIATE,
+    "unused": SHARED_IMMEDIATE,
+    "sel": SHARED_SELECTOR,
+    "src": SHARED_CONSTANT,
+}
 
 
-_OPERANDS = {"pdst": PREDICATE_OUT, "dst": DESTINATION, "src1": SOURCE1, "src2": SOURCE2}
-"""The usual operands of base instructions."""
+def _called(e: Encoding, name: str, *aliases: str) -> Part:
+    return Literal(name, aliases=aliases)
 
 
-def base(
-    name: str,
-    op: int,
-    operands: str = "{pdst} {dst} {src1} {src2}",
-    aliases: Sequence[str] = (),
-    needs: Sequence[str] = (),
-    *,
-    guard: Part = GUARD,
-    sharing: Mapping[str, str] | None = None,
-    **parts: Part,
-) -> Form:
-    """A base instruction; `operands` is the rest of the syntax line. The predicate output defaults to discarded."""
-    shown = {n: parts.get(n) or _OPERANDS[n] for n in operands.replace("{", "").replace("}", "").split()}
-    return make_form(
-        BASE,
-        LEAD + operands,
-        {"rbra": RELATIVE_BRANCH, "guard": guard, "name": Literal(name, aliases=tuple(aliases)), **shown},
-        {OP: op},
-        unless=[{OT0: 1, OT1: 1}],
-        ignored=OPERAND_BITS | OT0.mask | OT1.mask,
-        default=POM.put(DISCARD),
-        needs=needs,
-        control=CONTROL,
-        sharing={"dst": SHARED_DST, "src1": SHARED_SPECIAL, "src2": SHARED_IMMEDIATE, **(sharing or {})},
-    )
+def _register(e: Encoding, letter: str) -> Part:
+    return general(e.field(letter))
 
 
-def binary(name: str, op: int, aliases: Sequence[str] = (), needs: Sequence[str] = ()) -> Form:
-    """`pdst dst src1 src2`."""
-    return base(name, op, aliases=aliases, needs=needs)
+def _load(e: Encoding, *names: str) -> Part:
+    return load_address(*names)
 
 
-def unary(name: str, op: int, aliases: Sequence[str] = (), needs: Sequence[str] = (), *, second: bool = False) -> Form:
-    """`pdst dst src1`; `second`: a second source is printed although it has no effect, and may be left out."""
-    if not second:
-        return base(name, op, "{pdst} {dst} {src1}", aliases, needs)
-    sharing = {"unused": SHARED_IMMEDIATE}
-    return base(name, op, "{pdst} {dst} {src1} {unused}", aliases, needs, unused=OPTIONAL_SOURCE2, sharing=sharing)
+def _store(e: Encoding, *names: str) -> Part:
+    return store_address(*names)
 
 
-def compare(name: str, op: int, aliases: Sequence[str] = (), needs: Sequence[str] = ()) -> Form:
-    """`pdst src1 src2`: only a predicate output."""
-    return base(name, op, "{pdst} {src1} {src2}", aliases, needs, src1=ONLY_SOURCE1)
+_FIELDS = {n: f for n, f in vars(fields).items() if isinstance(f, Field)}
+_EVERY: dict[str, Any] = {"lead": "{rbra} {guard}", "mnemonic": _called}
+_BASE: dict[str, Any] = {
+    "pdst": PREDICATE_OUT,
+    "dst": DESTINATION,
+    "src1": SOURCE1,
+    "only1": ONLY_SOURCE1,
+    "src2": SOURCE2,
+    "unused": OPTIONAL_SOURCE2,
+    "sel": SELECTOR,
+    "src": LONG_SOURCE,
+}
+_SPECIAL: dict[str, Any] = {
+    "target": TARGET,
+    "bit": BIT_NUMBER,
+    "pdst": PREDICATE_DST,
+    "src2": SPECIAL_SOURCE2,
+    "load": _load,
+    "store": _store,
+}
+_CONTROL = ("rbra", "guard")
+_UNNAMED = (*_CONTROL, "name")
 
-
-def select_form(name: str, op: int) -> Form:
-    """`pdst dst selector src1 src2`."""
-    operands, sharing = "{pdst} {dst} {sel} {src1} {src2}", {"sel": SHARED_SELECTOR}
-    return base(name, op, operands, guard=SELECT_GUARD, sel=SELECTOR, sharing=sharing)
-
-
-def move_form(name: str, op: int) -> Form:
-    """`pdst dst lsrc`."""
-    sharing = {"src": SHARED_CONSTANT}
-    return base(name, op, "{pdst} {dst} {src}", guard=MOVE_GUARD, src=LONG_SOURCE, sharing=sharing)
-
-
-def special(
-    name: str,
-    fixed: Mapping[Field, int],
-    operands: str = "",
-    *,
-    aliases: Sequence[str] = (),
-    needs: Sequence[str] = (),
-    dont_care: bool = True,
-    sharing: Mapping[str, str] | None = None,
-    fixing: Sequence[tuple[str, Bits]] = (),
-    named: bool = False,
-    **parts: Any,
-) -> Form:
-    """A special instruction.
-
-    `dont_care`: unused operand bits are known to have no effect; `named`: the semantics function wants the name.
-    """
-    mnemonic = Literal(name, aliases=tuple(aliases), setting=dict(fixing))
-    used = {"rbra": RELATIVE_BRANCH, "guard": GUARD, "name": mnemonic, **parts}
-    return make_form(
-        SPECIAL,
-        LEAD + operands,
-        used,
-        {OT0: 1, OT1: 1, **fixed},
-        ignored=OPERAND_BITS if dont_care else 0,
-        needs=needs,
-        control=CONTROL if named else (*CONTROL, "name"),
-        sharing=sharing,
-    )
-
-
-def simple(name: str, oc: int, op: int, **options: Any) -> Form:
-    """A special instruction without operands."""
-    return special(name, {OC: oc, OP: op}, **options)
-
-
-__all__ = [
-    "LEAD",
-    "ONLY_VP2",
-    "ONLY_VP4",
-    "SHARED_LOAD",
-    "SRC1",
-    "SRC2",
-    "VP3_UP",
-    "base",
-    "binary",
-    "compare",
-    "move_form",
-    "select_form",
-    "simple",
-    "special",
-    "unary",
-]
+forms = FormTable(
+    {
+        # The predicate output is discarded where the text does not say it.
+        "base": Shape(BASE, _FIELDS, _BASE, ignored=OPERAND_BITS | OT0.mask | OT1.mask, control=_CONTROL,
+                      unless=(where({OT0: 1, OT1: 1}),), default=POM.put(DISCARD), sharing=_SHARING, **_EVERY),
+        "special": Shape(SPECIAL, _FIELDS, _SPECIAL, ignored=OPERAND_BITS, control=_UNNAMED,
+                         sharing={"address": SHARED_LOAD}, **_EVERY),
+        # special ones whose semantics wants the name
+        "named": Shape(SPECIAL, _FIELDS, _SPECIAL, ignored=OPERAND_BITS, control=_CONTROL, **_EVERY),
+        "unknown": Shape(SPECIAL, _FIELDS, {}, control=_UNNAMED, **_EVERY),
+    },
+    {"rbra": RELATIVE_BRANCH, "guard": GUARD, "r": _register},
+    unit_bits=30,
+)  # fmt: skip

@@ -5,7 +5,7 @@ Source: [vuc] 6; macroblock and sub-macroblock types by [h264] tables 7-11, 7-13
 
 from __future__ import annotations
 
-from isakit.arch.vuc.forms import binary
+from isakit.arch.vuc.forms import forms
 from isakit.arch.vuc.registers import SR
 from isakit.arch.vuc.requests import PEEK, SUBMBTYPE
 from isakit.arch.vuc.vuc import vuc
@@ -135,7 +135,7 @@ def _vector(index: Value, first: str) -> Value:
 
 
 @vuc.insn(
-    [binary("lut", 0x1C)],
+    forms("base  lut {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 11100"),
     ref=Ref("vuc", "6"),
     see=[Ref("vuc", "15 item 17")],
     notes=[

@@ -87,8 +87,8 @@ def load_address(*names: str) -> Written:
     # Only read: a factor as in stores, where it is 1.
     one = Constant(1, hint="an address without a scale: only stores scale a register")
     alternatives += [
-        when({IMMF: 0}, spelled("{base}+{index}*{scale}", base=base, index=index, scale=one)),
-        when({IMMF: 0, SRC1: 0}, spelled("{index}*{scale}", index=index, scale=one)),
+        when({IMMF: 0}, spelled("{base}+{index}*{scale}", base=base, index=index, scale=one), quiet=6),
+        when({IMMF: 0, SRC1: 0}, spelled("{index}*{scale}", index=index, scale=one), quiet=4),
     ]
 
     def meaning(word: int, b: Binder) -> Any:
@@ -140,7 +140,8 @@ TARGET = Imm(BTARG, mark=MARK, label="a label or a code address", code_address=T
 
 
 def _branch(spelling: str, negated: bool) -> Template:
-    register = predicate(RBP, hint="$p8 .. $p15: a relative branch tests no other predicate", first=8)
+    hint = "$p8 .. $p15: a relative branch tests no other predicate"
+    register = predicate(RBP, hint=hint, first=8)
     condition = template(
         spelling,
         Condition,
@@ -156,7 +157,7 @@ def _branch(spelling: str, negated: bool) -> Template:
         advice="a target {:#x} .. {:#x}, at most 63 ahead",
         meaning="branch {} instructions ahead",
     )
-    return template("{condition} rbra {address}", CodeAddress, condition=condition, address=address)
+    return template("{condition} rbra {address}", CodeAddress, hint=hint, condition=condition, address=address)
 
 
 def _bound_branch(word: int, b: Binder) -> tuple[int, bool, int] | None:
@@ -170,9 +171,13 @@ RELATIVE_BRANCH: Choice = choice(
     when(
         {},
         written(
-            when({RBN: 1, RBP: 7}, _branch("not {register}", True), unless=_ABSENT, says=_NEVER, quiet=3),
-            when({RBN: 1}, _branch("not {register}", True), unless=_ABSENT, says={RBN: "is 0"}, quiet=3),
-            when({RBN: 0}, _branch("{register}", False), says={RBN: "is 1"}, quiet=2),
+            when(
+                {RBN: 1, RBP: 7}, _branch("not {register}", True), unless=_ABSENT, says=_NEVER, quiet=3, telling="rbra"
+            ),
+            when(
+                {RBN: 1}, _branch("not {register}", True), unless=_ABSENT, says={RBN: "is 0"}, quiet=3, telling="rbra"
+            ),
+            when({RBN: 0}, _branch("{register}", False), says={RBN: "is 1"}, quiet=2, telling="rbra"),
             when(_ABSENT, Nothing(), says=_NEVER),
             meaning=_bound_branch,
             hint="[not] $p8 .. $p15 rbra target",

@@ -6,13 +6,8 @@ Source: [vuc] 4, 5, 7, 8, 14.
 
 from __future__ import annotations
 
-from typing import Any
-
-from isakit.arch.vuc.fields import DST, OC, OP, SRC1, SRC2
-from isakit.arch.vuc.forms import ONLY_VP4, SHARED_LOAD, VP3_UP, simple, special
-from isakit.arch.vuc.memory_operands import TARGET, load_address, store_address
-from isakit.arch.vuc.operands import BIT_NUMBER, SPECIAL_SOURCE2, general
-from isakit.arch.vuc.predicates import PREDICATE_DST, negatable
+from isakit.arch.vuc.forms import forms
+from isakit.arch.vuc.predicates import negatable
 from isakit.arch.vuc.requests import (
     BRANCH,
     CALL,
@@ -28,17 +23,16 @@ from isakit.arch.vuc.requests import (
 )
 from isakit.arch.vuc.vuc import vuc
 from isakit.sem import const, load, read, store, write
-from isakit.spec import Ref, Status, bits, where
+from isakit.spec import Encoding, Literal, Part, Ref, Status
 
 SPECIAL_REF, FLOW, LONG, MEMORY = Ref("vuc", "4"), Ref("vuc", "7"), Ref("vuc", "5"), Ref("vuc", "13")
-FLOW_CLASS, IO_CLASS, PREDICATE_CLASS, MEMORY_CLASS, LONG_CLASS = 0, 1, 2, 4, 5
 
 
 # --- flow -------------------------------------------------------------------------------------------------------------
 
 
 @vuc.insn(
-    [special("bra", {OC: FLOW_CLASS, OP: 0}, "{target}", target=TARGET)],
+    forms("special  bra {target}  .1.1 .. .... .... .... .... 000 00000"),
     ref=FLOW,
     latency=2,
     notes=["the instruction behind is executed in any case (one delay slot)"],
@@ -51,7 +45,7 @@ def bra(target):
 
 
 @vuc.insn(
-    [special("call", {OC: FLOW_CLASS, OP: 2}, "{target}", target=TARGET)],
+    forms("special  call {target}  .1.1 .. .... .... .... .... 000 00010"),
     ref=FLOW,
     latency=2,
     notes=["the return address, call + 2, follows from the delay slot [inferred]", "the stack holds 8 entries"],
@@ -63,7 +57,7 @@ def call(target):
 
 
 @vuc.insn(
-    [simple("ret", FLOW_CLASS, 3)],
+    forms("special  ret  .1.1 .. .... .... .... .... 000 00011"),
     ref=FLOW,
     latency=2,
     notes=["one delay slot"],
@@ -76,7 +70,7 @@ def ret():
 
 
 @vuc.insn(
-    [simple("sleep", FLOW_CLASS, 4)],
+    forms("special  sleep  .1.1 .. .... .... .... .... 000 00100"),
     ref=FLOW,
     group="control",
 )
@@ -86,7 +80,7 @@ def sleep():
 
 
 @vuc.insn(
-    [special("wstc", {OC: FLOW_CLASS, OP: 5}, "{bit}", bit=BIT_NUMBER)],
+    forms("special  wstc {bit}  .1.1 .. .... .... .... .... 000 00101"),
     ref=FLOW,
     group="control",
 )
@@ -96,7 +90,7 @@ def wstc(bit):
 
 
 @vuc.insn(
-    [special("wsts", {OC: FLOW_CLASS, OP: 6}, "{bit}", bit=BIT_NUMBER)],
+    forms("special  wsts {bit}  .1.1 .. .... .... .... .... 000 00110"),
     ref=FLOW,
     see=[Ref("vuc", "15 item 16")],
     group="control",
@@ -110,7 +104,7 @@ def wsts(bit):
 
 
 @vuc.insn(
-    [simple("clicnt", IO_CLASS, 0x00)],
+    forms("special  clicnt  .1.1 .. .... .... .... .... 001 00000"),
     ref=Ref("vuc", "11"),
     group="control",
 )
@@ -120,7 +114,7 @@ def clicnt():
 
 
 @vuc.insn(
-    [simple("mbiread", IO_CLASS, 0x04)],
+    forms("special  mbiread  .1.1 .. .... .... .... .... 001 00100"),
     ref=Ref("vuc", "14 MBRING"),
     see=[Ref("vuc", "8")],
     status=Status.INFERRED,
@@ -133,7 +127,7 @@ def mbiread():
 
 
 @vuc.insn(
-    [simple("mbinext", IO_CLASS, 0x08)],
+    forms("special  mbinext  .1.1 .. .... .... .... .... 001 01000"),
     ref=Ref("vuc", "14 MBRING"),
     status=Status.INFERRED,
     group="memory",
@@ -144,7 +138,7 @@ def mbinext():
 
 
 @vuc.insn(
-    [simple("mvsread", IO_CLASS, 0x09)],
+    forms("special  mvsread  .1.1 .. .... .... .... .... 001 01001"),
     ref=Ref("vuc", "14 MVSURF"),
     notes=["starting it again while it runs aborts the older one", "idiom: mvsread; nop; wsts 5"],
     group="memory",
@@ -155,7 +149,7 @@ def mvsread():
 
 
 @vuc.insn(
-    [simple("mvswrite", IO_CLASS, 0x0A)],
+    forms("special  mvswrite  .1.1 .. .... .... .... .... 001 01010"),
     ref=Ref("vuc", "14 MVSURF"),
     notes=["ignored while $stat bit 6 is 1", "idiom: mvswrite; nop; wstc 7 before MVSO[] is written again"],
     group="memory",
@@ -165,13 +159,13 @@ def mvswrite():
     MVSWRITE()
 
 
-def _unknown(op: int, doc: str, needs: tuple[str, ...] = ()) -> None:
+def _unknown(op: int, doc: str) -> None:
     def semantics():
         UNKNOWN(op=op)
 
     semantics.__doc__ = doc
     vuc.insn(
-        [simple(f"unko2{op:x}", IO_CLASS, op, dont_care=False, needs=needs)],
+        forms(f"unknown  unko2{op:x}  .1.1 .. .... .... .... .... 001 {op:05b}"),
         ref=SPECIAL_REF,
         status=Status.UNKNOWN,
         name=f"unko2{op:x}",
@@ -187,33 +181,39 @@ for _op in (0x03, 0x05, 0x06, 0x0B, 0x0C):
 
 # --- predicates -------------------------------------------------------------------------------------------------------
 
-LOGIC = bits(0, 1, "OP[1:0]")
-NOT2, NOT1, LOOSE = bits(2, name="OP[2]"), bits(3, name="OP[3]"), bits(4, name="OP[4]")
-_SEED_NAMES = {
-    "and": (("setand", 0, 0), ("setl", 0, 1), ("setg", 1, 0), ("setnor", 1, 1)),
-    "or": (("setor", 0, 0), ("setge", 0, 1), ("setle", 1, 0), ("setnand", 1, 1)),
-    "xor": (("setne", 0, 0), ("sete", 0, 1)),
+_OLD_NAMES = {
+    "and": {"setand": "00", "setl": "01", "setg": "10", "setnor": "11"},
+    "or": {"setor": "00", "setge": "01", "setle": "10", "setnand": "11"},
+    "xor": {"setne": "00", "sete": "01"},
 }
+"""Names that also say which source is negated: the first, the second."""
 
-OLD_NAMES = frozenset(name for group in _SEED_NAMES.values() for name, _, _ in group)
+
+def _logical(e: Encoding, name: str, negations: str) -> Part:
+    return Literal(name, setting={old: e.where(f"{negations}={n}")[0] for old, n in _OLD_NAMES[name].items()})
 
 
-def _predicate_form(name: str, code: int):
-    fixing = [(alias, where({NOT1: n1, NOT2: n2})) for alias, n1, n2 in _SEED_NAMES[name]]
-    return special(
-        name,
-        {OC: PREDICATE_CLASS, LOGIC: code},
-        "{pdst} {src1} {src2}",
-        fixing=fixing,
-        named=True,
-        pdst=PREDICATE_DST,
-        src1=negatable(SRC1, NOT1, OLD_NAMES),
-        src2=negatable(SRC2, NOT2, OLD_NAMES),
+def _negatable(e: Encoding, register: str, negation: str) -> Part:
+    return negatable(
+        e.field(register), e.field(negation), frozenset(old for names in _OLD_NAMES.values() for old in names)
     )
 
 
 @vuc.insn(
-    [_predicate_form("and", 0), _predicate_form("or", 1), _predicate_form("xor", 2)],
+    forms(
+        """
+        named  {name=logical:<name>,xy} {pdst} {src1=negatable:a,x} {src2=negatable:b,y}
+               .1.1 .. .... .... bbbb aaaa 010 .xyOO
+        """,
+        """
+        O   name
+        00  and
+        01  or
+        10  xor
+        """,
+        logical=_logical,
+        negatable=_negatable,
+    ),
     ref=SPECIAL_REF,
     see=[Ref("vuc", "15 item 12")],
     name="predicate_logic",
@@ -226,7 +226,7 @@ def predicate_logic(name, pdst, src1, src2):
 
 
 @vuc.insn(
-    [special("nop", {OC: PREDICATE_CLASS, LOGIC: 3})],
+    forms("special  nop  .1.1 .. .... .... .... .... 010 ...11"),
     ref=SPECIAL_REF,
     notes=["only the low two OP bits are looked at; the others are kept as raw bits"],
     group="control",
@@ -237,63 +237,24 @@ def nop():
 
 # --- memory -----------------------------------------------------------------------------------------------------------
 
-_SPACES: dict[str, tuple[int, tuple[str, ...]]] = {
-    "D": (0, ("D",)),
-    "PWT": (1, ("PWT", "F")),
-    "VP": (2, ("VP",)),
-    "MVSI": (4, ("MVSI", "I4", "G")),
-    "MVSO": (5, ("MVSO", "O5")),
-    "B6": (6, ("B6",)),
-    "B7": (7, ("B7", "E", "IO")),
-}
-_LOADS = {
-    "D": ("ld", ()),
-    "PWT": ("ld", ("ld1",)),
-    "MVSI": ("ld", ("ld4",)),
-    "B6": ("ld6", ("ld", "iord")),
-    "B7": ("ld7", ("ld", "iord")),
-}
-_STORES = {
-    "D": ("st", ()),
-    "VP": ("st", ("st2",)),
-    "MVSO": ("st", ("st5",)),
-    "B6": ("st6", ("st", "iowr")),
-    "B7": ("st7", ("st", "iowr")),
-}
-
-
-def _load_form(space: str):
-    name, aliases = _LOADS[space]
-    number, names = _SPACES[space]
-    return special(
-        name,
-        {OC: MEMORY_CLASS, OP: number << 1 | 1},
-        "{dst} {address}",
-        aliases=aliases,
-        space=space,
-        dst=general(DST),
-        address=load_address(*names),
-        sharing={"address": SHARED_LOAD},
-    )
-
-
-def _store_form(space: str):
-    name, aliases = _STORES[space]
-    number, names = _SPACES[space]
-    return special(
-        name,
-        {OC: MEMORY_CLASS, OP: number << 1},
-        "{address} {src}",
-        aliases=aliases,
-        space=space,
-        address=store_address(*names),
-        src=general(SRC2),
-        sharing={"address": SHARED_LOAD},
-    )
+# Spaces, and the mnemonics of their loads and stores, with the names that public tables use.
 
 
 @vuc.insn(
-    [_load_form(s) for s in _LOADS],
+    forms(
+        """
+        special  <names> {dst=r:d} {address=load:<spaces>}
+                 .1.1 .. .... dddd .... .... 100 0SSS1  | space=<space>
+        """,
+        """
+        S    space  names        spaces
+        000  D      ld           D
+        001  PWT    ld,ld1       PWT,F
+        100  MVSI   ld,ld4       MVSI,I4,G
+        110  B6     ld6,ld,iord  B6
+        111  B7     ld7,ld,iord  B7,E,IO
+        """,
+    ),
     ref=MEMORY,
     see=[Ref("vuc", "8")],
     name="ld",
@@ -311,7 +272,20 @@ def ld(space, dst, address):
 
 
 @vuc.insn(
-    [_store_form(s) for s in _STORES],
+    forms(
+        """
+        special  <names> {address=store:<spaces>} {src=r:s}
+                 .1.1 .. .... .... ssss .... 100 0SSS0  | space=<space>
+        """,
+        """
+        S    space  names        spaces
+        000  D      st           D
+        010  VP     st,st2       VP
+        101  MVSO   st,st5       MVSO,O5
+        110  B6     st6,st,iowr  B6
+        111  B7     st7,st,iowr  B7,E,IO
+        """,
+    ),
     ref=MEMORY,
     name="st",
     see=[Ref("vuc", "15 item 18")],
@@ -335,26 +309,13 @@ def _accumulate(value, latency: int = 1) -> None:
     write("acc", 0, value, delayed=True, latency=latency)
 
 
-def _long_form(name: str, op: int, aliases: tuple[str, ...], *, first: bool = False, needs: tuple[str, ...] = ()):
-    operands = "{src1} {src2}" if first else "{src2}"
-    sources: dict[str, Any] = {"src1": general(SRC1)} if first else {}
-    return special(
-        name,
-        {OC: LONG_CLASS, OP: op},
-        operands,
-        aliases=aliases,
-        needs=needs,
-        named=True,
-        **sources,
-        src2=SPECIAL_SOURCE2,
-    )
-
-
 @vuc.insn(
-    [
-        _long_form("lmulu", 0, ("umul", "mul", "absmul"), first=True),
-        _long_form("lmuls", 1, ("smul", "muls"), first=True),
-    ],
+    forms(
+        """
+        named  lmulu,umul,mul,absmul {src1=r:a} {src2}  .1.1 .. .... .... .... aaaa 101 00000
+        named  lmuls,smul,muls {src1=r:a} {src2}        .1.1 .. .... .... .... aaaa 101 00001
+        """
+    ),
     ref=LONG,
     see=[Ref("vuc", "15 item 13")],
     name="lmul",
@@ -372,7 +333,7 @@ def lmul(name, src1, src2):
 
 
 @vuc.insn(
-    [_long_form("lsrr", 2, ("srnd", "shift", "lsrnd"))],
+    forms("named  lsrr,srnd,shift,lsrnd {src2}  .1.1 .. .... .... .... .... 101 00010"),
     ref=LONG,
     see=[Ref("vuc", "15 item 14")],
     latency=1,
@@ -384,20 +345,24 @@ def lsrr(name, src2):
     _accumulate((v + (const(1, 34) << n)).sar(n).sar(1).trunc(32))
 
 
-@vuc.insn([_long_form("ladd", 4, (), needs=VP3_UP)], ref=LONG, latency=1, unit="long")
+@vuc.insn(
+    forms("named  ladd {src2}  .1.1 .. .... .... .... .... 101 00100  | needs vp3+"), ref=LONG, latency=1, unit="long"
+)
 def ladd(name, src2):
     """Add a signed 16-bit number to $lhi:$llo. VP3 and VP4."""
     _accumulate(read("acc", const(0, 1), 32) + src2.read().sext(32))
 
 
-@vuc.insn([_long_form("lsar", 8, (), needs=VP3_UP)], ref=LONG, latency=1, unit="long")
+@vuc.insn(
+    forms("named  lsar {src2}  .1.1 .. .... .... .... .... 101 01000  | needs vp3+"), ref=LONG, latency=1, unit="long"
+)
 def lsar(name, src2):
     """Shift $lhi:$llo right arithmetically by the low 5 bits of SRC2. VP3 and VP4."""
     _accumulate(read("acc", const(0, 1), 32).sar(src2.read() & 31))
 
 
 @vuc.insn(
-    [_long_form("ldivu", 0xC, (), needs=ONLY_VP4)],
+    forms("named  ldivu {src2}  .1.1 .. .... .... .... .... 101 01100  | needs vp4"),
     ref=LONG,
     latency=DIVIDE_LATENCY,
     unit="long",

@@ -67,11 +67,14 @@ vuc = InstructionSet(
         )
     },
     outputs=frozenset({"dst", "pdst"}),
+    uniform_inputs=None,
     documents={
         "002": "early notes on the vµc ISA from reverse engineering, text 002",
         "vuc": "corrections and additions to the text above, from later notes and public tools",
         "h264": "Rec. ITU-T H.264",
     },
+    in_front=frozenset({"rbra"}),
+    package="isakit.arch.vuc",
 )
 
 vuc.registers = {
@@ -107,12 +110,12 @@ vuc.special_registers = list(SPECIAL_REGISTERS)
 
 _SPACES = Ref("vuc", "13")
 vuc.spaces = [
-    Space("D[]", "0x800 cells of 16 bits, cell addressed; shared with the host", _SPACES),
+    Space("D[]", "0x800 cells of 16 bits, cell addressed; shared with the host", _SPACES, cell=2),
     Space("PWT[]", "0x200 bytes of prediction weights, byte addressed, loads only; filled from the MBRING", _SPACES),
     Space("VP[]", "0x400 bytes of VPRING output, byte addressed, stores only", _SPACES),
-    Space("MVSI[]", "0x100 cells: the macroblock pair read by mvsread, loads only", _SPACES),
-    Space("MVSO[]", "0x80 cells: the macroblock that mvswrite writes, stores only", _SPACES),
-    Space("B6[]", "I/O space, ld6 and st6; content unknown, B6[0] reads 2 in H.264 mode", _SPACES),
-    Space("B7[]", "I/O space towards the video pipeline, ld7 and st7; content unknown", _SPACES),
+    Space("MVSI[]", "0x100 cells: the macroblock pair read by mvsread, loads only", _SPACES, cell=2),
+    Space("MVSO[]", "0x80 cells: the macroblock that mvswrite writes, stores only", _SPACES, cell=2),
+    Space("B6[]", "I/O space, ld6 and st6; content unknown, B6[0] reads 2 in H.264 mode", _SPACES, cell=2),
+    Space("B7[]", "I/O space towards the video pipeline, ld7 and st7; content unknown", _SPACES, cell=2),
     Space("C[]", "0x800 instruction words; written by the host only", Ref("002", "Introduction")),
 ]

@@ -2,6 +2,7 @@
 
 from isakit.compile.python.llvm import ptx_of
 from isakit.compile.python.translate import function_source, translate
-from isakit.compile.python.types import POINTERS, SCALARS, Pointer, Scalar
+from isakit.compile.python.types import POINTERS, SCALARS, Pointer, Scalar, parameters
+from isakit.compile.python.writer import Source
 
-__all__ = ["POINTERS", "SCALARS", "Pointer", "Scalar", "function_source", "ptx_of", "translate"]
+__all__ = ["POINTERS", "SCALARS", "Pointer", "Scalar", "Source", "function_source", "parameters", "ptx_of", "translate"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from isakit.description import Param
 
 
 @dataclass(frozen=True)
@@ -54,3 +57,15 @@ SCALARS = {t.name: t for t in (i8, u8, i16, u16, i32, u32, i64, u64, f32, f64)} 
 POINTERS = {f"{t.name}p": Pointer(t) for t in (i8, u8, i16, u16, i32, u32, i64, u64, f32, f64)}
 GLOBAL, SHARED, LOCAL = 1, 3, 5
 """Address spaces of LLVM's NVPTX."""
+
+
+def parameters(given: Iterable[tuple[str, Scalar | Pointer]]) -> list[Param]:
+    """The parameters of a kernel, each at the next offset that is a multiple of its size; addresses take 8 bytes."""
+    out: list[Param] = []
+    at = 0
+    for name, kind in given:
+        size = 8 if isinstance(kind, Pointer) else kind.size
+        at = -(-at // size) * size
+        out.append(Param(name, at, size, "ptr64" if isinstance(kind, Pointer) else kind.name.replace("i", "s")))
+        at += size
+    return out

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 KINDS = {
-    "uninitialised-register": "a register that nobody wrote is read",
-    "uninitialised-memory": "memory that nobody wrote is read",
+    "uninitialised-register": "an uninitialised register is read",
+    "uninitialised-memory": "uninitialised memory is read",
     "race": "lanes of different warps access the same place, one of them writes, and no barrier is between",
     "divergent-barrier": "some lanes of a warp that have not ended do not take part in a barrier",
     "missing-warp": "warps wait at a barrier that others never reach",
     "out-of-bounds": "an access outside of its memory",
     "misaligned": "an address that is no multiple of the access size",
     "constant-write": "a write to a constant bank",
+    "overlapping-buffers": "a write to memory that another g[] space shows, too",
     "unbound-space": "an access to a g[] space that shows no memory",
     "fault": "the program faulted",
     "hazard": "a vµc instruction meets a write that has not landed",

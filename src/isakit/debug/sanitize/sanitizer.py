@@ -21,7 +21,7 @@ def sanitize(machine: Any, *, unwritten: Sequence[tuple[int, int]] = (), max_ins
     Args:
         machine: a Tesla `Machine` that has not begun (it stays where it is; another one runs the launch on the same
             device memory), a vµc `Core`, or a USSE `Machine` whose program was started.
-        unwritten: ranges of device memory (address, size) whose content counts as nobody's.
+        unwritten: ranges of device memory (address, size) whose content counts as uninitialised.
         max_instructions: bound of the run, as the machine counts; a fault when it is reached.
 
     Raises NotModelled for what the machine cannot execute, LaunchError for a launch that has begun.

@@ -1,4 +1,4 @@
-"""Shadow memory: who wrote and read each place last, for races and for reads of what nobody wrote.
+"""Shadow memory: who wrote and read each place last, for races and for uninitialised reads.
 
 A place is a byte, or an aligned word where a program never accesses less. Two accesses of different warps collide if
 one of them writes and no barrier is between: in one block that is if both warps have arrived at the same number of
@@ -8,7 +8,7 @@ value that is there already with other writes.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,10 +45,6 @@ class _Span(NamedTuple):
     first: int
     last: int
 
-    @classmethod
-    def of(cls, a: Accesses) -> _Span:
-        return cls(int(a.place.min()), int(a.place.max()), int(a.epoch.min()), int(a.epoch.max()))
-
     def joined(self, other: _Span) -> _Span:
         return _Span(min(self.low, other.low), max(self.high, other.high), min(self.first, other.first),
                      max(self.last, other.last))  # fmt: skip
@@ -73,17 +69,17 @@ class _Last:
         apart = (blocks_of[warp] != a.block) | (self.epoch[a.place] == a.epoch)
         return known & (warp != a.warp) & apart
 
-    def set(self, a: Accesses, chosen: Array, pc: int, atomic: bool) -> None:
-        self.note(Accesses(*(column[chosen] for column in a)), pc, atomic)
+    def set(self, a: Accesses, chosen: Array, pc: int, span: _Span) -> None:
+        """Note some of the reads of an access."""
+        self.note(Accesses(*(column[chosen] for column in a)), pc, False, span)
 
-    def note(self, a: Accesses, pc: int, atomic: bool) -> None:
-        """Note an access."""
+    def note(self, a: Accesses, pc: int, atomic: bool, span: _Span) -> None:
+        """Note an access that lies in a span."""
         if len(a.place):
             place = a.place
             self.thread[place], self.epoch[place], self.pc[place] = a.thread, a.epoch, pc
             if atomic or self.atomic is not None:
                 self._atomics()[place] = atomic
-            span = _Span.of(a)
             self.span = span if self.span is None else self.span.joined(span)
 
     def _atomics(self) -> Array:
@@ -104,6 +100,7 @@ class Shadow:
 
     def __init__(self, size: int, grain: int, warps_of: Array, blocks_of: Array, *, written: bool, own: bool) -> None:
         self.grain, self.own = grain, own
+        self._shift = grain.bit_length() - 1
         places = -(-size // grain) + 4
         self.written = np.full(places, written)
         self._all_written = written
@@ -112,35 +109,55 @@ class Shadow:
         self._write, self._read, self._more = (_Last(places) for _ in range(3))
         self._pending: list[tuple[_Span, Accesses, int]] = []
         self._waiting = 0
+        self._epochs: tuple[Any, int, int] = (None, 0, 0)
 
     def places(self, at: Array, size: int) -> tuple[Array, int]:
         """The places of accesses of `size` bytes at byte offsets, and how many each access has."""
         n = max(1, size // self.grain)
-        first = at // self.grain
+        first = at >> self._shift if self._shift else at
         return (first if n == 1 else (first[:, None] + np.arange(n)).ravel()), n
 
     def mark(self, start: int, size: int) -> None:
-        """Somebody outside has written a range."""
+        """A range was written from outside the program."""
         self.written[start // self.grain : -(-(start + size) // self.grain)] = True
 
     def unwritten(self, place: Array) -> Array:
-        """Positions of reads of what nobody wrote."""
-        return _NONE if self._all_written else np.flatnonzero(~self.written[place])
+        """Positions of uninitialised reads."""
+        if self._all_written:
+            return _NONE
+        known = self.written[place]
+        return _NONE if known.all() else np.flatnonzero(~known)
 
     def forget(self, start: int, end: int) -> None:
-        """Nobody has written the places from `start` up to `end`."""
+        """The places from `start` up to `end` are uninitialised."""
         self.written[start:end] = False
         self._all_written = False
 
+    def _span(self, a: Accesses) -> _Span:
+        epochs, first, last = self._epochs
+        if epochs is not a.epoch:  # lanes that run on together share them
+            first, last = int(a.epoch.min()), int(a.epoch.max())
+            self._epochs = a.epoch, first, last
+        return _Span(int(a.place.min()), int(a.place.max()), first, last)
+
     def read(self, a: Accesses, pc: int, atomic: bool = False) -> list[Collision]:
         """Note reads; the writes they collide with."""
-        out = self._against(self._write, a, True, atomic)
+        if not len(a.place):
+            return []
+        span = self._span(a)
+        out = self._against(self._write, a, span, True, atomic)
         if not atomic:
-            self._pending.append((_Span.of(a), a, pc))
+            self._pending.append((span, a, pc))
             self._waiting += len(a.place)
             if self._waiting > PENDING:
                 self._take_up(None)
         return out
+
+    def passed(self, oldest: int) -> None:
+        """No warp will access the space any more in front of its barrier number `oldest`."""
+        if self.own:
+            self._pending = [entry for entry in self._pending if entry[0].last >= oldest]
+            self._waiting = sum(len(a.place) for _, a, _ in self._pending)
 
     def _take_up(self, span: _Span | None) -> None:
         """Note the reads that a write may collide with; without one, all."""
@@ -149,11 +166,11 @@ class Shadow:
             if span is not None and not self._may_meet(entry[0], span):
                 rest.append(entry)
                 continue
-            _, a, pc = entry
+            span_of, a, pc = entry
             self._waiting -= len(a.place)
-            self._read.set(a, ~self._read.meets(a, *self._of), pc, False)
+            self._read.set(a, ~self._read.meets(a, *self._of), pc, span_of)
             again = self._read.meets(a, *self._of)  # other warps that read it, too: one of them is remembered
-            self._more.set(a, again, pc, False)
+            self._more.set(a, again, pc, span_of)
         self._pending = rest
 
     def _may_meet(self, one: _Span | None, other: _Span) -> bool:
@@ -165,19 +182,22 @@ class Shadow:
     def write(self, a: Accesses, pc: int, value: Array | None, same: Array | None, atomic: bool) -> list[Collision]:
         """Note writes; the accesses they collide with.
 
-        `value`: what is written to each place, `same`: whether it was there already; None where nobody knows.
+        `value`: what is written to each place, `same`: whether it was there already; None where that is unknown.
         """
         out: list[Collision] = []
+        if not len(a.place):
+            return out
+        span = self._span(a)
         if self._pending:
-            self._take_up(_Span.of(a))
+            self._take_up(span)
         for last in (self._read, self._more):
-            out += self._against(last, a, False, False)
-        for c in self._against(self._write, a, True, atomic):
+            out += self._against(last, a, span, False, False)
+        for c in self._against(self._write, a, span, True, atomic):
             keep = np.ones(len(c.where), bool) if same is None else ~same[c.where]
             if keep.any():
                 out.append(Collision(c.where[keep], c.pc[keep], c.thread[keep], True))
         self.written[a.place] = True
-        self._write.note(a, pc, atomic)
+        self._write.note(a, pc, atomic, span)
         if not atomic:  # several warps of this very access
             self._index[a.place] = np.arange(len(a.place))
             lost = self._write.meets(a, *self._of)
@@ -189,8 +209,8 @@ class Shadow:
                 out.append(Collision(where, self._write.pc[place], self._write.thread[place], True))
         return out
 
-    def _against(self, last: _Last, a: Accesses, wrote: bool, atomic: bool) -> list[Collision]:
-        if last.span is None or not len(a.place) or not self._may_meet(last.span, _Span.of(a)):
+    def _against(self, last: _Last, a: Accesses, span: _Span, wrote: bool, atomic: bool) -> list[Collision]:
+        if last.span is None or not self._may_meet(last.span, span):
             return []
         meets = last.meets(a, *self._of)
         if atomic and last.atomic is not None:

@@ -1,24 +1,30 @@
 """LLVM building blocks: values to IR, native lowerings, compilation with a cache. Knows no instruction set."""
 
-from isakit.engine.llvm.f32_lowerings import CAREFUL_MAD, careful_mad
-from isakit.engine.llvm.float_lowerings import float_lowerings
-from isakit.engine.llvm.ieee_lowerings import ieee_natives, rsqrt_f32
-from isakit.engine.llvm.ir_text import Body, Module, Ref, signed_text
-from isakit.engine.llvm.straight import Bank, Piece, Straight, Write, bound
-from isakit.engine.llvm.target import (
-    OLDEST_LLVM,
-    CompileError,
-    Host,
-    Loaded,
-    build,
-    flushing_wrapper,
-    host,
-    llvm_version,
-    object_code,
-    provide,
-)
-from isakit.engine.llvm.values import ValueLowering
-from isakit.object_cache import read_object, write_object
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isakit.lazy import lazy
+
+if TYPE_CHECKING:
+    from isakit.engine.llvm.f32_lowerings import CAREFUL_MAD, careful_mad
+    from isakit.engine.llvm.ieee_lowerings import ieee_natives, rsqrt_f32
+    from isakit.engine.llvm.ir_text import Body, Module, Ref, signed_text
+    from isakit.engine.llvm.straight import Bank, Piece, Straight, Write, bound
+    from isakit.engine.llvm.target import (
+        OLDEST_LLVM,
+        CompileError,
+        Host,
+        Loaded,
+        build,
+        flushing_wrapper,
+        host,
+        llvm_version,
+        object_code,
+        provide,
+    )
+    from isakit.engine.llvm.values import ValueLowering
+    from isakit.object_cache import read_object, write_object
 
 __all__ = [
     "CAREFUL_MAD",
@@ -37,7 +43,6 @@ __all__ = [
     "bound",
     "build",
     "careful_mad",
-    "float_lowerings",
     "flushing_wrapper",
     "host",
     "ieee_natives",
@@ -49,3 +54,18 @@ __all__ = [
     "signed_text",
     "write_object",
 ]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "isakit.engine.llvm.f32_lowerings": "CAREFUL_MAD careful_mad",
+        "isakit.engine.llvm.ieee_lowerings": "ieee_natives rsqrt_f32",
+        "isakit.engine.llvm.ir_text": "Body Module Ref signed_text",
+        "isakit.engine.llvm.straight": "Bank Piece Straight Write bound",
+        "isakit.engine.llvm.target": """
+            OLDEST_LLVM CompileError Host Loaded build flushing_wrapper host llvm_version object_code provide
+        """,
+        "isakit.engine.llvm.values": "ValueLowering",
+        "isakit.object_cache": "read_object write_object",
+    },
+)

@@ -27,7 +27,7 @@ LANES = 16
 _TYPES = {
     np.dtype(bool): "i1", np.dtype(np.uint8): "i8", np.dtype(np.uint16): "i16", np.dtype(np.uint32): "i32",
     np.dtype(np.int32): "i32", np.dtype(np.int64): "i64", np.dtype(np.uint64): "i64",
-    np.dtype(np.float32): "float", np.dtype(np.float64): "double",
+    np.dtype(np.float16): "half", np.dtype(np.float32): "float", np.dtype(np.float64): "double",
 }  # fmt: skip
 F32, F64, I64, U32 = (np.dtype(t) for t in (np.float32, np.float64, np.int64, np.uint32))
 _COMPARED = {"less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge"}
@@ -98,12 +98,16 @@ class Tracer:
         self._constants: dict[Any, TracedArray] = {}
         self._done: dict[str, str] = {}
         self.functions: dict[str, Callable[..., Any]] = {
-            "where": self.where, "clip": self.clip, "zeros_like": lambda a: self.constant(0, a.dtype),
-            "ones_like": lambda a: self.constant(1, a.dtype), "choose": self.choose,
-            "broadcast_to": lambda a, shape: a,
+            "where": self.where, "clip": self.clip, "zeros_like": self.zeros_like, "ones_like": self.ones_like,
+            "choose": self.choose, "nan_to_num": self.nan_to_num,
         }  # fmt: skip
 
     # --- pieces -----------------------------------------------------------------------------------------------------
+    @staticmethod
+    def element(dtype: Any) -> str:
+        """The LLVM type of a lane."""
+        return _TYPES[np.dtype(dtype)]
+
     @staticmethod
     def type(dtype: Any) -> str:
         """The LLVM type of lanes."""
@@ -182,8 +186,7 @@ class Tracer:
 
     # --- NumPy's functions --------------------------------------------------------------------------------------------
     def _promoted(self, inputs: Sequence[Any]) -> tuple[list[TracedArray], Any]:
-        given = [x.dtype if isinstance(x, TracedArray | np.ndarray | np.generic) else x for x in inputs]
-        dtype = np.result_type(*given)
+        dtype: Any = np.result_type(*[getattr(x, "dtype", x) for x in inputs])
         return [self.of(x, dtype) for x in inputs], dtype
 
     def ufunc(self, name: str, inputs: Sequence[Any]) -> Any:
@@ -215,7 +218,7 @@ class Tracer:
         return self.op("fdiv", *(self.of(a, wide) for a in args))
 
     def _remainder(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
-        """Of integers whose product is below 2**52: no quotient of theirs is rounded to the next integer."""
+        """Of integers below 2**52: no quotient of theirs is rounded to the next integer."""
         i, n = args
         return i - self._floor_divide(args, dtype) * n
 
@@ -284,6 +287,20 @@ class Tracer:
         """See `numpy.clip`."""
         return np.minimum(np.maximum(self.of(a), low), high)  # type: ignore[return-value]
 
+    def zeros_like(self, a: TracedArray) -> TracedArray:
+        """See `numpy.zeros_like`."""
+        return self.constant(0, a.dtype)
+
+    def ones_like(self, a: TracedArray) -> TracedArray:
+        """See `numpy.ones_like`."""
+        return self.constant(1, a.dtype)
+
+    def nan_to_num(self, a: Any) -> TracedArray:
+        """See `numpy.nan_to_num`."""
+        x = self.of(a)
+        largest = float(np.finfo(x.dtype).max)
+        return self.clip(self.where(np.isnan(x), 0.0, x), -largest, largest)
+
     def choose(self, index: Any, choices: Sequence[Any]) -> TracedArray:
         """See `numpy.choose`; the index is one of the choices."""
         out = choices[-1]
@@ -318,7 +335,12 @@ class Tracer:
         if self.fraction is not None and bits + self.fraction <= 53:
             total = reduce(operator.add, [v * w for v, w in pairs])
             return (total * 0.5**bits).astype(F32).view(U32)
-        if self.fraction is not None and self.fraction <= 31 and bits < 32 and all(v.narrow is not None for v in values):
+        if (
+            self.fraction is not None
+            and self.fraction <= 31
+            and bits < 32
+            and all(v.narrow is not None for v in values)
+        ):
             return self._in_integers(pairs, bits)
         terms = [self.where(w == 0.0, -0.0, v * w) for v, w in pairs]
         total, scale = reduce(operator.add, terms), 0.5**bits
@@ -335,7 +357,9 @@ class Tracer:
         total: Any = None
         for v, w in pairs:
             assert v.narrow is not None
-            steps = self.value(f"fptoui {self.type(F32)} {(v.narrow * 2.0**self.fraction).text} to {self.type(U32)}", U32)
+            steps = self.value(
+                f"fptoui {self.type(F32)} {(v.narrow * 2.0**self.fraction).text} to {self.type(U32)}", U32
+            )
             term = steps.astype(np.uint64) * w.astype(I64).astype(U32).astype(np.uint64)
             total = term if total is None else total + term
         return (total.astype(F32) * 0.5 ** (bits + self.fraction)).view(U32)
@@ -395,6 +419,24 @@ class Tracer:
         b.label(on)
 
 
+class TracedTable:
+    """An array in memory that is indexed by lanes, or by a number known when code is made."""
+
+    def __init__(self, code: Tracer, pointer: str, dtype: Any, powers_of_two: bool = False) -> None:
+        self.code, self.pointer, self.dtype, self.powers_of_two = code, pointer, np.dtype(dtype), powers_of_two
+
+    def __getitem__(self, index: Any) -> TracedArray:
+        code = self.code
+        if isinstance(index, int):
+            ty = code.element(self.dtype)
+            place = code.body(f"getelementptr {ty}, ptr {self.pointer}, i64 {index}")
+            out = code.scalar(code.body(f"load {ty}, ptr {place}"), self.dtype)
+        else:
+            out = code.gathered(self.pointer, code.of(index, np.int64), self.dtype)
+        out.powers_of_two = self.powers_of_two
+        return out
+
+
 def _literal(number: Any, dtype: Any) -> str:
     """A number as LLVM text."""
     if dtype.kind == "b":
@@ -405,4 +447,4 @@ def _literal(number: Any, dtype: Any) -> str:
     return str(int(np.array(number).astype(dtype)) if not isinstance(number, int) else number)
 
 
-__all__ = ["LANES", "TracedArray", "Tracer"]
+__all__ = ["LANES", "TracedArray", "TracedTable", "Tracer"]

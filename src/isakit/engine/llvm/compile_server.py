@@ -16,7 +16,7 @@ IDLE_SECONDS = 30
 
 
 def _end_with_parent() -> None:
-    """End as soon as nobody holds the other end of the input, also in the middle of a compilation."""
+    """End as soon as the other end of the input is closed, also in the middle of a compilation."""
     poll = select.poll()
     poll.register(sys.stdin.buffer, 0)  # POLLHUP and POLLERR are always reported
     poll.poll()

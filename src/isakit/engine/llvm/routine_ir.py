@@ -148,10 +148,12 @@ class Lowering:
         match s:
             case Let(name, value):
                 self._set(name, self.value(value))
-            case Point(name, base, RecordField() as within, _, None):
-                self.records[name] = InMemory(self._field(base, within))
-            case Point(name, base, within, element, Value() as index):
-                self.records[name] = InMemory(self._element(base, within, layout_of(element).size, index))
+            case Point(name, base, within, element, index):
+                if index is None:
+                    assert within is not None
+                    self.records[name] = InMemory(self._field(base, within))
+                else:
+                    self.records[name] = InMemory(self._element(base, within, layout_of(element).size, index))
             case Store(base, within, value, index):
                 v = self.value(value)
                 p = self._field(base, within) if index is None else self._item(base, within, index)

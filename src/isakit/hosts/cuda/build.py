@@ -19,10 +19,11 @@ def _from_tables() -> dict[str, str]:
     return c_files()
 
 
+_HERE = Path(__file__).parent
 LIBRARY = CLibrary(
     "libisakit-cuda.so",
     "isakit cuda",
-    Path(__file__).parent / "library",
+    _HERE / "library",
     (
         "-g1",
         "-fvisibility=hidden",
@@ -33,6 +34,7 @@ LIBRARY = CLibrary(
         "-Wl,-z,defs",
     ),
     _from_tables,
+    (_HERE / "generate.py", _HERE / "table.py", _HERE / "codes.py", *sorted((_HERE / "api").glob("*.txt"))),
 )
 NAMES = (
     *(f"libcudart.so{v}" for v in ("", ".2", ".3", ".4", ".5.0", ".5.5", ".6.0", ".6.5")),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from isakit.errors import IsakitError
+from isakit.hosts.cuda.table import API
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def _code(text: str) -> int | None:
 def errors() -> tuple[ErrorText, ...]:
     """All errors, by the order of the file."""
     out: list[ErrorText] = []
-    for line in files("isakit.hosts.cuda").joinpath("api", "errors.txt").read_text("utf-8").splitlines():
+    for line in (API / "errors.txt").read_text("utf-8").splitlines():
         if line and not line.startswith("#"):
             runtime, driver, text = (part.strip() for part in line.split("|"))
             code, _, name = runtime.partition(" ")

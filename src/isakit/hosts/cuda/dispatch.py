@@ -162,7 +162,7 @@ _WITHOUT_DEVICE = frozenset(
 
 
 def answer(session: Session, number: int, body: bytes) -> bytes:
-    """The whole answer to a message. Raises ProtocolError where the connection cannot go on."""
+    """The whole answer to a message, empty for one without. Raises ProtocolError where the connection cannot go on."""
     code, back = 0, b""
     name, interface, arguments = f"message {number}", "runtime", []
     known = by_number().get(number)
@@ -171,8 +171,12 @@ def answer(session: Session, number: int, body: bytes) -> bytes:
         if known is not None:
             name, interface = known.name, _interface(known, body)
         f, handle, arguments = parsed(number, body)
-        if session.lost is not None and f.name not in _AFTER_FAULT:
-            raise session.lost
+        if f.name not in _AFTER_FAULT:
+            if session.lost is not None:
+                raise session.lost
+            if session.late is not None and f.name != _POST:
+                late, session.late = session.late, None
+                raise late
         if interface == "runtime" and session.thread not in session.users and f.name not in _WITHOUT_DEVICE:
             session.users.add(session.thread)
         back = packed(f, handle(session, *arguments))
@@ -180,6 +184,8 @@ def answer(session: Session, number: int, body: bytes) -> bytes:
         raise
     except CudaError as e:
         code = e.code(interface)
+        if name == _POST:
+            session.late = session.late or e
         if session.options.trace:
             session.options.tell(f"{name}{shown(arguments)} = {e}")
     except Exception as e:  # a bug of ours must not take the program down with it
@@ -188,9 +194,11 @@ def answer(session: Session, number: int, body: bytes) -> bytes:
     else:
         if session.options.trace and name not in _QUIET:
             session.options.tell(f"{name}{shown(arguments)}")
-    return ANSWER.pack(code, len(back)) + back
+    return b"" if name == _POST else ANSWER.pack(code, len(back)) + back
 
 
+_POST = "post"
+"""The message without an answer."""
 _QUIET = frozenset(("connect", "refused", "copy", "thread"))
 """Messages that say nothing to a user, or that say what they do themselves."""
 

@@ -9,8 +9,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from isakit.errors import FormatError, IsakitError
-from isakit.formats import VARIANT_TO_ARCH, Module, load_image, parse_fatbin, write_elf_cubin
+from isakit.formats import Module, parse_fatbin, read_elf_cubin, read_text_cubin, write_elf_cubin
+from isakit.formats.elf import ELF_MAGIC
 from isakit.hosts.cuda.codes import CudaError
+from isakit.registry import VARIANT_TO_ARCH
 from isakit.runtime import LoadedKernel, LoadedModule
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ class ProgramModule:
                 kind, arch, size, _ = struct.unpack_from("<4I", data, at)
                 yield Candidate(_LIST_KINDS.get(kind, ""), arch, data[at + 16 : at + 16 + size])
                 at += 16 + size
-        elif data[:4] == b"\x7fELF":
+        elif data.startswith(ELF_MAGIC):
             yield Candidate("elf", 0, data)
         else:
             text = data.split(b"\0", 1)[0]
@@ -109,7 +111,8 @@ class ProgramModule:
         try:
             if fitting:
                 best = max(fitting, key=lambda c: c.arch)
-                image = load_image(best.data)
+                read = read_elf_cubin if best.data.startswith(ELF_MAGIC) else read_text_cubin
+                image = read(best.data)
                 self.placed = best.data
                 self.arch = best.arch or _arch_of(image)
             else:

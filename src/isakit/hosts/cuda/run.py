@@ -44,6 +44,7 @@ def run(
         from isakit.hosts.cuda.server import Server, Signals
         from isakit.hosts.cuda.session import Options
 
+        gc.freeze()
         gc.enable()
         options = Options(chosen, engine, tier, threads, strict, fill, version, trace, programs.blocking(environment))
         recorder = None

@@ -1,17 +1,20 @@
 """The process that is the device: one loop over the connections of a program's processes.
 
 Requests are answered one at a time, kernels of one process after those of another. Reading never waits for the rest
-of a message, so that no process can hold up the others.
+of a message, and a process that has sent many gets some time, so that no process can hold up the others.
 """
 
 from __future__ import annotations
 
 import array
 import os
+import select
 import selectors
 import signal
 import socket
 import subprocess
+import time
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -29,15 +32,26 @@ _CHUNK, _MUCH = 1 << 16, 1 << 20
 """Bytes that are read at once; more while a long message arrives."""
 _SEND_SECONDS = 10.0
 _MOST_CONNECTIONS = 256
+_TURN_SECONDS = 0.05
+"""After this the messages of another process are looked at."""
+_HUNG_UP = select.POLLHUP | select.POLLERR
 
 
 @dataclass
 class Connection:
-    """A process of the program: its socket, what has arrived of the next message, its state."""
+    """A process of the program: its socket, its state, what has arrived of the next message, messages not looked at."""
 
     socket: socket.socket
     session: Session
     buffer: bytearray = field(default_factory=bytearray)
+    waiting: deque[tuple[int, bytes]] = field(default_factory=deque[tuple[int, bytes]])
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process is gone, even if not all it has sent is read."""
+        poll = select.poll()
+        poll.register(self.socket, 0)
+        return any(events & _HUNG_UP for _, events in poll.poll(0))
 
     def messages(self) -> list[tuple[int, bytes]]:
         """The messages that are complete. Raises ProtocolError for one that is too long."""
@@ -98,7 +112,10 @@ class Server:
 
     def _until_ended(self, child: subprocess.Popen[bytes]) -> None:
         while child.returncode is None:
-            for key, _ in self.selector.select():
+            for connection in [c for c in self.connections if c.waiting]:
+                self.work(connection)
+            busy = any(c.waiting for c in self.connections)
+            for key, _ in self.selector.select(0 if busy else None):
                 if key.data is None:
                     self.accept()
                 elif isinstance(key.data, Connection):
@@ -151,7 +168,9 @@ class Server:
         connection.session.close()
 
     def read(self, connection: Connection) -> None:
-        """Take what has arrived, and answer what is complete."""
+        """Take what has arrived, and answer what is complete, for the time of a turn."""
+        if connection.waiting:
+            return
         try:
             data = connection.socket.recv(_MUCH if len(connection.buffer) > _CHUNK // 2 else _CHUNK)
         except (BlockingIOError, InterruptedError):
@@ -163,22 +182,36 @@ class Server:
             return
         connection.buffer += data
         try:
-            for number, body in connection.messages():
-                self.answer(connection, number, body)
+            connection.waiting.extend(connection.messages())
         except ProtocolError as e:
-            self.options.tell(f"process {connection.session.process}: {e}; its connection is closed")
-            self.drop(connection)
+            self._refuse(connection, e)
+        else:
+            self.work(connection)
+
+    def work(self, connection: Connection) -> None:
+        """Answer messages until none waits or the turn is over."""
+        self._current, end = connection, time.monotonic() + _TURN_SECONDS
+        try:
+            with watching(self._still_there):
+                while connection.waiting:
+                    self.answer(connection, *connection.waiting.popleft())
+                    if connection.waiting and time.monotonic() >= end:
+                        return
+        except ProtocolError as e:
+            self._refuse(connection, e)
         except (Gone, OSError):
             self.drop(connection)
 
+    def _refuse(self, connection: Connection, e: ProtocolError) -> None:
+        self.options.tell(f"process {connection.session.process}: {e}; its connection is closed")
+        self.drop(connection)
+
     def answer(self, connection: Connection, number: int, body: bytes) -> None:
         """Answer one message."""
-        self._current = connection
-        with watching(self._still_there):
-            reply = answer(connection.session, number, body)
+        reply = answer(connection.session, number, body)
         if number == self._hello and ANSWER.unpack_from(reply)[0] == 0:
             self._introduce(connection, reply)
-        else:
+        elif reply:
             self._send(connection, reply)
 
     def _introduce(self, connection: Connection, reply: bytes) -> None:
@@ -200,15 +233,7 @@ class Server:
 
     def _still_there(self, done: int, total: int) -> None:
         """Called now and then while a kernel runs. Raises Gone when its process has ended."""
-        if self._current is None:
-            return
-        try:
-            data = self._current.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except (BlockingIOError, InterruptedError):
-            return
-        except ConnectionError:
-            data = b""
-        if not data:
+        if self._current is not None and self._current.ended:
             raise Gone
 
 

@@ -93,7 +93,8 @@ class Session:
     """The state behind one connection. Handlers change it; everything a program can break is in here.
 
     Attributes: `file` (descriptor of the memory file), `device`, `heap` (what cudaMalloc divides), `pinned` (memory of
-    the host that kernels can see), `handles`, `modules`.
+    the host that kernels can see), `handles`, `modules`,
+    `lost` (why the device cannot be used any more), `late` (an error the next answer reports).
     """
 
     def __init__(
@@ -115,6 +116,7 @@ class Session:
         self.flags = 0
         self.limits: dict[int, int] = {0: 1024, 1: 1 << 20, 2: 8 << 20}
         self.lost: CudaError | None = None
+        self.late: CudaError | None = None
         self.recorder = recorder
         self._banks: dict[tuple[int, int], int] = {}
         self._own_context = 0
@@ -159,7 +161,7 @@ class Session:
             self._own_context = 0
         self.users.clear()
         self._banks.clear()
-        self.lost = None
+        self.lost = self.late = None
         self.pages.madvise(mmap.MADV_REMOVE, 0, WINDOW)
         self._start_device()
 

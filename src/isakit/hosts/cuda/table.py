@@ -8,8 +8,8 @@ the reference page follow from it.
 | `call` | a handler of the server; the C function is generated |
 | `copy` | the C library, once the server has said where the bytes lie; `= to, from, width, height, depth, kind` |
 | `local` | a C function written by hand; the line holds its C prototype |
-| `hint` | nobody: a setting without a counterpart on these chips; it succeeds |
-| `refuse` | nobody: returns the error code behind `=` and says why, once |
+| `hint` | no code: a setting without a counterpart on these chips; it succeeds |
+| `refuse` | no code: returns the error code behind `=` and says why, once |
 | `wire` | a message of the library itself; results behind `->` |
 
 A parameter is `[in|out|opt] TYPE name`. `out` is a pointer the function writes to; `opt` one that may be null. One
@@ -24,10 +24,12 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from importlib.resources import files
+from pathlib import Path
 
 from isakit.errors import DefinitionError
 
+API = Path(__file__).parent / "api"
+"""The folder of the tables."""
 KINDS = ("call", "copy", "local", "hint", "refuse", "wire")
 INTERFACES = ("internal", "runtime", "driver")
 
@@ -150,7 +152,7 @@ def _line(line: str, interface: str, section: str) -> Function:
 def _lines() -> Iterator[Function]:
     for interface in INTERFACES:
         section = ""
-        for line in files("isakit.hosts.cuda").joinpath("api", f"{interface}.txt").read_text("utf-8").splitlines():
+        for line in (API / f"{interface}.txt").read_text("utf-8").splitlines():
             line = line.strip()
             if line.startswith("["):
                 section = line.strip("[]")

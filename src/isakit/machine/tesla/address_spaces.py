@@ -24,6 +24,7 @@ from isakit.lean import dataclass
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.device_memory import DeviceMemory, Memory
 from isakit.machine.tesla.rules import accesses
+from isakit.sem.routine import on_change
 
 OUT_OF_RANGE = "UNMAPPED_ADDRESS"
 MISALIGNED = "MISALIGNED_ADDRESS"
@@ -121,6 +122,22 @@ def _check_window(**numbers: int) -> None:
             raise LaunchError(f"a window of device memory with {name} {n}: from 0 to {1 << 40:#x}")
 
 
+def _one(number: int) -> Array:
+    """A number for all lanes."""
+    return np.array([number], np.uint64)
+
+
+def _window_rules() -> None:
+    """Functions of the rules of windows."""
+    global _BEYOND, _BEYOND_ROWS, _IN_ROWS
+    _BEYOND, _BEYOND_ROWS = numpy_function(accesses.beyond), numpy_function(accesses.beyond_rows)
+    _IN_ROWS = numpy_function(accesses.in_rows)
+
+
+_window_rules()
+on_change(_window_rules)
+
+
 @dataclass(frozen=True)
 class LinearWindow:
     """`size` bytes of device memory from `base` on."""
@@ -131,13 +148,17 @@ class LinearWindow:
     def __post_init__(self) -> None:
         _check_window(base=self.base, size=self.size)
 
+    @property
+    def end(self) -> int:
+        """The device address behind its last byte."""
+        return self.base + self.size
+
     def device_address(self, address: Array) -> tuple[Array, Array | None]:
         """(device addresses, lanes inside the window or None for all)."""
         if self.base == 0 and self.size == 1 << 32:
             return address, None
-        wide = address.astype(np.int64)
-        inside = wide < self.size
-        return wide + self.base, None if inside.all() else inside
+        outside = _BEYOND(address, _one(self.size))
+        return address.astype(np.int64) + self.base, ~outside if outside.any() else None
 
 
 @dataclass(frozen=True)
@@ -152,11 +173,16 @@ class PitchWindow:
     def __post_init__(self) -> None:
         _check_window(base=self.base, pitch=self.pitch, width=self.width, height=self.height)
 
+    @property
+    def end(self) -> int:
+        """The device address behind its last byte."""
+        return self.base + self.pitch * max(min(self.height, 1 << 16) - 1, 0) + min(self.width, 1 << 16)
+
     def device_address(self, address: Array) -> tuple[Array, Array | None]:
         """(device addresses, lanes inside the window or None for all)."""
-        x, y = (address & 0xFFFF).astype(np.int64), (address >> 16).astype(np.int64)
-        inside = (x < self.width) & (y < self.height)
-        return y * self.pitch + x + self.base, None if inside.all() else inside
+        outside = _BEYOND_ROWS(address, _one(self.width), _one(self.height))
+        at = _IN_ROWS(address, _one(self.pitch)).astype(np.int64)
+        return at + self.base, ~outside if outside.any() else None
 
 
 Window = LinearWindow | PitchWindow

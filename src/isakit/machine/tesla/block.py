@@ -88,6 +88,20 @@ class Warp:
             f"<warp {self.index} of block {self.block.index}: {self.status}, pc {self.pc:#x}, lanes {self.active:08x}>"
         )
 
+    def _repr_html_(self) -> str:
+        """Its lanes, and the registers that are not 0 anywhere in it, lane by lane."""
+        from html import escape
+
+        lanes = "".join(f"<th>{n}</th>" for n in range(32))
+        out = f"<tr><th>lane</th>{lanes}</tr>"
+        marks = ("#" if self.active >> n & 1 else "-" if self.control.exited >> n & 1 else "." for n in range(32))
+        out += f"<tr><td></td>{''.join(f'<td>{m}</td>' for m in marks)}</tr>"
+        for file, rows in self._state.files.items():
+            mine = rows[:, self.lanes]
+            for n in mine.any(axis=1).nonzero()[0].tolist():
+                out += f"<tr><td>${file}{n}</td>{''.join(f'<td>{v:x}</td>' for v in mine[n].tolist())}</tr>"
+        return f"<p>{escape(repr(self)[1:-1])}</p><table>{out}</table>"
+
 
 class Block(BlockState):
     """One block: its warps, shared memory (`shared`, a uint8 view) and barriers; see `rules.barriers`."""
@@ -140,6 +154,9 @@ class Block(BlockState):
 
     def _released(self, action: Callable[[], object]) -> list[Warp]:
         """The warps that wait before an action and not behind it."""
+        if not any(barrier.count for barrier in self.barriers.values()):  # then nothing waits, and blocks may have many warps
+            action()
+            return []
         waiting = [w for w in self.warps if w.control.status == Status.WAITING]
         action()
         return [w for w in waiting if w.control.status == Status.READY]

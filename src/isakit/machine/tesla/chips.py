@@ -39,6 +39,11 @@ class Chip:
         """Multiprocessors of the chip."""
         return self.tpcs * self.mps_per_tpc
 
+    @property
+    def strict_coalescing(self) -> bool:
+        """Whether the rules of compute capability 1.0 and 1.1 hold: threads of a half-warp access words in order."""
+        return self.registers == CHIPS["g80"].registers
+
 
 CHIPS = {
     c.variant: c

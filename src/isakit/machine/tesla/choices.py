@@ -61,11 +61,28 @@ class Choices(Settings):
     pm_counters: tuple[PerformanceCounter, ...] = ("none",) * 4
     clock_step: Annotated[int, range(1 << 16)] = 4
 
+    discarded = "run"
+    vstride = 0x20
+    """What graphics stages may answer otherwise: see `StageChoices`."""
+
     @property
     def call_limit(self) -> int:
         """Limited calls that may be open at once; a number no stack reaches when unlimited."""
         log = self.call_limit_log
         return 0 if log == 0 else 1 << 30 if log == 15 else 1 << (log - 1)
+
+
+@dataclass(frozen=True)
+class StageChoices(Choices):
+    """The answers for a graphics stage, with those of `graphics.GraphicsChoices` that its program can see.
+
+    Attributes:
+        discarded: whether discarded lanes keep `run`ning, or `end`.
+        vstride: what $vstride reads.
+    """
+
+    discarded: Literal["run", "end"] = "run"
+    vstride: Annotated[int, range(1 << 32)] = 0x20
 
 
 DEFAULT = Choices()

@@ -220,7 +220,7 @@ class State:
         if n == 1:
             return self._per_warp(lanes, self.issued, self.pending, self.launch.choices.clock_step)
         if n == 3:
-            return 0x20
+            return self.launch.choices.vstride
         if 4 <= n <= 7:
             what = (*self.launch.choices.pm_counters, *("none",) * 4)[n - 4]
             if what == "instructions":

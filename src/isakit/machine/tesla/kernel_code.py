@@ -11,7 +11,7 @@ from isakit.errors import NotModelled
 from isakit.lean import dataclass
 from isakit.sem.semantics import bind_control, fields_of, trace_of
 from isakit.sem.trace import Effect, Trace, control, tracing
-from isakit.sem.value import INTEGER_MEANING, Value
+from isakit.sem.value import uniform_number
 from isakit.spec.record import Form
 
 _compiled: dict[Trace, Compiled] = {}
@@ -98,16 +98,6 @@ def _guard_of(form: Form, word: int) -> Compiled | bool | None:
                     control("guard", holds)
                 _guards[key] = compile_trace(trace)
     return _guards[key]
-
-
-def uniform_number(value: Value, word: int) -> int:
-    """The number a uniform value has in an instruction word."""
-    if value.op == "const":
-        return value.attr
-    if value.op == "param":
-        return value.attr.get(word)
-    args = [uniform_number(a, word) for a in value.args]
-    return INTEGER_MEANING[value.op](value.width, [a.width for a in value.args], value.attr, list(args))
 
 
 FIXED = (0, 5, 6)
@@ -206,7 +196,7 @@ def reads_space(code: Code, space: str) -> bool:
             continue
         form = found.form
         if not touching.get(form, True) or found.error(word) is not None:
-            continue  # what a word without a meaning loads nobody can say
+            continue  # what an undecodable word loads is unknown
         if form not in touching:
             touching[form] = any(e.name[0] == space[0] for e in _loads(form, word))
         if touching[form] and any(e.name == space for e in _loads(form, word)):

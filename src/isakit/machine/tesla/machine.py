@@ -113,6 +113,10 @@ class Machine:
         for gang in _alone(self.warps) if gangs is None else gangs:
             self.ready.add(gang)
 
+    def again(self, blocks: int = 1) -> Machine:
+        """A machine for the same launch on the same device memory, with so many blocks resident at a time."""
+        return Machine(self.launch, self.device, resident_lanes=blocks * 32 * self.launch.warps)
+
     # --- snapshots --------------------------------------------------------------------------------------------------
     def snapshot(self) -> Snapshot:
         """The state of the launch, the memory of the device included. Must not be taken inside of `run` or `step`."""
@@ -137,6 +141,11 @@ class Machine:
             self._next_block = first
             self._start_wave()
         self._next_block = following
+
+    def _repr_html_(self) -> str:
+        from isakit.machine.pictures import html_of
+
+        return html_of(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.launch, self.device, self.wave, self.snapshot())

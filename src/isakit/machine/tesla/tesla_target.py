@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -73,6 +74,11 @@ class TeslaTarget(Target):
 
     def _read(self, register: Register, thread: int) -> int:
         return int(self.machine.state.files[register.file][register.number, thread])
+
+    def read_file(self, file: str) -> Any:
+        """See `Target`."""
+        self._checked((file, 0), 0)
+        return np.array(self.machine.state.files[file])
 
     def _write(self, register: Register, value: int, thread: int) -> None:
         self.machine.state.files[register.file][register.number, thread] = value

@@ -7,13 +7,15 @@ weights is not known.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isakit.errors import LaunchError
 from isakit.texture.cube import across_edges, face_of
+from isakit.texture.lanes import known
 
 Array = NDArray[Any]
 Filter = Literal["nearest", "bilinear"]
@@ -50,34 +52,69 @@ class Texture:
         """Width and height of the largest level."""
         return self.levels[0].shape[1], self.levels[0].shape[0]
 
+    @cached_property
+    def planes(self) -> list[Array]:
+        """The components of all texels, level after level, layer after layer, row after row."""
+        levels = [stack.reshape(-1, 4) for stack in self._layers()]
+        return [np.ascontiguousarray(np.concatenate([a[:, k] for a in levels])) for k in range(4)]
+
+    @cached_property
+    def tables(self) -> tuple[Array, Array, Array]:
+        """Width and height of each level, and where it begins in the planes."""
+        sizes = np.array([a.shape[:2] for a in self.levels], np.int64)
+        texels = [a.shape[0] * a.shape[1] * len(s) for a, s in zip(self.levels, self._layers(), strict=True)]
+        return sizes[:, 1], sizes[:, 0], np.cumsum([0, *texels[:-1]])
+
+    def _layers(self) -> Sequence[Array]:
+        """Per level its layers, [layers, height, width, 4]."""
+        return [a[None] for a in self.levels]
+
     @staticmethod
     def pack(texels: Array, format: str) -> list[Array]:
         """Texels of shape [lanes, 4] as 32-bit registers: `u8`, `f16` or `f32` components."""
-        return packed(texels, format)
+        return packed([texels[:, k] for k in range(4)], format)
 
     def sample(self, u: Array, v: Array, lod: Array | float = 0.0) -> Array:
         """Texels at coordinates (shape [lanes]) as f32 of shape [lanes, 4]."""
-        return self._by_level(lod, lambda n, here: self._level(n, u[here], v[here]), len(u))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.stack(self.components((u, v), lod), 1)
 
-    def _by_level(self, lod: Array | float, of_level: Callable[[int, Any], Array], count: int) -> Array:
-        """Samples of the levels that `lod` asks for; `of_level` gives those of some invocations from one level."""
+    def components(self, coordinates: Sequence[Any], lod: Any = 0.0) -> list[Any]:
+        """The four components (f32) at coordinates: one array for each axis."""
+        u, v = coordinates
+        return self.by_level(lod, lambda level: self.of_level(level, 0, u, v))
+
+    def by_level(self, lod: Any, of_level: Callable[[Any], list[Any]]) -> list[Any]:
+        """Samples of the levels that `lod` asks for; `of_level` gives those of one level, or of one for each lane."""
         top = len(self.levels) - 1
         if top == 0:
-            return of_level(0, slice(None))
-
-        def mixed(level: Array) -> Array:
-            out = np.empty((count, 4), np.float32)
-            for n in np.unique(level):
-                here = level == n
-                out[here] = of_level(int(n), here)
-            return out
-
-        clamped = np.broadcast_to(np.clip(np.nan_to_num(lod), 0, top), (count,))
+            return of_level(0)
+        clamped = np.clip(np.nan_to_num(lod), 0, top)
         if self.mip == "nearest":
-            return mixed(np.rint(clamped).astype(int))
+            return of_level(np.rint(clamped).astype(int))
         low = np.floor(clamped).astype(int)
-        weight = (clamped - low).astype(np.float32)[:, None]
-        return mixed(low) * (1 - weight) + mixed(np.minimum(low + 1, top)) * weight
+        weight = (clamped - low).astype(np.float32)
+        pairs = zip(of_level(low), of_level(np.minimum(low + 1, top)), strict=True)
+        return [a * (1 - weight) + b * weight for a, b in pairs]
+
+    def texel(self, level: Any, layer: Any, column: Any, row: Any) -> list[Any]:
+        """The components of texels."""
+        width, height, base = (table[level] for table in self.tables)
+        at = base + width * (row + height * layer) + column
+        return [plane[at] for plane in self.planes]
+
+    def of_level(self, level: Any, layer: Any, u: Any, v: Any) -> list[Any]:
+        """The components of a sample of one level and layer."""
+        width, height = self.tables[0][level], self.tables[1][level]
+        x = np.nan_to_num(u.astype(np.float64)) * width
+        y = np.nan_to_num(v.astype(np.float64)) * height
+        if self.filter == "nearest":
+            return self.texel(level, layer, self.index(np.floor(x), width, 0), self.index(np.floor(y), height, 1))
+        x, y = x - 0.5, y - 0.5
+        x0, y0 = np.floor(x), np.floor(y)
+        columns = [self.index(x0 + k, width, 0) for k in (0, 1)]
+        rows = [self.index(y0 + k, height, 1) for k in (0, 1)]
+        return mixed([[self.texel(level, layer, c, r) for c in columns] for r in rows], x - x0, y - y0)
 
     def gather(self, u: Array, v: Array) -> tuple[list[Array], Array]:
         """The four texels a bilinear sample of the largest level mixes, and their weights [lanes, 4].
@@ -90,7 +127,7 @@ class Texture:
         x0, y0 = np.floor(x), np.floor(y)
         fx, fy = x - x0, y - y0
         corners = ((0, 1), (1, 1), (1, 0), (0, 0))
-        texels = [data[self._index(y0 + dy, height, 1), self._index(x0 + dx, width, 0)] for dx, dy in corners]
+        texels = [data[self.index(y0 + dy, height, 1), self.index(x0 + dx, width, 0)] for dx, dy in corners]
         weights = [(fx if dx else 1 - fx) * (fy if dy else 1 - fy) for dx, dy in corners]
         return texels, np.stack(weights, 1).astype(np.float32)
 
@@ -105,30 +142,15 @@ class Texture:
             out |= part.astype(np.uint32) << np.uint32(8 * k)
         return out
 
-    def _level(self, n: int, u: Array, v: Array) -> Array:
-        data = self.levels[n]
-        height, width = data.shape[:2]
-        x = np.nan_to_num(u.astype(np.float64)) * width
-        y = np.nan_to_num(v.astype(np.float64)) * height
-        if self.filter == "nearest":
-            return data[self._index(np.floor(y), height, 1), self._index(np.floor(x), width, 0)]
-        x, y = x - 0.5, y - 0.5
-        x0, y0 = np.floor(x), np.floor(y)
-        fx, fy = (x - x0).astype(np.float32)[:, None], (y - y0).astype(np.float32)[:, None]
-        left, right = self._index(x0, width, 0), self._index(x0 + 1, width, 0)
-        upper, lower = self._index(y0, height, 1), self._index(y0 + 1, height, 1)
-        above = data[upper, left] * (1 - fx) + data[upper, right] * fx
-        below = data[lower, left] * (1 - fx) + data[lower, right] * fx
-        return above * (1 - fy) + below * fy
-
-    def _index(self, i: Array, size: int, axis: int) -> Array:
+    def index(self, i: Any, size: Any, axis: int) -> Any:
+        """The texel along an axis that a whole number finds."""
         rule = self.wrap[axis]
         i = np.clip(i, -1e9, 1e9).astype(np.int64)
         if rule == "wrap":
             return i % size
         if rule == "mirror":
-            j = i % (2 * size)
-            return np.where(j < size, j, 2 * size - 1 - j)
+            j: Any = i % (2 * size)
+            return cast(Any, np.where(j < size, j, 2 * size - 1 - j))
         return np.clip(i, 0, size - 1)
 
 
@@ -143,26 +165,28 @@ class Volume(Texture):
         if a.ndim != 4 or not len(a):
             raise LaunchError(f"a volume of shape {a.shape}: use [depth, height, width, channels]")
         super().__init__(a[0], filter, wrap)
-        self.slices: list[Texture] = [Texture(s, filter, wrap) for s in a]
+        self.slices: list[Array] = [_texels(s) for s in a]
+
+    def _layers(self) -> Sequence[Array]:
+        return [np.stack(self.slices)]
 
     def sample_volume(self, u: Array, v: Array, w: Array) -> Array:
         """Texels at coordinates (shape [lanes]) as f32 of shape [lanes, 4]."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.stack(self.components((u, v, w)), 1)
+
+    def components(self, coordinates: Sequence[Any], lod: Any = 0.0) -> list[Any]:
+        """See `Texture.components`."""
+        u, v, w = coordinates
         depth = len(self.slices)
         z = np.nan_to_num(w.astype(np.float64)) * depth
         if self.filter == "nearest":
-            return self._slices(np.floor(z), u, v)
+            return self.of_level(0, self.index(np.floor(z), depth, 0), u, v)
         z = z - 0.5
         low = np.floor(z)
-        weight = (z - low).astype(np.float32)[:, None]
-        return self._slices(low, u, v) * (1 - weight) + self._slices(low + 1, u, v) * weight
-
-    def _slices(self, z: Array, u: Array, v: Array) -> Array:
-        out = np.empty((len(u), 4), np.float32)
-        index = self._index(z, len(self.slices), 0)
-        for n in np.unique(index):
-            here = index == n
-            out[here] = self.slices[int(n)].sample(u[here], v[here])
-        return out
+        weight = (z - low).astype(np.float32)
+        pairs = [self.of_level(0, self.index(low + k, depth, 0), u, v) for k in (0, 1)]
+        return [a * (1 - weight) + b * weight for a, b in zip(*pairs, strict=True)]
 
 
 class Cube(Texture):
@@ -181,21 +205,22 @@ class Cube(Texture):
             if a.ndim not in (3, 4) or len(a) != 6 or a.shape[1] != a.shape[2]:
                 raise LaunchError(f"a cube map of shape {a.shape}: use [6, size, size, channels]")
         super().__init__([a[0] for a in levels], filter, "clamp", mip)
-        self.faces: list[Texture] = [Texture([a[k] for a in levels], filter, "clamp", mip) for k in range(6)]
         self.seamless = seamless
-        self._stacks = [np.stack([f.levels[n] for f in self.faces]) for n in range(len(self.levels))]
+        self._stacks = [np.stack([_texels(face) for face in a]) for a in levels]
+
+    def _layers(self) -> Sequence[Array]:
+        return self._stacks
 
     def sample_cube(self, x: Array, y: Array, z: Array, lod: Array | float = 0.0) -> Array:
         """Texels in directions (f32 [lanes]) as f32 of shape [lanes, 4]."""
-        face, s, t = face_of(*(np.nan_to_num(a.astype(np.float64)) for a in (x, y, z)))
-        if self.seamless and self.filter == "bilinear":
-            return self._by_level(lod, lambda n, here: self._across_edges(n, face[here], s[here], t[here]), len(face))
-        out = np.empty((len(face), 4), np.float32)
-        level = np.broadcast_to(lod, face.shape)
-        for k in np.unique(face):
-            here = face == k
-            out[here] = self.faces[int(k)].sample(s[here], t[here], level[here])
-        return out
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.stack(self.components((x, y, z), lod), 1)
+
+    def components(self, coordinates: Sequence[Any], lod: Any = 0.0) -> list[Any]:
+        """See `Texture.components`; the coordinates are directions."""
+        face, s, t = face_of(*(np.nan_to_num(a.astype(np.float64)) for a in coordinates))
+        across = self.seamless and self.filter == "bilinear"
+        return self.by_level(lod, lambda n: (self._across_edges if across else self.of_level)(n, face, s, t))
 
     def on_face(self, direction: Sequence[Array], step: Sequence[Array]) -> tuple[Array, Array]:
         """How far a step in each direction moves s and t on the face that the direction meets."""
@@ -209,21 +234,24 @@ class Cube(Texture):
         tc = np.choose(face, [-y, -y, z, -z, -y, -y])
         return (sc / major + 1) / 2 - s, (tc / major + 1) / 2 - t
 
-    def _across_edges(self, n: int, face: Array, s: Array, t: Array) -> Array:
+    def _across_edges(self, n: Any, face: Any, s: Any, t: Any) -> list[Any]:
         """Bilinear samples of a level whose texels may lie on the next face."""
-        data = self._stacks[n]
-        size = data.shape[1]
+        size = self.tables[0][n]
         x, y = s * size - 0.5, t * size - 0.5
         x0, y0 = np.floor(x), np.floor(y)
-        fx, fy = (x - x0).astype(np.float32)[:, None], (y - y0).astype(np.float32)[:, None]
 
-        def texel(dx: int, dy: int) -> Array:
-            f, i, j = across_edges(face, (x0 + dx).astype(np.int64), (y0 + dy).astype(np.int64), size)
-            return data[f, j, i]
+        def texel(dx: int, dy: int) -> list[Any]:
+            column, row = (x0 + dx).astype(np.int64), (y0 + dy).astype(np.int64)
+            return self.texel(n, *across_edges(face, column, row, size))
 
-        above = texel(0, 0) * (1 - fx) + texel(1, 0) * fx
-        below = texel(0, 1) * (1 - fx) + texel(1, 1) * fx
-        return above * (1 - fy) + below * fy
+        return mixed([[texel(k, j) for k in (0, 1)] for j in (0, 1)], x - x0, y - y0)
+
+
+def mixed(rows: Sequence[Sequence[list[Any]]], across: Any, down: Any) -> list[Any]:
+    """The components of four texels, [row][column], mixed by the fractions of the coordinates."""
+    fx, fy = across.astype(np.float32), down.astype(np.float32)
+    above, below = ([a * (1 - fx) + b * fx for a, b in zip(*row, strict=True)] for row in rows)
+    return [a * (1 - fy) + b * fy for a, b in zip(above, below, strict=True)]
 
 
 def _texels(a: Array) -> Array:
@@ -237,15 +265,20 @@ def _texels(a: Array) -> Array:
     return out
 
 
-def packed(texels: Array, format: str) -> list[Array]:
-    """Texels of shape [lanes, 4] as 32-bit registers: `u8`, `f16` or `f32` components."""
+def packed(components: Sequence[Any], format: str) -> list[Any]:
+    """Four components as 32-bit registers: `u8`, `f16` or `f32` components. As `u8` a NaN is 0."""
     if format == "f32":
-        return [np.ascontiguousarray(texels[:, k]).view(np.uint32) for k in range(4)]
+        return [as_words(c) for c in components]
     if format == "f16":
-        halves = texels.astype(np.float16).view(np.uint16).astype(np.uint32)
-        return [halves[:, 0] | halves[:, 1] << 16, halves[:, 2] | halves[:, 3] << 16]
-    bytes_ = np.clip(np.rint(texels * 255), 0, 255).astype(np.uint32)
-    return [bytes_[:, 0] | bytes_[:, 1] << 8 | bytes_[:, 2] << 16 | bytes_[:, 3] << 24]
+        halves = [c.astype(np.float16).view(np.uint16).astype(np.uint32) for c in components]
+        return [halves[0] | halves[1] << 16, halves[2] | halves[3] << 16]
+    r, g, b, a = (np.clip(np.rint(np.where(np.isnan(c), 0, c) * 255), 0, 255).astype(np.uint32) for c in components)
+    return [r | g << 8 | b << 16 | a << 24]
+
+
+def as_words(component: Any) -> Any:
+    """The bits of f32 lanes."""
+    return (np.ascontiguousarray(component) if known(component) else component).view(np.uint32)
 
 
 def level_of_detail(texture: Texture, du: Array, dv: Array) -> Array:

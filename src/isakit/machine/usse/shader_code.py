@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from isakit.arch.usse.arithmetic import Rules, using
-from isakit.arch.usse.fields import VDP
+from isakit.arch.usse.float import VDP
 from isakit.arch.usse.operands import Hidden
 from isakit.arch.usse.registers import INTERNAL_OFFSETS, OFFSETS, ROLES
 from isakit.engine import Compiled, compile_trace

@@ -5,7 +5,7 @@ Source: [usse] 2.6.13.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from isakit.errors import NotModelled
 from isakit.machine.usse.sampler import Cube, Texture, Volume, level_of_detail, packed
 
 Array = NDArray[Any]
+WordsOf = Callable[["Texture", Sequence[Array], "Array | float", str], list[Array]]
 _HANDLE = 0x7EC50000
 """Top of the words that stand for texture state: the machine finds the texture by the word, wherever it was moved."""
 _UNITS = 1 << 14
@@ -31,9 +32,10 @@ def unit_of(word: int) -> int | None:
 
 
 def sampled(
-    texture: Texture, coordinates: Sequence[Array], extra: Sequence[Array], attrs: Mapping[str, Any]
-) -> list[Array]:
-    """The registers that a sample fills: arrays of words [lanes].
+    texture: Texture, coordinates: Sequence[Array], extra: Sequence[Array], attrs: Mapping[str, Any],
+    words_of: WordsOf,
+) -> list[Array]:  # fmt: skip
+    """The registers that a sample fills: arrays of words [lanes]. `words_of` says how those of a sample are made.
 
     `coordinates` and `extra` (level, bias or gradients) are f32 arrays, `attrs` says mode, lod and conversion.
     """
@@ -42,23 +44,28 @@ def sampled(
     if isinstance(texture, Cube):
         if len(coordinates) != 3 or mode != "sample":
             raise NotModelled(f"{mode} of a cube map with {len(coordinates)} coordinates")
-        x, y, z = coordinates
-        return packed(texture.sample_cube(x, y, z, _cube_lod(texture, attrs["lod"], extra, coordinates)), format)
+        return words_of(texture, coordinates, _cube_lod(texture, attrs["lod"], extra, coordinates), format)
     u = coordinates[0]
     v = coordinates[1] if len(coordinates) > 1 else np.zeros_like(u)
     if len(coordinates) == 3:
         if not isinstance(texture, Volume) or mode != "sample":
             why = "the texture bound there is neither a volume nor a cube map, or its texels are gathered"
             raise NotModelled("a three-dimensional sample", why)
-        return packed(texture.sample_volume(u, v, coordinates[2]), format)
+        return words_of(texture, coordinates, 0.0, format)
     lod = _lod(texture, attrs["lod"], extra, u, v, len(coordinates))
     if mode == "sample":
-        return packed(texture.sample(u, v, lod), format)
+        return words_of(texture, (u, v), lod, format)
     if mode == "info":
         return [texture.info(u, v, lod)]
     texels, weights = texture.gather(u, v)
-    words = [w for t in texels for w in packed(t, format)]
-    return words if mode == "gather4" else words + packed(weights[:, ::-1], "f16")
+    words = [w for t in texels for w in texture.pack(t, format)]
+    return words if mode == "gather4" else words + texture.pack(weights[:, ::-1], "f16")
+
+
+def words_of(texture: Texture, coordinates: Sequence[Array], lod: Array | float, format: str) -> list[Array]:
+    """The registers of a sample."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return packed(texture.components(coordinates, lod), format)
 
 
 def _across(x: Array, step: int) -> Array:

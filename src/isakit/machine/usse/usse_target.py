@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from isakit.arch.usse import usse
 from isakit.errors import BudgetExceeded, LaunchError
@@ -60,6 +63,12 @@ class UsseTarget(Target):
 
     def _read(self, register: Register, thread: int) -> int:
         return int(self.machine.files[register.file][register.number, thread])
+
+    def read_file(self, file: str) -> Any:
+        """See `Target`."""
+        self._checked((file, 0), 0)
+        rows = self.machine.files[file]
+        return np.array(np.broadcast_to(rows, (len(rows), self.machine.lanes)))
 
     def _write(self, register: Register, value: int, thread: int) -> None:
         if register.file == "sa":

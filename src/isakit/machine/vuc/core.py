@@ -156,6 +156,11 @@ class Core(CoreRecord):
             self._ops[address] = None
         self.code_version += bool(changed)
 
+    def _repr_html_(self) -> str:
+        from isakit.machine.pictures import html_of
+
+        return html_of(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.variant, self.options, self.snapshot())
 
@@ -173,7 +178,7 @@ class Core(CoreRecord):
         self._ops[address] = None
 
     def load_words(self, words: Sequence[int], address: int = 0) -> None:
-        """Write instruction words from an instruction address on."""
+        """Write instruction words from an instruction address on. Raises MachineFault for more than fit."""
         if address + len(words) > CODE_SIZE:
             raise MachineFault("CODE_SIZE", address, detail=f"{len(words)} words do not fit 0x800")
         for i, w in enumerate(words):
@@ -221,6 +226,11 @@ class Core(CoreRecord):
 
     # --- counters -----------------------------------------------------------------------------------------------------
     @property
+    def issued(self) -> int:
+        """Instructions that have issued, and stalled cycles that count as such."""
+        return self.cycle - self.stalled
+
+    @property
     def icnt(self) -> int:
         """$icnt."""
         return (self.issued - self.icnt_base) & 0xFFFF
@@ -242,12 +252,6 @@ class Core(CoreRecord):
         else:
             ahead = (self.wdcnt - self.icnt) & 0xFFFF
             self.watch_at = self.issued + (ahead or 0x10000)
-
-    def _count(self) -> None:
-        """A stalled cycle counts."""
-        self.issued += 1
-        if self.issued == self.watch_at:
-            self.watchdog(2)
 
     def watchdog(self, cycles: int = 1) -> None:
         """So many instructions have issued that the watchdog barks, `cycles` later."""
@@ -281,15 +285,6 @@ class Core(CoreRecord):
         self.p[:] = now
 
     # --- writes that land later ---------------------------------------------------------------------------------------
-    def write_later(self, file: str, index: int, value: int, latency: int) -> None:
-        """A write of an instruction that lands `latency` cycles after the current one."""
-        if file == "r":
-            self.rules.write_register(self, index, value, latency)
-        elif file == "sr":
-            self.rules.write_special(self, index, value, latency)
-        else:
-            self.rules.write_long(self, value, latency)
-
     def tell_of_abort(self) -> None:
         """Note that the result of the long operation that is under way is lost."""
         origin = next(e.origin for e in self.queue[: self.count] if e.serial == self.long_serial)
@@ -307,6 +302,7 @@ class Core(CoreRecord):
         limit = self.cycle + n
         self.advance(limit)
         if not self.halted and self.cycle < limit:
+            self.stalled += limit - self.cycle
             self.cycle = limit
 
     def advance(self, limit: int, stops: Container[int] = ()) -> str:
@@ -333,13 +329,12 @@ class Core(CoreRecord):
                         return "asleep"
                     continue
                 self.wait = None
-            self._hurry(limit, stops)
-            if self.cycle >= limit:
-                break
             pc = self.pc
             if pc in stops:
                 return "stop"
             op = ops[pc] or self.op(pc)
+            if op.plain and self._hurry(limit, stops, end):
+                continue
             begin(self)
             if op.relative is not None:
                 rules.relative(self, *op.relative)
@@ -355,15 +350,18 @@ class Core(CoreRecord):
                 end(self, 0, 0)
         return "limit"
 
-    def _hurry(self, limit: int, stops: Container[int]) -> None:
+    def _hurry(self, limit: int, stops: Container[int], end: Callable[[Core, int, int], None]) -> bool:
         """Issue plain instructions and branches in a row, while no late write is due and no limit is counted.
 
-        A special version of `rules.cycle` and `rules.flow.branch` for instructions that ask the machine for nothing.
+        Returns whether any issued. A special version of `rules.cycle` and `rules.flow.branch` for such instructions.
         """
-        start = self.cycle
-        limit = min(limit, self.due - 1, start + self.watch_at - self.issued - 1)
+        start = cycle = self.cycle
+        if self.watch_at + self.stalled <= limit:
+            limit = self.watch_at + self.stalled - 1
+        if self.due <= limit:
+            limit = self.due - 1
         ops, p, view = self._ops, self.p, self._view
-        pc, npc, cycle = self.pc, self.npc, start
+        pc, npc = self.pc, self.npc
         least = 1 if self.shows_predicates else 0
         none = ()
         while cycle < limit and pc not in stops:
@@ -373,14 +371,23 @@ class Core(CoreRecord):
             guard = op.guard
             target = npc + 1 & ADDRESS_MASK
             if guard < 0 or p[guard]:
-                if op.jump < 0:
-                    op.run(view, None, none)
-                else:
+                if op.jump >= 0:
                     target = op.jump
+                elif op.clocked:
+                    self.pc, self.npc, self.cycle = pc, npc, cycle
+                    op.run(view, None, none)
+                    if self.due <= limit:
+                        limit = self.due - 1
+                        if limit == cycle:
+                            self.target = target
+                            end(self, op.kept, op.predicates)
+                            return True
+                else:
+                    op.run(view, None, none)
             pc, npc = npc, target
             cycle += 1
         self.pc, self.npc, self.cycle = pc, npc, cycle
-        self.issued += cycle - start
+        return cycle != start
 
     def would_wake(self) -> bool:
         """Whether the condition of a wait holds now (True when the core does not wait)."""
@@ -397,10 +404,13 @@ class Core(CoreRecord):
         if not self.count and not counting:
             return False
         if counting:
-            self._count()
             self.cycle += 1
+            if self.issued == self.watch_at:
+                self.watchdog(1)
         else:
-            self.cycle = min(limit, self.due)
+            now = min(limit, self.due)
+            self.stalled += now - self.cycle
+            self.cycle = now
         if self.due <= self.cycle:
             rules = self.rules if self.listener is None else Rules(self.options, self.vp2, watched=True)
             rules.land(self, self.cycle, 0, 0)

@@ -52,8 +52,9 @@ class Op:
 
     `guard`: predicate number or -1; `relative`: (predicate, negated, distance) of the VP2 slot or None; `run(state,
     lanes, params)` applies it; `predicates`, `kept`: masks of $p and $r registers it writes at once; `registers`: those
-    $r registers. `plain`: 0 if it has to do with anything but $r and $p, or uses the relative slot; else 1 if it writes
-    predicates, else 2. `jump`: the target of a plain `bra`, -1 for other instructions.
+    $r registers. `plain`: 0 if it does anything but compute, load from and store to D[] and write registers, or uses
+    the relative slot; else 1 if it writes predicates, else 2. `clocked`: a plain one that looks at the core's state or
+    writes late. `jump`: the target of a plain `bra`, -1 for other instructions.
     """
 
     instruction: Instruction
@@ -66,6 +67,7 @@ class Op:
     registers: frozenset[int]
     plain: int = 0
     jump: int = -1
+    clocked: bool = False
     source: str = field(repr=False, default="")
 
 
@@ -116,10 +118,14 @@ def footprint(trace: Trace, guard: int, relative: tuple[int, bool, int] | None) 
     return Footprint(frozenset(reads), frozenset(direct), tuple(delayed), controls)
 
 
+_SIZES = {"r": 16, "p": 16, "acc": 1}
+"""Registers of the files that instructions name directly."""
+
+
 @lru_cache(maxsize=1 << 14)
 def _prepared(form: Form, word: int) -> tuple[Trace, Callable[..., list[Control]], str]:
     trace = trace_word(form, word)
-    compiled = compile_trace(trace, "scalar")
+    compiled = compile_trace(trace, "scalar", _SIZES)
     return trace, compiled.function, compiled.source
 
 
@@ -136,20 +142,22 @@ def decode(variant: str, word: int, address: int) -> Op:
     fp = footprint(trace, -1 if guard is None else guard, relative)
     predicates = sum(1 << n for f, n in fp.direct if f == "p")
     registers = frozenset(n for f, n in fp.direct if f == "r")
-    plain, jump = _plainness(trace, relative, predicates)
+    plain, jump, clocked = _plainness(trace, relative, predicates)
     guarded = -1 if guard is None else guard
     kept = sum(1 << n for n in registers)
-    return Op(i, guarded, relative, run, fp, predicates, kept, registers, plain, jump, source)
+    return Op(i, guarded, relative, run, fp, predicates, kept, registers, plain, jump, clocked, source)
 
 
-def _plainness(trace: Trace, relative: object, predicates: int) -> tuple[int, int]:
-    """`plain` and `jump` of an Op."""
-    if relative is not None or _asks_machine(trace):
-        return 0, -1
+def _plainness(trace: Trace, relative: object, predicates: int) -> tuple[int, int, bool]:
+    """`plain`, `jump` and `clocked` of an Op."""
+    if relative is not None:
+        return 0, -1, False
     if [e.name for e in trace.effects] == ["branch"]:
-        return 2, trace.effects[0].args[0].number
+        return 2, trace.effects[0].args[0].number, False
+    if not all(e.kind == "write" or (e.kind in ("load", "store") and e.name == "D") for e in trace.effects):
+        return 0, -1, False
     direct = all(e.kind == "write" and not e.get("delayed") and (e.get("latency") or 0) <= 1 for e in trace.effects)
-    return (1 if predicates else 2) if direct else 0, -1
+    return 1 if predicates else 2, -1, not direct or _asks_machine(trace)
 
 
 def _asks_machine(trace: Trace) -> bool:

@@ -57,13 +57,15 @@ class CoreState(Protocol):
     r: list[int]
     p: list[int]
     acc: list[int]
-    long_view: int
+    plain: list[int]
+    calls: list[int]
+    depth: int
     data: list[int]
     pwt: bytearray
     code: list[int | None]
     pc: int
     cycle: int
-    issued: int
+    stalled: int
     wdcnt: int
     halted: bool
     target: int
@@ -95,7 +97,6 @@ class CoreState(Protocol):
     def mb_available(self) -> bool: ...
     def note(self, kind: str, text: str) -> None: ...
     def later(self, cycles: int, action: Callable[[], None], name: str = "") -> Entry: ...
-    def write_later(self, file: str, index: int, value: int, latency: int) -> None: ...
     def set_icnt(self, value: int) -> None: ...
     def set_wdcnt(self, value: int) -> None: ...
     def set_code(self, address: int, word: int) -> None: ...

@@ -72,7 +72,12 @@ class View:
 
     def delayed_write(self, file: str, index: int, value: int, attrs: Mapping[str, Any]) -> None:
         """A write that lands later: loads, special registers, the long accumulator."""
-        self.core.write_later(file, index, value, attrs["latency"])
+        if file == "r":
+            self.core.rules.write_register(self.core, index, value, attrs["latency"])
+        elif file == "sr":
+            self.core.rules.write_special(self.core, index, value, attrs["latency"])
+        else:
+            self.core.rules.write_long(self.core, value, attrs["latency"])
 
 
 _VALUES: Mapping[str, Callable[[CoreState, Sequence[int]], int]] = covered(

@@ -48,9 +48,9 @@ class Units:
         self.core.wait = 1 << args[0], attrs["level"], False
 
     def do_clicnt(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
-        self.core.issued += 1  # the counter is 0 behind this instruction, not at it
+        self.core.stalled -= 1  # the counter is 0 behind this instruction, not at it
         self.core.set_icnt(0)
-        self.core.issued -= 1
+        self.core.stalled += 1
 
     def do_unknown(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
         name = f"unko2{attrs['op']:x}"

@@ -183,7 +183,7 @@ def _waits_for(e: Entry, reads: frozenset[Register]) -> set[Register]:
     if kind == Kind.LONG_VIEW:
         return {("sr", n) for n in specials & {SR["lhi"], SR["llo"]}}
     if kind == Kind.EVENT:
-        return {("sr", n) for n in specials & MACROBLOCK} if index == "mbiread" else set()
+        return {("sr", n) for n in specials & MACROBLOCK} if str(index) == "mbiread" else set()
     if kind != Kind.SPECIAL:
         return set()
     if index == SR["pred"]:

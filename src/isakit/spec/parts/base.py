@@ -31,7 +31,7 @@ class TokenStream(Protocol):
     """What a part needs from the assembler to parse itself."""
 
     quick: bool
-    """Nobody asks `fail` why something cannot be read: what cannot begin with the token at hand need not be tried."""
+    """Failures are not reported: what cannot begin with the token at hand need not be tried."""
 
     @property
     def address(self) -> int:

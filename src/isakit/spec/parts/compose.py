@@ -61,7 +61,8 @@ class Alternative:
     `tells` are the bits that the text says besides those of the part (default: `when`); a text is read as both. Where
     they contradict each other, the branch is only shown: its text says `tells` alone and is read by another branch.
     `says` explains fields; what it says of some bits takes the place of what the part says of them. `quiet`: so many
-    tokens of an operand that may be left out are not listed among what was expected; behind them it is not left out.
+    tokens of an operand that may be left out are not listed among what was expected; behind them it is not left out,
+    nor where the last of them is the word `telling`.
     """
 
     when: Bits
@@ -71,6 +72,7 @@ class Alternative:
     tells: Bits | None = None
     says: Mapping[Field, str] = member(default_factory=dict[Field, str])
     quiet: int = 0
+    telling: str = ""
 
     def resolve(self, ctx: Context) -> Alternative:
         """The branch as it is in a context."""
@@ -137,6 +139,7 @@ def when(
     tells: dict[Field, int] | None = None,
     says: Mapping[Field, str] | None = None,
     quiet: int = 0,
+    telling: str = "",
 ) -> Alternative:
     """An alternative taken when every field has its value.
 
@@ -150,6 +153,7 @@ def when(
         None if tells is None else where(tells),
         says or {},
         quiet,
+        telling,
     )
 
 
@@ -278,13 +282,20 @@ class Choice(Part):
             elif a is None:
                 s.fail(k, expected)
             else:
-                stream = _Quiet(s, k + a.quiet) if a.quiet else None
+                told = bool(a.telling) and s.text(k + a.quiet - 1) == a.telling
+                quiet = a.quiet and not told and (self._optional or not s.quick)
+                stream = _Quiet(s, k + a.quiet) if quiet else None
+                begun = begun or told
                 for n, b in a.part.parse(stream or s, k):
                     begun = begun or (stream is not None and n > stream.start)
                     both = b.join(a.reading) if a.reading else None
                     if both is not None and self._leads_to(i, both):
                         yield n, both
                 begun = begun or (stream is not None and stream.failed)
+
+    @cached_property
+    def _optional(self) -> bool:
+        return any(type(a.part) is Nothing for a in self.alternatives)
 
     @cached_property
     def _plans(self) -> dict[str, list[_Step]]:
@@ -303,7 +314,9 @@ class Choice(Part):
             words = starts(a.part)
             numeric = words is not None and NUMBER_START in words and first[:1] != "$"
             if words is not None and first not in words and "" not in words and not numeric:
-                if not a.quiet:
+                if a.telling:
+                    yield i, a, None, ""  # behind the telling word it is clear what was meant
+                elif not a.quiet:
                     yield i, None, None, a.part.accepts()
             elif type(a.part) is Nothing:
                 if self._leads_to(i, a.reading):

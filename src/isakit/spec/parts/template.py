@@ -20,9 +20,22 @@ from typing import Any
 from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import CodeAddress, Compound, Flag, Immediate, Operand, Register
-from isakit.spec.parts.base import Binder, Context, Keep, Match, OfField, Part, Row, TokenStream, pattern, starts
+from isakit.spec.parts.base import (
+    NUMBER_START,
+    Binder,
+    Context,
+    Keep,
+    Match,
+    OfField,
+    Part,
+    Row,
+    TokenStream,
+    pattern,
+    starts,
+)
 from isakit.spec.parts.compose import Alternative, Choice, Dependent, or_sources, same
 from isakit.spec.parts.numbers import Reg
+from isakit.spec.parts.words import Literal
 from isakit.spec.patterns import ANYTHING, one_of
 
 _TOKEN = re.compile(r"(\s*)(\+\+|[\[\]():+|*]|\{\w*\}|[^\s\[\]():+|*{}]+)")
@@ -160,7 +173,33 @@ class Template(Part):
         if part is None and s.text(k) != token:  # most operands that are tried begin with another word
             s.fail(k, self.accepts())
             return iter(())
+        if s.quick and not self._begins(s, k):
+            return iter(())
         return self._parse(s, k, 0, Bits())
+
+    @cached_property
+    def _first(self) -> list[tuple[frozenset[str], bool]]:
+        """For the first tokens what they may be, and whether that is all of their item."""
+        out: list[tuple[frozenset[str], bool]] = []
+        for _, token, part in self.items:
+            words = frozenset({token}) if part is None else starts(part)
+            if words is None or "" in words:
+                break
+            single = part is None or type(part) is Reg
+            out.append((words, single or (type(part) is Literal and part.single)))
+        return out
+
+    def _begins(self, s: TokenStream, k: int) -> bool:
+        """Whether the tokens may be this spelling, as far as one can tell without reading numbers."""
+        for words, single in self._first:
+            text = s.text(k)
+            if text not in words:
+                computed = text[:1] == "#" or s.text(k + 1) == "["  # an index in an expression: `r[n]`, `#name`
+                return computed or (NUMBER_START in words and text[:1] != "$")
+            if not single:
+                return True
+            k += 1
+        return True
 
     def _parse(self, s: TokenStream, k: int, i: int, so_far: Bits) -> Iterator[Match]:
         items = self.items

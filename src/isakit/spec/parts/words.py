@@ -108,6 +108,16 @@ class Literal(Bitless):
         return [(w.split(), self.setting.get(w, Bits())) for w in (self.words, *self.aliases, *self.setting)]
 
     @property
+    def single(self) -> bool:
+        """Whether all spellings are one word."""
+        return all(len(words) == 1 for words, _ in self._readings)
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it is one word, in any place and without bits."""
+        return self.single and not self.setting and not self.barred[0]
+
+    @property
     def mnemonics(self) -> list[str]:
         """The first words of all spellings."""
         return [words[0] for words, _ in self._readings if words]

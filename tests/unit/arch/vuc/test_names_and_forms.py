@@ -148,6 +148,30 @@ def test_availability(text: str, variants: str) -> None:
                 one(text, v)
 
 
+PLACES = "accepted here: $p8 .. $p15: a relative branch tests no other predicate\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("not $p3 rbra 0x5 nop", "1:5", PLACES),
+        ("$p3 rbra 0x5 add $r1 $r2 $r3", "1:1", PLACES),
+        ("$p9 rbra 0x5 frob $r1", "1:14", "unknown instruction `frob`"),
+        ("$p9 rbra there ad $r1 $r2 $r3", "1:16", "did you mean `and` or `add`?"),
+        ("ld $r1 D[$r2+$p3]", "1:14", "accepted here: $r0 .. $r15 | an offset 0x0 .. 0x3ff"),
+        ("ld $r1 D[$r2-1]", "1:13", "accepted here: `]` | `+`\n"),
+        ("ld $r1 D[$r2+$r3*2]", "1:18", "only stores scale a register"),
+        ("st D[$r1+$r2] $r3", "1:13", "a second register of a store address scaled by two"),
+    ],
+)
+def test_mistakes_in_front_and_inside_brackets(text: str, place: str, message: str) -> None:
+    with pytest.raises(isakit.AsmError) as caught:
+        one(text, "vp2")
+    said = str(caught.value)
+    assert said.startswith(f"<text>:{place}: ")
+    assert message in said
+
+
 def test_firmware_words() -> None:
     """The only real words in public: the start of user firmware, VC-1 images, sleep, a load."""
     d = decoder(vuc, "vp3")

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+import isakit
 from isakit.errors import LaunchError, MachineFault
-from isakit.machine.tesla import DeviceMemory, LinearWindow, PitchWindow
+from isakit.machine.tesla import Choices, DeviceMemory, LinearWindow, PitchWindow
 from isakit.machine.tesla.device_memory import ALIGNMENT, Memory
 from support.tesla_kernels import kernel
 
@@ -141,6 +142,54 @@ def test_two_dimensional_window() -> None:
     with pytest.raises(MachineFault) as e:
         k.launch(1, 32)
     assert (e.value.lane, e.value.address) == (28, 7 << 16)
+
+
+ROWS = """
+    and b32 $r1 $r0 0x7
+    shl b32 $r1 $r1 0x2
+    shr u32 $r2 $r0 0x3
+    shl b32 $r2 $r2 0x10
+    or b32 $r1 $r1 $r2
+    ld b32 $r2 g3[$r1]
+    add b32 $r2 $r2 $r0
+    st b32 g3[$r1] $r2
+    shl b32 $r0 $r0 0x2
+    ld b32 $r3 g3[$r0]
+    add b32 $r2 $r2 $r3
+    st b32 g3[$r1] $r2
+    exit nop
+"""
+"""Threads in rows of eight, and in one long row."""
+
+
+@pytest.mark.parametrize("tier", ["interp", "jit"])
+@pytest.mark.parametrize("out_of_range", ["fault", "ignore"])
+@pytest.mark.parametrize("window", [(0x80, 0x80, 4), (0x80, 0x20, 4), (0x40, 0x80, 3), (0, 0x80, 9), (0x20, 0x1C, 4)])
+def test_two_dimensional_windows_are_compiled(
+    window: tuple[int, int, int], out_of_range: str, tier: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pitch, width and height; some lanes are outside of some of them."""
+    support = pytest.importorskip("support.compiled")
+    choices = Choices(out_of_range=out_of_range)  # type: ignore[arg-type]
+    found: list[object] = []
+    for way in ("reference", tier):
+        if way == "reference":
+            device = isakit.Device("gt200", engine="reference", choices=choices)
+        else:
+            device = support.compiled_device({"tier": tier, "threads": 1}, "gt200", choices=choices)
+        buffer = device.alloc(0x400)
+        device.write(buffer, np.arange(0x100, dtype=np.uint32))
+        device.bind(3, PitchWindow(buffer.address, *window))
+        words = isakit.isa("tesla", "gt200").assemble(ROWS).words
+        loaded = device.load(list(words), registers=4)["main"]
+        try:
+            fault: object = loaded.launch(1, 32).instructions
+        except MachineFault as e:
+            fault = e.kind, e.pc, e.lane, e.address
+        found.append((fault, device.read(buffer, np.uint32, 0x100).tolist()))
+        if not isinstance(fault, tuple):
+            support.without_help(monkeypatch)
+    assert found[0] == found[1]
 
 
 # --- atomics ---

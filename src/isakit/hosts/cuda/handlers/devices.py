@@ -167,6 +167,7 @@ def enable_peer(s: Session, peer: int, flags: int) -> None:
 
 @handler("cudaDeviceDisablePeerAccess")
 def disable_peer(s: Session, peer: int) -> None:
+    only(peer)
     raise CudaError("cudaErrorPeerAccessNotEnabled", "there is one device")
 
 

@@ -196,7 +196,11 @@ uint64_t mapped_number(const void *host)
     return found;
 }
 
-void *mapped_address(uint64_t offset) { return offset < window.size ? window.base + offset : 0; }
+void *mapped_address(uint64_t offset)
+{
+    device_memory_shown();
+    return offset < window.size ? window.base + offset : 0;
+}
 
 /* Put the device's file in the place of pages of the program, or the program's own memory back; contents stay. */
 static int remap(unsigned char *first, size_t length, int file, uint64_t offset)
@@ -243,6 +247,7 @@ static int register_host(unsigned char *host, size_t size, unsigned flags)
     int status = say(OP_pin, in, 3, &offset, 1);
     if (!status && aliased) {
         if (offset % page || offset >= window.size || end - start > window.size - offset) return LOST;
+        device_memory_shown();
         status = remap((unsigned char *)(uintptr_t)start, end - start, window.file, offset);
         if (status) say(OP_unpin, &offset, 1, in, 2);
     }

@@ -197,7 +197,7 @@ class ComputeEngine(Engine):
             texturing=self.settings.texturing,
             limits=False,
         )
-        stats = executor(self.settings.engine, self.settings.tier)[1](run, self.device(), None)
+        stats = executor(self.settings.engine, self.settings.tier)(run, self.device(), None)
         self.report.count("instructions", stats.instructions)
         self.report.spent("kernels", time.perf_counter() - started)
 

@@ -38,7 +38,7 @@ SLOTS = (
     "uops", "code_address", "code_bytes", "register_bytes", "flags",
     "physid_period", "written", "a", "a_size", "p", "p_size", "o", "o_size", "row_bytes",
     "varyings", "textures", "live_all",
-    *(f"g{i}_base" for i in range(16)), *(f"g{i}_size" for i in range(16)),
+    *(f"g{i}_{name}" for i in range(16) for name in ("base", "size", "rows", "pitch", "width", "height")),
     *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),
 )  # fmt: skip
 SLOT = {name: 8 * i for i, name in enumerate(SLOTS)}

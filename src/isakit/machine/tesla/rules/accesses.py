@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.rules.state import BlockState, Buffer
-from isakit.sem.records import u32
+from isakit.sem.records import u32, u64
 from isakit.sem.routine import Lanes, lowest, routine, shared_routine, wide
 
 
@@ -28,6 +28,24 @@ def aligned(address: u32, size: u32, choices: Choices) -> u32:
 def outside(address: u32, size: u32, limit: u32) -> bool:
     """Whether some of the bytes are not among the first `limit` of a space."""
     return limit < size or address > limit - size
+
+
+@routine
+def beyond(address: u32, size: u64) -> bool:
+    """Whether an address is outside of a linear window of device memory."""
+    return wide(address) >= size
+
+
+@routine
+def beyond_rows(address: u32, width: u64, height: u64) -> bool:
+    """Whether an address is outside of a 2D window: x in its low half, y in its high half."""
+    return wide(address & 0xFFFF) >= width or wide(address >> 16) >= height
+
+
+@routine
+def in_rows(address: u32, pitch: u64) -> u64:
+    """How far from its beginning an address of a 2D window is."""
+    return wide(address >> 16) * pitch + wide(address & 0xFFFF)
 
 
 @routine

@@ -10,7 +10,7 @@ from typing import Any
 from isakit.engine.llvm import Body, Loaded, Module, Ref, build, host
 from isakit.engine.llvm.routine_ir import emit
 from isakit.errors import MachineFault, NotModelled
-from isakit.machine.vuc.compiled.core_functions import KEPT, LAYOUT, Functions, core_at
+from isakit.machine.vuc.compiled.core_functions import CLOCK, LAYOUT, Functions, core_at
 from isakit.machine.vuc.compiled.word_code import Traits, Word, compilable
 from isakit.machine.vuc.core_code import Op, decode, trace_word
 from isakit.machine.vuc.rules import cycle
@@ -70,17 +70,17 @@ def program(ops: Mapping[int, Op], traits: Traits) -> str:
     functions, core = Functions(module), core_at("%s")
     variables: list[str] = []
     around = functions.around(b, "exit", variables)
-    clock = [(name, LAYOUT[name].width, f"%{name}_at") for name in KEPT]
+    clock = [(name, LAYOUT[name].width, f"%{name}_at") for name in CLOCK]
     b.label("start")
     for name, width, variable in clock:
         place = b(f"getelementptr i8, ptr %s, i64 {LAYOUT.at(name)}")
         b.do(f"store i{width} {b(f'load i{width}, ptr {place}')}, ptr {variable}")
     b.do("br label %loop")
     b.label("loop")
-    now, pc = b("load i64, ptr %cycle_at"), b("load i32, ptr %pc_at")
+    now, pc = b("load i64, ptr %cycle_at"), b("load i64, ptr %pc_at")
     b.do(f"br i1 {b(f'icmp slt i64 {now}, %limit')}, label %dispatch, label %exit")
     b.label("dispatch")
-    number = b(f"load i16, ptr {b(f'getelementptr i16, ptr %t, i32 {pc}')}")
+    number = b(f"load i16, ptr {b(f'getelementptr i16, ptr %t, i64 {pc}')}")
     cases = " ".join(f"i16 {n}, label %w{n}" for n in range(1, len(ops) + 1))
     b.do(f"switch i16 {number}, label %exit [ {cases} ]")
     for n, (word, op) in enumerate(ops.items(), 1):
@@ -95,6 +95,7 @@ def program(ops: Mapping[int, Op], traits: Traits) -> str:
         b.do(f"store i{width} {b(f'load i{width}, ptr {variable}')}, ptr {place}")
     b.do("ret void")
     places = [f"  {variable} = alloca i{width}" for _, width, variable in clock]
+    places.append(f"  %target_at = alloca i{LAYOUT['target'].width}")
     entry = "\n".join([*places, *(f"  %{n}_at = alloca i32" for n in ("kept", "own")), *variables])
     signature = "ptr noalias %s, ptr noalias %d, ptr noalias %t, i64 %limit"
     module.add(f"define void @run({signature}) nounwind {{\nentry:\n{entry}\n  br label %start\n{b.text()}\n}}")

@@ -17,8 +17,8 @@ from isakit.sem.records import layout_of
 from isakit.sem.routine_code import Raise, RoutineCode
 
 LAYOUT = layout_of(CoreRecord)
-KEPT = ("cycle", "issued", "pc", "npc", "target")
-"""Fields that compiled code has in variables while it runs."""
+CLOCK = ("cycle", "pc", "npc")
+"""Fields that compiled code has in variables while it runs; `target` is one that need not come in or go out."""
 
 
 def _nothing(low: Lowering, given: Sequence[Any]) -> None:
@@ -55,7 +55,12 @@ def _place(low: Lowering, given: Sequence[Any]) -> None:
     above = b(f"sub i32 {count}, {at.text}")
     length = b(f"mul i64 {b(f'zext i32 {above} to i64')}, {size}")
     move = b.module.declare("llvm.memmove.p0.p0.i64", "void @(ptr, ptr, i64, i1)")
+    some, none = b.fresh("some"), b.fresh("none")
+    b.do(f"br i1 {b(f'icmp eq i32 {above}, 0')}, label %{none}, label %{some}")
+    b.label(some)
     b.do(f"call void {move}(ptr {behind}, ptr {gap}, i64 {length}, i1 false)")
+    b.do(f"br label %{none}")
+    b.label(none)
     serial = Ref(b(f"load i64, ptr {core.pointer(b, LAYOUT['serial'])}"), 64, True)
     visible, lands, *rest = numbers
     fields = layout_of(Entry).fields.values()
@@ -107,7 +112,7 @@ def _fails(*_: object) -> Any:
 
 def core_at(state: str) -> InMemory:
     """The core in `run`: in memory but for what is kept in variables."""
-    return InMemory(state, {name: f"%{name}_at" for name in KEPT})
+    return InMemory(state, {name: f"%{name}_at" for name in (*CLOCK, "target")})
 
 
-__all__ = ["KEPT", "LAYOUT", "Functions", "core_at"]
+__all__ = ["CLOCK", "LAYOUT", "Functions", "core_at"]

@@ -18,7 +18,7 @@ _MODULES = (cycle, flow, specials, writes)
 class Rules:
     """The routines as functions, for some options: `rules.call(core, target)`. They are made when they are used.
 
-    `watched`: those of a core that tells somebody of every write that lands.
+    `watched`: those of a core with a listener for every write that lands.
     """
 
     def __init__(self, options: Options, vp2: bool, watched: bool = False) -> None:

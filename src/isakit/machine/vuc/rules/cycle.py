@@ -23,11 +23,11 @@ def begin(core: CoreRecord) -> None:
 @routine
 def end(core: CoreRecord, kept: u32, own: u32, watched: Static[bool]) -> None:
     """The cycle is over: writes land, and the delay slot issues next; see `writes.land` for `kept` and `own`."""
-    core.cycle += 1
-    core.issued += 1
-    if core.issued == core.watch_at:
+    now = core.cycle + 1
+    core.cycle = now
+    if now == core.watch_at + core.stalled:
         watchdog(core)
-    if core.due <= core.cycle:
-        land(core, core.cycle, kept, own, watched)
+    if core.due <= now:
+        land(core, now, kept, own, watched)
     core.pc = core.npc
     core.npc = core.target

@@ -118,7 +118,7 @@ def special(core: CoreRecord, number: Static[int], vp2: Static[bool]) -> u32:
     if number == PRED:
         return predicates(core)
     if number == ICNT:
-        return (core.issued - core.icnt_base) & 0xFFFF
+        return (core.cycle - core.stalled - core.icnt_base) & 0xFFFF
     if number == MBFLAGS:
         return mbflags(core)
     if number == QPY:

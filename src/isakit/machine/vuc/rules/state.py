@@ -50,6 +50,8 @@ class Entry(Record):
     value: u32
     origin: u32
 
+    __slots__ = ("index", "kind", "lands", "origin", "serial", "value", "visible")
+
     def __init__(self, visible: int, lands: int, serial: int, kind: int, index: Any, value: Any, origin: int) -> None:
         self.visible, self.lands, self.serial, self.kind = visible, lands, serial, kind
         self.index, self.value, self.origin = index, value, origin
@@ -85,12 +87,12 @@ class CoreRecord(Record):
     """A core. Predicates are 0 or 1.
 
     Attributes: `r`, `p`, `acc` (registers), `long_view` (the accumulator as $lhi and $llo show it); the clock `cycle`;
-    `issued` (instructions), `watch_at` (how many at which the watchdog barks); `pc` (the instruction that issues),
-    `npc` (the one behind it), `target` (the one behind that, as far as it is known); `lagging` (the cycle in which
-    $pred still shows the predicates `before`); `due` (when the next entry of the `queue` becomes visible), `count` (its
-    entries, the next one last), `serial` (of the last entry); `long_lands`, `long_serial` (the last long operation, its
-    first entry); `depth` (of the stack of `calls`); `icnt_base` (instructions at which $icnt was 0); `plain` (special
-    registers that are storage), `parm`, `stat` ($stat, for compiled code); `mb`.
+    `stalled` (cycles in which no instruction issued), `watch_at` (issued instructions at which the watchdog barks);
+    `pc` (the instruction that issues), `npc` (the one behind it), `target` (the one behind that); `lagging` (the cycle
+    in which $pred still shows the predicates `before`); `due` (when the next entry of the `queue` becomes visible),
+    `count` (its entries, the next one last), `serial` (of the last entry); `long_lands`, `long_serial` (the last long
+    operation, its first entry); `depth` (of the stack of `calls`); `icnt_base` (instructions at which $icnt was 0);
+    `plain` (special registers that are storage), `parm`, `stat` ($stat, for compiled code); `mb`.
     """
 
     r: Annotated[list[u16], Many(16)]
@@ -98,11 +100,11 @@ class CoreRecord(Record):
     acc: Annotated[list[u32], Many(1)]
     long_view: u32
     cycle: u64
-    issued: u64
+    stalled: u64
     watch_at: u64
-    pc: u32
-    npc: u32
-    target: u32
+    pc: u64
+    npc: u64
+    target: u64
     parm: u32
     lagging: u64
     before: Annotated[list[u8], Many(16)]

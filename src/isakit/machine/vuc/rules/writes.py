@@ -19,9 +19,11 @@ from isakit.sem.routine import Static, external, routine, shared_routine
 def place(core: CoreRecord, at: u32, visible: u64, lands: u64, kind: u32, index: u32, value: u32, origin: u32) -> None:
     """Put an entry at a place of the queue; those from there on move up."""
     queue: list[Entry] = core.queue
-    del queue[core.count :]
+    count = core.count
+    if len(queue) != count:
+        del queue[count:]  # they have landed
     queue.insert(at, Entry(visible, lands, core.serial, kind, index, value, origin))
-    core.count += 1
+    core.count = count + 1
 
 
 @external
@@ -32,7 +34,7 @@ def act(core: CoreRecord, entry: Entry) -> None:
 
 @external
 def landed(core: CoreRecord, entry: Entry) -> None:
-    """Tell whoever watches."""
+    """Notify the listener."""
     core.listener(entry)  # type: ignore[attr-defined]
 
 
@@ -49,12 +51,13 @@ def enter(core: CoreRecord, visible: u64, lands: u64, kind: u32, index: u32, val
     core.serial += 1
     if visible < core.due:
         core.due = visible
-    for at in range(core.count):
+    count = core.count
+    for at in range(count):
         other = core.queue[at]
         if other.visible < visible or (other.visible == visible and other.lands <= lands):
             place(core, at, visible, lands, kind, index, value, origin)
             return
-    place(core, core.count, visible, lands, kind, index, value, origin)
+    place(core, count, visible, lands, kind, index, value, origin)
 
 
 @shared_routine
@@ -65,11 +68,12 @@ def land(core: CoreRecord, now: u64, kept: u32, own: u32, watched: Static[bool])
     one bit each: of two writes that become visible together that of the later instruction wins.
     """
     while core.count != 0:
-        entry = core.queue[core.count - 1]
+        last = core.count - 1
+        entry = core.queue[last]
         if entry.visible > now:
             core.due = entry.visible
             return
-        core.count -= 1
+        core.count = last
         if entry.kind == Kind.REGISTER:
             if kept >> entry.index & 1 == 0:
                 core.r[entry.index] = entry.value

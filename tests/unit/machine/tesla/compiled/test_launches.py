@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +200,8 @@ def test_portable_code_asks_for_no_special_instructions() -> None:
 
 
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tesla_engine, "_unusable", lambda: "no llvmlite")
+    for name in ("_missing", "_unusable"):
+        monkeypatch.setattr(tesla_engine, name, lambda: "no llvmlite")
     monkeypatch.setattr(engine_choice, "_told", set())
     with pytest.warns(FallbackWarning, match="no llvmlite") as seen:
         d, another = (isakit.Device(chip, engine="auto") for chip in ("gt200", "g80"))
@@ -207,6 +209,20 @@ def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     assert d.engine == another.engine == "reference"
     with pytest.raises(NotModelled, match="no llvmlite"):
         isakit.Device("gt200", engine="llvm")
+
+
+def test_a_compiler_that_cannot_be_used_is_told_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tesla_engine, "_unusable", lambda: "LLVM 1 is too old")
+    monkeypatch.setattr(tesla_engine, "_usable", cache(tesla_engine._usable.__wrapped__))  # type: ignore[reportPrivateUsage]
+    monkeypatch.setattr(engine_choice, "_told", set())
+    d = isakit.Device("gt200", engine="auto")
+    kernel = load(d, LOOP + "exit nop\n")
+    with pytest.warns(FallbackWarning, match="too old"):
+        kernel.launch(1, 32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel.launch(1, 32)
+    assert d.engine == "reference"
 
 
 def test_wrong_names() -> None:

@@ -11,11 +11,11 @@ from isakit.engine.graph import postorder
 from isakit.errors import IsakitError
 from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.compiled.analysis.liveness import Liveness
-from isakit.machine.tesla.kernel_code import Code, Op, uniform_number
+from isakit.machine.tesla.kernel_code import Code, Op
 from isakit.sem.requests import covered
 from isakit.sem.semantics import bind_control, trace_of
 from isakit.sem.trace import Effect, Trace
-from isakit.sem.value import INTEGER_MEANING, Value
+from isakit.sem.value import INTEGER_MEANING, Value, uniform_number
 from isakit.spec.record import Form
 
 Place = tuple[str, int]
@@ -60,7 +60,8 @@ class Step:
     `trace` is its meaning (None when it cannot be executed: reaching it stops the warp), `word` its bits, `target` the
     address of a direct control transfer, `control` the name of its control action. The host executes a `served` one; a
     `sampled` one only for warps whose question the texture unit's compiled functions do not answer.
-    `once`: executing it a second time could be noticed. `parks`: where lanes may be told to go on by an entry that it
+    `once`: executing it a second time could be noticed. `leaves`: the lanes that execute it do not go on behind it.
+    `parks`: where lanes may be told to go on by an entry that it
     pushes.
     """
 
@@ -72,6 +73,7 @@ class Step:
     served: bool = False
     sampled: bool = False
     once: bool = False
+    leaves: bool = False
     target: int | None = None
     parks: frozenset[int] = frozenset()
     reads: set[Place] = field(default_factory=set[Place])
@@ -86,7 +88,7 @@ class Step:
     @property
     def transfers(self) -> bool:
         """The stack may say who goes on."""
-        return self.op.join or self.op.exit or self.control in ("ret", "brk", "quadpop")
+        return self.op.join or self.op.exit or self.leaves or self.control == "quadpop"
 
     def asks(self, name: str) -> bool:
         """Whether it asks for a value of the machine."""
@@ -150,6 +152,8 @@ class Flow:
                 return Step(op, 0, None)
             step.control = requests[0].name
             step.served = CONTROLS[step.control] is HOST
+            ends = step.control == "discard" and self.choices.discarded == "end"
+            step.leaves = ends or step.control in ("ret", "brk")
             if request.REQUESTS.controls[step.control].target:
                 step.target = uniform_number(requests[0].args[0], i.word)
         if not meaning.plain:
@@ -210,7 +214,7 @@ class Flow:
             out.append(step.target)
         self.leaders |= step.parks
         self.resumable |= step.parks
-        ends = (c in ("bra", "ret", "brk") and not step.conditional) or c == "trap"
+        ends = ((c == "bra" or step.leaves) and not step.conditional) or c == "trap"
         ends = ends or (op.exit and c != "bra") or c == "bra_indirect"
         if c or op.exit or op.join:
             self.leaders.add(op.following)

@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from isakit.engine.llvm import read_object, write_object
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Sample
 from isakit.machine.tesla.compiled.analysis.spin_loops import spin_loops
 from isakit.machine.tesla.kernel_code import Code
+from isakit.machine.tesla.launch import Launch
+from isakit.object_cache import read_object, write_object
 
 KEPT_FROM = 200
 """Instructions of the smallest kernel of which something is kept; for the others it takes longer to read."""
@@ -43,7 +44,8 @@ class KnownFlow:
         """What a flow says."""
         return cls(
             len(flow.steps), flow.accesses, tuple(sorted(flow.stored)), tuple(spin_loops(flow)), flow.has_barriers,
-            flow.has_indirect, flow.has_served, flow.needs_host, flow.samples, flow.has_atomics, flow.has_loops, flow.reads_clock, flow.leaves,
+            flow.has_indirect, flow.has_served, flow.needs_host, flow.samples, flow.has_atomics, flow.has_loops,
+            flow.reads_clock, flow.leaves,
         )  # fmt: skip
 
 
@@ -79,3 +81,13 @@ def known_flow(code: Code, entry: int, results: frozenset[Place], choices: Choic
     if key:
         write_object(_KIND, key, json.dumps(asdict(known)).encode())
     return known
+
+
+def has_loops(launch: Launch) -> bool:
+    """Whether the kernel jumps back somewhere. Raises NotCompiled."""
+    return known_flow(launch.code, launch.entry, frozenset[Place](), launch.choices).has_loops
+
+
+def may_wait_for_blocks(launch: Launch) -> bool:
+    """Whether a block may spin until another one has written memory. Raises NotCompiled."""
+    return launch.blocks > 1 and bool(known_flow(launch.code, launch.entry, frozenset[Place](), launch.choices).spins)

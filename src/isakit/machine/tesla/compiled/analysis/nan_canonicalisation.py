@@ -13,9 +13,8 @@ from functools import lru_cache
 
 from isakit.engine.graph import postorder
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
-from isakit.machine.tesla.kernel_code import uniform_number
 from isakit.sem.trace import Effect, Trace
-from isakit.sem.value import Value
+from isakit.sem.value import Value, uniform_number
 
 RAW_RESULTS = {"f32_add", "f32_mul"}
 """Operations whose host instruction can leave the result as it is."""

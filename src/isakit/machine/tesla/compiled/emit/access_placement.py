@@ -180,12 +180,12 @@ class Placement:
     def _windowed(self, step: Step, space: str, vector: Ref, low: ValueLowering, lanes: str) -> tuple[Ref, str]:
         """Device addresses of g[] accesses that are inside of the window, and their lanes."""
         c = self.code
-        base, outside = c.window(space, vector, low)
+        at, outside = c.window(space, vector, low)
         if outside is not None and c.choices.out_of_range == "fault":
             c.stop(step, self._any(outside, lanes, low))
         elif outside is not None:
             lanes = self._without(lanes, outside, low)
-        return (vector if base is None else low.op("add", vector, base)), lanes
+        return at, lanes
 
     def _in_buffers(self, step: Step, site: str, vector: Ref, size: int, lanes: str, low: ValueLowering) -> Placed:
         """Accesses that hit a buffer: `in_buffers` of the rules, which `check_global` is where all hit the last one."""

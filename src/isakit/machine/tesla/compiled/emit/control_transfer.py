@@ -164,7 +164,7 @@ class Transfers:
         handler = self.handlers[step.control] if step.control else None
         if handler is not None and request is not None:
             handler(step, request, low, plan, executing)
-            if step.control not in _GOES_ON:
+            if step.control not in _GOES_ON or step.leaves:
                 return True
         if step.op.exit:
             self.rule(step, stack.exit_warp)
@@ -323,12 +323,14 @@ class Transfers:
         self.rule(step, locks.unlock, {"words": words, "lanes": self._taken(executing)})
 
     def _discard(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
-        """Discarded lanes go on as helpers."""
+        """Discarded lanes are not visible any more; they end, or go on as helpers."""
         c, b = self.code, self.code.body
         p = c.state_pointer(state_layout.VISIBLE)
         kept = b(f"xor i32 {self._taken(executing).text}, -1")
         before = b(f"load i32, ptr {p}")
         b.do(f"store i32 {b(f'and i32 {before}, {kept}')}, ptr {p}")
+        if step.leaves:
+            self._leave(step, stack.discard, executing)
 
     def _quadon(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
         self.rule(step, stack.quadon, {"here": self._address(step.pc)})

@@ -379,7 +379,9 @@ def _choices_of(step: Step, choices: Choices) -> str:
     if step.trace.of_kind(*_ACCESS):
         out += [choices.out_of_range, choices.misaligned]
     if step.asks("sr"):
-        out += [choices.clock_step, choices.pm_counters]
+        out += [choices.clock_step, choices.pm_counters, choices.vstride]
+    if step.control == "discard":
+        out.append(choices.discarded)
     if any(step.op.fixed_a):
         out.append(choices.nonzero_a56)
     return hashlib.sha256(repr(out).encode()).hexdigest()[:12] if out else ""

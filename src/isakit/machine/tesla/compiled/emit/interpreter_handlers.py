@@ -13,17 +13,17 @@ from typing import Any
 
 from isakit.arch.tesla import requests as request
 from isakit.engine.graph import Plan
-from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
+from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering, routine_ir
 from isakit.engine.llvm.routine_ir import Lowering
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
 from isakit.machine.tesla.compiled.emit.control_transfer import Handler, Transfers
 from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
-from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
+from isakit.machine.tesla.compiled.state_layout import SLOT, TRUE, V1, V32
 from isakit.machine.tesla.kernel_code import FIXED
 from isakit.machine.tesla.launch import MP_FLAGS
-from isakit.machine.tesla.rules import stack
+from isakit.machine.tesla.rules import accesses, stack
 from isakit.sem.requests import ControlRequest
 from isakit.sem.trace import Effect
 from isakit.sem.value import INTEGER_MEANING, Value
@@ -230,13 +230,40 @@ class HandlerCode(WarpCode):
         """A space that a launch does not have has size 0."""
         return True
 
-    def window(self, space: str, address: Ref, low: ValueLowering) -> tuple[Ref | None, Ref | None]:
-        """Base and size come from the context."""
-        base, size = self.slot(f"{space}_base", "i32"), self.slot(f"{space}_size")
-        last = self.body(f"trunc i64 {self.body(f'sub i64 {size}, 1')} to i32")
-        none = Ref(self.body(f"icmp eq i64 {size}, 0"), 1, True)
-        outside = low.op("or", low.op("icmp ugt", address, Ref(last, 32, True), 1), none)
-        return Ref(base, 32, True), outside
+    def window(self, space: str, address: Ref, low: ValueLowering) -> tuple[Ref, Ref | None]:
+        """Base and size come from the context, and whether there are rows."""
+        b = self.body
+
+        def number(name: str) -> Ref:
+            place = b(f"getelementptr i8, ptr %ctx, i64 {SLOT[f'{space}_{name}']}")
+            return Ref(b(f"load i64, ptr {place}, !invariant.load !1"), 64, True)
+
+        linear, rows, done = b.fresh("linear"), b.fresh("rows"), b.fresh("placed")
+        has_rows = b(f"icmp ne i64 {number('rows').text}, 0")
+        b.do(f"br i1 {has_rows}, label %{rows}, label %{linear}, !prof !0")
+        b.label(rows)
+        given = {"address": address, "width": number("width"), "height": number("height")}
+        beyond_rows = routine_ir.expression(low, accesses.beyond_rows, given)
+        at = low.resize(routine_ir.expression(low, accesses.in_rows, {"address": address, "pitch": number("pitch")}), 32)
+        rows = b.current
+        b.do(f"br label %{done}")
+        b.label(linear)
+        beyond = self._beyond(address, number("size"), low)
+        linear = b.current
+        b.do(f"br label %{done}")
+        b.label(done)
+        ways = ((rows, at, beyond_rows), (linear, address, beyond))
+        places = ", ".join(f"[ {place.text}, %{way} ]" for way, place, _ in ways)
+        outsides = ", ".join(f"[ {outside.text}, %{way} ]" for way, _, outside in ways)
+        place = Ref(b(f"phi {low.type(address)} {places}"), 32, address.uniform)
+        outside = Ref(b(f"phi {low.type(beyond)} {outsides}"), 1, beyond.uniform)
+        return low.op("add", place, low.resize(number("base"), 32)), outside
+
+    def _beyond(self, address: Ref, size: Ref, low: ValueLowering) -> Ref:
+        """`rules.accesses.beyond` in 32 bits."""
+        last = low.resize(low.op("sub", size, low.constant(1, 64)), 32)
+        none = low.op("icmp eq", size, low.constant(0, 64), 1)
+        return low.op("or", low.op("icmp ugt", address, last, 1), none)
 
     def site(self) -> str:
         """The record says where the sites of an instruction begin."""

@@ -9,22 +9,23 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from isakit.arch.tesla import requests as request
-from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering, float_lowerings
-from isakit.machine.tesla.address_spaces import LinearWindow
+from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
+from isakit.engine.llvm.float_lowerings import float_lowerings
+from isakit.engine.llvm.routine_ir import expression
+from isakit.machine.tesla.address_spaces import PitchWindow
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Place, Step
+from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
 from isakit.machine.tesla.compiled.analysis.uniform_registers import has_calls
 from isakit.machine.tesla.compiled.emit.control_functions import declared
 from isakit.machine.tesla.compiled.emit.memory_ir import SIGNATURES, symbol
 from isakit.machine.tesla.compiled.state_layout import SLOT, TRUE, V1, V32
-from isakit.machine.tesla.kernel_code import uniform_number
 from isakit.machine.tesla.launch import Launch
-from isakit.machine.tesla.rules import locks
+from isakit.machine.tesla.rules import accesses, locks
 from isakit.sem.requests import MachineValue, covered
 from isakit.sem.routine import Routine
 from isakit.sem.routine_code import RoutineCode
-from isakit.sem.value import Value
+from isakit.sem.value import Value, uniform_number
 
 VARYING_WORDS = 256
 """Words of v[] compiled code can name; the table of rows has this many for each way to interpolate."""
@@ -124,15 +125,19 @@ class LaneCode:
             return int(space[1:]) in self.facts.banks
         return space in ("s", "a", "p", "o") or int(space[1:]) in dict(self.facts.windows)
 
-    def window(self, space: str, address: Ref, low: ValueLowering) -> tuple[Ref | None, Ref | None]:
-        """(where a g[] space begins, lanes outside of it), None where there is nothing to add or to check."""
-        window = dict(self.facts.windows)[int(space[1:])]
-        if not isinstance(window, LinearWindow):
-            raise NotCompiled("a 2D window")
+    def window(self, space: str, address: Ref, low: ValueLowering) -> tuple[Ref, Ref | None]:
+        """(device addresses of a g[] space, lanes outside of it, None where that cannot be)."""
+        window: Any = dict(self.facts.windows)[int(space[1:])]
         outside = None
-        if window.size < 1 << 32:
-            outside = low.op("icmp uge", address, low.constant(window.size, 32), 1)
-        return (low.constant(window.base, 32) if window.base else None), outside
+        if isinstance(window, PitchWindow):
+            given = {"width": low.constant(window.width, 64), "height": low.constant(window.height, 64)}
+            outside = expression(low, accesses.beyond_rows, {"address": address, **given})
+            given = {"address": address, "pitch": low.constant(window.pitch, 64)}
+            address = low.resize(expression(low, accesses.in_rows, given), 32)
+        elif window.size < 1 << 32:
+            given = {"address": address, "size": low.constant(window.size, 64)}
+            outside = expression(low, accesses.beyond, given)
+        return (low.op("add", address, low.constant(window.base, 32)) if window.base else address), outside
 
     def site(self) -> str:
         """Where a global access remembers the address range it last hit."""
@@ -335,7 +340,7 @@ class LaneCode:
             return self._clock(step, 1)
         if counted != "none":
             return Ref(b(f"load i32, ptr {self.state_pointer(state_layout.WARP.at(counted))}"), 32, True)
-        return low.constant(0x20 if n == 3 else 0, 32)
+        return low.constant(self.choices.vstride if n == 3 else 0, 32)
 
     def _clock(self, step: Step, per_instruction: int) -> Ref:
         b = self.body

@@ -189,12 +189,29 @@ class Access(Placement):
             v1 = [b(f"shufflevector {row} {whole}, {row} poison, {_strided(k, words)}") for k in range(words)]
         b.do(f"br label %{rows.done}")
         near = b.current
+        ways = [(v1, near)]
         b.label(rows.far)
+        if size == 4 and rows.lanes == TRUE and self.code.host.embedded:
+            ways.append(self._load_near(space, rows))
         v2 = [r.text for r in self._load_missed(step, space, rows, size, low.fork())]
         b.do(f"br label %{rows.done}")
-        far = b.current
+        ways.append((v2, b.current))
         b.label(rows.done)
-        return [Ref(b(f"phi {V32} [ {x}, %{near} ], [ {y}, %{far} ]"), 32) for x, y in zip(v1, v2, strict=True)]
+        chosen = [", ".join(f"[ {each[k]}, %{label} ]" for each, label in ways) for k in range(words)]
+        return [Ref(b(f"phi {V32} {text}"), 32) for text in chosen]
+
+    def _load_near(self, space: str, rows: _Rows) -> tuple[list[str], str]:
+        """Words of a few neighbouring lines of memory, in any order; the block for others is open behind it."""
+        c, b = self.code, self.code.body
+        both = b(f"call {{{V32}, i1}} {c.shared('load_near')}(ptr {self._base(space)}, ptr {rows.site}, "
+                 f"{V32} {rows.addresses.text})")  # fmt: skip
+        found = b(f"extractvalue {{{V32}, i1}} {both}, 0")
+        near, beyond = b.fresh("lines"), b.fresh("beyond")
+        b.do(f"br i1 {b(f'extractvalue {{{V32}, i1}} {both}, 1')}, label %{near}, label %{beyond}")
+        b.label(near)
+        b.do(f"br label %{rows.done}")
+        b.label(beyond)
+        return [found], near
 
     def _load_missed(self, step: Step, space: str, rows: _Rows, size: int, low: ValueLowering) -> list[Ref]:
         """The words where the lanes do not access neighbours in the buffer that was accessed last."""

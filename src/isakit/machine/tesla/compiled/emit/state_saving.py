@@ -16,8 +16,8 @@ from isakit.machine.tesla.compiled.state_layout import V1, V32
 class Checkpoint:
     """A place to which stops go back: before the instruction at `pc`, `line` in the text.
 
-    `values` are its registers, loaded there once a stop needs them; `label` is the block that saves them. `status` is what
-    the warp says when it stops: that the `join` tail of the instruction was carried out already, or that the host helps.
+    `values` are its registers, loaded there once a stop needs them; `label` is the block that saves them. `status` is
+    what the warp says when it stops: that the `join` tail was carried out already, or that it asks the host.
     """
 
     pc: int

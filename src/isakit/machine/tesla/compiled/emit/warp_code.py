@@ -20,9 +20,9 @@ from isakit.machine.tesla.compiled.emit.memory_access import Access
 from isakit.machine.tesla.compiled.emit.memory_ir import kernel_module
 from isakit.machine.tesla.compiled.emit.state_saving import Checkpoint, SavingCode
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
-from isakit.machine.tesla.kernel_code import FIXED, uniform_number
+from isakit.machine.tesla.kernel_code import FIXED
 from isakit.sem.trace import Effect
-from isakit.sem.value import Value
+from isakit.sem.value import Value, uniform_number
 
 
 class WarpCode(SavingCode):

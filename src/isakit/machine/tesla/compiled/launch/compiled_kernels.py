@@ -18,7 +18,6 @@ from isakit.engine.llvm import Host, Loaded, host, object_code, read_object, wri
 from isakit.engine.llvm.background import Ending, object_code_elsewhere
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
-from isakit.machine.tesla.address_spaces import LinearWindow
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Place
 from isakit.machine.tesla.compiled.analysis.known_flow import KEPT_FROM, flow_key, flow_of, known_flow
@@ -235,16 +234,9 @@ class Kernel:
 
 def supported(launch: Launch) -> str | None:
     """Why the launch needs the reference engine, or None."""
-    if any(not isinstance(w, LinearWindow) for w in launch.windows.values()):
-        return "a 2D window of global memory"
-    if any(w.base + w.size > 1 << 32 for w in launch.windows.values() if isinstance(w, LinearWindow)):
+    if any(w.end > 1 << 32 for w in launch.windows.values()):
         return "a window beyond the address space"
     return None
-
-
-def has_loops(launch: Launch) -> bool:
-    """Whether the kernel jumps back somewhere. Raises NotCompiled."""
-    return known_flow(launch.code, launch.entry, frozenset[Place](), launch.choices).has_loops
 
 
 @lru_cache(maxsize=256)

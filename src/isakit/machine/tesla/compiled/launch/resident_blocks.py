@@ -2,7 +2,7 @@
 
 Blocks otherwise run to their end one after the other. A block that spins on global memory may wait for another one,
 which then must run too. As on the chip only so many blocks are resident; where these wait for one that is not, or for
-nobody, they spin for ever, and a watchdog says what they wait for.
+nothing, they spin forever, and a watchdog says what they wait for.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class ResidentBlocks:
         """The watchdog where $clock makes every round differ.
 
         Warps in loops that take nothing along depend on memory and the clock alone: where memory has stayed as it is
-        while the clock went round once, they wait for ever. Time passes quickly for them meanwhile.
+        while the clock went round once, they wait forever. Time passes quickly for them meanwhile.
         """
         if idle == FIRST_CHECK or not all(b.spins() for b in self._blocks):
             self._still = None
@@ -225,7 +225,7 @@ class ResidentBlocks:
 
     # --- the watchdog ---------------------------------------------------------------------------------------
     def _digest(self) -> bytes:
-        """Stands for the whole state: blocks run in a fixed order, so that a state seen twice repeats for ever."""
+        """Stands for the whole state: blocks run in a fixed order, so that a state seen twice repeats forever."""
         h = hashlib.blake2b(self._memory(), digest_size=16)
         for b in self._blocks:
             b.digest(h)

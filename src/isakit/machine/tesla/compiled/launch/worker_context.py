@@ -125,8 +125,12 @@ class Context(Slots):
         if kernel.known.samples:
             slots["textures"] = address_of(bound.textures(kernel).addresses)
         for k, window in launch.windows.items():
+            slots[f"g{k}_base"] = window.base
             if isinstance(window, LinearWindow):
-                slots[f"g{k}_base"], slots[f"g{k}_size"] = window.base, window.size
+                slots[f"g{k}_size"] = window.size
+            else:
+                names = ("rows", "pitch", "width", "height")
+                slots |= zip((f"g{k}_{n}" for n in names), (1, window.pitch, window.width, window.height), strict=True)
         # A load no lane executes may still touch the first word of a space.
         nothing = address_of(bound.nothing)
         slots |= dict.fromkeys(("a", "p", "o", *(f"c{k}" for k in range(16))), nothing)

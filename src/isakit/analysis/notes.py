@@ -1,0 +1,115 @@
+"""What the analyses say of single instructions, in words, and the structure that an instruction set gives a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from isakit.analysis.chains import Chains
+from isakit.analysis.control_flow import ControlFlow
+from isakit.analysis.uniformity import Uniformity, dead_code
+from isakit.asm import Program
+from isakit.codec import Instruction
+from isakit.lean import dataclass
+from isakit.spec import Kind
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of a shader that runs as a whole, between two `phas`.
+
+    `address` and `end` are byte addresses, of its first instruction and behind its last; `text` is its `phas`, which
+    says what it waits for, empty where none begins it.
+    """
+
+    address: int
+    end: int
+    text: str
+
+
+def phases(program: Program) -> list[Phase]:
+    """The phases of a USSE program, none for other instruction sets. Source: [usse] 1."""
+    if program.isa != "usse":
+        return []
+    out: list[Phase] = []
+    for i in program:
+        if i.mnemonic == "phas" or not out:
+            out.append(Phase(i.address, i.address + i.size, i.text if i.mnemonic == "phas" else ""))
+        else:
+            out[-1] = Phase(out[-1].address, i.address + i.size, out[-1].text)
+    return out
+
+
+def repeats(i: Instruction) -> int:
+    """How often an instruction is executed where it says that itself (USSE's repeat), else 1."""
+    for o in i.operands:
+        if o.name == "rpt" and isinstance(getattr(o, "value", None), int):
+            return int(getattr(o, "value", 1))
+    return 1
+
+
+def delay_slots(program: Program) -> dict[int, int]:
+    """Address of an instruction in a delay slot -> address of the branch, call or return in front of it."""
+    slots = program.decoder.isa.delay_slots
+    out: dict[int, int] = {}
+    code: Sequence[Instruction] = program.instructions if slots else ()
+    for k, i in enumerate(code):
+        if i.group in (Kind.BRANCH, Kind.CALL, Kind.RETURN) or i.targets:
+            for behind in code[k + 1 : k + 1 + slots]:
+                if behind.valid:
+                    out[behind.address] = i.address
+    return out
+
+
+class Notes:
+    """Words about the instructions of a program.
+
+    `hazards` are remarks from elsewhere, by address, such as those of `isakit.vuc.lint`; `uniformity`, `dead`, `phases`
+    and `slots` are what the notes come from.
+    """
+
+    def __init__(self, flow: ControlFlow, hazards: Mapping[int, Sequence[str]] | None = None) -> None:
+        chains = Chains(flow)
+        self.flow = flow
+        self.uniformity = Uniformity(flow, chains)
+        self.dead = frozenset(dead_code(flow, chains))
+        self.phases = phases(flow.program)
+        self.slots = delay_slots(flow.program)
+        self.hazards = dict(hazards or {})
+        self._starts = {p.address: n for n, p in enumerate(self.phases)}
+
+    def of(self, i: Instruction) -> list[str]:
+        """What there is to say of an instruction."""
+        return list(self._found(i))
+
+    def _found(self, i: Instruction) -> Iterator[str]:
+        if i.address in self._starts:
+            yield f"phase {self._starts[i.address]}"
+        if i.address in self.dead:
+            yield "dead"
+        if i.address in self.uniformity.branches:
+            yield "divergent branch"
+        elif i.defs and self.flow.program.decoder.isa.uniform_inputs is not None and self.uniformity.writes_uniform(i):
+            yield "uniform"
+        if i.guard is not None:
+            yield f"only if {i.guard}"
+        count = repeats(i)
+        if count > 1:
+            yield f"{count} times"
+        if i.address in self.slots:
+            yield "delay slot"
+        yield from self.hazards.get(i.address, ())
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data; addresses are in bytes."""
+        code = [i for b in self.flow.blocks for i in b.instructions]
+        return {
+            "uniform": [i.address for i in code if i.defs and self.uniformity.writes_uniform(i)],
+            "divergent_branches": sorted(self.uniformity.branches),
+            "dead": sorted(self.dead),
+            "phases": [{"address": p.address, "end": p.end, "text": p.text} for p in self.phases],
+            "repeats": {str(i.address): n for i in code if (n := repeats(i)) > 1},
+            "guards": {str(i.address): str(i.guard) for i in code if i.guard is not None},
+            "delay_slots": {str(a): branch for a, branch in self.slots.items()},
+            "hazards": {str(a): list(found) for a, found in sorted(self.hazards.items())},
+        }

@@ -1,0 +1,26 @@
+"""Many files and many launches: indexes of everything that is in a corpus, and sweeps, on one machine or on a cluster.
+
+`scan` needs the extra `index` (pyarrow); a Dask cluster and object stores need the extra `distributed`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isakit.lazy import lazy
+
+if TYPE_CHECKING:
+    from isakit.corpora.query import Hit, Relative, find, similar
+    from isakit.corpora.scan import ScanReport, scan
+    from isakit.corpora.sweep import Job, SweepResult, sweep
+
+__all__ = ["Hit", "Job", "Relative", "ScanReport", "SweepResult", "find", "scan", "similar", "sweep"]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "isakit.corpora.query": "Hit Relative find similar",
+        "isakit.corpora.scan": "ScanReport scan",
+        "isakit.corpora.sweep": "Job SweepResult sweep",
+    },
+)

@@ -1,0 +1,90 @@
+"""`scan`: an index of all programs in files, folders, archives and object stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from isakit.corpora.sources import Source, sources
+from isakit.corpora.tables import IndexWriter, Rows, arrow
+from isakit.corpora.workers import work
+from isakit.lean import dataclass
+
+_BATCH_FILES, _BATCH_BYTES = 128, 1 << 25
+"""Files that are looked at in one piece of work, and their bytes together."""
+
+Batch = tuple[Source, ...]
+
+
+@dataclass(frozen=True)
+class ScanReport:
+    """What a scan put into an index: rows of each table, and bytes that were searched, archives unpacked."""
+
+    files: int
+    kernels: int
+    instructions: int
+    strings: int
+    bytes: int
+
+
+def scan(
+    paths: Sequence[str],
+    index: str,
+    *,
+    jobs: int | None = None,
+    dask: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ScanReport:
+    """Find every program of our instruction sets in files and write tables of them.
+
+    The tables are the same whatever number of processes made them.
+
+    Args:
+        paths: files, folders, or URLs that fsspec knows.
+        index: the folder to write, `files.parquet` and so on in it; one that is an index is replaced.
+        jobs: processes; None: one per core.
+        dask: address of a Dask scheduler, or a `distributed.Client`, whose workers see the same paths.
+        progress: called with the number of files and bytes that are done.
+
+    Raises IsakitError for paths that do not exist, a place that cannot be written, packages that are missing.
+    """
+    arrow()
+    done = size = 0
+    with IndexWriter(index) as writer:
+        batches = _batches(sources(paths, writer.places))
+        for tables, files, some in work(index_batch, batches, jobs=jobs, dask=dask, failed=_lost):
+            writer.add(tables)
+            done, size = done + files, size + some
+            if progress is not None:
+                progress(done, size)
+    rows = writer.rows
+    return ScanReport(rows["files"], rows["kernels"], rows["instructions"], rows["strings"], size)
+
+
+def _batches(found: Iterable[Source]) -> Iterator[Batch]:
+    batch: list[Source] = []
+    size = 0
+    for s in found:
+        if batch and (len(batch) == _BATCH_FILES or size + s.size > _BATCH_BYTES):
+            yield tuple(batch)
+            batch, size = [], 0
+        batch.append(s)
+        size += s.size
+    if batch:
+        yield tuple(batch)
+
+
+def index_batch(batch: Batch) -> tuple[dict[str, Any], int, int]:
+    """(tables, files, bytes) of some files."""
+    rows = Rows()
+    for source in batch:
+        rows.add_source(source)
+    return rows.tables(), len(batch), rows.bytes
+
+
+def _lost(batch: Batch, why: BaseException) -> tuple[dict[str, Any], int, int]:
+    """The tables of files that ended every process which looked at them."""
+    rows = Rows()
+    for source in batch:
+        rows.add_failure(source, f"looking at {len(batch)} files together ended the process: {why}")
+    return rows.tables(), len(batch), 0

@@ -1,0 +1,263 @@
+"""Where programs come from: files in folders and object stores, and what archives hold, piece by piece.
+
+Whatever a file says of itself, no more than `WINDOW + OVERLAP` bytes of it are in memory at once.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from typing import IO, Any
+
+from isakit.errors import FormatError, IsakitError
+from isakit.lean import dataclass
+
+WINDOW = 1 << 26
+"""Bytes of a file that are searched at once."""
+OVERLAP = 1 << 23
+"""Bytes behind a window that are searched with it: a program that begins in one is whole up to this size."""
+_DEEPEST = 3
+"""Archives inside archives."""
+_MOST_MEMBERS = 1 << 20
+_MOST_UNPACKED = 1 << 36
+"""Bytes of one archive that are unpacked, those of archives in it included."""
+
+READ_ERRORS = (OSError, EOFError, ValueError, RuntimeError, NotImplementedError, KeyError, IndexError, AttributeError,
+               zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, FormatError)  # fmt: skip
+"""What the libraries that read archives raise for damaged ones."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to look at: a path or a URL, and its size in bytes where the listing says it, else 0."""
+
+    path: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Part of a file, or of a member of an archive.
+
+    Attributes:
+        member: path inside the archive, parts joined by `!/` for archives in archives; empty for the file itself.
+        offset: where the piece starts in it.
+        data: its bytes; programs that start at `fresh` or later belong to the next piece.
+        fresh: bytes that no later piece has again.
+        last: no piece of this member follows.
+        error: why nothing more of it can be read.
+    """
+
+    member: str
+    offset: int
+    data: bytes
+    fresh: int
+    last: bool
+    error: str = ""
+
+
+def sources(paths: Sequence[str], leave_out: Collection[str] = ()) -> Iterator[Source]:
+    """All files below some paths or URLs, in the order given, folders in alphabetical order.
+
+    Links to folders are not followed, folders to leave out not entered. Raises IsakitError for a path that does not
+    exist.
+    """
+    left_out = {os.path.abspath(p) for p in leave_out}
+    for path in paths:
+        if "://" in path:
+            yield from _remote(path)
+        elif os.path.isdir(path):
+            yield from _folder(path, left_out)
+        elif os.path.exists(path):
+            yield Source(path, os.path.getsize(path))
+        else:
+            raise IsakitError(f"{path}: no such file or folder")
+
+
+def _folder(path: str, left_out: Collection[str]) -> Iterator[Source]:
+    for folder, names, files in os.walk(path):
+        names[:] = sorted(n for n in names if os.path.abspath(os.path.join(folder, n)) not in left_out)
+        for name in sorted(files):
+            full = os.path.join(folder, name)
+            try:
+                found = os.lstat(full)
+            except OSError:
+                continue
+            if os.path.isfile(full):  # no pipes, no devices
+                yield Source(full, found.st_size)
+
+
+def _remote(url: str) -> Iterator[Source]:
+    fs, root = filesystem(url)
+    try:
+        if fs.isfile(root):
+            yield Source(url, int(fs.size(root) or 0))
+            return
+        found: dict[str, dict[str, Any]] = fs.find(root, detail=True)
+    except READ_ERRORS as e:
+        raise IsakitError(f"{url}: {e}") from None
+    if not found:
+        raise IsakitError(f"{url}: nothing is there")
+    for name in sorted(found):
+        yield Source(str(fs.unstrip_protocol(name)), int(found[name].get("size") or 0))
+
+
+def filesystem(url: str) -> tuple[Any, str]:
+    """The file system of a URL and the path in it, from fsspec. Raises IsakitError."""
+    try:
+        from fsspec.core import url_to_fs  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+    except ImportError:
+        raise IsakitError("URLs need the package fsspec: pip install 'isakit[distributed]'") from None
+    try:
+        return url_to_fs(url)  # pyright: ignore[reportUnknownVariableType]
+    except (ImportError, ValueError) as e:
+        raise IsakitError(f"{url}: {e}") from None
+
+
+def _opened(path: str) -> IO[bytes]:
+    if "://" in path:
+        fs, name = filesystem(path)
+        return fs.open(name, "rb")
+    return open(path, "rb")
+
+
+def pieces(source: Source) -> Iterator[Piece]:
+    """The content of a file, and of the members of archives in it. Never raises for what a file holds."""
+    try:
+        with _opened(source.path) as f:
+            yield from _unpacked(f, "", 0, [_MOST_UNPACKED])
+    except READ_ERRORS as e:
+        yield Piece("", 0, b"", 0, True, _why(e))
+    except IsakitError as e:
+        yield Piece("", 0, b"", 0, True, str(e))
+
+
+def _why(e: BaseException) -> str:
+    return getattr(e, "strerror", None) or str(e) or type(e).__name__
+
+
+def _unpacked(f: IO[bytes], member: str, depth: int, left: list[int]) -> Iterator[Piece]:
+    """The pieces of an open file, then those of what it holds if it is an archive."""
+    head = _read(f, 1 << 16)
+    kind = _archive(head) if depth < _DEEPEST else ""
+    if not kind:
+        yield from _windows(f, head, member, left)
+        return
+    yield Piece(member, 0, head[:512], 0, True)
+    prefix = f"{member}!/" if member else ""
+    try:
+        f.seek(0)
+        for name, inner in _members(f, kind):
+            if left[0] <= 0:
+                raise FormatError(None, 0, "the archive is too large when unpacked; the rest of it was not read")
+            try:
+                with inner() as opened:
+                    yield from _unpacked(opened, prefix + name, depth + 1, left)
+            except READ_ERRORS as e:
+                yield Piece(prefix + name, 0, b"", 0, True, _why(e))
+    except READ_ERRORS as e:
+        yield Piece(member, 0, b"", 0, True, _why(e))
+
+
+def _read(f: IO[bytes], size: int) -> bytes:
+    """So many bytes, fewer only at the end."""
+    out = f.read(size)
+    if len(out) == size or not out:
+        return out
+    parts = [out]
+    size -= len(out)
+    while size and (more := f.read(size)):
+        parts.append(more)
+        size -= len(more)
+    return b"".join(parts)
+
+
+def _windows(f: IO[bytes], head: bytes, member: str, left: list[int]) -> Iterator[Piece]:
+    at = 0
+    data = head + _read(f, WINDOW + OVERLAP - len(head))
+    while True:
+        left[0] -= len(data)
+        last = len(data) < WINDOW + OVERLAP
+        yield Piece(member, at, data, len(data) if last else WINDOW, last)
+        if last:
+            return
+        at += WINDOW
+        data = data[WINDOW:] + _read(f, WINDOW)
+
+
+def _archive(head: bytes) -> str:
+    """What kind of archive begins so, empty for none."""
+    if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+        return "zip"
+    if head[:2] == b"\x1f\x8b":
+        return "gz"
+    if head[:3] == b"BZh" and head[4:10] == b"1AY&SY":
+        return "bz2"
+    if head[:6] == b"\xfd7zXZ\x00":
+        return "xz"
+    if head[257:262] == b"ustar":
+        return "tar"
+    if head[0x8001:0x8006] == b"CD001":
+        return "iso"
+    return ""
+
+
+def _members(f: IO[bytes], kind: str) -> Iterator[tuple[str, Any]]:
+    """(name, function that opens it) of what an archive holds."""
+    if kind in ("gz", "bz2", "xz"):
+        unpack: dict[str, Any] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+        yield "", lambda: unpack[kind](f)
+    elif kind == "zip":
+        with zipfile.ZipFile(f) as archive:
+            for n, info in enumerate(archive.infolist()):
+                if n >= _MOST_MEMBERS:
+                    raise FormatError(None, 0, f"more than {_MOST_MEMBERS} members")
+                if not info.is_dir():
+                    yield info.filename, lambda info=info: archive.open(info)
+    elif kind == "tar":
+        with tarfile.open(fileobj=f, mode="r:") as archive:
+            for n, info in enumerate(archive):
+                if n >= _MOST_MEMBERS:
+                    raise FormatError(None, 0, f"more than {_MOST_MEMBERS} members")
+                if info.isfile():
+                    yield info.name, lambda info=info: archive.extractfile(info)
+                archive.members.clear()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+    else:
+        yield from _iso_members(f)
+
+
+def _iso_members(f: IO[bytes]) -> Iterator[tuple[str, Any]]:
+    try:
+        import pycdlib  # pyright: ignore[reportMissingImports]
+        from pycdlib.pycdlibexception import PyCdlibException  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+    except ImportError:
+        raise FormatError(None, 0, "images of discs need the package pycdlib: pip install pycdlib") from None
+    iso: Any = pycdlib.PyCdlib()  # pyright: ignore[reportUnknownMemberType]
+    try:
+        iso.open_fp(f)
+        facet = "joliet_path" if iso.has_joliet() else "rr_path" if iso.has_rock_ridge() else "iso_path"
+        for folder, _, names in iso.walk(**{facet: "/"}):
+            for name in sorted(names):
+                path = f"{folder.rstrip('/')}/{name}"
+                yield path.lstrip("/"), lambda path=path: _Iso(iso, facet, path)
+    except PyCdlibException as e:  # pyright: ignore[reportUnknownVariableType]
+        raise FormatError(None, 0, f"{e}") from None
+
+
+class _Iso:
+    """A file of a disc image, opened with a `with`."""
+
+    def __init__(self, iso: Any, facet: str, path: str) -> None:
+        self._manager = iso.open_file_from_iso(**{facet: path})
+
+    def __enter__(self) -> Any:
+        return self._manager.__enter__()
+
+    def __exit__(self, *what: object) -> None:
+        self._manager.__exit__(*what)

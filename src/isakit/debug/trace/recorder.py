@@ -1,0 +1,69 @@
+"""A program stepped to its end, or to a bound, with what each step did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from isakit.debug.execution import Execution, Touch
+from isakit.debug.groups import name_of
+from isakit.errors import IsakitError, MachineFault, NotModelled
+
+
+class Taken(NamedTuple):
+    """A step.
+
+    `position` in front of it; `thread`: one of the `group` that took it, by name; `address`; `active` lanes; `touches`:
+    what they accessed; `waits`: the group does, behind it.
+    """
+
+    position: int
+    thread: int
+    group: str
+    address: int
+    active: int
+    touches: Sequence[Touch]
+    waits: bool
+
+
+class Steps:
+    """The steps of an execution from where it stands, at most `limit`; iterate once.
+
+    Args:
+        execution: what is stepped.
+        limit: bound of the steps.
+        about: told of accesses right before they are made, see `Execution.touched`.
+
+    Attributes:
+        end: in words, why there are no more steps; known behind the last one.
+    """
+
+    def __init__(
+        self, execution: Execution, limit: int, about: Callable[[Sequence[Touch]], None] | None = None
+    ) -> None:
+        self.execution, self.limit, self._about = execution, limit, about
+        self.end = ""
+
+    def __iter__(self) -> Iterator[Taken]:
+        execution = self.execution
+        target = execution.target
+        for _ in range(self.limit):
+            thread = execution.following
+            if thread is None:
+                self.end = "the program has ended"
+                return
+            t = target.thread(thread)
+            position, active = execution.position, len(execution.lanes(thread))
+            try:
+                touches = execution.touched(execution.step, self._about)
+            except (MachineFault, NotModelled) as e:
+                self.end = str(e)
+                return
+            yield Taken(position, thread, name_of(t), t.address or 0, active, touches, self._waits(thread))
+        self.end = f"{self.limit} steps are shown" if execution.following is not None else "the program has ended"
+
+    def _waits(self, thread: int) -> bool:
+        try:
+            return self.execution.target.thread(thread).state == "waiting"
+        except IsakitError:  # its block has ended
+            return False

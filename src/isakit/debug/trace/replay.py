@@ -1,0 +1,210 @@
+"""A small launch as one HTML page, in which a reader steps forwards and backwards; nothing else is needed to show it.
+
+The page holds the state at the start and, for every step, what changed: before and after, so that it goes both ways.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from isakit.debug.execution import Touch
+from isakit.debug.session import Session
+from isakit.debug.trace.recorder import Steps
+from isakit.errors import IsakitError
+from isakit.machine.target import MemorySpace
+
+STEPS = 2000
+"""Steps of a page, if nothing else is asked for."""
+THREADS = 1024
+"""Threads whose registers a page shows."""
+ROW = 32
+_WORD = 4
+_WHOLE = 1 << 14
+"""Bytes of a memory that is compared as a whole, where the machine does not tell what it accesses."""
+_Cell = tuple[str, int]
+"""A memory's name (with the thread whose own it is), and the address of a word."""
+
+
+def replay(session: Session, steps: int = STEPS, title: str = "") -> str:
+    """The page of a session from where it stands. The session is moved on. Raises what stepping raises."""
+    data = recorded(session, steps)
+    name = escape(title or f"{session.target.isa} {session.target.variant}")
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")
+    page = files(__package__).joinpath("replay.html").read_text("utf-8")
+    return page.replace("@TITLE@", name).replace("@DATA@", text)
+
+
+def recorded(session: Session, steps: int = STEPS) -> dict[str, Any]:
+    """What the page holds, as plain data."""
+    watcher = _Watcher(session)
+    start = watcher.state()
+    taken = Steps(session.execution, steps, watcher.before)
+    rows: list[dict[str, Any]] = []
+    for step in taken:
+        row = {"at": step.position, "thread": step.thread, "address": step.address}
+        rows.append(row | watcher.changes(step.touches))
+    labels = {a: n for n, a in session.labels.items() if n != "entry"}
+    code = [[i.address, i.text, labels.get(i.address, "")] for i in session.program]
+    return {
+        "isa": session.target.isa, "variant": session.target.variant, "unit": session.execution.unit,
+        "code": code, "start": {**start, "memory": watcher.initial}, "steps": rows, "end": taken.end,
+    }  # fmt: skip
+
+
+class _Watcher:
+    """Compares states of a session."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.initial: dict[str, dict[str, str]] = {}
+        """Words of shared memories that were there at the start, as far as they were looked at."""
+        self._cells: dict[_Cell, bytes | None] = {}
+        self._rows = self._all_rows()
+        self._stacks = self._all_stacks()
+        self._registers = self._arrays()
+        self._whole = {n: self._read_all(n) for n in self._whole_memories()}
+        self.initial = {n: {f"{a:x}": w.hex() for a, w in _words(d)} for n, d in self._whole.items()}
+
+    # --- at the start ---
+    def state(self) -> dict[str, Any]:
+        """Rows, stacks and registers now; registers that are 0 are left out."""
+        registers: list[Any] = []
+        for name, array in self._registers.items():
+            registers += _differences(name, np.zeros_like(array), array)
+        return {"rows": self._rows, "stacks": self._stacks, "registers": [[r[0], r[1], r[2], r[4]] for r in registers]}
+
+    # --- what there is ---
+    @property
+    def _count(self) -> int:
+        return min(THREADS, self.session.target.thread_count)
+
+    def _all_rows(self) -> list[list[Any]]:
+        """Rows of threads: name, active lanes, ended lanes, state, address."""
+        target = self.session.target
+        out: list[list[Any]] = []
+        for first in range(0, self._count, ROW):
+            threads = [target.thread(n) for n in range(first, min(first + ROW, self._count))]
+            here = next((t for t in threads if t.active), threads[0])
+            name = here.name.rpartition(" lane")[0] or (here.name if len(threads) == 1 else f"invocations {first}...")
+            active = sum(t.active << k for k, t in enumerate(threads))
+            ended = sum((t.state == "finished") << k for k, t in enumerate(threads))
+            out.append([name, active, ended, here.state, here.address, len(threads)])
+        return out
+
+    def _all_stacks(self) -> list[list[Any]]:
+        execution = self.session.execution
+        if self.session.target.isa == "usse":
+            return [[] for _ in self._rows]
+        return [[list(f) for f in execution.frames(ROW * k)] for k in range(len(self._rows))]
+
+    def _arrays(self) -> dict[str, Any]:
+        """The registers of all threads shown, by file."""
+        target = self.session.target
+        out: dict[str, Any] = {}
+        for name in target.register_files:
+            out[name] = target.read_file(name)[:, : self._count].astype(np.uint64)
+        return out
+
+    def _whole_memories(self) -> list[str]:
+        """Memories that are compared as a whole: what a block shares, and where accesses are not told."""
+        spaces: Mapping[str, MemorySpace] = self.session.target.memories
+        if self.session.execution.tells_touches:
+            return ["s"] if "s" in spaces and spaces["s"].size <= _WHOLE else []
+        return [m.name for m in spaces.values() if m.writable and m.size <= _WHOLE]
+
+    def _read_all(self, name: str) -> bytes:
+        target = self.session.target
+        return target.read_memory(name, 0, target.memories[name].size, 0) if target.thread_count else b""
+
+    # --- a step ---
+    def before(self, touches: Sequence[Touch]) -> None:
+        """Look at words that are about to be accessed."""
+        for t in touches:
+            for cell, thread in self._cells_of(t):
+                if cell not in self._cells:
+                    word = self._read(cell, thread)
+                    self._cells[cell] = None if self._own(t.space) else word
+                    if not self._own(t.space) and word is not None:
+                        self.initial.setdefault(cell[0], {})[f"{cell[1]:x}"] = word.hex()
+
+    def _own(self, space: str) -> bool:
+        return not self.session.target.memories[space].shared
+
+    def _cells_of(self, t: Touch) -> list[tuple[_Cell, int]]:
+        if t.space in self._whole:
+            return []
+        name = f"{t.space} of thread {t.thread}" if self._own(t.space) else t.space
+        first = t.address // _WORD * _WORD
+        return [((name, a), t.thread) for a in range(first, t.address + t.size, _WORD)]
+
+    def _read(self, cell: _Cell, thread: int) -> bytes | None:
+        try:
+            return self.session.target.read_memory(cell[0].partition(" ")[0], cell[1], _WORD, thread)
+        except IsakitError:
+            return None
+
+    def changes(self, touches: Sequence[Touch]) -> dict[str, Any]:
+        """What is different from the last time, before and after."""
+        out: dict[str, Any] = {}
+        rows, stacks, registers = self._all_rows(), self._all_stacks(), self._arrays()
+        if len(rows) == len(self._rows):  # else everything has ended
+            out["rows"] = _pairs(self._rows, rows)
+            out["stacks"] = _pairs(self._stacks, stacks)
+            out["registers"] = [d for n, a in registers.items() for d in _differences(n, self._registers[n], a)]
+            new_block = any(a[0] != b[0] for a, b in zip(self._rows, rows, strict=True))
+            out["memory"] = self._memory(touches, new_block)
+            self._rows, self._stacks, self._registers = rows, stacks, registers
+        return {k: v for k, v in out.items() if v}
+
+    def _memory(self, touches: Sequence[Touch], new_block: bool) -> list[list[Any]]:
+        out: list[list[Any]] = []
+
+        def note(name: str, address: int, before: bytes | None, after: bytes | None) -> None:
+            out.append([name, address, before and before.hex(), after and after.hex()])
+
+        for t in touches:
+            for cell, thread in self._cells_of(t):
+                before, after = self._cells[cell], self._read(cell, thread)
+                if before != after:
+                    note(*cell, before, after)
+                    self._cells[cell] = after
+        if new_block:  # other threads have what is their own
+            for cell in [c for c in self._cells if " of " in c[0]]:
+                note(*cell, self._cells.pop(cell), None)
+        for name, before in self._whole.items():
+            after = self._read_all(name)
+            if after != before:
+                pairs = zip(_words(before), _words(after), strict=True)
+                for (address, old), (_, new) in pairs:
+                    if old != new:
+                        note(name, address, old, new)
+                self._whole[name] = after
+        return out
+
+
+def _words(data: bytes) -> list[tuple[int, bytes]]:
+    return [(a, data[a : a + _WORD]) for a in range(0, len(data), _WORD)]
+
+
+def _pairs(old: list[Any], new: list[Any]) -> list[list[Any]]:
+    """(place, before, after) of the entries that differ."""
+    return [[k, a, b] for k, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
+
+
+def _differences(name: str, old: Any, new: Any) -> list[list[Any]]:
+    """(file, number, threads, values before, values after) of the registers that differ."""
+    out: list[list[Any]] = []
+    differ = old != new
+    for number in np.flatnonzero(differ.any(axis=1)).tolist():
+        threads = np.flatnonzero(differ[number]).tolist()
+        out.append([name, number, threads, old[number, threads].tolist(), new[number, threads].tolist()])
+    return out
+
+
+__all__ = ["STEPS", "recorded", "replay"]

@@ -1,0 +1,76 @@
+"""Machines as they are shown: which lanes are where, as rows of text, and as HTML for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import NamedTuple
+
+from isakit.errors import LaunchError
+from isakit.machine.target import Target
+from isakit.machine.targets import target_of
+
+ROW = 32
+"""Threads of a row: the lanes of a warp."""
+SHOWN = 16
+"""Rows that are shown of a machine."""
+
+
+class Row(NamedTuple):
+    """Threads side by side.
+
+    `first`: number of the first; `name`; `picture`: `#` for active ones, `.` for those that wait, `-` for those that
+    have ended; `where` they stand.
+    """
+
+    first: int
+    name: str
+    picture: str
+    where: str
+
+
+def rows(target: Target, first: int = 0, count: int | None = None) -> list[Row]:
+    """Rows of threads from `first` on, `SHOWN` at most."""
+    end = target.thread_count if count is None else min(target.thread_count, first + count)
+    out: list[Row] = []
+    for start in range(first, min(end, first + SHOWN * ROW), ROW):
+        threads = [target.thread(n) for n in range(start, min(start + ROW, end))]
+        picture = "".join("#" if t.active else "-" if t.state == "finished" else "." for t in threads)
+        here = next((t for t in threads if t.active), threads[0])
+        name = here.name if len(threads) == 1 else here.name.rpartition(" lane")[0] or f"{start}-{start + ROW - 1}"
+        waits = " waits" if here.state == "waiting" else ""
+        out.append(Row(start, name, picture, "ended" if here.address is None else f"{here.address:04x}{waits}"))
+    return out
+
+
+def registers(target: Target, thread: int) -> Mapping[str, int]:
+    """The registers of a thread that are not 0, by name."""
+    out: dict[str, int] = {}
+    for file in target.register_files.values():
+        for n in range(file.count):
+            value = target.read_register((file.name, n), thread)
+            if value:
+                out[(file.text or f"{file.name}{{n}}").format(n=n)] = value
+    return out
+
+
+def html_of(machine: object, first: int = 0, count: int | None = None) -> str:
+    """A machine, or some of its threads: where they are, and the registers of the first active one."""
+    try:
+        target = target_of(machine)
+    except LaunchError as e:
+        return f"<p>{escape(str(e))}</p>"
+    shown = rows(target, first, count)
+    lines = "".join(
+        f"<tr><td>{escape(r.name)}</td><td><code>{r.picture}</code></td><td>{r.where}</td></tr>" for r in shown
+    )
+    more = target.thread_count - first - SHOWN * ROW if count is None else 0
+    lines += f"<tr><td colspan=3>and {more} more threads</td></tr>" if more > 0 else ""
+    thread = next((r.first + r.picture.index("#") for r in shown if "#" in r.picture), None)
+    values = {} if thread is None else registers(target, thread)
+    said = ", ".join(f"{name} = {value:#x}" for name, value in values.items()) or "all 0"
+    about = "" if thread is None else f"<p>registers of {escape(target.thread(thread).name)}: <code>{said}</code></p>"
+    return f"<p>{target.isa} {target.variant}</p><table>{lines}</table>{about}"
+
+
+__all__ = ["ROW", "SHOWN", "Row", "html_of", "registers", "rows"]

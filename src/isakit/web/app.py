@@ -1,0 +1,203 @@
+"""The server: who may use it, the files of the page, and requests to workers.
+
+Every address begins with a random token. Requests are refused that name another host, come from another origin, or are
+longer than they may be; the page may load scripts and styles from here only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+from collections.abc import AsyncGenerator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from isakit.errors import IsakitError
+from isakit.web.lessons import lesson, lessons
+from isakit.web.limits import Limits
+from isakit.web.tabs import Ended, Tabs
+
+STATIC = Path(__file__).parent / "static"
+TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+         ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}  # fmt: skip
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; connect-src 'self'; "
+        "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_MOST_FIELDS = 64
+
+
+def files() -> dict[str, Path]:
+    """The files of the page by the end of their address. Nothing else of this machine can be read."""
+    return {str(f.relative_to(STATIC)): f for f in sorted(STATIC.rglob("*")) if f.is_file()}
+
+
+class Guard:
+    """Lets requests through that are for this server, from its own page, and no longer than allowed."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], body: int) -> None:
+        self._app, self._hosts, self._body = app, hosts, body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        refused = self._refused(scope)
+        if refused is not None:
+            response: Response = PlainTextResponse(f"{refused}\n", 403, HEADERS)
+            if scope["type"] == "http":
+                await response(scope, receive, send)
+            return
+
+        taken = 0
+
+        async def bounded() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > self._body:
+                raise ClientDisconnect
+            return message
+
+        async def sealed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                names = {k.lower() for k, _ in message["headers"]}
+                message["headers"] = [
+                    *message["headers"],
+                    *((k.lower().encode(), v.encode()) for k, v in HEADERS.items() if k.lower().encode() not in names),
+                ]
+            await send(message)
+
+        with contextlib.suppress(ClientDisconnect):
+            await self._app(scope, bounded, sealed)
+
+    def _refused(self, scope: Scope) -> str | None:
+        if scope["type"] != "http":
+            return "only HTTP is spoken here"
+        given: dict[bytes, list[bytes]] = {}
+        for k, v in scope["headers"]:
+            given.setdefault(k.lower(), []).append(v)
+        host = given.get(b"host", [])
+        if len(host) != 1 or host[0].decode("latin-1") not in self._hosts:
+            return "this host is not served here"
+        origin = given.get(b"origin", [])
+        if len(origin) > 1 or (origin and origin[0].decode("latin-1") not in {f"http://{h}" for h in self._hosts}):
+            return "this origin has no access"
+        if given.get(b"sec-fetch-site", [b"none"])[0] not in (b"none", b"same-origin"):
+            return "this site has no access"
+        length = given.get(b"content-length", [b"0"])[0]
+        if not length.isdigit() or int(length) > self._body:
+            return f"a request may have {self._body} bytes"
+        return None
+
+
+def make_app(
+    hosts: frozenset[str], token: str, limits: Limits | None = None, given: Mapping[str, bytes] | None = None
+) -> Starlette:
+    """The application.
+
+    `hosts`: values of the Host header that are answered; `token`: what addresses begin with; `given`: files that every
+    page opens, by name.
+    """
+    limits = limits or Limits()
+    tabs = Tabs(limits)
+    found = files()
+
+    def route(path: str, endpoint: Any, method: str) -> Route:
+        async def checked(request: Request) -> Response:
+            if not secrets.compare_digest(request.path_params["token"].encode(), token.encode()):
+                return PlainTextResponse("the address has another token\n", 403)
+            return await endpoint(request)
+
+        return Route("/{token}/" + path, checked, methods=[method])
+
+    async def static(request: Request) -> Response:
+        name = request.path_params.get("name") or "index.html"
+        if name not in found:
+            return PlainTextResponse("there is no such file\n", 404)
+        path = found[name]
+        return Response(path.read_bytes(), media_type=TYPES.get(path.suffix, "application/octet-stream"))
+
+    async def opened(request: Request) -> Response:
+        try:
+            tab = await tabs.open()
+        except IsakitError as e:
+            return JSONResponse({"error": str(e)}, 503)
+        return JSONResponse({"tab": tab.id, "lessons": lessons(), "given": list(given or ())})
+
+    async def alive(request: Request) -> Response:
+        try:
+            tab = tabs[request.path_params["tab"]]
+        except Ended as e:
+            return JSONResponse({"error": str(e)}, 404)
+        return StreamingResponse(tabs.alive(tab), media_type="application/octet-stream")
+
+    async def one_lesson(request: Request) -> Response:
+        try:
+            return JSONResponse(lesson(request.path_params["name"]))
+        except IsakitError as e:
+            return JSONResponse({"error": str(e)}, 404)
+
+    async def one_given(request: Request) -> Response:
+        data = (given or {}).get(request.path_params["name"])
+        return PlainTextResponse("there is no such file\n", 404) if data is None else Response(data)
+
+    async def interrupt(request: Request) -> Response:
+        try:
+            tabs[request.path_params["tab"]].worker.interrupt()
+        except Ended as e:
+            return JSONResponse({"error": str(e)}, 404)
+        return JSONResponse({"result": {}})
+
+    async def ask(request: Request) -> Response:
+        if request.headers.get("content-type", "").split(";")[0] != "application/json":
+            return JSONResponse({"error": "requests are JSON", "kind": "request"}, 415)
+        try:
+            tab = tabs[request.path_params["tab"]]
+            fields: Any = json.loads(await request.body())
+        except Ended as e:
+            return JSONResponse({"error": str(e), "kind": "ended"}, 404)
+        except (ValueError, RecursionError):
+            return JSONResponse({"error": "this is no JSON", "kind": "request"}, 400)
+        if not isinstance(fields, dict) or len(cast("dict[str, Any]", fields)) > _MOST_FIELDS:
+            return JSONResponse({"error": "a request is an object", "kind": "request"}, 400)
+        return JSONResponse(await tabs.ask(tab, request.path_params["verb"], cast("dict[str, Any]", fields)))
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+        tabs.prepare()
+        try:
+            yield
+        finally:
+            await tabs.close_all()
+
+    app = Starlette(
+        routes=[
+            route("", static, "GET"),
+            route("open", opened, "POST"),
+            route("alive/{tab}", alive, "GET"),
+            route("lesson/{name}", one_lesson, "GET"),
+            route("given/{name}", one_given, "GET"),
+            route("interrupt/{tab}", interrupt, "POST"),
+            route("ask/{tab}/{verb}", ask, "POST"),
+            route("{name:path}", static, "GET"),
+        ],
+        lifespan=lifespan,
+    )
+    app.state.tabs = tabs
+    app.add_middleware(Guard, hosts=hosts, body=limits.body)
+    return app

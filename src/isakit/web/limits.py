@@ -1,0 +1,50 @@
+"""What one page may use. A page that wants more gets an error that names the limit."""
+
+from __future__ import annotations
+
+from isakit.lean import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of the server; sizes in bytes, times in seconds.
+
+    Attributes:
+        body: of one request.
+        answer: of one answer.
+        tabs: pages that are open at once.
+        seconds: that a request may take before it is interrupted.
+        grace: that an interrupted worker has to answer before it is ended.
+        memory: resident memory of a worker.
+        folder: dropped files of a page together.
+        leave: that a page may be away (reloading, asleep) before its worker ends.
+    """
+
+    body: int = 32 << 20
+    answer: int = 64 << 20
+    tabs: int = 16
+    seconds: float = 30.0
+    grace: float = 5.0
+    memory: int = 3 << 30
+    folder: int = 256 << 20
+    leave: float = 10.0
+
+
+SOURCE = 1 << 20
+"""Characters of a source text."""
+LINES = 2000
+"""Lines of a listing in one answer."""
+THREADS = 2048
+"""Threads whose activity is shown."""
+BYTES = 1 << 16
+"""Bytes of a memory in one answer."""
+ELEMENTS = 1 << 20
+"""Elements of an array in one answer."""
+STEPS = 100_000
+"""Instructions that one request may step."""
+ROWS = 20_000
+"""Rows of a comparison in one answer."""
+SCENE = 8 << 20
+"""Bytes of a scene file."""
+PIXELS = 1 << 20
+"""Pixels of a scene's picture."""

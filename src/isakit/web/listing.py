@@ -1,0 +1,133 @@
+"""Lines of a listing, as every part of the page takes them: one record per instruction."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from isakit.web.limits import LINES
+
+if TYPE_CHECKING:
+    from isakit.analysis import ControlFlow
+    from isakit.asm import Program
+    from isakit.codec import Instruction
+    from isakit.web.units import Unit
+
+ANALYSED = 50_000
+"""Instructions of the longest program whose blocks and live registers are shown."""
+
+
+class Line(TypedDict, total=False):
+    """One instruction.
+
+    Byte `address`, its `words` as hexadecimal text, `text`, `label` in front of it, `target` of a branch, the `source`
+    and `ptx` lines it comes from (0: unknown), its `block`, whether it is the `first` there, `group` of the
+    instruction, `error` where the words are no instruction, and how many registers of each file are `live` before it.
+    """
+
+    address: int
+    words: str
+    text: str
+    label: str
+    target: int | None
+    source: int
+    ptx: int
+    block: int
+    first: bool
+    group: str
+    error: str | None
+    live: dict[str, int]
+
+
+def lines(unit: Unit, start: int, count: int) -> dict[str, Any]:
+    """At most `LINES` lines from instruction number `start`, and how many there are."""
+    program = unit.program
+    flow = flow_of(program) if len(program) <= ANALYSED else None
+    blocks = _blocks(program) if flow is not None else {}
+    labels = {a: n for n, a in program.labels.items()}
+    labels |= {a: f"L{a:x}" for a in _targets(program) if a not in labels}
+    sources: dict[int, int] = program.source_lines
+    rows: list[Line] = []
+    for i in program.instructions[start : start + min(count, LINES)]:
+        where = program.lines.at(i.address) if program.lines is not None else None
+        row = Line(
+            address=i.address, words=_words(i), text=i.text, label=labels.get(i.address, ""), target=i.target,
+            source=sources.get(i.address, where.line if where else 0), ptx=where.ptx if where else 0,
+            group=i.group.value if i.group is not None else "invalid", error=i.error,
+        )  # fmt: skip
+        if i.address in blocks:
+            row["block"], row["first"] = blocks[i.address]
+        if flow is not None:
+            row["live"] = _live(flow, i)
+        rows.append(row)
+    return {"total": len(program), "start": start, "lines": rows}
+
+
+@lru_cache(maxsize=32)
+def flow_of(program: Program) -> ControlFlow:
+    """The control-flow graph of a program; kept, because every pane asks."""
+    from isakit import analysis
+
+    return analysis.control_flow(program)
+
+
+@lru_cache(maxsize=32)
+def _targets(program: Program) -> frozenset[int]:
+    own = {i.address for i in program}
+    return frozenset(i.target for i in program if i.target is not None and i.target in own)
+
+
+@lru_cache(maxsize=32)
+def _blocks(program: Program) -> dict[int, tuple[int, bool]]:
+    return {i.address: (b.number, i.address == b.address) for b in flow_of(program).blocks for i in b.instructions}
+
+
+@lru_cache(maxsize=32)
+def _liveness(program: Program) -> Any:
+    from isakit import analysis
+
+    return analysis.liveness(flow_of(program))
+
+
+def _live(flow: ControlFlow, i: Instruction) -> dict[str, int]:
+    if not i.valid or i.address not in _blocks(flow.program):
+        return {}
+    out: dict[str, int] = {}
+    for file, _ in _liveness(flow.program).before(i.address):
+        out[file] = out.get(file, 0) + 1
+    return out
+
+
+def _words(i: Instruction) -> str:
+    digits = (i.decoder.view.variant.unit_bits + 3) // 4
+    return " ".join(f"{w:0{digits}x}" for w in i.words)
+
+
+def graph(unit: Unit) -> dict[str, Any]:
+    """Blocks and edges with the structure that a drawing needs."""
+    from isakit import analysis
+
+    flow = flow_of(unit.program)
+    out = flow.as_json()
+    out["loops"] = [
+        {"head": x.head, "blocks": x.blocks} for f in flow.functions for x in analysis.loops(flow, f)
+    ]  # fmt: skip
+    return out
+
+
+def explained(unit: Unit, address: int) -> dict[str, Any]:
+    """The bits of one instruction, the page of its record, and what it means."""
+    from isakit.docsgen.pseudocode import explained as computed
+    from isakit.errors import IsakitError
+
+    i = unit.program.at(address)
+    if i is None:
+        raise IsakitError(f"there is no instruction at {address:#x}")
+    e = i.explain()
+    return {
+        **e.as_dict(), "address": i.address, "unit_bits": i.decoder.view.variant.unit_bits, "words": _words(i).split(),
+        "rows": [{"bits": r.bits, "field": r.field, "value": f"{r.value:#x}", "meaning": r.meaning,
+                  "reference": r.reference, "mask": f"{r.mask:x}"} for r in e.rows],
+        "doc": e.doc, "reads": sorted(f"{f}{n}" for f, n in i.uses), "writes": sorted(f"{f}{n}" for f, n in i.defs),
+        "meaning": computed(i.decoder.isa, i.form, i.word),
+    }  # fmt: skip

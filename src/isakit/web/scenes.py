@@ -1,0 +1,63 @@
+"""Scenes of a page: drawn, and looked at pixel by pixel. They may name files of the page's folder only."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from isakit.errors import IsakitError
+from isakit.json_text import parse_json
+from isakit.web.limits import PIXELS, SCENE
+
+if TYPE_CHECKING:
+    from isakit.debug import Session
+    from isakit.graphics.scene import Scene
+
+
+def drawn(name: str) -> dict[str, Any]:
+    """The picture of a scene: PNG in base64, its size, and what was drawn."""
+    from isakit.tesla import png
+
+    scene = _scene(name)
+    pipeline = scene.pipeline(threads=1)
+    done = [scene.draw(pipeline, n, scene.default_chip) for n in range(len(scene.draws))]
+    return {
+        "png": base64.b64encode(png(pipeline.picture(0))).decode(), "width": scene.width, "height": scene.height,
+        "draws": [{k: v for k, v in vars(d).items() if isinstance(v, (int, float, str))} for d in done],
+    }  # fmt: skip
+
+
+def fragment(name: str, x: int, y: int) -> Session:
+    """A session in the last fragment program that changed a pixel; rows count from below."""
+    from isakit.debug.pixels import pixel
+
+    return pixel(_scene(name), x, y).session()
+
+
+def _scene(name: str) -> Scene:
+    from isakit.tesla import Scene
+
+    path = Path(name)
+    if not path.is_file():
+        raise IsakitError(f"there is no file {name!r} here")
+    if path.stat().st_size > SCENE:
+        raise IsakitError(f"{name}: the workbench takes scenes of up to {SCENE >> 20} MB")
+    _check(parse_json(path.read_bytes()))
+    scene = Scene(name)
+    if scene.width * scene.height > PIXELS:
+        raise IsakitError(f"{name}: {scene.width} x {scene.height} pixels are too many for a page")
+    return scene
+
+
+def _check(value: Any) -> None:
+    """Raise IsakitError where a text of the scene could name a file outside of the folder."""
+    stack = [value]
+    while stack:
+        v = stack.pop()
+        if isinstance(v, str) and (any(c in v for c in "/\\~\0") or ".." in v):
+            raise IsakitError(f"{v[:60]!r}: files are named as they were dropped, without a folder")
+        if isinstance(v, dict):
+            stack += [*cast("dict[Any, Any]", v).values()]
+        elif isinstance(v, list):
+            stack += cast("list[Any]", v)

@@ -1,0 +1,137 @@
+"""Texts from the editor: assembly, PTX, CUDA C, OpenCL C and Python become programs.
+
+A page may come from another person, so that opening it must not run anything on the host: Python texts are
+translated, never executed, and C texts may not name files.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+from typing import TYPE_CHECKING, Any
+
+from isakit.errors import AsmError, CompileError, Diagnostic, IsakitError
+from isakit.web.limits import SOURCE
+
+if TYPE_CHECKING:
+    from isakit.asm import Program
+    from isakit.description import Module
+
+LANGUAGES = ("asm", "ptx", "python", "cuda", "opencl")
+_DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(define|undef|if|ifdef|ifndef|elif|else|endif|pragma[ \t]+unroll[ \t\d]*$)?\b")
+_NAMES_FILES = re.compile(r"__has_include|__has_embed|__FILE__|__BASE_FILE__|_Pragma|\basm\b|__asm")
+_ENDINGS = {"python": "kernel.py", "cuda": "kernel.cu", "opencl": "kernel.cl", "ptx": "kernel.ptx", "asm": "kernel.s"}
+
+
+def assembled(text: str, isa_name: str, variant: str) -> Program:
+    """The program an assembly text stands for; the text's own `.isa` counts before what the page chose."""
+    from isakit.asm import declared
+    from isakit.instruction_sets import isa, isa_of_text
+
+    _check_size(text)
+    chosen = isa_of_text(text, None, None) if declared(text) else None
+    if chosen is not None and chosen.name == isa_name and variant:
+        said = declared(text)
+        chosen = chosen if said is not None and said.variant else isa(isa_name, variant)
+    return (chosen or isa(isa_name, variant or None)).assemble(text, path=_ENDINGS["asm"])
+
+
+def compiled(text: str, language: str, variant: str) -> tuple[Module, str, list[Diagnostic]]:
+    """The module, its PTX, and what is wrong with kernels that are not in it.
+
+    Raises CompileError with places in the text, IsakitError where no compiler for the language is installed.
+    """
+    from isakit.compile import compile_ptx
+
+    _check_size(text)
+    if language not in LANGUAGES[1:]:
+        raise IsakitError(f"there is no language {language!r}; there are {', '.join(LANGUAGES)}")
+    params: dict[str, Any] = {}
+    path = _ENDINGS[language]
+    if language == "ptx":
+        ptx = text
+    elif language == "python":
+        ptx, params = _from_python(text, path)
+    else:
+        ptx = _from_c(text, path, language)
+    got = compile_ptx(ptx, variant or "gt200", path=path if language == "ptx" else "kernel.ptx")
+    for name, given in params.items():
+        if name in got.module.kernels:
+            got.module.kernels[name].params = given
+    return got.module, ptx, got.diagnostics
+
+
+def diagnostics(error: AsmError) -> list[dict[str, Any]]:
+    """Errors as plain data; lines and columns count from 1."""
+    return [plain(d) for d in error.diagnostics]
+
+
+def plain(d: Diagnostic) -> dict[str, Any]:
+    """One error as plain data."""
+    return {"line": d.line, "column": d.column, "width": d.width, "message": d.message, "notes": list(d.notes)}
+
+
+def _check_size(text: str) -> None:
+    if len(text) > SOURCE:
+        raise IsakitError(f"the text has {len(text)} characters; the workbench takes {SOURCE}")
+
+
+def _from_c(text: str, path: str, language: str) -> str:
+    """PTX of a C text. Directives that could read files of this machine are refused."""
+    from isakit.compile.c import compile_c
+
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = re.sub(r"\\[ \t]*\n", "", text)  # a line goes on behind a backslash
+    for number, line in enumerate(text.split("\n"), 1):
+        found = _NAMES_FILES.search(line) or _hidden_directive(line)
+        if found:
+            what = f"`{found[0].strip()[:20]}` is not taken here: the text stands alone, without other files"
+            raise CompileError([Diagnostic(number, found.start() + 1, what, line, path=path)])
+    return compile_c(path, text, language)
+
+
+def _hidden_directive(line: str) -> re.Match[str] | None:
+    """A `#` in a line, or a spelling of it, that is no directive of the plain kind; macros may use it in their text."""
+    known = _DIRECTIVE.match(line)
+    odd = re.search(r"%:|\?\?[=/].{0,10}", line)
+    if odd is not None or (known is not None and known[1] == "define"):
+        return odd
+    rest = line[known.end() :] if known is not None and known[1] else line
+    return re.search(r"#.{0,20}", rest)
+
+
+def _from_python(text: str, path: str) -> tuple[str, dict[str, Any]]:
+    """PTX and parameters of the `@isakit.kernel` functions of a text, by translation alone."""
+    from isakit.compile.python import Source, parameters, ptx_of, translate
+
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
+        line, column = getattr(e, "lineno", None) or 1, getattr(e, "offset", None) or 1
+        raise CompileError([Diagnostic(line, column, getattr(e, "msg", None) or str(e), path=path)]) from None
+    constants: dict[str, Any] = {}
+    lines = text.splitlines(keepends=True)
+    texts: list[str] = []
+    params: dict[str, Any] = {}
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                with contextlib.suppress(ValueError, TypeError, RecursionError, MemoryError):  # kernels complain
+                    constants[name] = ast.literal_eval(value)
+            case ast.FunctionDef(decorator_list=[_, *_]) if _is_kernel(node):
+                first = node.decorator_list[0].lineno
+                own = "".join(lines[first - 1 : node.end_lineno])
+                _, ir, given = translate(Source(own, path, first, constants))
+                texts.append(ptx_of(ir))
+                params[node.name] = parameters(given)
+            case _:
+                pass  # imports, and what the text does when it is run as a program
+    if not texts:
+        raise CompileError([Diagnostic(1, 1, "there is no function with @isakit.kernel", path=path)])
+    heads = re.compile(r"(?m)^\.(version|target|address_size).*$")
+    return texts[0] + "".join(heads.sub("", t) for t in texts[1:]), params
+
+
+def _is_kernel(function: ast.FunctionDef) -> bool:
+    return any(ast.unparse(d).split("(")[0] in ("isakit.kernel", "kernel") for d in function.decorator_list)

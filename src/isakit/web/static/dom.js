@@ -1,0 +1,36 @@
+// Small helpers for building the page.
+
+export const $ = (id) => document.getElementById(id);
+
+export function make(tag, attributes = {}, ...children) {
+  const e = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) e.addEventListener(name.slice(2), value);
+    else if (name === "class") e.className = value;
+    else if (name in e && name !== "list") e[name] = value;
+    else e.setAttribute(name, value);
+  }
+  e.append(...children.filter((c) => c !== null && c !== undefined));
+  return e;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function draw(tag, attributes = {}, ...children) {
+  const e = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) e.addEventListener(name.slice(2), value);
+    else if (value !== undefined && value !== null) e.setAttribute(name, value);
+  }
+  e.append(...children);
+  return e;
+}
+
+export const hex = (n, digits = 4) => "0x" + n.toString(16).padStart(digits, "0");
+
+export function say(text, bad = false) {
+  $("status").textContent = text;
+  $("status").classList.toggle("bad", bad);
+  $("status").title = text;
+}

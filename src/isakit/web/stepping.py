@@ -1,0 +1,254 @@
+"""A launch that is stepped: what a page asks of a session, and what it shows of it."""
+
+from __future__ import annotations
+
+import base64
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+from isakit.errors import IsakitError
+from isakit.web.folder import checked_spec
+from isakit.web.limits import BYTES, ELEMENTS, STEPS, THREADS
+
+if TYPE_CHECKING:
+    from isakit.asm import Program
+    from isakit.cli.launches import Prepared
+    from isakit.debug import Session
+    from isakit.machine.target import Thread
+
+MOVES = ("step", "next", "finish", "join", "until", "cont", "back", "reverse", "goto", "restart", "last_write")
+VUC_CYCLES = 1_000_000
+"""Cycles that microcode runs on, because it does not end by itself."""
+_OPTIONS: dict[str, Any] = {
+    "chip": "gt200", "engine": "auto", "tier": "auto", "threads": 1, "grid": (1,), "block": (1,), "kernel": None,
+    "registers": None, "shared": None, "local": None, "textures": (), "specs": (),
+}  # fmt: skip
+
+
+def launched(file: str, asked: dict[str, Any]) -> Prepared:
+    """A machine at its first instruction, for a file of the folder. Arguments are texts as of `isakit run --arg`.
+
+    Raises IsakitError for what cannot be launched.
+    """
+    import click
+
+    from isakit.cli.launches import prepare
+
+    options = _OPTIONS | {k: asked[k] for k in ("chip", "kernel") if asked.get(k)}
+    for name, most in (("grid", 2), ("block", 3)):
+        options[name] = _dims(asked.get(name, [1]), name, most)
+    options["specs"] = tuple(checked_spec(s) for s in _texts(asked.get("args", []), "args"))
+    options["textures"] = tuple(checked_spec(s) for s in _texts(asked.get("textures", []), "textures"))
+    isa, variant = asked.get("isa") or None, asked.get("variant") or None
+    try:
+        with click.Context(click.Command("launch")):
+            return prepare(file, isa, variant, options)
+    except click.ClickException as e:
+        raise IsakitError(e.format_message()) from None
+
+
+def _texts(value: Any, name: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(x, str) for x in cast("list[Any]", value)):
+        raise IsakitError(f"{name} is a list of texts")
+    return cast("list[str]", value)
+
+
+def _dims(value: Any, name: str, most: int) -> tuple[int, ...]:
+    numbers = cast("list[Any]", value) if isinstance(value, list) else []
+    if not 1 <= len(numbers) <= most or not all(type(n) is int and 0 < n < 1 << 16 for n in numbers):
+        raise IsakitError(f"{name}: give 1 to {most} positive numbers")
+    return tuple(numbers)
+
+
+def begun(prepared: Prepared, program: Program, seconds: float) -> Stepping:
+    """A launch at its first instruction; `program`: the code as the page lists it."""
+    from isakit.debug import Session
+
+    return Stepping(Session(prepared.machine, program, labels=program.labels), seconds, prepared)
+
+
+class Stepping:
+    """A session and what the page has seen of it.
+
+    `prepared`: the launch, None where the session is not of one; `seconds`: after which a move is interrupted.
+    """
+
+    def __init__(self, session: Session, seconds: float, prepared: Prepared | None = None) -> None:
+        self.session, self.prepared = session, prepared
+        self.seconds = seconds
+        self._deadline = 0.0
+        self._seen: tuple[int, dict[str, int]] = (self.session.focus, {})
+        self.session.asked = lambda: time.monotonic() > self._deadline
+
+    def move(self, how: str, count: int = 1, where: str = "") -> dict[str, Any]:
+        """Go forwards or backwards, see `MOVES`; then the state. Raises IsakitError for what cannot be done."""
+        s = self.session
+        self._deadline = time.monotonic() + self.seconds
+        self._remember()
+        if not 1 <= count <= STEPS:
+            raise IsakitError(f"1 to {STEPS} steps at a time")
+        match how:
+            case "step":
+                s.step(count)
+            case "next":
+                s.next(count)
+            case "finish":
+                s.finish()
+            case "join":
+                s.to_join()
+            case "until":
+                s.until(_place(where))
+            case "cont":
+                s.cont(VUC_CYCLES if s.target.isa == "vuc" else None)
+            case "back":
+                s.reverse_step(count)
+            case "reverse":
+                s.reverse_cont()
+            case "goto":
+                s.goto(_number(where))
+            case "restart":
+                s.goto(0)
+            case "last_write":
+                s.last_write(where)
+            case _:
+                raise IsakitError(f"no move {how!r}; there are {', '.join(MOVES)}")
+        return self.state()
+
+    def _remember(self) -> None:
+        s = self.session
+        if s.focus < s.target.thread_count:
+            self._seen = s.focus, s.registers()
+
+    def focus(self, thread: int) -> dict[str, Any]:
+        """Look at another thread."""
+        self.session.focus_on(thread=thread)
+        self._remember()
+        return self.state()
+
+    def state(self) -> dict[str, Any]:
+        """Everything the page shows but memory."""
+        s = self.session
+        i = s.instruction
+        there = s.focus < s.target.thread_count
+        registers = s.registers() if there else {}
+        thread, before = self._seen
+        changed = [n for n, v in registers.items() if thread == s.focus and before.get(n, v) != v]
+        files = s.target.register_files
+        return {
+            **s.stop.as_json(), "finished": s.finished, "focus": s.focus,
+            "focus_name": s.target.thread(s.focus).name if there else "", "instruction": None if i is None else i.text,
+            "place": "" if s.address is None else s.label_at(s.address), "address": s.address,
+            "unit": s.execution.unit, "compiled": getattr(s.execution, "compiled", False),
+            "groups": self._groups(), "registers": {n: f"{v:#x}" for n, v in registers.items()}, "changed": changed,
+            "widths": {f.text or f.name: f.width for f in files.values()},
+            "frames": [{"kind": f.kind, "address": f.address, "meaning": f.meaning,
+                        "lanes": None if f.lanes is None else f"{f.lanes:08x}"} for f in (s.frames() if there else [])],
+            "breakpoints": [b.as_json() for b in s.breakpoints.values()],
+            "memories": [{"name": m.name, "size": m.size, "shared": m.shared} for m in s.target.memories.values()],
+            "facts": {k: int(v) for k, v in s.execution.facts(s.focus).items()} if there else {},
+        }  # fmt: skip
+
+    def _groups(self) -> list[dict[str, Any]]:
+        """Rows of the matrix of activity: `#` an active thread, `.` one that waits for its turn, `-` one that ended."""
+        target = self.session.target
+        rows: dict[int, list[Thread]] = {}
+        for n in range(min(target.thread_count, THREADS)):
+            t = target.thread(n)
+            rows.setdefault(n >> 5 if target.isa == "tesla" else t.group, []).append(t)
+        out: list[dict[str, Any]] = []
+        for members in rows.values():
+            here = next((t for t in members if t.active), members[0])
+            out.append({
+                "name": here.name.rpartition(" lane")[0] or here.name, "first": members[0].number,
+                "threads": [t.number for t in members] if target.isa == "usse" else None,
+                "mask": "".join("#" if t.active else "-" if t.state == "finished" else "." for t in members),
+                "address": here.address, "state": here.state,
+            })  # fmt: skip
+        return out
+
+    def breakpoint(self, where: str, condition: str = "", kind: str = "break", access: str = "change") -> None:
+        """Set a breakpoint or a watchpoint."""
+        if kind == "watch":
+            if access not in ("read", "write", "access", "change"):
+                raise IsakitError(f"no access {access!r}")
+            self.session.watch(where, access, condition)
+        else:
+            self.session.break_at(_place(where), condition)
+
+    def memory(self, space: str, address: int, size: int) -> dict[str, Any]:
+        """Bytes as the focused thread sees them, those that exist."""
+        s = self.session
+        if not 0 <= size <= BYTES:
+            raise IsakitError(f"0 to {BYTES} bytes at a time")
+        memory = s.target.memories.get(space)
+        if memory is None:
+            raise IsakitError(f"no memory {space!r}; there are {', '.join(s.target.memories)}")
+        size = max(0, min(size, memory.size - address))
+        data = s.target.read_memory(space, address, size, min(s.focus, max(0, s.target.thread_count - 1)))
+        return {"space": space, "address": address, "data": data.hex()}
+
+    def access(self) -> dict[str, Any]:
+        """What the next instruction touches: addresses of lanes by half-warp, and their cost by the chip's rules.
+
+        The instruction is executed and taken back. Raises IsakitError where nothing follows or nothing can be told.
+        """
+        from isakit.debug.transactions import HALF, IDLE, constant_reads, global_10, global_12, shared_steps
+        from isakit.machine.tesla.chips import CHIPS
+
+        s = self.session
+        if s.finished or s.target.isa != "tesla":
+            raise IsakitError("only the next instruction of a Tesla launch can be looked at")
+        here, focus = s.timeline.moment, s.focus
+        try:
+            touches = s.execution.touched(s.timeline.step)
+        finally:
+            s.timeline.seek(here)
+            s.focus = focus
+        modern = not CHIPS[s.target.variant].strict_coalescing
+        halves: dict[tuple[str, str, int, int], list[int]] = {}
+        for t in touches:
+            at = halves.setdefault((t.access, t.space, t.size, t.thread // HALF), [IDLE] * HALF)
+            at[t.thread % HALF] = t.address
+        out: list[dict[str, Any]] = []
+        for (access, space, size, half), at in sorted(halves.items()):
+            row: dict[str, Any] = {
+                "access": access,
+                "space": space,
+                "size": size,
+                "first": half * HALF,
+                "addresses": at,
+            }
+            if space.startswith("g"):
+                cost = (global_12 if modern else global_10)(at, size)
+                row |= {"coalesced": cost.coalesced, "transactions": list(cost.sizes)}
+            elif space == "s":
+                row["steps"] = shared_steps(at, access == "write")
+            elif space.startswith("c"):
+                row["steps"] = constant_reads(at)
+            out.append(row)
+        return {"accesses": out, "capability": "1.2 and 1.3" if modern else "1.0 and 1.1"}
+
+    def arrays(self) -> list[dict[str, Any]]:
+        """What the kernel's arrays hold now, as raw little-endian bytes; those of other machines have none."""
+        if self.prepared is None or self.prepared.kernel is None:
+            return []
+        self.prepared.update()
+        out: list[dict[str, Any]] = []
+        for n, a in enumerate(self.prepared.arguments):
+            if hasattr(a.value, "dtype") and getattr(a.value, "ndim", 0):
+                if a.value.size > ELEMENTS:
+                    raise IsakitError(f"argument {n} has {a.value.size} elements; {ELEMENTS} can be shown")
+                out.append({"index": n, "spec": a.spec, "dtype": str(a.value.dtype), "shape": list(a.value.shape),
+                            "data": base64.b64encode(a.value.tobytes()).decode()})  # fmt: skip
+        return out
+
+
+def _place(where: str) -> str | int:
+    return int(where, 16) if where.startswith("0x") else where
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise IsakitError(f"{text!r} is no number") from None

@@ -1,0 +1,219 @@
+"""Open pages and their workers: one process each, started when the page opens, bounded, ended when it closes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+import os
+import secrets
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from isakit.errors import IsakitError
+from isakit.web.limits import Limits
+
+_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_WATCHED = 0.25
+"""Seconds between two looks at a worker's memory."""
+
+
+class Ended(IsakitError):
+    """The worker of a page is gone; the message says why."""
+
+
+class Worker:
+    """A process that answers requests one after the other."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._process: asyncio.subprocess.Process | None = None
+        self._lock = asyncio.Lock()
+        self._asked = 0
+        self._why = ""
+
+    async def start(self) -> None:
+        """Start the process."""
+        fields = json.dumps(dataclasses.asdict(self.limits))
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "isakit.web.worker", fields,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=self.limits.answer + 1024,
+            start_new_session=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )  # fmt: skip
+
+    @property
+    def running(self) -> bool:
+        """Whether the process is there."""
+        return self._process is not None and self._process.returncode is None
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return 0 if self._process is None else self._process.pid
+
+    async def ask(self, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """One request. Interrupted after the time limit; a worker that does not react is ended: raises Ended."""
+        async with self._lock:
+            p = self._process
+            if p is None or p.returncode is not None or p.stdin is None or p.stdout is None:
+                raise Ended(self._why or "the worker of this page has ended")
+            self._asked += 1
+            watch = asyncio.create_task(self._watch())
+            try:
+                p.stdin.write(json.dumps({"id": self._asked, "verb": verb, "fields": fields}).encode() + b"\n")
+                await p.stdin.drain()
+                line = await self._line(p.stdout)
+            except (BrokenPipeError, ConnectionResetError, ValueError):
+                line = b""
+            finally:
+                watch.cancel()
+            if not line:
+                self.end(self._why or "the worker of this page ended unexpectedly")
+                raise Ended(self._why)
+            return json.loads(line)
+
+    async def _line(self, out: asyncio.StreamReader) -> bytes:
+        reading = asyncio.ensure_future(out.readline())
+        for seconds in (self.limits.seconds, self.limits.grace):
+            done, _ = await asyncio.wait([reading], timeout=seconds)
+            if done:
+                return reading.result()
+            self.interrupt()
+        reading.cancel()
+        self._why = f"the request took more than {self.limits.seconds:.0f} s and could not be interrupted"
+        return b""
+
+    async def _watch(self) -> None:
+        """End the worker when it takes more memory than it may."""
+        while True:
+            await asyncio.sleep(_WATCHED)
+            used = resident(self.pid)
+            if used > self.limits.memory:
+                self.end(f"the program took more than {self.limits.memory >> 20} MB of memory")
+                return
+
+    def interrupt(self) -> None:
+        """Interrupt what it does."""
+        if self._process is not None and self.running:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGINT)
+
+    def end(self, why: str = "the page is closed") -> None:
+        """End the process, and what it may have started."""
+        self._why = self._why or why
+        if self._process is not None and self.running:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def gone(self) -> None:
+        """Wait until the process has ended."""
+        if self._process is not None:
+            await self._process.wait()
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory a process has in use; 0 where the system does not say."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+class Tab:
+    """A page: its worker, which is started anew after it was ended, and who is connected."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.id = secrets.token_urlsafe(12)
+        self.worker = Worker(limits)
+        self.connections = 0
+        self.leaving: asyncio.TimerHandle | None = None
+
+
+class Tabs:
+    """All open pages. One worker is started in advance, so that a page need not wait for it."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._tabs: dict[str, Tab] = {}
+        self._spare: asyncio.Task[Worker] | None = None
+
+    def __len__(self) -> int:
+        return len(self._tabs)
+
+    def prepare(self) -> None:
+        """Start the worker of the next page."""
+        if self._spare is None:
+            self._spare = asyncio.ensure_future(self._started())
+
+    async def _started(self) -> Worker:
+        worker = Worker(self.limits)
+        await worker.start()
+        return worker
+
+    async def open(self) -> Tab:
+        """A new page. Raises IsakitError when there are too many."""
+        if len(self._tabs) >= self.limits.tabs:
+            raise IsakitError(f"{len(self._tabs)} pages are open; close one")
+        tab = Tab(self.limits)
+        self._tabs[tab.id] = tab
+        self.prepare()
+        spare, self._spare = self._spare, None
+        assert spare is not None
+        worker = await spare
+        tab.worker = worker if worker.running else await self._started()
+        self.prepare()
+        self._leave(tab)
+        return tab
+
+    def __getitem__(self, tab: str) -> Tab:
+        if tab not in self._tabs:
+            raise Ended("this page was closed; reload it")
+        return self._tabs[tab]
+
+    async def ask(self, tab: Tab, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """One request of a page. A worker that had to be ended is replaced: the page is told what it lost."""
+        try:
+            return await tab.worker.ask(verb, fields)
+        except Ended as e:
+            if tab.id in self._tabs:
+                tab.worker = await self._started()
+            return {"error": f"{e}; programs and launches of this page are gone", "kind": "ended"}
+
+    async def alive(self, tab: Tab) -> AsyncIterator[bytes]:
+        """A stream that lasts as long as the page is open; when it ends, so does the page, a little later."""
+        tab.connections += 1
+        if tab.leaving is not None:
+            tab.leaving.cancel()
+        try:
+            while tab.id in self._tabs:
+                yield b"\n"
+                await asyncio.sleep(2)
+        finally:
+            tab.connections -= 1
+            self._leave(tab)
+
+    def _leave(self, tab: Tab) -> None:
+        if not tab.connections:
+            loop = asyncio.get_running_loop()
+            tab.leaving = loop.call_later(self.limits.leave, self.close, tab)
+
+    def close(self, tab: Tab) -> None:
+        """Close a page: its worker ends."""
+        if not tab.connections:
+            self._tabs.pop(tab.id, None)
+            tab.worker.end()
+
+    async def close_all(self) -> None:
+        """End every worker."""
+        workers = [t.worker for t in self._tabs.values()]
+        if self._spare is not None:
+            workers.append(await self._spare)
+        self._tabs.clear()
+        for w in workers:
+            w.end("the server ends")
+        for w in workers:
+            await w.gone()

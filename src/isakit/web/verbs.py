@@ -1,0 +1,375 @@
+"""What a page can ask its worker: one method per verb, plain data in and out."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Any
+
+from isakit.errors import AsmError, FormatError, IsakitError, MachineFault
+from isakit.web.folder import Folder, checked, checked_spec
+from isakit.web.limits import ROWS, STEPS, Limits
+from isakit.web.source import LANGUAGES, assembled, compiled, diagnostics, plain
+from isakit.web.units import Units
+
+if TYPE_CHECKING:
+    from isakit.asm import Program
+    from isakit.codec import Instruction
+    from isakit.web.stepping import Stepping
+
+TEXT = "editor"
+"""The file whose units come from the editor."""
+_ENDINGS = {".s": "asm", ".asm": "asm", ".ptx": "ptx", ".py": "python", ".cu": "cuda", ".cl": "opencl"}
+
+
+class Asked:
+    """The fields of a request, checked as they are taken. Raises IsakitError for those of another type."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self._fields = fields
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """A text."""
+        return self._of(name, str, default)
+
+    def number(self, name: str, default: int | None = None, least: int = 0, most: int = 1 << 32) -> int:
+        """A whole number within bounds."""
+        value = self._of(name, int, default)
+        if isinstance(value, bool) or not least <= value <= most:
+            raise IsakitError(f"{name} is a number from {least} to {most}")
+        return value
+
+    def data(self, name: str) -> bytes:
+        """Bytes, which come in base64."""
+        try:
+            return base64.b64decode(self.text(name), validate=True)
+        except (binascii.Error, ValueError):
+            raise IsakitError(f"{name} is no base64") from None
+
+    def fields(self, name: str) -> dict[str, Any]:
+        """An object."""
+        return self._of(name, dict, {})
+
+    def _of(self, name: str, kind: type[Any], default: Any) -> Any:
+        value = self._fields.get(name, default)
+        if not isinstance(value, kind):
+            raise IsakitError(f"{name} is missing or no {kind.__name__}")
+        return value
+
+
+class Workbench:
+    """The state of one page. Public methods are the verbs; each takes an `Asked` and returns what JSON can say."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._folder = Folder(limits.folder)
+        self._folder.enter()
+        self._units = Units()
+        self._stepping: Stepping | None = None
+        self._launched_from = ""
+        self._kept: dict[str, str] = {}
+
+    def _close(self) -> None:
+        self._folder.close()
+
+    # --- files and texts ---
+    def open(self, asked: Asked) -> dict[str, Any]:
+        """A dropped file: its programs, or its text where it is one; arrays and scenes are kept in the folder."""
+        name, data = checked(asked.text("name")), asked.data("data")
+        self._folder.put(name, data)
+        ending = name[name.rfind(".") :].lower() if "." in name else ""
+        if ending in _ENDINGS:
+            return {"kind": "text", "language": _ENDINGS[ending], "text": _text(data), "files": self._folder.names()}
+        if ending == ".json":
+            return {"kind": "scene", "files": self._folder.names()}
+        if ending == ".npy":
+            from isakit.runtime.npy import load_array
+
+            array = load_array(name)
+            return {"kind": "array", "dtype": str(array.dtype), "shape": list(array.shape),
+                    "files": self._folder.names()}  # fmt: skip
+        from isakit.programs import load_all
+
+        named = {k: v for k in ("isa", "variant") if (v := asked.text(k, ""))}
+        modules = load_all(data, **named, path=name)
+        units = self._units.add_module(name, modules)
+        if not units:
+            raise FormatError(name, 0, "holds no program")
+        return {"kind": "programs", "units": [u.as_json() for u in units], "files": self._folder.names()}
+
+    def array(self, asked: Asked) -> dict[str, Any]:
+        """Make an array for arguments, of a text such as `ramp:f32:8x8`, and keep it under a name."""
+        import io
+
+        import numpy as np
+        from click import ClickException
+
+        from isakit.cli.arguments import parse
+
+        spec = checked_spec(asked.text("spec"))
+        if spec.partition(":")[0] not in ("ramp", "random", "zeros"):
+            raise IsakitError("an array is made by ramp:, random: or zeros:")
+        try:
+            value = parse(spec).value
+        except ClickException as e:
+            raise IsakitError(e.format_message()) from None
+        out = io.BytesIO()
+        np.save(out, value, allow_pickle=False)
+        self._folder.put(checked(asked.text("name")), out.getvalue())
+        return {"files": self._folder.names()}
+
+    def assemble(self, asked: Asked) -> dict[str, Any]:
+        """The editor's text as programs, or what is wrong with it."""
+        text, language = asked.text("source"), asked.text("language", "asm")
+        if language not in LANGUAGES:
+            raise IsakitError(f"there is no language {language!r}; there are {', '.join(LANGUAGES)}")
+        variant = asked.text("variant", "")
+        ptx, wrong = "", list[dict[str, Any]]()
+        try:
+            if language == "asm":
+                program = assembled(text, asked.text("isa", "tesla"), variant)
+                units = self._units.add_program(TEXT, program)
+                self._keep_program(program, text)
+            else:
+                module, ptx, errors = compiled(text, language, variant)
+                wrong = [plain(d) for d in errors]
+                units = self._units.add_module(TEXT, [module])
+                for u in units:
+                    u.language = language
+                self._keep(module)
+        except AsmError as e:
+            self._units.drop(TEXT)
+            return {"units": [], "diagnostics": diagnostics(e), "ptx": ptx}
+        return {"units": [u.as_json() for u in units], "diagnostics": wrong, "ptx": ptx}
+
+    def keep(self, asked: Asked) -> dict[str, Any]:
+        """Keep the editor's programs as they are, under a name, to compare with what the text becomes."""
+        name = checked(asked.text("name"))
+        if not self._units.keep(TEXT, name):
+            raise IsakitError("the text is no program yet")
+        kept, at = self._launched_from, name + self._launched_from[self._launched_from.rfind(".") :]
+        if kept:
+            self._folder.put(at, (self._folder.path / kept).read_bytes())
+            self._kept[name] = at
+        return {"units": [u.as_json() for u in self._units.of(name)]}
+
+    def _keep(self, module: Any) -> None:
+        """Write a compiled module into the folder, for launches."""
+        from isakit.formats import write_elf_cubin
+
+        self._keep_as("editor.cubin", write_elf_cubin(module))
+
+    def _keep_program(self, program: Program, text: str) -> None:
+        """Write an assembled program into the folder, for launches; a shader without `.gxp` cannot be launched."""
+        from isakit.programs import write
+
+        if program.isa == "tesla":
+            self._keep_as("editor.s", text.encode())
+        elif program.isa == "vuc":
+            self._keep_as("editor.bin", write(program, "raw"))
+        elif program.file is not None:
+            self._keep_as("editor.gxp", write(program, "gxp"))
+
+    def _keep_as(self, name: str, data: bytes) -> None:
+        self._launched_from = name
+        self._folder.put(name, data)
+
+    def grammar(self, asked: Asked) -> dict[str, Any]:
+        """Rules that colour a text of an instruction set, made from its records, and its mnemonics."""
+        from isakit.export.lexing import rules, words_of
+        from isakit.instruction_sets import isa
+        from isakit.registry import VARIANTS
+
+        chosen = isa(asked.text("isa"))
+        return {"rules": [list(r) for r in rules(chosen)], "mnemonics": words_of(chosen)[0],
+                "variants": list(VARIANTS[chosen.name])}  # fmt: skip
+
+    # --- reading ---
+    def listing(self, asked: Asked) -> dict[str, Any]:
+        """Lines of a program."""
+        from isakit.web.listing import lines
+
+        return lines(self._units[asked.text("unit")], asked.number("start", 0), asked.number("count", 200))
+
+    def explain(self, asked: Asked) -> dict[str, Any]:
+        """The bits of an instruction."""
+        from isakit.web.listing import explained
+
+        return explained(self._units[asked.text("unit")], asked.number("address"))
+
+    def graph(self, asked: Asked) -> dict[str, Any]:
+        """The control-flow graph of a program."""
+        from isakit.web.listing import graph
+
+        return graph(self._units[asked.text("unit")])
+
+    def search(self, asked: Asked) -> dict[str, Any]:
+        """Numbers of the lines whose instructions match a pattern, see `isakit find`."""
+        from isakit.analysis import Pattern
+
+        wanted = Pattern(asked.text("pattern"))
+        program = self._units[asked.text("unit")].program
+        found = [n for n, i in enumerate(program) if wanted.matches(i)]
+        return {"lines": found[:10_000], "count": len(found)}
+
+    def diff(self, asked: Asked) -> dict[str, Any]:
+        """What differs between two programs, see `isakit diff`; the rows that are the same are there, too."""
+        from isakit.analysis.diff import diff_programs
+
+        one, other = self._units[asked.text("a")], self._units[asked.text("b")]
+        found = diff_programs(one.program, other.program, one.name or one.file, other.name or other.file)
+        rows = [{"change": r.change.value, "a": _side(r.a), "b": _side(r.b), "why": list(r.why)} for r in found.rows]
+        return {**found.as_json(), "rows": rows[:ROWS]}
+
+    def manual(self, asked: Asked) -> dict[str, Any]:
+        """Pages of the manual by name, or what has a word in it."""
+        from isakit.docsgen.find import find_pages, search
+        from isakit.registry import VARIANTS, instruction_set
+
+        name = asked.text("isa", "")
+        isas = [instruction_set(n) for n in ([name] if name else VARIANTS)]
+        word = asked.text("word")
+        pages = find_pages(isas, word)
+        return {"pages": pages, "found": [] if pages else [list(f) for f in search(isas, word)[:200]]}
+
+    # --- running ---
+    def launch(self, asked: Asked) -> dict[str, Any]:
+        """Begin a launch that is stepped; it replaces the one before."""
+        from isakit.web.stepping import begun, launched
+
+        self._stepping = None
+        file, given = self._launch(asked)
+        program = self._units[asked.text("unit")].program
+        self._stepping = begun(launched(file, given), program, self._limits.seconds)
+        return self._stepping.state()
+
+    def _launch(self, asked: Asked) -> tuple[str, dict[str, Any]]:
+        unit = self._units[asked.text("unit")]
+        given = asked.fields("launch")
+        file = unit.file
+        if file == TEXT:
+            if unit.program.isa == "usse" and unit.program.file is None:
+                raise IsakitError("begin the text with `.gxp fragment` or `.gxp vertex`, so that it can be launched")
+            file = self._launched_from
+        file = self._kept.get(file, file)
+        wanted = {"isa": unit.program.isa, "variant": unit.program.variant, "kernel": unit.name or None}
+        if unit.program.isa == "tesla":
+            wanted["chip"] = unit.program.variant
+        else:
+            wanted["kernel"] = None
+        return file, {**given, **wanted}
+
+    def scene(self, asked: Asked) -> dict[str, Any]:
+        """Draw a scene of the folder: its picture as PNG. `files`: texts to put into the folder first, by name."""
+        from isakit.web.scenes import drawn
+
+        for name, text in asked.fields("files").items():
+            if not isinstance(text, str):
+                raise IsakitError(f"{name} is no text")
+            self._folder.put(checked(name), text.encode())
+        return drawn(checked(asked.text("name")))
+
+    def pixel(self, asked: Asked) -> dict[str, Any]:
+        """Why a pixel has its colour, and its fragment program at its first instruction, to be stepped."""
+        from isakit.web.scenes import fragment
+        from isakit.web.stepping import Stepping
+
+        self._stepping = None
+        session = fragment(checked(asked.text("name")), asked.number("x"), asked.number("y"))
+        units = self._units.add_program(f"{asked.text('name')}", session.program)
+        self._stepping = Stepping(session, self._limits.seconds)
+        return {"about": session.about, "units": [u.as_json() for u in units], "state": self._stepping.state()}
+
+    @property
+    def _session(self) -> Stepping:
+        if self._stepping is None:
+            raise IsakitError("nothing is launched")
+        return self._stepping
+
+    def move(self, asked: Asked) -> dict[str, Any]:
+        """Go forwards or backwards: see `stepping.MOVES`."""
+        how, count = asked.text("how"), asked.number("count", 1, 1, STEPS)
+        return self._session.move(how, count, asked.text("where", ""))
+
+    def state(self, asked: Asked) -> dict[str, Any]:
+        """Where the launch stands."""
+        return self._session.state()
+
+    def focus(self, asked: Asked) -> dict[str, Any]:
+        """Look at another thread."""
+        return self._session.focus(asked.number("thread"))
+
+    def breakpoint(self, asked: Asked) -> dict[str, Any]:
+        """Set a breakpoint or watchpoint, or remove one by its number."""
+        if asked.number("delete", 0):
+            self._session.session.delete(asked.number("delete"))
+        else:
+            kind, access = asked.text("kind", "break"), asked.text("access", "change")
+            self._session.breakpoint(asked.text("where"), asked.text("condition", ""), kind, access)
+        return self._session.state()
+
+    def set(self, asked: Asked) -> dict[str, Any]:
+        """Set a register or a cell of memory."""
+        self._session.session.set(asked.text("what"), asked.text("value"))
+        return self._session.state()
+
+    def evaluate(self, asked: Asked) -> dict[str, Any]:
+        """The value of an expression for the focused thread."""
+        return {"value": str(self._session.session.evaluate(asked.text("expression")))}
+
+    def memory(self, asked: Asked) -> dict[str, Any]:
+        """Bytes of a memory."""
+        return self._session.memory(asked.text("space"), asked.number("address"), asked.number("size", 256))
+
+    def access(self, asked: Asked) -> dict[str, Any]:
+        """The memory that the next instruction touches, and what that costs."""
+        return self._session.access()
+
+    def arrays(self, asked: Asked) -> dict[str, Any]:
+        """What the launch's arrays hold now."""
+        return {"arrays": self._session.arrays()}
+
+    def profile(self, asked: Asked) -> dict[str, Any]:
+        """Run a launch from its start, and count what it costs."""
+        from isakit.debug.profile import profile
+        from isakit.web.stepping import launched
+
+        file, given = self._launch(asked)
+        prepared = launched(file, given)
+        if prepared.isa != "tesla":
+            raise IsakitError("only Tesla kernels can be profiled")
+        return profile(prepared.machine, prepared.name, capability=asked.text("capability", "") or None).as_json()
+
+
+def _side(i: Instruction | None) -> dict[str, Any] | None:
+    return None if i is None else {"address": i.address, "text": i.text}
+
+
+def _text(data: bytes) -> str:
+    from isakit.cli.common import text_of
+
+    return text_of(data)
+
+
+VERBS = tuple(name for name in vars(Workbench) if not name.startswith("_"))
+"""Names of the verbs."""
+
+
+def answer(bench: Workbench, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """Carry out one request: `{"result": ...}`, or `{"error": text, "kind": ...}`. Raises nothing but interrupts."""
+    if verb not in VERBS:
+        return {"error": f"no verb {verb[:40]!r}", "kind": "request"}
+    try:
+        return {"result": getattr(bench, verb)(Asked(fields))}
+    except MachineFault as e:
+        return {"error": str(e), "kind": "fault"}
+    except AsmError as e:
+        return {"error": str(e), "kind": "text", "diagnostics": diagnostics(e)}
+    except IsakitError as e:
+        return {"error": str(e), "kind": "input"}
+    except (MemoryError, RecursionError):
+        return {"error": "this takes more memory than a page may use", "kind": "limit"}
+    except OSError as e:
+        return {"error": f"{e.strerror or e}", "kind": "input"}
+    except UnicodeError:
+        return {"error": "this is no text", "kind": "input"}

@@ -1,0 +1,88 @@
+"""The process that works for one page: requests as lines of JSON on standard input, answers on standard output.
+
+`{"id": n, "verb": ..., "fields": {...}}` is answered by `{"id": n, "result": ...}` or `{"id": n, "error": ...}`. SIGINT
+interrupts what is being done; the end of the input ends the process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from typing import Any
+
+from isakit.web.limits import Limits
+
+
+def main() -> None:
+    """Serve requests until the input ends. The limits are the only argument, as JSON."""
+    limits = Limits(**json.loads(sys.argv[1]))
+    source = sys.stdin.buffer
+    to = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    # What a library prints must not end up between the answers.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    _bound(limits)
+    from isakit.web.verbs import Workbench
+
+    bench = Workbench(limits)
+    try:
+        while True:
+            try:
+                line = source.readline()
+                if not line:
+                    return
+                data = _answered(bench, json.loads(line), limits)
+            except KeyboardInterrupt:
+                continue  # struck between two requests
+            to.write(data + b"\n")
+            to.flush()
+    except BrokenPipeError:
+        pass
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        bench._close()  # pyright: ignore[reportPrivateUsage]
+
+
+def _answered(bench: Any, request: dict[str, Any], limits: Limits) -> bytes:
+    from isakit.web.verbs import answer
+
+    try:
+        got = answer(bench, str(request["verb"]), request["fields"])
+    except KeyboardInterrupt:
+        got = {"error": "interrupted", "kind": "interrupt"}
+    except Exception as e:  # a mistake of ours: the page is told, the process goes on
+        import traceback
+
+        traceback.print_exc()
+        got = {"error": f"internal error: {type(e).__name__}: {e}", "kind": "internal"}
+    data = _encoded({"id": request["id"], **got})
+    if len(data) > limits.answer:
+        data = _encoded({"id": request["id"], "error": "the answer is too long for a page", "kind": "limit"})
+    return data
+
+
+def _encoded(message: dict[str, Any]) -> bytes:
+    return json.dumps(message, default=_plain, allow_nan=False).encode()
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "item"):
+        return value.item()
+    if isinstance(value, set | frozenset | tuple):
+        return list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return str(value)
+
+
+def _bound(limits: Limits) -> None:
+    """Bounds that the system keeps: files and their size. Memory is watched by the server."""
+    try:
+        import resource
+    except ImportError:  # no such bounds here
+        return
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limits.folder, limits.folder))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    main()

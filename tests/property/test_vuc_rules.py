@@ -1,0 +1,51 @@
+"""A rule of the vµc core has one place: a change of it there changes the reference core and compiled code alike."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+
+from isakit.vuc import Options
+from support import mutated_vuc_rules
+from support.mutated_vuc_rules import CYCLES, MUTATIONS, SPECIALISED
+from support.vuc_programs import VARIANTS, everything, pair, program
+
+QUICK = ("what issues behind a branch", "when a load lands", "who wins a register", "what $pred shows")
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[ProcessPoolExecutor]:
+    """A process in which rules are changed."""
+    pytest.importorskip("llvmlite")
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in MUTATIONS])
+def test_a_rule_that_is_changed_in_its_place_changes_both_engines(worker: ProcessPoolExecutor, name: str) -> None:
+    found = worker.submit(mutated_vuc_rules.outcomes, name).result(300)
+    assert found["seed"] is not None, "no program shows the rule"
+    one, two = found["before"]
+    assert one == two
+    changed, compiled = found["then"]
+    assert changed != one
+    assert compiled != two
+    if name not in SPECIALISED:
+        assert compiled == changed
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("seed", range(4))
+def test_instructions_that_issue_in_a_row_do_what_the_rules_say(
+    monkeypatch: pytest.MonkeyPatch, variant: str, seed: int
+) -> None:
+    rnd = random.Random(f"{variant} {seed}")
+    one, two = pair(variant, program(rnd, variant, tame=seed % 2 == 0), rnd, Options(unknown_ops="ignore"))
+    one.run(CYCLES)
+    monkeypatch.setattr(type(two), "_hurry", lambda *_: False)
+    two.run(CYCLES)
+    assert everything(one) == everything(two)

@@ -1,0 +1,79 @@
+"""Random vµc programs, run before and while a rule of the core has another text."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+from isakit.errors import MachineFault, NotModelled
+from isakit.machine.vuc.rules import cycle, flow, specials, writes
+from isakit.sem.routine import Routine
+from isakit.vuc import Options
+from support.vuc_programs import everything, pair, program
+
+CYCLES, PROGRAMS = 300, 40
+MUTATIONS: dict[str, tuple[str, Routine[Any, Any], str, str]] = {
+    "what follows an instruction": ("vp3", cycle.begin, "core.npc + 1", "core.npc + 2"),
+    "what issues behind a branch": ("vp3", cycle.end, "core.pc = core.npc", "core.pc = core.target"),
+    "when writes are looked for": ("vp3", cycle.end, "core.due <= now", "core.due < now"),
+    "where a branch goes": ("vp3", flow.branch, "core.target = target", "core.target = target ^ 1"),
+    "when the relative slot branches": ("vp2", flow.relative, "core.p[number] != negated", "core.p[number] == negated"),
+    "where the relative slot goes": ("vp2", flow.relative, "core.pc + distance", "core.pc + distance + 1"),
+    "where a call comes back": ("vp3", flow.call, "core.pc + options", "core.pc + 1 + options"),
+    "where a return goes": ("vp3", flow.ret, "address & ADDRESS_MASK", "address & 15"),
+    "what is on the call stack": ("vp3", flow.push_call, "core.depth] = value", "core.depth] = value ^ 1"),
+    "what is taken off the call stack": ("vp3", flow.pop_call, "return core.calls[core.depth]", "return core.calls[7]"),
+    "when a load lands": ("vp3", writes.write_register, "enter(core, lands, lands", "enter(core, lands + 1, lands"),
+    "when a special register is visible": ("vp3", writes.write_special, "lands + 1, lands", "lands + 2, lands"),
+    "when the accumulator is visible": ("vp3", writes.write_long, "enter(core, lands, lands, Kind.A",
+                                        "enter(core, lands + 2, lands, Kind.A"),
+    "when $lhi is visible": ("vp3", writes.write_long, "enter(core, lands + 1", "enter(core, lands + 2"),
+    "what the long unit drops": ("vp3", writes.write_long, "long_lands > core.cycle", "long_lands > core.cycle + 64"),
+    "who wins a register": ("vp3", writes.land, "kept >> entry.index & 1 == 0", "kept >> entry.index & 1 != 2"),
+    "what lands first": ("vp3", writes.enter, "other.visible < visible", "other.visible > visible"),
+    "what $pred shows": ("vp3", specials.predicates, "core.lagging == core.cycle", "core.lagging != core.cycle"),
+    "which predicates were before": ("vp3", specials.remember_predicates, "core.cycle + 1", "core.cycle + 2"),
+    "who wins a predicate": ("vp3", specials.set_predicates, "own | FIXED", "FIXED"),
+    "what $pred shows of a write": ("vp3", specials.land_predicates, "own != 0", "own == 3"),
+    "which vector $spidx chooses": ("vp3", specials.special, "16 * (number - VECTORS) + (core.plain[SPIDX] & 15)",
+                                    "16 * (number - VECTORS) + (core.plain[SPIDX] & 7)"),
+    "what $spidx holds": ("vp3", specials.set_special, "value & 15", "value & 7"),
+    "what a write of $lhi sets": ("vp3", specials.set_special, "core.acc[0] & 0xFFFF | value << 16",
+                                  "core.acc[0] & 0xFFFF"),
+}  # fmt: skip
+"""(variant, rule, its text, another text)."""
+
+
+SPECIALISED = ("what follows an instruction", "what issues behind a branch", "where a branch goes")
+"""Rules that `Core._hurry` has a special version of."""
+FIRST = {"where a return goes": 33, "what is taken off the call stack": 32}
+"""Programs that show a rule, where the first ones do not."""
+
+
+def outcome(variant: str, seed: int) -> tuple[list[Any], int]:
+    """What a program leaves on both engines, and how many cycles compiled code did."""
+    rnd = random.Random(f"{variant} {seed}")
+    cores = pair(variant, program(rnd, variant, tame=seed % 2 == 0), rnd, Options(unknown_ops="ignore"), "llvm")
+    found: list[Any] = []
+    for core in cores:
+        fault = ""
+        try:
+            core.run(CYCLES)
+        except (MachineFault, NotModelled) as e:
+            fault = str(e)
+        found.append(everything(core) | {"fault": fault})
+    return found, cores[1].accelerator.__self__.native_cycles
+
+
+def outcomes(name: str) -> dict[str, Any]:
+    """Of the first program that a mutation changes: what it leaves on both engines, before and then."""
+    os.environ["ISAKIT_CACHE"] = "off"
+    variant, rule, old, new = MUTATIONS[name]
+    for seed in range(FIRST.get(name, 0), PROGRAMS):
+        before, _ = outcome(variant, seed)
+        with rule.rewritten(old, new):
+            then, compiled = outcome(variant, seed)
+        if then[0] != before[0] and compiled:
+            return {"seed": seed, "before": before, "then": then}
+    return {"seed": None}

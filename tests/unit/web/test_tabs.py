@@ -1,0 +1,94 @@
+"""Pages and their workers: limits of time and memory, pages that close, pages that are too many."""
+
+import asyncio
+import os
+import time
+
+import pytest
+
+from isakit.errors import IsakitError
+from isakit.web.limits import Limits
+from isakit.web.tabs import Tabs, resident
+
+SOURCE = ".kernel k\n.param out ptr\nagain:\n    bra #again\n"
+
+
+def carried_out(test, limits):
+    """Run a coroutine function with pages of certain limits."""
+
+    async def whole():
+        tabs = Tabs(limits)
+        try:
+            await test(tabs)
+        finally:
+            await tabs.close_all()
+
+    asyncio.run(whole())
+
+
+async def launched(tabs, tab):
+    got = await tabs.ask(tab, "assemble", {"source": SOURCE, "isa": "tesla", "variant": "gt200"})
+    unit = got["result"]["units"][0]["unit"]
+    got = await tabs.ask(tab, "launch", {"unit": unit, "launch": {"args": ["out:u32:1"]}})
+    assert "result" in got, got
+
+
+def test_what_takes_too_long_is_interrupted_and_the_launch_is_kept():
+    async def test(tabs):
+        tab = await tabs.open()
+        for _ in range(10):  # a worker that is busy compiling for the first time may need more than one attempt
+            await launched(tabs, tab)
+            got = await tabs.ask(tab, "move", {"how": "cont"})
+            if "result" in got:
+                break
+        assert got["result"]["reason"] == "interrupt", got
+        assert (await tabs.ask(tab, "state", {}))["result"]["finished"] is False
+
+    carried_out(test, Limits(seconds=4, grace=30))
+
+
+def test_a_worker_that_takes_too_much_memory_is_ended_and_replaced():
+    async def test(tabs):
+        tab = await tabs.open()
+        got = await tabs.ask(tab, "grammar", {"isa": "tesla"})
+        if not resident(tab.worker.pid):
+            pytest.skip("the system does not say how much memory a process uses")
+        assert "result" in got
+        tab.worker.limits = Limits(memory=1 << 20)  # less than it has
+        got = await tabs.ask(tab, "array", {"name": "x.npy", "spec": "random:f64:16000000"})
+        assert got["kind"] == "ended"
+        assert "memory" in got["error"]
+        assert "result" in await tabs.ask(tab, "grammar", {"isa": "vuc"})
+
+    carried_out(test, Limits())
+
+
+def test_a_page_that_nobody_has_open_ends():
+    async def test(tabs):
+        tab = await tabs.open()
+        pid = tab.worker.pid
+        stream = tabs.alive(tab)
+        await anext(stream)
+        await asyncio.sleep(0.6)
+        assert len(tabs) == 1  # it is open, whatever the time
+        await stream.aclose()
+        assert len(tabs) == 1  # it may come back: reloading is no end
+        deadline = time.monotonic() + 10
+        while len(tabs) and time.monotonic() < deadline:
+            await asyncio.sleep(0.05)
+        assert not len(tabs)
+        await asyncio.wait_for(tab.worker.gone(), 10)
+        assert tab.worker.pid == pid
+        assert not os.path.exists(f"/proc/{pid}") or not os.path.isdir("/proc/self")
+
+    carried_out(test, Limits(leave=0.3))
+
+
+def test_there_are_no_more_pages_than_allowed():
+    async def test(tabs):
+        await tabs.open()
+        await tabs.open()
+        with pytest.raises(IsakitError, match="close one"):
+            await tabs.open()
+
+    carried_out(test, Limits(tabs=2))
