@@ -19,6 +19,7 @@ import json
 import os
 import secrets
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +37,7 @@ FIXED, FIXED_CASES, FRESH_SECONDS = 1_000_000, 12, 2.0
 
 
 def main() -> int:
+    """Run what the command line says; gives the exit status."""
     options = arguments()
     names = options.campaigns or list(CAMPAIGNS)
     fresh = secrets.randbelow(1 << 40) if options.first is None else options.first
@@ -61,7 +63,7 @@ def main() -> int:
     return 1 if any(r.findings for r in rows) else 0
 
 
-def report(out: Path):
+def report(out: Path) -> Callable[[Finding], None]:
     """What is done with a finding: said, and written as a test."""
 
     def said(found: Finding) -> None:
@@ -76,13 +78,13 @@ def table(rows: list[Done]) -> str:
     """The figures as Markdown."""
     lines = ["| campaign | what | cases | covered | cases per second | findings |", "|---|---|---|---|---|---|"]
     for r in rows:
-        lines.append(
-            f"| {r.name} | {campaign(r.name).what} | {r.cases:,} | {len(r.covered)} | {r.rate:.1f} | {len(r.findings)} |"
-        )
+        figures = f"{r.cases:,} | {len(r.covered)} | {r.rate:.1f} | {len(r.findings)}"
+        lines.append(f"| {r.name} | {campaign(r.name).what} | {figures} |")
     return "\n".join(lines)
 
 
 def arguments() -> argparse.Namespace:
+    """What the command line says."""
     parser = argparse.ArgumentParser(
         prog="tools/farm", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -70,8 +70,10 @@ def _make_shader(seed: int) -> dict[str, Any]:
     words = [w for f in r.sample(forms(kind), 6) for w in words_of(f, r, kind, 1)]
     if kind == "primary" and r.random() < 0.6:
         words = program(r, words)
-    return {"seed": seed, "type": kind, "words": words, "lanes": r.choice((16, 37, 48, 64)), "limit": r.choice((300, 17)),
-            "portable": r.random() < 0.3, "fused": r.random() < 0.5, "flush": r.random() < 0.5}  # fmt: skip
+    return {
+        "seed": seed, "type": kind, "words": words, "lanes": r.choice((16, 37, 48, 64)), "limit": r.choice((300, 17)),
+        "portable": r.random() < 0.3, "fused": r.random() < 0.5, "flush": r.random() < 0.5,
+    }  # fmt: skip
 
 
 def _check_shader(case: dict[str, Any]) -> set[str]:

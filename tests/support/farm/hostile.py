@@ -27,7 +27,7 @@ BASE = 0x10000
 PITCH, WIDTH, HEIGHT = 64, 40, 8
 GLOBAL = ("u8", "u16", "b32", "b64", "b128")
 TYPES = {"g14": GLOBAL, "g3": GLOBAL, "g5": GLOBAL, "s": ("b8", "b16", "b32"), "l": GLOBAL}
-"""What stores take, by space: g14 is all memory, g3 a window over the buffer, g5 one with rows, s[] and l[] own ones."""
+"""What stores take, by space: g14 is all memory, g3 a window over the buffer, g5 one with rows."""
 PATTERN = (0x11223344, 0x55667788, 0x99AABBCC, 0xDDEEFF01)
 ENGINES: tuple[str, ...] = ("reference", *WAYS)
 
