@@ -69,8 +69,9 @@ class Isa:
         """The program in `data`: bytes, or ints (tesla: 32-bit words, vuc: instruction words, usse: 64-bit words).
 
         Nothing is lost: words that are no instruction and bytes that fill no word are kept. `address` is the byte
-        address of the first word. Raises UnknownIsaError for a program type the instruction set does not have and
-        FormatError for words that are wider than the instruction set's.
+        address of the first word. Raises UnknownIsaError for a program type the instruction set does not have,
+        FormatError for words that are wider than the instruction set's, and IsakitError for a text or an address that
+        is no multiple of a unit.
         """
         from isakit.asm import Program
 
@@ -87,7 +88,8 @@ class Isa:
         """The program a text stands for; `path` names the text in messages.
 
         A text says with `.isa NAME VARIANT` what it is written for: that variant, where this instruction set was asked
-        for without one. Raises AsmError, whose `diagnostics` are all errors of the text.
+        for without one. Raises AsmError, whose `diagnostics` are all errors of the text, and IsakitError for what is no
+        text.
         """
         from isakit.asm import assemble, declared
 
@@ -143,7 +145,7 @@ class Isa:
     def explain_all(
         self, words_or_text: int | str | bytes | Sequence[int], program_type: str | None = None
     ) -> list[Explanation]:
-        """`explain` of every instruction, at least one."""
+        """`explain` of every instruction. Raises IsakitError where there is none."""
         if isinstance(words_or_text, int):
             words_or_text = [words_or_text]
         if isinstance(words_or_text, str):

@@ -305,14 +305,12 @@ def diff_kernels(a: Sequence[tuple[str, Program]], b: Sequence[tuple[str, Progra
         found[x] = y
         del left[x], right[y]
 
-    for key in (
-        lambda name, p: (name, p.variant, p.program_type), lambda name, _: (name,)
-    ):  # type: ignore[var-annotated]  # fmt: skip
+    for exact in (True, False):
         waiting: dict[tuple[str, ...], list[int]] = {}
         for y, (name, p) in right.items():
-            waiting.setdefault(key(name, p), []).append(y)
+            waiting.setdefault(_names(name, p, exact), []).append(y)
         for x, (name, p) in list(left.items()):
-            same = waiting.get(key(name, p))
+            same = waiting.get(_names(name, p, exact))
             if same:
                 take(x, same.pop(0))
     sketches = {("a", x): _sequences(p) for x, (_, p) in left.items()}
@@ -326,6 +324,11 @@ def diff_kernels(a: Sequence[tuple[str, Program]], b: Sequence[tuple[str, Progra
             take(x, y)
     pairs = [diff_programs(a[x][1], b[y][1], a[x][0], b[y][0]) for x, y in sorted(found.items())]
     return FileDiff(pairs, [*left.values()], [*right.values()])
+
+
+def _names(name: str, program: Program, exact: bool) -> tuple[str, ...]:
+    """By what programs are matched: their name, at first with what they are for."""
+    return (name, program.variant, program.program_type) if exact else (name,)
 
 
 def _sequences(program: Program) -> Counter[tuple[str, ...]]:

@@ -107,7 +107,10 @@ class Program(Sequence[Instruction]):
         return pack_units(self.units, self.decoder.view.variant) + self.tail
 
     def at(self, address: int) -> Instruction | None:
-        """The instruction whose bytes include `address`, or None."""
+        """The instruction whose bytes include `address`, or None.
+
+        Raises LookupError for a program of several kernels, each of which has addresses of its own.
+        """
         if self.parts:
             raise LookupError("every kernel of this program starts at its own address; ask one of `parts`")
         k = bisect_right(self._addresses, address) - 1

@@ -28,7 +28,7 @@ COMMANDS = {
     "debug": "Step through a program, forwards and backwards.",
     "sanitize": "Run a program and report races, unwritten values and bad accesses.",
     "profile": "Run a kernel and count what it costs, instruction by instruction.",
-    "trace": "Write down what a program does, as a trace or as a page to step through.",
+    "trace": "Write what a program does as a trace, or as a page to step through.",
     "compare": "Tell whether two shaders or kernels compute the same.",
     "draw": "Draw a scene with vertex, geometry and fragment programs.",
     "cuda": "Run a CUDA program made for sm_10 to sm_13.",
@@ -37,6 +37,9 @@ COMMANDS = {
     "cache": "Show, empty or check the cache of compiled code.",
     "export": "Write an instruction set as data for other programs.",
     "doc": "Show the manual page of an instruction.",
+    "schema": "Show what the JSON of a command looks like, as a JSON schema.",
+    "completion": "Write the script with which a shell completes commands.",
+    "man": "Write the manual page of a command.",
     "web": "Open the workbench in the browser.",
 }
 """Verbs and what they do, so that the overview loads none of them."""
@@ -71,6 +74,10 @@ class Commands(click.Group):
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         if not standalone_mode:
             return super().main(*args, standalone_mode=False, **extra)
+        if "_ISAKIT_COMPLETE" in os.environ:
+            from isakit.cli.completion import register
+
+            register()
         try:
             code = super().main(*args, standalone_mode=False, **extra)
         except click.exceptions.NoArgsIsHelpError as e:

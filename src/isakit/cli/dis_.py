@@ -256,18 +256,18 @@ class _Beside:
 
     def __init__(self, program: Program, symbols: bool, live: bool, blocks: bool, demangle: bool) -> None:
         self.program = program
-        if symbols or live or blocks:
-            from isakit import analysis
-        self._flow = analysis.control_flow(program) if live or blocks else None
-        kernel = program.kernel
-        self._names = analysis.KernelNames(kernel, self._flow) if symbols and kernel is not None else None
-        self._live = self._headings = None
-        if self._flow is not None:
-            from isakit.analysis.columns import BlockHeadings, LiveColumns
-
-            self._live = LiveColumns(self._flow) if live else None
-            self._headings = BlockHeadings(self._flow) if blocks else None
         self._demangle = demangle
+        self._names = self._live = self._headings = None
+        if not (symbols or live or blocks):
+            return
+        from isakit.analysis import KernelNames, control_flow
+        from isakit.analysis.columns import BlockHeadings, LiveColumns
+
+        flow = control_flow(program)
+        kernel = program.kernel
+        self._names = KernelNames(kernel, flow) if symbols and kernel is not None else None
+        self._live = LiveColumns(flow) if live else None
+        self._headings = BlockHeadings(flow) if blocks else None
 
     def heads(self) -> Iterator[str]:
         """Comments in front of the program."""

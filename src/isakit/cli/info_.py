@@ -22,8 +22,8 @@ from isakit.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from isakit.debug.occupancy import Occupancy
     from isakit.description import InfoRecord, Kernel, Module
+    from isakit.machine.tesla.occupancy import Occupancy
 
 
 @click.command(
@@ -100,7 +100,7 @@ _MOST_THREADS = 512
 
 def _occupancies(k: Kernel, threads: int, shared: int) -> list[Occupancy]:
     """For each chip, where the file says what the kernel takes."""
-    from isakit.debug.occupancy import occupancy
+    from isakit.machine.tesla.occupancy import occupancy
     from isakit.registry import VARIANTS
 
     if k.registers is None or k.module is None or k.module.isa != "tesla":

@@ -37,14 +37,16 @@ def command(
 ) -> None:
     """Run a kernel and count what it costs.
 
-    Shows the code with executions, active lanes, bytes moved and serialised steps, then the counters under the names of
-    NVIDIA's profiler, then the occupancy of every chip. Nothing is timed.
+    Shows the code with executions, active lanes, bytes moved and serialised steps, their sums over basic blocks, the
+    counters under the names of NVIDIA's profiler, and the occupancy of every chip. Nothing is timed.
     """
     from isakit.debug.profile import profile
+    from isakit.debug.profile_blocks import block_table
 
     prepared = prepare(file, isa_name, variant, options)
     found = profile(prepared.machine, prepared.name, capability=capability, max_instructions=limit,
-                    source=prepared.program.lines if prepared.program is not None else None)  # fmt: skip
+                    source=prepared.program.lines if prepared.program is not None else None,
+                    labels=prepared.labels)  # fmt: skip
     if html is not None:
         from isakit.debug.profile_page import page
 
@@ -52,7 +54,8 @@ def command(
     if as_json:
         echo_json(found.as_json())
     elif html is None:
-        for line in [*found.listing(), "", *_behind(found.by_source()), *found.table()]:
+        tables = (*_behind(block_table(found.blocks)), *_behind(found.by_source()), *found.table())
+        for line in [*found.listing(), "", *tables]:
             click.echo(line)
 
 

@@ -204,6 +204,6 @@ def texts_of(module: Module) -> Iterator[tuple[str, str]]:
 def readable(module: Module) -> bool:
     """Whether the code of a module can be decoded."""
     try:
-        return bool(module.isa) and module.instruction_set is not None
+        return bool(module.isa and module.instruction_set)
     except IsakitError:
         return False

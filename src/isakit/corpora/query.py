@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from isakit.analysis import Pattern
 from isakit.asm import Program
 from isakit.codec import Decoder, Instruction
-from isakit.corpora.programs import sketch_of_program
+from isakit.corpora.programs import SKETCH, sketch_of_program
 from isakit.corpora.tables import read_batches
 from isakit.instruction_sets import isa
 from isakit.lean import dataclass
@@ -50,32 +50,30 @@ def find(index: str, pattern: Pattern) -> Iterator[Hit]:
     Every distinct word is looked at once. Raises IsakitError for what is no index.
     """
     places = _kernels(index)
-    known: dict[tuple[Decoder, int, int], bool] = {}
+    known: dict[tuple[Decoder, int, int, str], bool] = {}
     for batch in read_batches(index, "instructions", ("code", "address", "size", "word", "error")):
         column = batch.column("code")
-        codes = column.dictionary.to_pylist()
-        coders = [_decoder(*places[c][0]) if c in places else None for c in codes]
-        rows = zip(
-            column.indices.to_pylist(), *(batch.column(c).to_pylist() for c in ("address", "size", "word", "error")),
-            strict=True,
-        )  # fmt: skip
+        codes: list[str] = column.dictionary.to_pylist()
+        coders: list[Decoder | None] = [_decoder(*places[c][0]) if c in places else None for c in codes]
+        facts: list[list[Any]] = [batch.column(c).to_pylist() for c in ("address", "size", "word", "error")]
+        rows: Iterator[tuple[int, int, int, int, str]] = zip(column.indices.to_pylist(), *facts, strict=True)
         for code, address, size, word, error in rows:
-            coder = coders[code]
+            coder = coders[int(code)]
             if coder is None:
                 continue
-            key = coder, word, size
+            key = coder, word, size, error
             verdict = known.get(key)
             if verdict is False:
                 continue
             i = _instruction(coder, word, size, address, error)
             if verdict is None:
                 verdict = pattern.matches(i)
-                if not pattern.placed and not i.targets and not error:
+                if not pattern.placed and not i.targets:
                     if len(known) >= _MOST_KNOWN:
                         known.clear()
                     known[key] = verdict
             if verdict:
-                for path, member, offset, kernel in places[codes[code]][1]:
+                for path, member, offset, kernel in places[codes[int(code)]][1]:
                     yield Hit(path, member, offset, kernel, i)
 
 
@@ -86,7 +84,7 @@ def _instruction(coder: Decoder, word: int, size: int, address: int, error: str)
     return i
 
 
-@lru_cache(maxsize=64)
+@cache
 def _decoder(name: str, variant: str, kind: str) -> Decoder:
     return isa(name, variant).decoder(kind or None)
 
@@ -99,9 +97,10 @@ def _kernels(index: str) -> dict[str, tuple[tuple[str, str, str], list[_Place]]]
     out: dict[str, tuple[tuple[str, str, str], list[_Place]]] = {}
     columns = ("code", "isa", "variant", "program_type", "path", "member", "offset", "name")
     for batch in read_batches(index, "kernels", columns):
-        for code, name, variant, kind, *place in zip(*(batch.column(c).to_pylist() for c in columns), strict=True):
+        values: list[list[Any]] = [batch.column(c).to_pylist() for c in columns]
+        for code, name, variant, kind, path, member, offset, kernel in zip(*values, strict=True):
             if code:
-                out.setdefault(code, ((name, variant, kind), []))[1].append(tuple(place))
+                out.setdefault(code, ((name, variant, kind), []))[1].append((path, member, offset, kernel))
     return out
 
 
@@ -114,11 +113,11 @@ def similar(index: str, program: Program, *, least: float = 0.5) -> list[Relativ
     out: list[Relative] = []
     columns = ("sketch", "path", "member", "offset", "name", "isa")
     for batch in read_batches(index, "kernels", columns):
-        rows: list[Any] = [batch.column(c).to_pylist() for c in columns]
+        rows: list[list[Any]] = [batch.column(c).to_pylist() for c in columns]
         for sketch, path, member, offset, name, of in zip(*rows, strict=True):
             if sketch is None or of != program.isa:
                 continue
-            likeness = float(np.mean(np.array(sketch, np.uint32) == wanted))
+            likeness = int(np.count_nonzero(np.array(sketch, np.uint32) == wanted)) / SKETCH
             if likeness >= least:
                 out.append(Relative(likeness, path, member, offset, name))
     return sorted(out, key=lambda r: (-r.likeness, r.path, r.member, r.offset, r.kernel))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from isakit.corpora.sources import Source, sources
-from isakit.corpora.tables import TABLES, IndexWriter, Rows, arrow
+from isakit.corpora.tables import IndexWriter, Rows, arrow
 from isakit.corpora.workers import work
 from isakit.lean import dataclass
 
@@ -57,7 +57,8 @@ def scan(
             done, size = done + files, size + some
             if progress is not None:
                 progress(done, size)
-    return ScanReport(*(writer.rows[name] for name in TABLES), size)
+    rows = writer.rows
+    return ScanReport(rows["files"], rows["kernels"], rows["instructions"], rows["strings"], size)
 
 
 def _batches(found: Iterable[Source]) -> Iterator[Batch]:

@@ -94,7 +94,7 @@ def _folder(path: str, left_out: Collection[str]) -> Iterator[Source]:
 
 
 def _remote(url: str) -> Iterator[Source]:
-    fs, root = _filesystem(url)
+    fs, root = filesystem(url)
     try:
         if fs.isfile(root):
             yield Source(url, int(fs.size(root) or 0))
@@ -108,21 +108,21 @@ def _remote(url: str) -> Iterator[Source]:
         yield Source(str(fs.unstrip_protocol(name)), int(found[name].get("size") or 0))
 
 
-def _filesystem(url: str) -> tuple[Any, str]:
+def filesystem(url: str) -> tuple[Any, str]:
+    """The file system of a URL and the path in it, from fsspec. Raises IsakitError."""
     try:
         from fsspec.core import url_to_fs  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
     except ImportError:
         raise IsakitError("URLs need the package fsspec: pip install 'isakit[distributed]'") from None
     try:
-        found: tuple[Any, str] = url_to_fs(url)
+        return url_to_fs(url)  # pyright: ignore[reportUnknownVariableType]
     except (ImportError, ValueError) as e:
         raise IsakitError(f"{url}: {e}") from None
-    return found
 
 
 def _opened(path: str) -> IO[bytes]:
     if "://" in path:
-        fs, name = _filesystem(path)
+        fs, name = filesystem(path)
         return fs.open(name, "rb")
     return open(path, "rb")
 
@@ -235,6 +235,7 @@ def _members(f: IO[bytes], kind: str) -> Iterator[tuple[str, Any]]:
 def _iso_members(f: IO[bytes]) -> Iterator[tuple[str, Any]]:
     try:
         import pycdlib  # pyright: ignore[reportMissingImports]
+        from pycdlib.pycdlibexception import PyCdlibException  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
     except ImportError:
         raise FormatError(None, 0, "images of discs need the package pycdlib: pip install pycdlib") from None
     iso: Any = pycdlib.PyCdlib()  # pyright: ignore[reportUnknownMemberType]
@@ -245,8 +246,8 @@ def _iso_members(f: IO[bytes]) -> Iterator[tuple[str, Any]]:
             for name in sorted(names):
                 path = f"{folder.rstrip('/')}/{name}"
                 yield path.lstrip("/"), lambda path=path: _Iso(iso, facet, path)
-    except pycdlib.pycdlibexception.PyCdlibException as e:  # pyright: ignore[reportUnknownMemberType]
-        raise FormatError(None, 0, str(e)) from None  # pyright: ignore[reportUnknownArgumentType]
+    except PyCdlibException as e:  # pyright: ignore[reportUnknownVariableType]
+        raise FormatError(None, 0, f"{e}") from None
 
 
 class _Iso:

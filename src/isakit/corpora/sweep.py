@@ -8,7 +8,7 @@ from dataclasses import field
 from functools import partial
 from hashlib import sha256
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,13 +106,18 @@ def run_jobs(blob: bytes, batch: _Batch) -> list[SweepResult]:
 
 def _run(blob: bytes, key: str, job: Job) -> SweepResult:
     kernel: LoadedKernel = pickle.loads(blob)  # our own: made by `sweep`
-    copies = {id(a): a.copy() for a in job.args if isinstance(a, np.ndarray)}  # one array given twice stays one
-    args = [copies.get(id(a), a) for a in job.args]
-    arrays = tuple(copies[id(a)] for a in job.args if isinstance(a, np.ndarray))
+    given = [_array(a) for a in job.args]
+    copies = {id(a): a.copy() for a in given if a is not None}  # one array given twice stays one
+    args: list[Any] = [copies.get(id(a), a) for a in job.args]
+    arrays = tuple(copies[id(a)] for a in given if a is not None)
     try:
         return SweepResult(key, arrays, kernel.launch(job.grid, job.block, *args, **job.options))
     except IsakitError as e:
         return SweepResult(key, arrays, error=e)
+
+
+def _array(value: Any) -> NDArray[Any] | None:
+    return cast("NDArray[Any]", value) if isinstance(value, np.ndarray) else None
 
 
 def _lost(batch: _Batch, why: BaseException) -> list[SweepResult]:
@@ -125,9 +130,10 @@ def _key(of_kernel: bytes, job: Job) -> str:
     for what in (job.grid, job.block):
         found.update(repr(tuple(np.atleast_1d(what).tolist())).encode())
     for a in job.args:
-        if isinstance(a, np.ndarray | np.generic):
-            found.update(f"{a.dtype.str}{a.shape}".encode())
-            found.update(np.ascontiguousarray(a).tobytes())
+        array = np.asarray(a) if issubclass(type(a), np.generic) else _array(a)
+        if array is not None:
+            found.update(f"{type(a).__name__} {array.dtype.str}{array.shape}".encode())
+            found.update(np.ascontiguousarray(array).tobytes())
         elif isinstance(a, bool | int | float | bytes):
             found.update(f"{type(a).__name__} {a!r}".encode())
         else:

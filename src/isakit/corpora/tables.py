@@ -41,7 +41,7 @@ def arrow() -> Any:
     """The package pyarrow. Raises IsakitError where it is missing."""
     try:
         import pyarrow  # pyright: ignore[reportMissingImports]
-        import pyarrow.parquet  # pyright: ignore[reportMissingImports]
+        import pyarrow.parquet  # pyright: ignore[reportMissingImports, reportUnusedImport]
     except ImportError:
         raise IsakitError("an index needs the package pyarrow: pip install 'isakit[index]'") from None
     return pyarrow  # pyright: ignore[reportUnknownVariableType]
@@ -94,8 +94,11 @@ class Rows:
             state.seen = True
             if piece.error:
                 state.errors.append(piece.error)
-            else:
+                continue
+            try:
                 self._programs(piece, state)
+            except Exception as e:  # whatever goes wrong over one file, the others are still looked at
+                state.errors.append(f"{type(e).__name__}: {e}")
         self._close(state, digest.hexdigest())
 
     def add_failure(self, source: Source, why: str) -> None:
@@ -233,7 +236,7 @@ class IndexWriter:
         self._seen: set[bytes] = set()
         self._waiting: dict[str, list[Any]] = {name: [] for name in TABLES}
         self._remote = "://" in path
-        self.rows = dict.fromkeys(TABLES, 0)
+        self.rows: dict[str, int] = dict.fromkeys(TABLES, 0)
 
     @property
     def places(self) -> tuple[str, str]:
@@ -246,9 +249,9 @@ class IndexWriter:
 
     def _make(self) -> None:
         if self._remote:
-            from isakit.corpora.sources import _filesystem
+            from isakit.corpora.sources import filesystem
 
-            fs, root = _filesystem(self.path)
+            fs, root = filesystem(self.path)
             fs.makedirs(root, exist_ok=True)
             opened = {name: fs.open(f"{root}/{name}.parquet", "wb") for name in TABLES}
             self._folder = None
@@ -314,14 +317,15 @@ def read_batches(index: str, table: str, columns: Sequence[str]) -> Iterator[Any
     pa = arrow()
     try:
         if "://" in index:
-            from isakit.corpora.sources import _filesystem
+            from isakit.corpora.sources import filesystem
 
-            fs, root = _filesystem(index)
+            fs, root = filesystem(index)
             source: Any = fs.open(f"{root}/{table}.parquet", "rb")
         else:
             source = str(Path(index) / f"{table}.parquet")
         with pa.parquet.ParquetFile(source) as f:
-            said = json.loads((f.schema_arrow.metadata or {}).get(b"isakit", b"{}"))
+            metadata: dict[bytes, bytes] = f.schema_arrow.metadata or {}
+            said: dict[str, Any] = json.loads(metadata.get(b"isakit", b"{}"))
             if said.get("schema") != SCHEMA:
                 raise IsakitError(f"{index}: the index is of version {said.get('schema')!r}, this reads {SCHEMA}")
             yield from f.iter_batches(columns=list(columns))

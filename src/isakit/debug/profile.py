@@ -6,14 +6,15 @@ have none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from isakit.asm import Program
 from isakit.debug.observed import ObservedMachine
-from isakit.debug.occupancy import Occupancy, occupancy
+from isakit.debug.profile_blocks import BlockCounts, block_counts
 from isakit.debug.profile_page import table
 from isakit.debug.transactions import (
     HALF,
@@ -33,6 +34,7 @@ from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
+from isakit.machine.tesla.occupancy import Occupancy, occupancy
 from isakit.spec import Kind
 
 KEPT = 1 << 16
@@ -82,6 +84,8 @@ class Profile:
     occupancies: list[Occupancy]
     source: LineTable | None = None
     """Where the instructions come from."""
+    blocks: list[BlockCounts] = field(default_factory=list[BlockCounts])
+    """The counts by basic block."""
 
     def __iter__(self) -> Iterator[Line]:
         return iter(self.lines[a] for a in sorted(self.lines))
@@ -100,6 +104,7 @@ class Profile:
         return {
             "kernel": self.kernel, "chip": self.chip, "capability": self.capability, "counters": self.counters,
             "occupancy": [o.as_json() for o in self.occupancies], "instructions": rows,
+            "blocks": [b.as_json() for b in self.blocks],
         }  # fmt: skip
 
     def _where(self, x: Line) -> dict[str, Any]:
@@ -164,6 +169,7 @@ def profile(
     capability: str | None = None,
     max_instructions: int | None = None,
     source: LineTable | None = None,
+    labels: Mapping[str, int] | None = None,
 ) -> Profile:
     """Run a launch and count.
 
@@ -173,6 +179,7 @@ def profile(
         capability: whose rules count, "1.0" or "1.3"; left out, those of the launch's chip.
         max_instructions: bound of the run.
         source: where the instructions come from, to be shown beside them.
+        labels: byte addresses by name, for the names of blocks.
 
     Raises LaunchError for another machine, MachineFault, NotModelled.
     """
@@ -191,7 +198,10 @@ def profile(
     launch = machine.launch
     said = capability or ("1.0/1.1" if old else "1.2/1.3")
     places = [occupancy(c, launch.threads, launch.code.registers, launch.shared_limit) for c in CHIPS]
-    return Profile(name, chip.variant, said, running.lines, _counters(running, old), places, source)
+    code = launch.code
+    blocks = block_counts(Program(code.decoder, code.units, code.address), running.lines, labels or {})
+    counters = _counters(running, old)
+    return Profile(name, chip.variant, said, running.lines, counters, places, source, blocks)
 
 
 def _counters(machine: _ProfiledMachine, old: bool) -> dict[str, int]:

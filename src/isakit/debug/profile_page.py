@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Protocol
 
-from isakit.debug.occupancy import Occupancy
+from isakit.debug.profile_blocks import BlockCounts
+from isakit.machine.tesla.occupancy import Occupancy
 
 
 class Row(Protocol):
@@ -43,6 +44,11 @@ class Profiled(Protocol):
         ...
 
     @property
+    def blocks(self) -> Sequence[BlockCounts]:
+        """Counts by basic block."""
+        ...
+
+    @property
     def occupancies(self) -> Sequence[Occupancy]:
         """What of each chip the kernel takes."""
         ...
@@ -73,10 +79,25 @@ def page(profile: Profiled) -> str:
         f"<!doctype html>\n<html lang=en><meta charset=utf-8><title>{title}</title><style>{_STYLE}</style>\n"
         f"<h1>{title}</h1><p>Transactions by the rules of compute capability {escape(profile.capability)}. "
         "Red: executed often; blue: moved many bytes.</p>\n"
-        f"{table(profile)}\n<h2>Counters</h2><table>{counters}</table>\n"
+        f"{table(profile)}\n<h2>Blocks</h2>{_blocks(profile)}\n<h2>Counters</h2><table>{counters}</table>\n"
         "<h2>Occupancy</h2><table><tr><th class=code>chip</th><th>occupied</th><th>blocks</th><th>warps</th>"
         f"<th class=code>limit</th></tr>{places}</table></html>\n"
     )
+
+
+def _blocks(profile: Profiled) -> str:
+    """The blocks with their counts, coloured by the instructions executed in them."""
+    most = max((b.instructions for b in profile.blocks), default=1) or 1
+    names = ("entered", "executed", "lanes", "divergent", "moved", "serialized")
+    rows = "".join(
+        f"<tr><td>{b.entered}</td><td style='background:rgba(220,60,30,{0.6 * b.instructions / most:.2f})'>"
+        f"{b.instructions}</td><td>{100 * b.lanes / b.possible if b.possible else 0:.0f}%</td><td>{b.divergent or ''}"
+        f"</td><td>{b.moved or ''}</td><td>{b.serialized or ''}</td>"
+        f"<td class=code>{b.address:04x}-{b.end:04x}  {escape(b.name)}</td></tr>"
+        for b in profile.blocks
+    )
+    head = "".join(f"<th>{n}</th>" for n in names)
+    return f"<table><tr>{head}<th class=code>block</th></tr>{rows}</table>"
 
 
 def table(profile: Profiled) -> str:

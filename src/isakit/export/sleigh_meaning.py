@@ -41,6 +41,17 @@ class _Class:
     words: tuple[int, ...]
 
 
+_Case = tuple[list[int], Mapping[str, _Class], Trace, frozenset[str]]
+"""Values of the selecting bits, operands, what is done, operands that are read."""
+
+
+class _LookedInto(Exception):
+    """Semantics used more of operands than that they can be read and written."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+
 class _StandIn:
     """An operand that leaves a mark where it is read or written."""
 
@@ -103,25 +114,17 @@ class Meanings:
                 selecting |= part.static_mask()
             else:
                 classes[name] = found
-        if selecting.bit_count() > MOST_BITS or form.record is None or form.record.semantics is None:
-            self.unsaid += 1
-            return []
-        cases: dict[tuple[Any, ...], tuple[list[int], Mapping[str, _Class], Trace, frozenset[str]]] = {}
-        for chosen in _products(classes):
-            find = _Search(form.fixed.mask | selecting, parts, chosen)
-            for static in subsets(selecting):
-                start = form.fixed.join(Bits(selecting, static))
-                if start is None:
-                    continue
-                bits = find(start)
-                if bits is None:
-                    continue
-                traced = self._trace(form, bits.value | form.base & ~bits.mask, chosen)
-                if traced is None:
-                    continue
-                trace, read = traced
-                key = (canonical(trace.effects), *((n, c.kind) for n, c in chosen.items()))
-                cases.setdefault(key, ([], chosen, trace, read))[0].append(static)
+        while True:
+            if selecting.bit_count() > MOST_BITS or form.record is None or form.record.semantics is None:
+                self.unsaid += 1
+                return []
+            try:
+                cases = self._cases(form, parts, classes, selecting)
+                break
+            except _LookedInto as e:  # stand-ins will not do for these operands
+                for name in e.names:
+                    selecting |= parts[name].static_mask()
+                    del classes[name]
         rows: list[tuple[Cubes, str]] = []
         for words, chosen, trace, read in cases.values():
             cubes = cubes_of(selecting, words)
@@ -134,6 +137,26 @@ class Meanings:
             except CannotSay:
                 self.unsaid += 1
         return rows
+
+    def _cases(
+        self, form: Form, parts: Mapping[str, Part], classes: Mapping[str, Sequence[_Class]], selecting: int
+    ) -> dict[tuple[Any, ...], _Case]:
+        """The different things that words of a form do, for all values of the bits of `selecting`."""
+        cases: dict[tuple[Any, ...], _Case] = {}
+        for chosen in _products(classes):
+            find = _Search(form.fixed.mask | selecting, parts, chosen)
+            for static in subsets(selecting):
+                start = form.fixed.join(Bits(selecting, static))
+                bits = None if start is None else find(start)
+                if bits is None:
+                    continue
+                traced = self._trace(form, bits.value | form.base & ~bits.mask, chosen)
+                if traced is None:
+                    continue
+                trace, read = traced
+                key = (canonical(trace.effects), *((n, c.kind) for n, c in chosen.items()))
+                cases.setdefault(key, ([], chosen, trace, read))[0].append(static)
+        return cases
 
     def _trace(self, form: Form, word: int, chosen: Mapping[str, _Class]) -> tuple[Trace, frozenset[str]] | None:
         """The trace with stand-ins and the operands it reads; None where there is no meaning."""
@@ -156,8 +179,9 @@ class Meanings:
                 form.record.semantics(**bound, **form.constants)
         except _UNBOUND:
             return None
-        if any(name not in ("width", "read") for _, name in touched):
-            return None
+        looked_into = {part for part, name in touched if name not in ("width", "read")}
+        if looked_into:
+            raise _LookedInto(looked_into)
         return trace, frozenset(part for part, name in touched if name == "read")
 
     def _classes_of(self, part: Part) -> list[_Class] | None:

@@ -198,7 +198,7 @@ def _check_tables(data: bytes, header: _Header) -> None:
 def _read(data: bytes, header: _Header, extent: int) -> ElfImage:
     layout = SECTIONS[header.elfclass]
     rows = [layout.unpack_from(data, header.shoff + i * layout.size) for i in range(header.shnum)]
-    contents = [b"" if row[1] in (0, SHT_NOBITS) else data[row[4] : row[4] + row[5]] for row in rows]
+    contents: list[bytes] = [b"" if row[1] in (0, SHT_NOBITS) else data[row[4] : row[4] + row[5]] for row in rows]
     sections: list[ElfSection] = []
     symbols: list[ElfSymbol] = []
     relocations: dict[int, tuple[ElfRelocation, ...]] = {}

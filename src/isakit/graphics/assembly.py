@@ -34,7 +34,7 @@ class Attribute:
     divisor: int = 0
 
     def words(self) -> Array:
-        """u32 [rows, 4]; missing components are 0, 0, 0, 1."""
+        """u32 [rows, 4]; missing components are 0, 0, 0, 1. Raises LaunchError for another shape."""
         a = np.asarray(self.data)
         a = a.reshape(len(a), -1)
         if a.shape[1] > 4 or a.dtype.kind not in "fiu":

@@ -15,7 +15,10 @@ _COLOUR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}
 
 
 def png(pixels: NDArray[Any]) -> bytes:
-    """A PNG file of uint8 pixels [height, width, 1 to 4]; the first row is the upper one."""
+    """A PNG file of uint8 pixels [height, width, 1 to 4]; the first row is the upper one.
+
+    Raises LaunchError for another type or shape.
+    """
     if pixels.ndim != 3 or pixels.dtype != np.uint8 or pixels.shape[2] not in _COLOUR_TYPES:
         raise LaunchError(f"a picture is uint8 [height, width, 1 to 4], not {pixels.dtype} {pixels.shape}")
     height, width, count = pixels.shape

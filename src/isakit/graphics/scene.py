@@ -80,7 +80,10 @@ class Scene:
         return path
 
     def array(self, what: Mapping[str, Any]) -> Array:
-        """An array given by file, dtype and shape, or by `data` in the JSON itself."""
+        """An array given by file, dtype and shape, or by `data` in the JSON itself.
+
+        Raises FormatError for an unknown type and for a file of another size.
+        """
         kind = _DTYPES.get(str(what.get("dtype", "f32")))
         if kind is None:
             raise self._wrong(f"has an array of type {what.get('dtype')!r}; there are: {', '.join(_DTYPES)}")

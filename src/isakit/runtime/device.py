@@ -165,7 +165,10 @@ class Device:
         return self.buffer(int(where) + offset)
 
     def bind(self, space: int, window: Buffer | Window | None) -> None:
-        """Let g[] space `space` (0-15) show a buffer or a window of the memory; None unbinds it."""
+        """Let g[] space `space` show a buffer or a window of the memory; None unbinds it.
+
+        Raises LaunchError for another space than 0 to 15.
+        """
         if not 0 <= space < 16:
             raise LaunchError(f"g[] spaces are g0 to g15, not g{space}")
         if window is None:

@@ -106,7 +106,10 @@ class Core(Machine):
             self.start()
 
     def write_data(self, data: bytes | Iterable[int], address: int = 0) -> None:
-        """Fill D[] from a cell on: bytes are little-endian 16-bit cells, other iterables give cell values."""
+        """Fill D[] from a cell on: bytes are little-endian 16-bit cells, other iterables give cell values.
+
+        Raises LaunchError for what does not fit.
+        """
         if isinstance(data, bytes | bytearray):
             padded = bytes(data) + bytes(len(data) % 2)
             cells = [int.from_bytes(padded[i : i + 2], "little") for i in range(0, len(padded), 2)]

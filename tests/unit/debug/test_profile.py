@@ -11,10 +11,10 @@ import pytest
 
 import isakit
 from conftest import ROOT
-from isakit.debug.occupancy import occupancy
 from isakit.debug.profile import Profile, profile
 from isakit.debug.transactions import IDLE, constant_reads, global_10, global_12, shared_steps
 from isakit.errors import LaunchError
+from isakit.machine.tesla.occupancy import occupancy
 from support.command_line import run
 
 BASE = 0x10000

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from isakit.debug.breakpoints import memory_operands
 from isakit.debug.observed import ObservedMachine, numbers_of
 from isakit.debug.sanitize.findings import Report
 from isakit.debug.sanitize.shadow import Accesses, Collision, Shadow
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.errors import MachineFault
-from isakit.machine.tesla.address_spaces import Placed
+from isakit.machine.tesla.address_spaces import LinearWindow, Placed
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.kernel_code import Op
@@ -44,6 +45,7 @@ class SanitizedMachine(ObservedMachine):
             self._global.forget(-(-address // grain), (address + size) // grain)
         self._kept: Any = None
         self._barriers = 0
+        self._shared_ranges = _overlapping(launch)
         super().__init__(replace(launch, choices=lenient), device)
 
     # --- setting up ---------------------------------------------------------------------------------------------------
@@ -146,6 +148,11 @@ class SanitizedMachine(ObservedMachine):
             bad = np.flatnonzero(~good)
             self._add("out-of-bounds", len(bad), self._at(name, address, numbers, bad, size))
             at, numbers, address = at[good], numbers[good], address[good]
+        for low, high, other in self._shared_ranges.get(name, ()) if self.kind != "read" else ():
+            bad = np.flatnonzero((at + size > low) & (at < high))
+            if len(bad):
+                where = self._at(name, address, numbers, bad, size)
+                self._add("overlapping-buffers", len(bad), lambda w=where, o=other: f"{w()}, which {o}[] shows, too")
         shadow = self._global if name[0] == "g" else self._local.get(name)
         if shadow is None or not len(at):
             return
@@ -236,17 +243,43 @@ def _place_of(lanes: Lanes) -> Any:
 
 
 def _grain(launch: Launch) -> dict[str, int]:
-    """The size of a place per kind of space: a word, or less where the program accesses less."""
+    """The size of a place per kind of space: a word, or less where the program accesses less.
+
+    Halves of the words that the launch writes in front of the parameters do not count: no program writes these.
+    """
     out = {"s": 4, "l": 4, "g": 4}
     code, pc = launch.code, launch.code.address
     while pc < code.end:
         op = code.at(pc)
         if op.meaning is not None:
             for e in op.meaning.of_kind("load", "store", "atomic"):
-                if e.name[0] in out:
+                if e.name[0] in out and not (e.name == "s" and e.kind == "load" and _of_header(op)):
                     out[e.name[0]] = min(out[e.name[0]], int(e.get("size", 1)))
         pc = op.following
     return out
+
+
+def _overlapping(launch: Launch) -> dict[str, list[tuple[int, int, str]]]:
+    """Per g[] space the ranges of device memory that others show, too: (begin, end, the other space).
+
+    Spaces that show the same buffer, or all memory, are meant to.
+    """
+    out: dict[str, list[tuple[int, int, str]]] = {}
+    some = {n: w for n, w in launch.windows.items() if isinstance(w, LinearWindow) and w != LinearWindow()}
+    for n, w in some.items():
+        for m, other in some.items():
+            low, high = max(w.base, other.base), min(w.end, other.end)
+            if other != w and low < high:
+                out.setdefault(f"g{n}", []).append((low, high, f"g{m}"))
+    return out
+
+
+def _of_header(op: Op) -> bool:
+    """Whether all that an instruction accesses in s[] are fixed places in front of the parameters."""
+    found = [] if op.instruction is None else [m for m in memory_operands(op.instruction) if m.space == "s"]
+    return bool(found) and all(
+        m.base is None and m.index is None and m.offset + (m.size or 16) <= HEADER_BYTES for m in found
+    )
 
 
 def run(launch: Launch, device: DeviceMemory, report: Report, unwritten: Sequence[Range] = (),

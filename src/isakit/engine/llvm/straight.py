@@ -24,6 +24,7 @@ COUNT, MASK, FLAGS, BANKS = 0, 1, 2, 3
 """Indices into the context."""
 
 MachineLeaf = Callable[[ValueLowering, Value], Ref]
+Executing = Callable[[ValueLowering, Ref, Ref, bool], Ref]
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,10 @@ def bound(value: Value, number_of: Callable[[Any], int], done: dict[int, Value])
 
 
 class Straight:
-    """Makes the function `run` for some pieces. `machine` lowers what only the machine knows."""
+    """Makes the function `run` for some pieces.
+
+    `machine` lowers what only the machine knows; `executing(low, stands, predicate, inverted)` which lanes execute.
+    """
 
     def __init__(
         self,
@@ -74,8 +78,10 @@ class Straight:
         masked: bool,
         natives: dict[str, Native],
         machine: MachineLeaf,
+        executing: Executing,
     ) -> None:
         self.pieces, self.banks, self.masked, self.natives, self._machine = pieces, banks, masked, natives, machine
+        self._executing = executing
         self.module = Module(LANES)
         self._entry: list[str] = []
         self._loads: list[str] = []
@@ -105,8 +111,8 @@ class Straight:
             low = self._lowering()
             file, index, inverted = piece.guard
             holds = self._read(low, file, index, 1)
-            holds = low.op("xor", holds, low.constant(1, 1)) if inverted else holds
-            active = holds if base is None else low.op("and", holds, base)
+            everywhere = Ref("splat (i1 true)", 1) if base is None else base
+            active = low.splat(self._executing(low, everywhere, holds, inverted))
             self._flag(active)
         for writes in piece.rounds:
             self._round(writes, active)

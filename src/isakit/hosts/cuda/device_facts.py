@@ -21,7 +21,7 @@ class Card:
 
     Attributes: `chip` (variant), `capability` (minor number of the compute capability 1.x), `name`, `memory` (bytes),
     `multiprocessors`, `clock` and `memory_clock` (kHz), `bus` (bits), `threads` (resident per multiprocessor),
-    `blocks` (the same), `registers` (per multiprocessor), `mapped` (host memory can be mapped), `overlap` (copies
+    `registers` (per multiprocessor), `mapped` (host memory can be mapped), `overlap` (copies
     beside kernels), `integrated`.
     """
 
@@ -38,7 +38,6 @@ class Card:
     mapped: bool = True
     overlap: bool = True
     integrated: bool = False
-    blocks: int = 8
 
 
 CARDS = {

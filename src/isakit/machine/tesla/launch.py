@@ -20,6 +20,7 @@ from isakit.machine.tesla.address_spaces import LinearWindow, Window
 from isakit.machine.tesla.chips import Chip
 from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.kernel_code import Code
+from isakit.machine.tesla.occupancy import occupancy
 from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
 
 if TYPE_CHECKING:
@@ -97,14 +98,8 @@ class Launch:
     @property
     def resident_blocks(self) -> int:
         """Blocks the chip holds at once, by threads, registers and shared memory; at least one."""
-        c, threads = self.chip, 32 * self.warps
-        fitting = min(
-            c.blocks_per_mp,
-            c.threads_per_mp // threads,
-            c.registers // (self.code.registers * threads),
-            c.shared_bytes // self.shared_limit,
-        )
-        return min(self.blocks, max(1, fitting) * c.multiprocessors)
+        held = occupancy(self.chip, self.threads, self.code.registers, self.shared_limit).blocks
+        return min(self.blocks, max(1, held) * self.chip.multiprocessors)
 
     def check(self) -> None:
         """Raise LaunchError for what the chip does not allow."""

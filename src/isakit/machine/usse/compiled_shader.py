@@ -37,10 +37,12 @@ from isakit.engine.llvm import (
     write_object,
 )
 from isakit.engine.llvm.fingerprint import fingerprint
+from isakit.engine.llvm.routine_ir import expression
 from isakit.engine.llvm.straight import LANES
 from isakit.errors import NotModelled
+from isakit.machine.usse import rules
 from isakit.machine.usse.shader_code import Code, Increments, Step
-from isakit.machine.usse.shader_machine import Machine
+from isakit.machine.usse.shader_machine import Machine, neighbour_of, target_of
 from isakit.sem.semantics import traced
 from isakit.sem.trace import Trace
 from isakit.sem.value import Value
@@ -120,7 +122,7 @@ def _function(stretch: Stretch, masked: bool, compile: bool) -> Function | None:
         if not compile:
             return None
         natives = ieee_natives(stretch.target) | {"rsqrt_f32": rsqrt_f32}
-        straight = Straight(stretch.pieces, stretch.facts.banks(), masked, natives, _neighbour)
+        straight = Straight(stretch.pieces, stretch.facts.banks(), masked, natives, _neighbour, _executing)
         data = object_code(straight.text(), stretch.target, keep=False)
         write_object("shaders", key, data)
     loaded = Loaded(data, stretch.target)
@@ -133,11 +135,16 @@ def _function(stretch: Stretch, masked: bool, compile: bool) -> Function | None:
     return run
 
 
+def _executing(low: ValueLowering, stands: Ref, predicate: Ref, inverted: bool) -> Ref:
+    """The lanes that execute an instruction."""
+    return expression(low, rules.executes, {"stands": stands, "predicate": predicate}, inverted=inverted)
+
+
 def _neighbour(low: ValueLowering, v: Value) -> Ref:
     """The value of a neighbour in the quad."""
     attrs: dict[str, int] = dict(v.attr[1])
     value, n = low.splat(low.value(v.args[0])), low.module.lanes
-    index = [j & ~attrs["without"] if "without" in attrs else j | attrs["with_"] for j in range(n)]
+    index = [neighbour_of(j, attrs) for j in range(n)]
     listed = f"<{n} x i32> <" + ", ".join(f"i32 {j}" for j in index) + ">"
     text = f"shufflevector {low.type(value)} {value.text}, {low.type(value)} poison, {listed}"
     return Ref(low.body(text), v.width)
@@ -195,8 +202,7 @@ class Stretches:
             for e in _trace(step, step.word).of_kind("control"):
                 offset = _number(e.args[0], step.word)
                 if offset is not None:
-                    offset -= (offset >> 31) << 32
-                    out.add(k + offset if e.name == "branch" else offset)
+                    out.add(target_of(k, offset, relative=e.name == "branch"))
         return out
 
 

@@ -15,9 +15,11 @@ from isakit.arch.usse import requests as request
 from isakit.arch.usse.arithmetic import DEFAULT, Rules
 from isakit.arch.usse.registers import ROLES
 from isakit.engine.protocol import Array, Control, Lanes
+from isakit.engine.routine_functions import numpy_function, python_function
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
 from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.usse import numpy_ieee as native  # noqa: F401  # pyright: ignore[reportUnusedImport] - registers its functions
+from isakit.machine.usse import rules
 from isakit.machine.usse.sampler import Texture
 from isakit.machine.usse.shader_code import Code, Increments, Step, check_modelled
 from isakit.machine.usse.shader_memory import Memory, Overwritten
@@ -164,7 +166,7 @@ class Machine:
         self.resume(max_instructions, runner)
 
     def steps(self, code: Code, max_instructions: int = MAX_INSTRUCTIONS) -> Iterator[tuple[int, Array | None]]:
-        """Run an instruction at a time. Raises what `run` raises.
+        """Run an instruction at a time. Raises BudgetExceeded and what else `run` raises.
 
         Before each it gives the instruction's number and the invocations that stand there (bool per lane, None: all),
         whatever the instruction's own predicate.
@@ -193,7 +195,7 @@ class Machine:
         """Run on to the end of all invocations; returns whether they have ended.
 
         `until`: numbers of instructions to stop at when a group of invocations is about to execute one; a group that
-        stands there already moves on first. Raises what `run` raises.
+        stands there already moves on first. Raises BudgetExceeded and what else `run` raises.
         """
         code, waiting, budget = self._code(), self.waiting, max_instructions
         leaving = min(waiting, default=-1)  # the group that moves on first
@@ -265,10 +267,8 @@ class Machine:
         if step.pred is not None:
             check_modelled(step)
             number, inverted = step.pred  # type: ignore[misc]
-            p = self.files["p"][int(number)]
-            p = ~p if inverted else p
-            # A copy: the instruction may write the predicate before its last repetition.
-            active = p.copy() if mask is None else p & mask
+            # A new array: the instruction may write the predicate before its last repetition.
+            active = self._executing(mask, int(number), bool(inverted))
             if not active.any():
                 return None
         if step.status is not Status.KNOWN:
@@ -335,10 +335,10 @@ class Machine:
         return _ACTIONS[c.name](self, c, pc, mask, active)
 
     def _branch(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
-        return self._transfer(c, pc, pc + _signed(int(c.args[0])), mask, active)
+        return self._transfer(c, pc, target_of(pc, int(c.args[0]), relative=True), mask, active)
 
     def _jump(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
-        return self._transfer(c, pc, _signed(int(c.args[0])), mask, active)
+        return self._transfer(c, pc, target_of(pc, int(c.args[0]), relative=False), mask, active)
 
     def _transfer(self, c: Control, pc: int, target: int, mask: Array | None, active: Array | None) -> Moved:
         if c.attrs["link"]:
@@ -349,6 +349,10 @@ class Machine:
         taken = _mask(active, self.lanes)
         out = {int(t): taken & (self._link == t) for t in np.unique(self._link[taken])}
         return self._with_rest(out, pc, mask, active)
+
+    def _executing(self, mask: Array | None, predicate: int, inverted: bool) -> Array:
+        """Which of the lanes of a mask execute something under a predicate."""
+        return numpy_function(rules.executes, inverted=inverted)(_mask(mask, self.lanes), self.files["p"][predicate])
 
     def _set_depth(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
         old = np.zeros(self.lanes, np.float32) if self.depth is None else self.depth
@@ -379,10 +383,7 @@ class Machine:
 
     def _kill(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
         condition: tuple[int, bool] | None = c.attrs["condition"]
-        dead = _mask(active, self.lanes).copy()
-        if condition is not None:
-            p = self.files["p"][condition[0]]
-            dead &= ~p if condition[1] else p
+        dead = _mask(active, self.lanes) if condition is None else self._executing(active, *condition)
         if not dead.any():
             return None
         self.killed |= dead
@@ -402,11 +403,11 @@ class Machine:
 
     def atomic(self, space: str, op: str, address: Array, operands: Sequence[Array], size: int,
                attrs: Mapping[str, Any], lanes: Lanes) -> Array:  # fmt: skip
-        """There are no atomic operations."""
+        """Raises NotModelled: there are no atomic operations."""
         raise NotModelled(f"atomic {op}")
 
     def trap(self, kind: str, lanes_mask: Array) -> None:
-        """A fault of an instruction."""
+        """Raises MachineFault: a fault of an instruction."""
         raise MachineFault(kind, 0)
 
     def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
@@ -414,8 +415,7 @@ class Machine:
         return _VALUES[name](self, args, attrs, lanes)
 
     def _quad(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
-        number = np.arange(self.lanes)
-        other = number & ~attrs["without"] if "without" in attrs else number | attrs["with_"]
+        other = np.array([neighbour_of(lane, attrs) for lane in range(self.lanes)])
         value = np.broadcast_to(np.asarray(args[0], np.uint32), (self.lanes,))
         return value[np.minimum(other, self.lanes - 1)]
 
@@ -481,8 +481,16 @@ _VALUES = covered(
 )
 
 
-def _signed(number: int) -> int:
+def target_of(here: int, operand: int, relative: bool) -> int:
+    """The number of the instruction a branch goes to; one in front of the program is negative."""
+    number = python_function(rules.target, relative=relative)(here, operand)
     return number - ((number >> 31) << 32)
+
+
+def neighbour_of(lane: int, attrs: Mapping[str, Any]) -> int:
+    """The lane of the quad that an instruction looks at; `attrs`: what it asks for."""
+    known = {"without": attrs.get("without", 0), "added": attrs.get("with_", 0)}
+    return python_function(rules.neighbour, **known)(lane)
 
 
 def _mask(active: Array | None, lanes: int) -> Array:
@@ -497,4 +505,4 @@ def _merge(waiting: dict[int, Array | None], pc: int, mask: Array | None) -> Non
     waiting[pc] = None if mask is not None and mask.all() else mask
 
 
-__all__ = ["DEFAULT", "Code", "Machine", "Rules"]
+__all__ = ["DEFAULT", "Code", "Machine", "Rules", "neighbour_of", "target_of"]

@@ -178,7 +178,7 @@ class Core(CoreRecord):
         self._ops[address] = None
 
     def load_words(self, words: Sequence[int], address: int = 0) -> None:
-        """Write instruction words from an instruction address on."""
+        """Write instruction words from an instruction address on. Raises MachineFault for more than fit."""
         if address + len(words) > CODE_SIZE:
             raise MachineFault("CODE_SIZE", address, detail=f"{len(words)} words do not fit 0x800")
         for i, w in enumerate(words):

@@ -143,7 +143,8 @@ def _compressed(values: Sequence[int]) -> bytes:
 def samples_packet(samples: Sequence[int], vp2: bool) -> list[int]:
     """The 384 samples of an I_PCM macroblock: luma, Cb, Cr, each in raster order, 8 bits.
 
-    VP2 takes them in a coefficient packet, 16 bits each [inferred from its count].
+    VP2 takes them in a coefficient packet, 16 bits each [inferred from its count]. Raises LaunchError for another
+    number of them.
     """
     if len(samples) != H264_SAMPLES:
         raise LaunchError(f"{len(samples)} samples: a macroblock has {H264_SAMPLES}")

@@ -9,6 +9,7 @@ from isakit.hosts.cuda.dispatch import handler
 from isakit.hosts.cuda.handlers.streams import known_stream
 from isakit.hosts.cuda.objects import Function, TextureReference
 from isakit.hosts.cuda.session import Launch, Session
+from isakit.machine.tesla.occupancy import occupancy as held
 from isakit.runtime import LoadedKernel
 
 _HEADER = 16
@@ -58,12 +59,7 @@ def _occupancy(s: Session, kernel: LoadedKernel, threads: int, shared: int) -> i
     """Blocks a multiprocessor holds, by threads, registers and shared memory."""
     if threads < 1:
         raise invalid(f"{threads} threads")
-    chip = s.device.limits_of
-    total = -(-(kernel.shared_bytes + shared) // 512) * 512
-    warps = -(-threads // 32)
-    registers = -(-(kernel.code.registers * 32 * warps) // 512) * 512
-    by_shared = chip.shared_bytes // total if total else s.card.blocks
-    return max(0, min(s.card.blocks, s.card.threads // (32 * warps), chip.registers // registers, by_shared))
+    return held(s.device.limits_of, threads, kernel.code.registers, kernel.shared_bytes + shared).blocks
 
 
 @handler("occupancy")

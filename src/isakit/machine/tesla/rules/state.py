@@ -62,6 +62,9 @@ class WarpState(Record):
     (what $pm0 to $pm3 may count); `conditions` (a lane mask for each flag of $c0 to $c3); `addresses` (32 numbers for
     each of $a0 to $a7); `zero` (what registers that do not exist read as); `sink` (where writes to them go). The
     registers follow.
+
+    What is in front of the conditions is one line of the processor's cache: every warp of every block begins with it
+    cleared.
     """
 
     pc: u32
@@ -77,10 +80,10 @@ class WarpState(Record):
     number: u32
     visible: u32
     lock: u32
+    conditions: Annotated[list[u32], Many(16, align=64)]
     branches: u32
     divergent_branches: u32
     pm_events: u32
-    conditions: Annotated[list[u32], Many(16, align=64)]
     addresses: Annotated[list[u32], Many(8 * 32, align=64)]
     zero: Annotated[list[u32], Many(32, align=64)]
     stack: Annotated[list[StackEntry], Many(STACK_ENTRIES, align=64)]

@@ -49,6 +49,7 @@ class Worker:
         self.sites = np.zeros(max(1, sites), np.uint64)
         self.barriers = np.zeros(32, np.uint32)
         self.context = Slots()
+        self.counts = False
         own = {"shared": self.shared, "local": self.local, "sites": self.sites, "barriers": self.barriers}
         self._own = {name: address_of(a) for name, a in {**own, "state": self.states.raw}.items()}
 
@@ -64,6 +65,7 @@ class Worker:
         self.context.numbers[:] = run.context.numbers
         for name, address in self._own.items():
             self.context.put(name, address)
+        self.counts = any(c not in ("none", "instructions") for c in run.kernel.facts.choices.pm_counters)
         self.sites[:] = 0  # buffers may have gone
         if "l" in run.kernel.known.stored:
             self.local[:] = 0
@@ -71,7 +73,7 @@ class Worker:
     def prepare(self, how: Executable, patience: int) -> None:
         """Set what depends on the tier: the function of a warp, and which registers are cleared before it starts."""
         self.context.use(how, patience)
-        self.context.put("register_bytes", 128 * self.registers if how.clears else 0)
+        self.context.put("register_bytes", 128 * self.registers if how.clears or self.counts else 0)
 
 
 class NativeRun:

@@ -36,9 +36,12 @@ class Occupancy:
                 "occupancy": round(self.fraction, 3)}  # fmt: skip
 
 
-def occupancy(chip: str, threads: int, registers: int, shared: int) -> Occupancy:
-    """What blocks of so many threads, registers per thread and bytes of shared memory take. Raises LaunchError."""
-    c: Chip | None = CHIPS.get(chip)
+def occupancy(chip: str | Chip, threads: int, registers: int, shared: int) -> Occupancy:
+    """What blocks of so many threads, registers per thread and bytes of shared memory take.
+
+    Raises LaunchError for a chip that is not known.
+    """
+    c = chip if isinstance(chip, Chip) else CHIPS.get(chip)
     if c is None:
         raise LaunchError(f"no chip {chip!r}; there are {', '.join(CHIPS)}")
     warps = -(-threads // 32)
@@ -52,4 +55,4 @@ def occupancy(chip: str, threads: int, registers: int, shared: int) -> Occupancy
     }
     limit = min(limits, key=lambda n: limits[n])
     blocks = limits[limit]
-    return Occupancy(chip, blocks, blocks * warps, c.threads_per_mp // 32, limit)
+    return Occupancy(c.variant, blocks, blocks * warps, c.threads_per_mp // 32, limit)

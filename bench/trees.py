@@ -1,0 +1,120 @@
+"""Two trees of isakit in turns: the kernels of `engines.py` on the interpreter and the JIT, in processor time.
+
+Usage: bench/trees.py TREE [--turns N] [--small] [--choices NAME=VALUE ...]
+
+TREE is another checkout (`git worktree add /tmp/before COMMIT`). Each tree has a process of its own; a turn is a launch
+in one and the same launch in the other, in an order that changes from turn to turn. The table has the medians, and the
+median of the ratios of each turn with its quartiles. With `--choices` this tree runs twice instead: with the default
+answers, and with others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+KERNELS, TIERS = ("saxpy", "mandelbrot", "matmul", "hash_reduce"), ("interp", "jit")
+
+
+def serve(size: str, choices: dict[str, Any]) -> None:
+    """Launch what each line of the input names, and answer with its processor time."""
+    import engines
+    import numpy as np
+
+    import isakit
+
+    options = {"choices": isakit.tesla.Choices(**choices)} if choices else {}
+    made: dict[tuple[str, str], Any] = {}
+    for case in engines.cases(size, None):
+        for tier in TIERS:
+            device = isakit.Device("gt200", engine="llvm", tier=tier, threads=1, **options)
+            source = (HERE.parent / "examples" / "tesla" / f"{case.name}.s").read_text()
+            kernel = device.load(isakit.isa("tesla", "gt200").assemble(source))[case.name]
+            args: list[Any] = []
+            for given in case.args:
+                buffer = given
+                if isinstance(given, np.ndarray):
+                    buffer = device.alloc(given.nbytes)
+                    device.write(buffer, given)
+                args.append(buffer)
+            launch = kernel[case.grid, case.block]
+            launch(*args)
+            made[case.name, tier] = launch, args
+    print("ready", flush=True)
+    for line in sys.stdin:
+        kernel, tier = line.split()
+        launch, args = made[kernel, tier]
+        begin = time.process_time()
+        launch(*args)
+        print(time.process_time() - begin, flush=True)
+
+
+class Tree:
+    """A process that launches kernels with the sources of a tree."""
+
+    def __init__(self, tree: Path, size: str, choices: dict[str, Any]) -> None:
+        paths = os.pathsep.join(str(p) for p in (tree / "src", tree / "bench"))
+        command = [sys.executable, __file__, "--serve", size, json.dumps(choices)]
+        environment = {**os.environ, "PYTHONPATH": paths}
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+
+    def answer(self) -> str:
+        """A line of its output. Raises RuntimeError where it has ended."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError("the process of a tree has ended")
+        return line.strip()
+
+    def launch(self, kernel: str, tier: str) -> float:
+        """Seconds of processor time of a launch."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{kernel} {tier}\n")
+        self.process.stdin.flush()
+        return float(self.answer())
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tree", type=Path, nargs="?", metavar="TREE")
+    parser.add_argument("--turns", type=int, default=41, metavar="N")
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--choices", nargs="+", default=[], metavar="NAME=VALUE")
+    given = parser.parse_args()
+    size = "small" if given.small else "full"
+    answers = dict(c.split("=") for c in given.choices)
+    before = HERE.parent if answers or given.tree is None else given.tree
+    pair = Tree(before, size, {}), Tree(HERE.parent, size, answers)
+    for tree in pair:
+        while tree.answer() != "ready":
+            pass
+    print("| kernel | tier | before, ms | now, ms | now / before | quartiles |\n|---|---|---|---|---|---|")
+    for kernel in KERNELS:
+        for tier in TIERS:
+            times: list[list[float]] = [[], []]
+            for turn in range(given.turns):
+                for which in (0, 1) if turn % 2 else (1, 0):
+                    times[which].append(pair[which].launch(kernel, tier))
+            low, ratio, high = statistics.quantiles([b / a for a, b in zip(*times, strict=True)], n=4)
+            one, two = (1e3 * statistics.median(t) for t in times)
+            print(f"| {kernel} | {tier} | {one:.2f} | {two:.2f} | {ratio:.3f} | {low:.3f} to {high:.3f} |", flush=True)
+    for tree in pair:
+        tree.process.terminate()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--serve"]:
+        serve(sys.argv[2], json.loads(sys.argv[3]))
+    else:
+        main()

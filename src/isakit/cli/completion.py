@@ -1,0 +1,117 @@
+"""What shells offer behind `isakit`: verbs, options, and values of options that are names of ours.
+
+Loaded only when a shell asks. The scripts are click's; what they ask for is answered by `Values`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
+
+from isakit.registry import VARIANTS
+
+VARIABLE = "_ISAKIT_COMPLETE"
+"""Environment variable in which the scripts say what they want."""
+
+
+def script(shell: str, app: click.Command) -> str:
+    """The script that a shell reads to complete `isakit`; `app` is its group of commands."""
+    return SHELLS[shell](app, {}, "isakit", VARIABLE).source()
+
+
+def values(parameter: click.Parameter, chosen: dict[str, Any]) -> Iterable[str] | None:
+    """Names that may stand for a parameter, `chosen` being what was given before; None where it takes a file."""
+    name = parameter.name
+    if name == "isa_name":
+        return VARIANTS
+    if name == "variant":
+        return _variants(chosen.get("isa_name"))
+    if name == "program_type":
+        return ("compute", "vertex", "geometry", "fragment", "primary", "secondary")
+    if name in ("chip", "device"):
+        return _chips()
+    if name in ("kernel", "entry"):
+        return _kernels(chosen.get("file"))
+    if name == "name" and "isa_name" in chosen:
+        return _instructions(chosen["isa_name"])
+    if isinstance(parameter.type, (click.types.IntParamType, click.types.FloatParamType)):
+        return ()
+    return None
+
+
+def _variants(isa_name: Any) -> list[str]:
+    sets = [isa_name] if isa_name in VARIANTS else list(VARIANTS)
+    return [v for s in sets for v in VARIANTS[s]]
+
+
+def _chips() -> list[str]:
+    from isakit.machine.tesla.chips import CHIPS
+
+    return sorted(str(c) for c in CHIPS)
+
+
+def _instructions(isa_name: Any) -> list[str]:
+    from isakit.instruction_sets import isa
+
+    sets = [isa_name] if isa_name in VARIANTS else list(VARIANTS)
+    return sorted({r.name for s in sets for r in isa(s).instructions})
+
+
+def _kernels(file: Any) -> list[str]:
+    from isakit.errors import IsakitError
+    from isakit.programs import load
+
+    try:
+        return sorted(load(file).kernels) if isinstance(file, str) else []
+    except (IsakitError, OSError, ValueError, AttributeError):
+        return []
+
+
+class _Values(ShellComplete):
+    """Completions of click, and values of parameters that have none of their own."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import (
+            _resolve_context,  # pyright: ignore[reportPrivateUsage]
+            _resolve_incomplete,  # pyright: ignore[reportPrivateUsage]
+        )
+
+        context = _resolve_context(self.cli, self.ctx_args, self.prog_name, args)
+        found, incomplete = _resolve_incomplete(context, args, incomplete)
+        items = found.shell_complete(context, incomplete)
+        if items or not isinstance(found, click.Parameter):
+            return items
+        names = values(found, context.params)
+        if names is None:
+            return [CompletionItem(incomplete, type="file")]
+        return [CompletionItem(n) for n in names if n.startswith(incomplete)]
+
+
+class _Bash(_Values, BashComplete):
+    """Values in bash."""
+
+    @staticmethod
+    def _check_version() -> None:
+        """The script says itself what it needs; asking the bash in the path costs a process per completion."""
+
+
+class _Zsh(_Values, ZshComplete):
+    """Values in zsh."""
+
+
+class _Fish(_Values, FishComplete):
+    """Values in fish."""
+
+
+SHELLS: dict[str, type[ShellComplete]] = {"bash": _Bash, "zsh": _Zsh, "fish": _Fish}
+
+
+def register() -> None:
+    """Let click answer shells with these classes."""
+    from click.shell_completion import add_completion_class
+
+    for name, kind in SHELLS.items():
+        add_completion_class(kind, name)

@@ -1,0 +1,62 @@
+"""Manual pages in the format of man(7), generated from the help of the commands."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+EXIT_CODES = [
+    ("0", "fine"),
+    ("1", "the input is wrong"),
+    ("2", "wrong usage"),
+    ("3", "the simulated program faulted, or what was compared differs"),
+    ("130", "interrupted"),
+]
+
+
+def page(verb: str = "") -> str:
+    """The manual page of a verb, or of the program."""
+    from isakit.cli.app import COMMANDS, app
+
+    context = click.Context(app, info_name="isakit")
+    command: click.Command | None = app
+    if verb:
+        command = app.get_command(context, verb)
+        if command is None:
+            raise click.UsageError(f"no command {verb!r}")
+        context = click.Context(command, context, verb)
+    assert command is not None
+    name = f"isakit-{verb}" if verb else "isakit"
+    summary = COMMANDS[verb] if verb else "read, write and run programs of reverse-engineered instruction sets"
+    out = [f'.TH "{name.upper()}" "1" "" "isakit" "isakit manual"', ".SH NAME", _text(f"{name} - {summary}")]
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    out += [".SH SYNOPSIS", f".B {_text(usage)}", ".SH DESCRIPTION"]
+    for paragraph in (command.help or "").replace("\b\n", "").split("\n\n"):
+        out += [".PP", _text(" ".join(paragraph.split()))]
+    rows = [r for p in command.get_params(context) if (r := p.get_help_record(context)) is not None]
+    if rows:
+        out.append(".SH OPTIONS")
+    for option, text in rows:
+        out += [".TP", f".B {_text(option)}", _text(text)]
+    if not verb:
+        out.append(".SH COMMANDS")
+        for each, text in COMMANDS.items():
+            out += [".TP", f".BR isakit\\-{_text(each)} (1)", _text(text)]
+    if command.epilog:
+        out += [".SH EXAMPLES", ".nf", *map(_text, _examples(command.epilog)), ".fi"]
+    out.append(".SH EXIT STATUS")
+    for code, text in EXIT_CODES:
+        out += [".TP", f".B {code}", _text(text)]
+    return "\n".join(out) + "\n"
+
+
+def _examples(epilog: str) -> list[str]:
+    lines = [line for line in epilog.replace("\b", "").splitlines() if line.strip()]
+    return [re.sub(r"^Examples?:\s*", "", line) for line in lines if line.strip() not in ("Example:", "Examples:")]
+
+
+def _text(text: str) -> str:
+    """A line that the formatter takes as it is."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{escaped}" if escaped[:1] in (".", "'") else escaped

@@ -1,0 +1,85 @@
+"""Counts of a profile summed over basic blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from isakit.analysis.control_flow import control_flow
+from isakit.asm import Program
+
+
+class Counted(Protocol):
+    """The counts of an instruction; see `Line`."""
+
+    executions: int
+    lanes: int
+    possible: int
+    divergent: int
+    moved: int
+    used: int
+    serialized: int
+
+
+@dataclass
+class BlockCounts:
+    """The counts of a block.
+
+    `name`: its label, or its address; `address` and `end` in bytes; `entered`: executions of warps of its first
+    instruction; `instructions` executed by warps in it; `lanes` that took part, of `possible` ones; the others as in
+    `Line`.
+    """
+
+    name: str
+    address: int
+    end: int
+    entered: int
+    instructions: int
+    lanes: int
+    possible: int
+    divergent: int
+    moved: int
+    used: int
+    serialized: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def block_counts(program: Program, lines: Mapping[int, Counted], labels: Mapping[str, int]) -> list[BlockCounts]:
+    """The blocks that were executed, by address. `labels`: addresses by name."""
+    names = {address: name for name, address in labels.items()}
+    out: list[BlockCounts] = []
+    for block in control_flow(program, sorted(names)).blocks:
+        mine = [lines[i.address] for i in block.instructions if i.address in lines]
+        if not mine:
+            continue
+        first = lines.get(block.address)
+        sums = {n: sum(getattr(x, n) for x in mine) for n in
+                ("lanes", "possible", "divergent", "moved", "used", "serialized")}  # fmt: skip
+        out.append(
+            BlockCounts(
+                names.get(block.address, f"{block.address:04x}"),
+                block.address,
+                block.end,
+                0 if first is None else first.executions,
+                sum(x.executions for x in mine),
+                **sums,
+            )
+        )
+    return out
+
+
+def block_table(blocks: list[BlockCounts]) -> list[str]:
+    """The blocks as lines of text."""
+    out = [f"{'entered':>9} {'executed':>9} {'lanes':>6} {'divergent':>9} {'moved':>9} {'serial':>6}  block"]
+    for b in blocks:
+        lanes = f"{100 * b.lanes / b.possible:.0f}%" if b.possible else ""
+        out.append(f"{b.entered:>9} {b.instructions:>9} {lanes:>6} {b.divergent or '':>9} {b.moved or '':>9} "
+                   f"{b.serialized or '':>6}  {b.address:04x}-{b.end:04x} {b.name}")  # fmt: skip
+    return out
+
+
+__all__ = ["BlockCounts", "block_counts", "block_table"]

@@ -1,0 +1,134 @@
+"""Completion in real shells, manual pages, and schemas of the JSON that commands write."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.support.command_line import run
+
+from isakit.cli.app import COMMANDS
+from isakit.cli.schemas import SHAPES, problems, schema
+
+needs = {s: pytest.mark.skipif(shutil.which(s) is None, reason=f"no {s}") for s in ("bash", "zsh", "fish", "man")}
+
+
+def place(folder: Path) -> dict[str, str]:
+    """An environment in which shells find this isakit."""
+    program = folder / "isakit"
+    program.write_text(f"#!{sys.executable}\nfrom isakit.cli import main\nmain()\n")
+    program.chmod(0o755)
+    source = str(Path(__file__).parents[2] / "src")
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": source, "HOME": str(folder)}
+
+
+def written(folder: Path, shell: str) -> Path:
+    path = folder / f"isakit.{shell}"
+    path.write_text(run("completion", shell).stdout)
+    return path
+
+
+@needs["bash"]
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["isakit", "di"], {"dis", "diff"}),
+        (["isakit", "dis", "-m", ""], {"tesla", "vuc", "usse"}),
+        (["isakit", "dis", "-m", "vuc", "-V", ""], {"vp2", "vp3", "vp4"}),
+        (["isakit", "export", "-m", "vuc", "--format", "s"], {"schema", "sleigh"}),
+        (["isakit", "doc", "-m", "vuc", "set"], {"set_compare", "setzero"}),
+    ],
+)
+def test_bash_completes(tmp_path: Path, words: list[str], wanted: set[str]) -> None:
+    given = " ".join(f"'{w}'" for w in words)
+    text = f"source {written(tmp_path, 'bash')}; COMP_WORDS=({given}); COMP_CWORD={len(words) - 1}; "
+    text += "_isakit_completion isakit; printf '%s\\n' \"${COMPREPLY[@]}\""
+    done = subprocess.run(["bash", "-c", text], env=place(tmp_path), capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == wanted
+
+
+@needs["fish"]
+def test_fish_completes(tmp_path: Path) -> None:
+    text = f"source {written(tmp_path, 'fish')}; complete -C 'isakit dis -m vuc -V '"
+    done = subprocess.run(["fish", "-c", text], env=place(tmp_path), capture_output=True, text=True, check=True)
+    assert {line.split("\t")[0] for line in done.stdout.splitlines()} >= {"vp2", "vp3", "vp4"}
+
+
+@needs["zsh"]
+def test_zsh_completes(tmp_path: Path) -> None:
+    script = written(tmp_path, "zsh")
+    master, slave = pty.openpty()
+    shell = subprocess.Popen(
+        ["zsh", "-f", "-i"], env={**place(tmp_path), "TERM": "dumb"}, stdin=slave, stdout=slave, stderr=slave,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        os.write(master, f"autoload -U compinit; compinit -u; source {script}; PS1=ready\n".encode())
+        answer(master, b"ready\x1b", b"\nready", b"ready")
+        os.write(master, b"isakit dis -m te\t")
+        assert answer(master, b"tesla")
+    finally:
+        shell.kill()
+        shell.wait()
+        os.close(master)
+        os.close(slave)
+
+
+def answer(terminal: int, *wanted: bytes) -> bool:
+    """Whether one of the texts appears on a terminal within some seconds."""
+    seen = b""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        if select.select([terminal], [], [], 0.2)[0]:
+            seen += os.read(terminal, 4096)
+        if any(w in seen for w in wanted):
+            return True
+    return False
+
+
+def test_every_command_has_a_manual_page(tmp_path: Path) -> None:
+    run("man", "-o", str(tmp_path))
+    assert {p.name for p in tmp_path.iterdir()} == {"isakit.1", *(f"isakit-{c}.1" for c in COMMANDS)}
+    page = (tmp_path / "isakit-dis.1").read_text()
+    assert '.TH "ISAKIT-DIS"' in page
+    assert ".SH EXIT STATUS" in page
+    assert "\\-\\-json" in page
+
+
+@needs["man"]
+def test_man_formats_the_pages_without_a_warning(tmp_path: Path) -> None:
+    page = tmp_path / "isakit-dis.1"
+    page.write_text(run("man", "dis").stdout)
+    done = subprocess.run(["man", "--warnings", "-l", page], env={**os.environ, "MANPAGER": "cat", "LC_ALL": "C.UTF-8"},
+                          capture_output=True, text=True)  # fmt: skip
+    if done.returncode == 0:
+        assert not done.stderr
+        assert "Disassemble" in done.stdout
+
+
+def test_schemas_are_listed_and_printed() -> None:
+    assert {line.split()[0] for line in run("schema").stdout.splitlines()} == {*SHAPES, "export"}
+    assert json.loads(run("schema", "dis").stdout) == schema("dis")
+    assert "cfg" in run("schema", "cfgg", code=1).stderr
+
+
+def test_every_command_with_json_has_a_schema() -> None:
+    without = {"schema", "completion", "man", "web"}
+    assert {*SHAPES, "export"} == COMMANDS.keys() - without
+
+
+def test_a_schema_finds_what_is_wrong() -> None:
+    good = json.loads(run("asm", "-m", "tesla", "-", "--json", stdin="nop").stdout)
+    assert list(problems(good, schema("asm"), open_=False)) == []
+    assert list(problems({**good, "words": ["1"]}, schema("asm"))) == ["$.words[0] is no integer"]
+    assert list(problems({"kernels": []}, schema("cc"))) == ["$ lacks errors"]
+    assert list(problems({**good, "more": 1}, schema("asm"), open_=False)) == ["$.more is not described"]
+    assert list(problems({**good, "more": 1}, schema("asm"))) == []

@@ -1,0 +1,90 @@
+"""Build the wheel and the source distribution, install each into an empty environment, and use what is there.
+
+Called by `./check --package`; needs pip and an index for the dependencies.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.request
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+KERNEL = ".kernel k\n.param out ptr\n    mov b32 $r1 b32 s[out]\n    mov b32 $r2 0x7\n    exit st b32 g14[$r1] $r2\n"
+
+
+def main() -> int:
+    """Do all of it in a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="isakit-package-") as name:
+        folder = Path(name)
+        builder = environment(folder / "builder", "hatchling>=1.26")
+        run([builder, "-m", "hatchling", "build", "-d", folder / "dist"], ROOT)
+        wheels, sources = [sorted((folder / "dist").glob(p)) for p in ("*.whl", "*.tar.gz")]
+        if len(wheels) != 1 or len(sources) != 1:
+            print(f"expected a wheel and a source distribution, found {[f.name for f in wheels + sources]}")
+            return 1
+        for kind, file in (("wheel", wheels[0]), ("sdist", sources[0])):
+            print(f"{file.name}: {file.stat().st_size >> 10} KiB", flush=True)
+            use(environment(folder / kind, f"{file}[web]"), folder)
+    return 0
+
+
+def environment(folder: Path, *what: str) -> Path:
+    """A new virtual environment with something installed; its Python."""
+    venv.create(folder, with_pip=True)
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what], folder)
+    return python
+
+
+def run(command: list[Path | str], folder: Path, **more: object) -> str:
+    """What a command prints. Ends the check where it fails."""
+    got = subprocess.run(
+        [str(c) for c in command], cwd=folder, env=clean(), stdout=subprocess.PIPE, text=True, check=False, **more
+    )  # type: ignore[call-overload]
+    if got.returncode:
+        raise SystemExit(f"{' '.join(map(str, command))}: exit code {got.returncode}\n{got.stdout}")
+    return got.stdout
+
+
+def clean() -> dict[str, str]:
+    """The environment without what would lead Python to the source tree."""
+    return {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
+
+
+def use(python: Path, folder: Path) -> None:
+    """Assemble, run, and open the workbench, as somebody who has just installed it."""
+    (folder / "k.s").write_text(KERNEL)
+    where = run([python, "-c", "import isakit; print(isakit.__file__)"], folder).strip()
+    if str(ROOT) in where:
+        raise SystemExit(f"the source tree was imported: {where}")
+    run([python, "-m", "isakit", "asm", "-m", "tesla", "k.s", "-o", "k.cubin", "--format", "elf"], folder)
+    got = json.loads(run([python, "-m", "isakit", "run", "k.cubin", "--arg", "out:u32:1", "--json"], folder))
+    if got["arguments"][0]["values"] != [7]:
+        raise SystemExit(f"the kernel computed {got}")
+    run([python, "-c", "import isakit.hosts.cuda, isakit.compile, isakit.debug, isakit.export"], folder)
+    server = subprocess.Popen(
+        [str(python), "-m", "isakit", "web", "--json"], cwd=folder, env=clean(), stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stdout is not None
+        url = json.loads(server.stdout.readline())["url"]
+        with urllib.request.urlopen(urllib.request.Request(url + "open", method="POST"), timeout=60) as answer:
+            lessons = json.load(answer)["lessons"]
+        for name in ("", "main.js", "vendor/codemirror.js", "vendor/LICENSES.txt"):
+            with urllib.request.urlopen(url + name, timeout=60) as answer:
+                if not answer.read():
+                    raise SystemExit(f"{name} is empty")
+        print(f"installed, assembled, ran, {len(lessons)} lessons", flush=True)
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
