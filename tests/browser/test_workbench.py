@@ -93,9 +93,10 @@ def test_a_lesson_opens_launches_and_steps(page, name):
 def test_a_pixel_is_clicked_and_its_program_stepped(page):
     lesson(page, "15-pixel")
     page.click("#tab-picture")
-    image = page.wait_for_selector("#view-picture img")
-    box = image.bounding_box()
-    image.click(position={"x": box["width"] / 2, "y": box["height"] * 0.6})
+    page.wait_for_selector("#view-picture img")
+    page.wait_for_timeout(500)  # it is drawn again when the view opens
+    box = page.locator("#view-picture img").bounding_box()
+    page.locator("#view-picture img").click(position={"x": box["width"] / 2, "y": box["height"] * 0.6})
     page.wait_for_selector("#view-picture li:has-text('the pixel became')", timeout=60_000)
     page.click("[data-move=step]")
     status(page, "after 1 step")

@@ -230,6 +230,36 @@ def test_microcode_takes_no_edge_the_graph_lacks(name: str, variant: str) -> Non
     assert taken > 0
 
 
+def spoiled(name: str, variant: str, which: str) -> list[int]:
+    """What microcode leaves in D[] while noise is written into its dead registers, its live ones, or none."""
+    text = (ROOT / f"examples/vuc/{name}.s").read_text(encoding="utf-8")
+    program = isakit.isa("vuc", variant).assemble(text)
+    live, unit = liveness(control_flow(program)), program.decoder.view.variant.unit_bytes
+    core, rng, noise = Core(variant), random.Random(3), random.Random(9)
+    core.load(text)
+    for n in range(64):
+        core.data[n] = rng.getrandbits(16)
+    for _ in range(400):
+        alive = live.before(core.pc * unit)
+        for n in range(1, 16):
+            if which and (("r", n) in alive) is (which == "live"):
+                core.r[n] = noise.getrandbits(16)
+        core.step(1)
+    return [*(core.data[n] for n in range(0x100)), core.pc]
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"), [("p1_copy_checksum", "vp2"), ("p1_copy_checksum", "vp3"), ("p4_median_mv", "vp3"),
+                          ("p5_qp", "vp3"), ("p7_partition_walk", "vp3")],
+)  # fmt: skip
+def test_dead_registers_of_microcode_may_hold_noise_in_every_cycle(name: str, variant: str) -> None:
+    assert spoiled(name, variant, "dead") == spoiled(name, variant, "")
+
+
+def test_live_registers_of_microcode_may_not() -> None:
+    assert spoiled("p1_copy_checksum", "vp3", "live") != spoiled("p1_copy_checksum", "vp3", "")
+
+
 # --- NVIDIA's texts ---------------------------------------------------------------------------------------------------
 
 _TARGET = re.compile(r"\b(?:BRA|SSY|PBK|CAL)\S*(?: \S+,)? (0x[0-9a-f]+)$")

@@ -137,7 +137,7 @@ def _alike(index: str, like: str, least: float, as_json: bool) -> None:
                 if not as_json:
                     click.echo(printable(f"{k.name}: {100 * r.likeness:3.0f} % {name}: {r.kernel}"))
     if as_json:
-        echo_json({"schema": "isakit-find-1", "like": shown(like), "found": out})
+        echo_json({"schema": "isakit-find-1", "pattern": "", "like": shown(like), "found": out})
 
 
 def _place(path: str, member: str, offset: int) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from isakit.analysis import Pattern
 from isakit.asm import Program
 from isakit.codec import Decoder, Instruction
-from isakit.corpora.programs import sketch_of_program
+from isakit.corpora.programs import SKETCH, sketch_of_program
 from isakit.corpora.tables import read_batches
 from isakit.instruction_sets import isa
 from isakit.lean import dataclass
@@ -58,7 +58,7 @@ def find(index: str, pattern: Pattern) -> Iterator[Hit]:
         facts: list[list[Any]] = [batch.column(c).to_pylist() for c in ("address", "size", "word", "error")]
         rows: Iterator[tuple[int, int, int, int, str]] = zip(column.indices.to_pylist(), *facts, strict=True)
         for code, address, size, word, error in rows:
-            coder = coders[code]
+            coder = coders[int(code)]
             if coder is None:
                 continue
             key = coder, word, size, error
@@ -73,7 +73,7 @@ def find(index: str, pattern: Pattern) -> Iterator[Hit]:
                         known.clear()
                     known[key] = verdict
             if verdict:
-                for path, member, offset, kernel in places[codes[code]][1]:
+                for path, member, offset, kernel in places[codes[int(code)]][1]:
                     yield Hit(path, member, offset, kernel, i)
 
 
@@ -117,7 +117,7 @@ def similar(index: str, program: Program, *, least: float = 0.5) -> list[Relativ
         for sketch, path, member, offset, name, of in zip(*rows, strict=True):
             if sketch is None or of != program.isa:
                 continue
-            likeness = float(np.mean(np.array(sketch, np.uint32) == wanted))
+            likeness = int(np.count_nonzero(np.array(sketch, np.uint32) == wanted)) / SKETCH
             if likeness >= least:
                 out.append(Relative(likeness, path, member, offset, name))
     return sorted(out, key=lambda r: (-r.likeness, r.path, r.member, r.offset, r.kernel))

@@ -8,7 +8,7 @@ from dataclasses import field
 from functools import partial
 from hashlib import sha256
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,10 +117,7 @@ def _run(blob: bytes, key: str, job: Job) -> SweepResult:
 
 
 def _array(value: Any) -> NDArray[Any] | None:
-    if not isinstance(value, np.ndarray):
-        return None
-    found: NDArray[Any] = value
-    return found
+    return cast("NDArray[Any]", value) if isinstance(value, np.ndarray) else None
 
 
 def _lost(batch: _Batch, why: BaseException) -> list[SweepResult]:
@@ -133,7 +130,7 @@ def _key(of_kernel: bytes, job: Job) -> str:
     for what in (job.grid, job.block):
         found.update(repr(tuple(np.atleast_1d(what).tolist())).encode())
     for a in job.args:
-        array = _array(a if not isinstance(a, np.generic) else np.asarray(a))
+        array = np.asarray(a) if issubclass(type(a), np.generic) else _array(a)
         if array is not None:
             found.update(f"{type(a).__name__} {array.dtype.str}{array.shape}".encode())
             found.update(np.ascontiguousarray(array).tobytes())

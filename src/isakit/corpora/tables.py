@@ -94,8 +94,11 @@ class Rows:
             state.seen = True
             if piece.error:
                 state.errors.append(piece.error)
-            else:
+                continue
+            try:
                 self._programs(piece, state)
+            except Exception as e:  # whatever goes wrong over one file, the others are still looked at
+                state.errors.append(f"{type(e).__name__}: {e}")
         self._close(state, digest.hexdigest())
 
     def add_failure(self, source: Source, why: str) -> None:

@@ -184,6 +184,19 @@ def test_damaged_archives_are_a_row_with_an_error(seed: int, corpus: Path, tmp_p
     assert {Path(p).name for p, errors in found if errors} == {"b.zip", "c.tar.gz"}
 
 
+def test_a_failure_of_a_reader_is_an_error_of_its_file(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from isakit.corpora import tables
+
+    def fails(*_: object) -> None:
+        raise TypeError("no reader is perfect")
+
+    monkeypatch.setattr(tables, "found_in", fails)
+    scan([str(corpus / "a.cubin")], str(tmp_path / "i"), jobs=1)
+    assert rows(tmp_path / "i", "files", "errors") == [(["TypeError: no reader is perfect"],)]
+
+
 def test_an_archive_in_itself_ends(tmp_path: Path) -> None:
     data = cubin("saxpy")
     for _ in range(6):
@@ -220,6 +233,33 @@ def test_nothing_is_written_over_what_is_no_index(corpus: Path, tmp_path: Path) 
     assert (tmp_path / "mine").read_text() == "mine"
 
 
+def test_object_stores_are_read_and_written_through_fsspec(tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec", reason="URLs need fsspec: pip install 'isakit[distributed]'")
+    fs = fsspec.filesystem("memory")
+    fs.pipe({"/corpus/a/k.cubin": cubin("saxpy"), "/corpus/b.zip": zipped(one=cubin("matmul"))})
+    try:
+        report = scan(["memory://corpus"], "memory://index", jobs=1)
+        assert (report.files, report.kernels) == (3, 2)
+        found = {(p, m, n) for p, m, n in rows("memory://index", "kernels", "path", "member", "name")}
+        assert found == {("memory:///corpus/a/k.cubin", "", "saxpy"), ("memory:///corpus/b.zip", "one", "matmul")}
+        assert "nothing is there" in run("scan", "memory://no", "-o", str(tmp_path / "i"), code=1).stderr
+    finally:
+        fs.rm("/corpus", recursive=True)
+        fs.rm("/index", recursive=True)
+
+
+def test_disc_images_are_looked_into(tmp_path: Path) -> None:
+    pycdlib = pytest.importorskip("pycdlib", reason="images of discs need pycdlib")
+    iso = pycdlib.PyCdlib()
+    iso.new(joliet=3)
+    data = cubin("saxpy")
+    iso.add_fp(io.BytesIO(data), len(data), "/K.;1", joliet_path="/kernel.cubin")
+    iso.write(str(tmp_path / "disc.iso"))
+    iso.close()
+    scan([str(tmp_path / "disc.iso")], str(tmp_path / "i"), jobs=1)
+    assert rows(tmp_path / "i", "kernels", "member", "name") == [("kernel.cubin", "saxpy")]
+
+
 def test_sketches_find_versions_of_a_kernel(index: Path) -> None:
     text = (EXAMPLES / "tesla/matmul.s").read_text()
     program = TESLA.assemble(text).kernels["matmul"]
@@ -233,8 +273,10 @@ def test_a_sketch_estimates_how_much_is_common() -> None:
     import numpy as np
 
     rng = random.Random(3)
-    names = ["mov b32 $r1 $r2", "add b32 $r1 $r2 $r3", "xor b32 $r1 $r2 $r3", "ld b32 $r1 g14[$r2]",
-             "shl b32 $r1 $r2 0x1", "mul f32 $r1 $r2 $r3", "st b32 g14[$r1] $r2", "and b32 $r1 $r2 $r3", "sub b32 $r1 $r2 $r3"]  # fmt: skip
+    names = [
+        *("mov b32 $r1 $r2", "add b32 $r1 $r2 $r3", "xor b32 $r1 $r2 $r3", "ld b32 $r1 g14[$r2]"),
+        *("shl b32 $r1 $r2 0x1", "mul f32 $r1 $r2 $r3", "st b32 g14[$r1] $r2", "and b32 $r1 $r2 $r3"),
+    ]
     lines = [rng.choice(names) for _ in range(300)]
     for share in (0.1, 0.5, 0.9):
         other = lines[: int(300 * share)] + [rng.choice(names) for _ in range(300 - int(300 * share))]

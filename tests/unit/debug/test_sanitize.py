@@ -171,3 +171,27 @@ def test_a_shader_that_reads_its_inputs_is_clean() -> None:
         "vmul.f32 r8.xy pa2.yyyy pa0.xyzw skipinv\nvmul.f32 o0.xy r8.yyyy pa0.xyzw skipinv\n"
     )
     assert sanitize(core.machine(program)).clean
+
+
+def overlapping(kind: str, distance: int) -> Report:
+    """A kernel that accesses g3[] at 0, where g3[] and g4[] show 64 bytes each, some bytes apart."""
+    access = "st b32 g3[$r2] $r2" if kind == "write" else "ld b32 $r3 g3[$r2]"
+    text = f".isa tesla gt200\n.kernel k\nmov b32 $r2 0x3c\n{access}\nexit nop\n"
+    device = isakit.Device("gt200", engine="reference")
+    memory = device.alloc(128)
+    device.bind(3, device.buffer(memory.address, 64))
+    device.bind(4, device.buffer(memory.address + distance, 64))
+    kernel = device.load(isakit.isa("tesla", "gt200").assemble(text), registers=8)["k"]
+    return sanitize(kernel.machine(1, 1))
+
+
+@pytest.mark.parametrize(("kind", "distance", "found"), [("write", 32, True), ("read", 32, False),
+                                                          ("write", 64, False), ("write", 0, False)])  # fmt: skip
+def test_writes_to_buffers_that_overlap_are_found(kind: str, distance: int, found: bool) -> None:
+    assert ("overlapping-buffers" in {f.kind for f in overlapping(kind, distance)}) == found
+
+
+def test_places_are_words_although_the_header_is_read_by_halves() -> None:
+    """Two warps that write the halves of a word race only where the program accesses halves."""
+    halves = "shl $a2 $r1 0x1\n st b16 s[$a2+0x40] $r1l"
+    assert report(halves, threads=64, blocks=1).clean

@@ -15,6 +15,7 @@ KINDS = {
     "out-of-bounds": "an access outside of its memory",
     "misaligned": "an address that is no multiple of the access size",
     "constant-write": "a write to a constant bank",
+    "overlapping-buffers": "a write to memory that another g[] space shows, too",
     "unbound-space": "an access to a g[] space that shows no memory",
     "fault": "the program faulted",
     "hazard": "a vµc instruction meets a write that has not landed",

@@ -15,7 +15,7 @@ from isakit.debug.sanitize.shadow import Accesses, Collision, Shadow
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.errors import MachineFault
-from isakit.machine.tesla.address_spaces import Placed
+from isakit.machine.tesla.address_spaces import LinearWindow, Placed
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.kernel_code import Op
@@ -45,6 +45,7 @@ class SanitizedMachine(ObservedMachine):
             self._global.forget(-(-address // grain), (address + size) // grain)
         self._kept: Any = None
         self._barriers = 0
+        self._shared_ranges = _overlapping(launch)
         super().__init__(replace(launch, choices=lenient), device)
 
     # --- setting up ---------------------------------------------------------------------------------------------------
@@ -57,7 +58,7 @@ class SanitizedMachine(ObservedMachine):
         self._written = {name: np.zeros(rows.shape, bool) for name, rows in state.files.items()}
         self._written["r"][0] = True
         self._written["a"][0] = True
-        self._everywhere = {name: rows.all(axis=1) for name, rows in self._written.items()}
+        self._everywhere: dict[str, Array] = {n: np.asarray(r.all(axis=1)) for n, r in self._written.items()}
         """Registers that all lanes have written."""
         self._local: dict[str, Shadow] = {}
         for name, space in list(state.spaces.items()):
@@ -93,12 +94,12 @@ class SanitizedMachine(ObservedMachine):
     def behind(self, gang: Gang, op: Op, executing: Lanes) -> None:
         """Remember the registers written."""
         if op.instruction is not None:
-            where = _place_of(executing)
+            where, every = _place_of(executing), self.state.lane_count
             for file, n in op.instruction.defs:
                 rows = self._written.get(file)
                 if rows is not None and n < len(rows) and not self._everywhere[file][n]:
                     rows[n, where] = True
-                    self._everywhere[file][n] = executing.count == rows.shape[1] and executing.active is None
+                    self._everywhere[file][n] = executing.active is None and executing.count == every
 
     def _registers_read(self, op: Op, lanes: Lanes, executing: Lanes) -> None:
         i = op.instruction
@@ -147,6 +148,11 @@ class SanitizedMachine(ObservedMachine):
             bad = np.flatnonzero(~good)
             self._add("out-of-bounds", len(bad), self._at(name, address, numbers, bad, size))
             at, numbers, address = at[good], numbers[good], address[good]
+        for low, high, other in self._shared_ranges.get(name, ()) if self.kind != "read" else ():
+            bad = np.flatnonzero((at + size > low) & (at < high))
+            if len(bad):
+                where = self._at(name, address, numbers, bad, size)
+                self._add("overlapping-buffers", len(bad), lambda w=where, o=other: f"{w()}, which {o}[] shows, too")
         shadow = self._global if name[0] == "g" else self._local.get(name)
         if shadow is None or not len(at):
             return
@@ -250,6 +256,21 @@ def _grain(launch: Launch) -> dict[str, int]:
                 if e.name[0] in out and not (e.name == "s" and e.kind == "load" and _of_header(op)):
                     out[e.name[0]] = min(out[e.name[0]], int(e.get("size", 1)))
         pc = op.following
+    return out
+
+
+def _overlapping(launch: Launch) -> dict[str, list[tuple[int, int, str]]]:
+    """Per g[] space the ranges of device memory that others show, too: (begin, end, the other space).
+
+    Spaces that show the same buffer, or all memory, are meant to.
+    """
+    out: dict[str, list[tuple[int, int, str]]] = {}
+    some = {n: w for n, w in launch.windows.items() if isinstance(w, LinearWindow) and w != LinearWindow()}
+    for n, w in some.items():
+        for m, other in some.items():
+            low, high = max(w.base, other.base), min(w.end, other.end)
+            if other != w and low < high:
+                out.setdefault(f"g{n}", []).append((low, high, f"g{m}"))
     return out
 
 

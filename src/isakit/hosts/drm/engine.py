@@ -113,6 +113,10 @@ class Engine:
     def __init__(self, memory: VideoMemory, report: Report) -> None:
         self.memory, self.report = memory, report
         self.state = [0] * WORDS
+        for m in self.table.methods:
+            if m.initial:
+                for k in range(m.count):
+                    self.state[self.table.word(m.name, k)] = m.initial
         self.stale = 0
         self.kept: dict[int, Any] = {}
         self._bound = {w: (getattr(self, name), k, bulk) for w, (name, k, bulk) in self._actions.items()}

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from isakit.hosts.drm.card_settings import CardSettings
+from isakit.hosts.drm.chips import chip_named
 from isakit.hosts.drm.engine import Engine
 from isakit.hosts.drm.engines.compute import ComputeEngine
 from isakit.hosts.drm.engines.copy import CopyEngine
 from isakit.hosts.drm.engines.eng2d import Engine2D
 from isakit.hosts.drm.engines.eng3d import Engine3D
+from isakit.hosts.drm.memory import VideoMemory
+from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.tables import ENG3D, TABLES
 from isakit.hosts.drm.tables.method import Method, Table, method
 
@@ -31,6 +35,15 @@ def test_every_method_that_was_seen_is_declared_by_its_name(shared: Path) -> Non
         if found is None or found[0].name != row["name"].replace("(i)", "").replace(".", "_"):
             wrong.append(f"{row['engine']} {row['name']}")
     assert wrong == []
+
+
+def test_a_new_channel_draws_into_all_samples() -> None:
+    """The driver writes the mask only when a program changes it."""
+    memory = VideoMemory(1 << 16)
+    engine = Engine3D(memory, Report(), chip_named("a0"), CardSettings(engine="reference"))
+    assert [engine.get("MSAA_MASK", k) for k in range(4)] == [0xFFFF] * 4
+    assert engine.get("MULTISAMPLE_ENABLE") == 0
+    memory.close()
 
 
 def test_every_method_that_was_seen_acts_is_read_or_is_ignored_for_a_reason(shared: Path) -> None:

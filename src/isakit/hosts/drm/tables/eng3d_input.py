@@ -142,7 +142,7 @@ INPUT: tuple[Method, ...] = (
     m(0x0FB0, "UNK0FB0"),
     m(0x0FB4, "UNK0FB4"),
     m(0x0FB8, "UNK0FB8"),
-    m(0x0FBC, "MSAA_MASK", count=4),
+    m(0x0FBC, "MSAA_MASK", count=4, initial=0xFFFF),  # as the kernel's first context has it; drivers rely on it
     m(0x0FCC, "CLIPID_ADDRESS_HIGH"),
     m(0x0FD0, "CLIPID_ADDRESS_LOW"),
     m(0x0FD4, "SEMANTIC_VIEWPORT", "VIEWPORT_ID 7:0"),

@@ -41,7 +41,8 @@ class Method:
     """One method, or an array of them.
 
     Attributes: `offset` in bytes; `fields`; `count` and `stride` of arrays; `since`: the first variant that has it;
-    `values`: what numbers in the whole word mean; `status`: whether its meaning is known.
+    `values`: what numbers in the whole word mean; `initial`: the word in a new channel; `status`: whether its meaning
+    is known.
     """
 
     offset: int
@@ -51,6 +52,7 @@ class Method:
     stride: int = 4
     since: str | None = None
     values: Mapping[int, str] = field(default_factory=dict[int, str])
+    initial: int = 0
 
     @property
     def status(self) -> Status:
@@ -96,6 +98,7 @@ def method(
     stride: int = 4,
     since: str | None = None,
     values: Mapping[int, str] | None = None,
+    initial: int = 0,
 ) -> Method:
     """A row of a table; `bits` is a list like `"FORMAT 24:19, CONST 4"`."""
     fields: list[Bits] = []
@@ -103,7 +106,7 @@ def method(
         label, place = part.rsplit(" ", 1)
         high, _, low = place.partition(":")
         fields.append(Bits(label, int(high), int(low or high)))
-    return Method(offset, name, tuple(fields), count, stride, since, values or {})
+    return Method(offset, name, tuple(fields), count, stride, since, values or {}, initial)
 
 
 COMMON = (
