@@ -155,6 +155,11 @@ SHAPES: dict[str, tuple[int, Shape]] = {
             "sizes": {"*": "integer"}, "spaces": ["string"], "path?": ("string", "null"), "line?": _MAYBE,
             "ptx_line?": _MAYBE,
         }],
+        "blocks": [{
+            "name": "string", "address": "integer", "end": "integer", "entered": "integer", "instructions": "integer",
+            "lanes": "integer", "possible": "integer", "divergent": "integer", "moved": "integer", "used": "integer",
+            "serialized": "integer",
+        }],
     }),
     "replay": (1, (
         [{
