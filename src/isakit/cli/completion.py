@@ -17,10 +17,8 @@ VARIABLE = "_ISAKIT_COMPLETE"
 """Environment variable in which the scripts say what they want."""
 
 
-def script(shell: str) -> str:
+def script(app: click.Command, shell: str) -> str:
     """The script that a shell reads to complete `isakit`."""
-    from isakit.cli.app import app
-
     return SHELLS[shell](app, {}, "isakit", VARIABLE).source()
 
 

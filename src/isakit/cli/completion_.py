@@ -18,4 +18,4 @@ def command(shell: str) -> None:
     """Write the script with which a shell completes verbs, options and their values."""
     from isakit.cli.completion import script
 
-    click.echo(script(shell))
+    click.echo(script(click.get_current_context().find_root().command, shell))
