@@ -264,6 +264,3 @@ def evaluate(root: Value, known: dict[int, int]) -> int:
         else:
             known[id(v)] = INTEGER_MEANING[v.op](v.width, [a.width for a in v.args], v.attr, args)
     return known[id(root)]
-
-
-__all__ = ["Any", "Processor"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from isakit.errors import IsakitError
 from isakit.export.cubes import EVERYTHING, Cubes, both, of_values
-from isakit.export.pcode import SCRATCH, CannotSay, Machine, Statements, canonical, ordered, size_of
+from isakit.export.pcode import CannotSay, Machine, Statements, canonical, ordered, size_of
 from isakit.export.sleigh_text import Operand, Tables
 from isakit.export.texts import runs, subsets
 from isakit.lean import dataclass
@@ -229,10 +229,8 @@ class Meanings:
 
         def write(e: Effect, value: str) -> Sequence[str]:
             c = chosen[e.name]
-            table, place = self._destination(form.parts[e.name], c, e.args[0].width, e.attr)
+            table = self._destination(form.parts[e.name], c, e.args[0].width, e.attr)
             written[table] = None
-            if place:
-                return [f"{table} = {value};"]
             return [f"{self.machine.scratch_of(size_of(e.args[0].width))} = {value};", f"build {table};"]
 
         statements.run(plain, write)
@@ -287,8 +285,8 @@ class Meanings:
             self._operands[key] = self.tables.table(rows)
         return self._operands[key]
 
-    def _destination(self, part: Part, c: _Class, width: int, facts: tuple[tuple[str, Any], ...]) -> tuple[str, bool]:
-        """Name of the table that writes an operand from the scratch register, or exports it (second item true)."""
+    def _destination(self, part: Part, c: _Class, width: int, facts: tuple[tuple[str, Any], ...]) -> str:
+        """Name of the table that writes an operand from the scratch register."""
         key = ("destination", id(part), c.kind, width, facts)
         if key not in self._operands:
             self._keep.append(part)
@@ -308,7 +306,7 @@ class Meanings:
                 body = statements.text()
                 rows.append(self.tables.constructor((), cubes, hidden=list(statements.operands), body=body))
             self._operands[key] = self.tables.table(rows)
-        return self._operands[key], False
+        return self._operands[key]
 
 
 class Actions:
@@ -423,6 +421,3 @@ def cubes_of(mask: int, words: Iterable[int]) -> Cubes:
     """The words whose bits of a mask are one of these."""
     field = Field(tuple(runs(mask)))
     return of_values(mask, [field.get(w) for w in words])
-
-
-__all__ = ["SCRATCH", "Actions", "Meanings"]
