@@ -1,7 +1,8 @@
 """Cost of a breakpoint far into a launch, of going back from there, and of the tools that look at everything.
 
 The example matmul executes more than 10⁹ thread-instructions. Prints how long a session takes to a conditional
-breakpoint there, beside the launch alone; how long `reverse-stepi` takes; what checkpoints take of their bound; and the sanitizer and the profiler in multiples of the interpreter tier.
+breakpoint there, beside the launch alone; how long `reverse-stepi` takes; what checkpoints take of their bound; and the
+sanitizer and the profiler in multiples of the interpreter tier, in processor time.
 
     python bench/debugger.py [thread-instructions]
 """

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, field
 from operator import attrgetter
 from reprlib import recursive_repr
-from typing import Any, TypeVar, dataclass_transform, overload
+from typing import Any, TypeVar, cast, dataclass_transform, overload
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ def _plain_fields(cls: type[Any], annotations: dict[str, Any]) -> tuple[dict[str
     sample: Any = dataclasses.fields(_Sample)[0]
     for name, kind in annotations.items():
         given = cls.__dict__.get(name, MISSING)
-        f: Any = given if isinstance(given, Field) else field(default=given)
+        f: Any = cast("Any", given) if isinstance(given, Field) else field(default=given)
         if f.default.__class__.__hash__ is None:
             raise ValueError(f"mutable default {type(f.default)} for field {name} is not allowed: use default_factory")
         f.name, f.type, f._field_type = name, kind, sample._field_type

@@ -75,7 +75,7 @@ def mutated(name: str, seed: int, changes: int) -> list[str]:
             words[int(rng.choice(at))] = (
                 int(rng.choice(INTERESTING)) if rng.random() < 0.5 else int(rng.integers(1 << 32))
             )
-        records[k] = capture.Record("write", records[k].numbers, words.tobytes())
+        records[k] = capture.CapturedEvent("write", records[k].numbers, words.tobytes())
     replay._records = iter(records)  # pyright: ignore
     replay.run()
     replay.close()

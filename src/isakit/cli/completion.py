@@ -17,10 +17,8 @@ VARIABLE = "_ISAKIT_COMPLETE"
 """Environment variable in which the scripts say what they want."""
 
 
-def script(shell: str) -> str:
-    """The script that a shell reads to complete `isakit`."""
-    from isakit.cli.app import app
-
+def script(shell: str, app: click.Command) -> str:
+    """The script that a shell reads to complete `isakit`; `app` is its group of commands."""
     return SHELLS[shell](app, {}, "isakit", VARIABLE).source()
 
 

@@ -14,8 +14,9 @@ Examples:
   isakit completion fish > ~/.config/fish/completions/isakit.fish""",
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def command(shell: str) -> None:
+@click.pass_context
+def command(ctx: click.Context, shell: str) -> None:
     """Write the script with which a shell completes verbs, options and their values."""
     from isakit.cli.completion import script
 
-    click.echo(script(shell))
+    click.echo(script(shell, ctx.find_root().command))

@@ -10,10 +10,11 @@ import numpy as np
 
 from isakit.debug.session import Session
 from isakit.errors import LaunchError
+from isakit.graphics.draw_state import DrawStats
 from isakit.graphics.pipeline import Pipeline
 from isakit.graphics.planes import Fragments
 from isakit.graphics.scene import Scene
-from isakit.graphics.shader import FragmentShader
+from isakit.graphics.shader import FragmentShader, VertexShader
 from isakit.graphics.stage import Stage, StageMachine, StageRun
 from isakit.graphics.stage_engine import StageEngine
 from isakit.machine.tesla.launch import Launch
@@ -124,10 +125,11 @@ class _WatchedPipeline(Pipeline):
         self._colors: tuple[int, ...] = ()
         self.engine = _WatchedEngine(self.engine, self)
 
-    def draw(self, mode: Any, vertex: Any, fragment: FragmentShader, **options: Any) -> Any:
+    def draw(self, mode: str, vertex: VertexShader, fragment: FragmentShader, attributes: Any = (),
+             **options: Any) -> DrawStats:  # fmt: skip
         """See `Pipeline`."""
         self._colors = fragment.colors[0] if fragment.colors else ()
-        done = super().draw(mode, vertex, fragment, **options)
+        done = super().draw(mode, vertex, fragment, attributes, **options)
         self.settle()
         return done
 

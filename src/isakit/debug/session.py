@@ -16,7 +16,7 @@ from isakit.debug.execution import Execution, Frame, Hit, Point
 from isakit.debug.executions import execution_of
 from isakit.debug.expressions import Binary, Constant, Load, Node, Number, Variable, evaluate
 from isakit.debug.panes import html
-from isakit.debug.stops import Breakpoint, Cell, Range, Reason, Record, Stop, Watched
+from isakit.debug.stops import Breakpoint, Cell, Range, Reason, Stop, TracepointHit, Watched
 from isakit.debug.timeline import MEMORY, Timeline
 from isakit.debug.views import ThreadView, packed, parsed, place
 from isakit.errors import LaunchError, MachineFault, NotModelled
@@ -65,7 +65,7 @@ class Session:
         self.labels = {"entry": self.execution.address or self.program.address, **(labels or {})}
         self.timeline = Timeline(self.execution, memory)
         self.breakpoints: dict[int, Breakpoint] = {}
-        self.records: list[Record] = []
+        self.records: list[TracepointHit] = []
         self.about: list[str] = []
         self.focus = self.execution.following or 0
         self.asked: Callable[[], bool] | None = None
@@ -419,7 +419,7 @@ class Session:
                 values[text] = evaluate(node, ThreadView(self.execution, thread))
             except (LaunchError, MachineFault) as e:
                 values[text] = f"<{e}>"
-        self.records.append(Record(b.number, self.position, thread, values))
+        self.records.append(TracepointHit(b.number, self.position, thread, values))
 
     def _forward(self, extra: list[Point], limit: int | None) -> Stop | None:
         """Run to a stop; None at the limit or the end. What stands here already moves on first."""

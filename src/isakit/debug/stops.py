@@ -130,7 +130,7 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Record:
+class TracepointHit:
     """What a tracepoint noted: its number, the position, the thread, and the values by their expressions' text."""
 
     number: int
@@ -143,4 +143,4 @@ class Record:
         return {"number": self.number, "position": self.position, "thread": self.thread, "values": self.values}
 
 
-__all__ = ["Breakpoint", "Cell", "Kind", "Range", "Reason", "Record", "Stop", "Watched"]
+__all__ = ["Breakpoint", "Cell", "Kind", "Range", "Reason", "Stop", "TracepointHit", "Watched"]

@@ -156,7 +156,7 @@ class TeslaExecution(Execution):
         resident = warps[here >> 5].block
         if "block" in where:
             resident = self._block(where["block"])
-        warp = where.get("warp", warps[here >> 5].index if resident is warps[here >> 5].block else 0)
+        warp: int = where.get("warp", warps[here >> 5].index if resident is warps[here >> 5].block else 0)
         if not 0 <= warp < len(resident.warps):
             raise LaunchError(f"no warp {warp}; a block has {len(resident.warps)}")
         number = resident.warps[warp].number

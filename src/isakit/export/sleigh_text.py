@@ -7,7 +7,7 @@ attached to a field.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from isakit.errors import IsakitError
 from isakit.export.cubes import EVERYTHING, Cubes, both, equal, first_matching, of_values, others, within
@@ -168,14 +168,14 @@ class Tables:
 
     def empty(self, node: Node) -> Cubes:
         """The words for which a node prints nothing."""
-        return self._where(node, lambda t: not t, {})
+        return self._where(node, lambda t: not t)
 
     def hash_first(self, node: Node) -> Cubes:
         """The words for which the text of a node begins with `#`."""
-        return self._where(node, lambda t: t[:1] == "#", {})
+        return self._where(node, lambda t: t[:1] == "#")
 
-    def _where(self, node: Node, test: object, known: dict[int, Cubes]) -> Cubes:
-        assert callable(test)
+    def _where(self, node: Node, test: Callable[[str], bool]) -> Cubes:
+        """The words for which the text of a node passes a test."""
         if isinstance(node, Words):
             return EVERYTHING if test(node.text) else []
         if isinstance(node, Number):
@@ -183,12 +183,12 @@ class Tables:
         if isinstance(node, Table):
             return of_values(node.mask, [k for k, v in enumerate(node.values) if test(str(v))])
         if isinstance(node, Select | Switch):
-            return [c for cubes, n in self.cases(node) for c in both(cubes, self._where(n, test, known))]
+            return [c for cubes, n in self.cases(node) for c in both(cubes, self._where(n, test))]
         if isinstance(node, Join):
             found: Cubes = []
             still_empty = EVERYTHING
             for n in node.nodes:  # the first text that is not empty decides
-                found += both(still_empty, [c for c in self._where(n, test, known)] if not test("") else [])
+                found += both(still_empty, self._where(n, test) if not test("") else [])
                 still_empty = both(still_empty, self.empty(n))
             return still_empty if test("") else found
         raise TypeError(type(node).__name__)

@@ -19,7 +19,7 @@ DepthFormat = Literal["d16", "d24", "d32f"]
 _DEPTH_MAX = {"d16": (1 << 16) - 1, "d24": (1 << 24) - 1}
 
 
-class Target:
+class RenderTarget:
     """A render target: `pixels` [height, width, stored numbers], row 0 is window y 0."""
 
     def __init__(self, form: str | ColorFormat, width: int, height: int, pixels: Array | None = None) -> None:
@@ -132,7 +132,7 @@ class Merger:
     """Writes the fragments of a draw into the targets. Attribute `passed`: samples that passed all tests."""
 
     def __init__(
-        self, targets: Sequence[Target], depth: DepthBuffer | None, state: DrawState, choices: GraphicsChoices
+        self, targets: Sequence[RenderTarget], depth: DepthBuffer | None, state: DrawState, choices: GraphicsChoices
     ) -> None:
         self.targets, self.depth, self.state, self.choices = targets, depth, state, choices
         self.passed = 0
@@ -200,7 +200,9 @@ class Merger:
             buffer.depth[rows[passed], columns[passed]] = z[passed]
         return passed
 
-    def _color(self, k: int, target: Target, rows: Array, columns: Array, bits: Array, second: Array | None) -> None:
+    def _color(
+        self, k: int, target: RenderTarget, rows: Array, columns: Array, bits: Array, second: Array | None
+    ) -> None:
         state, form = self.state, target.color_format
         masks = state.color_masks
         mask = state.color_mask if masks is None else masks[k] if k < len(masks) else (True,) * 4

@@ -15,7 +15,7 @@ from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.graphics.assembly import Attribute, assemble, fetch, packed_inputs
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Multisampling, Rectangle, Viewport
-from isakit.graphics.merge import DepthBuffer, DepthFormat, Merger, Target
+from isakit.graphics.merge import DepthBuffer, DepthFormat, Merger, RenderTarget
 from isakit.graphics.planes import Corners, Fragments
 from isakit.graphics.primitives import Rasterizer
 from isakit.graphics.raster import Bounds, Quads, kept_pixels, pixels
@@ -74,7 +74,7 @@ class Pipeline:
         if width < 1 or height < 1 or max(width, height) > 8192:
             raise LaunchError(f"a target is 1 to 8192 pixels wide and high, not {width} x {height}")
         self.width, self.height = width, height
-        self.targets = [Target(f, width, height) for f in targets]
+        self.targets = [RenderTarget(f, width, height) for f in targets]
         self.depth_buffer = None if depth is None else DepthBuffer(depth, width, height)
         self.choices, self.texturing, self.threads = choices or GraphicsChoices(), texturing, threads
         self.engine = StageEngine(engine, tier)
@@ -435,7 +435,7 @@ class Pipeline:
                 raise
 
 
-def shown(t: Target) -> NDArray[np.uint8]:
+def shown(t: RenderTarget) -> NDArray[np.uint8]:
     """A target as uint8 [height, width, 4], row 0 first."""
     if t.format == "rgba8":
         return t.pixels

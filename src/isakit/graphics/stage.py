@@ -16,9 +16,9 @@ import numpy as np
 from isakit.arch.tesla import requests as request
 from isakit.engine import Control, Lanes
 from isakit.engine.protocol import Array
+from isakit.errors import LaunchError
 from isakit.graphics.draw_state import DEFAULT_CHOICES, GraphicsChoices
 from isakit.graphics.stage_spaces import RowSpace
-from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.tesla import control_requests as control
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.block import Block, Warp
@@ -29,7 +29,6 @@ from isakit.machine.tesla.gang_state import State, Trap, ValueHandler
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.launch import Launch, Stats
 from isakit.machine.tesla.machine import Machine
-from isakit.machine.tesla.machine_snapshot import content_of, put_back
 from isakit.machine.tesla.stack import Stack
 from isakit.sem.requests import covered
 
@@ -275,16 +274,14 @@ class StageMachine(Machine):
         """See `Machine`."""
         return StageMachine(self.launch, self.stage)
 
-    def snapshot(self) -> Snapshot:
-        """See `Machine`."""
-        s = self.state
-        emitted = s.emitted.words, s.emitted.starts, s.emitted.count
-        return frozen("stage", {**content_of(self), "visible": s.visible, "emitted": emitted})
+    def _content(self) -> dict[str, Any]:
+        e = self.state.emitted
+        return super()._content() | {"visible": self.state.visible, "emitted": (e.words, e.starts, e.count)}
 
-    def restore(self, snapshot: Snapshot) -> None:
-        """See `Machine`."""
-        content = snapshot.content("stage")
-        put_back(self, content)
+    def _put_back(self, content: dict[str, Any]) -> None:
+        if "visible" not in content:
+            raise LaunchError("a snapshot of a kernel cannot be restored into a graphics stage")
+        super()._put_back(content)
         self.state.visible[:] = content["visible"]
         e = self.state.emitted
         e.words[:], e.starts[:], e.count[:] = content["emitted"]

@@ -67,7 +67,7 @@ def html_of(machine: object, first: int = 0, count: int | None = None) -> str:
     more = target.thread_count - first - SHOWN * ROW if count is None else 0
     lines += f"<tr><td colspan=3>and {more} more threads</td></tr>" if more > 0 else ""
     thread = next((r.first + r.picture.index("#") for r in shown if "#" in r.picture), None)
-    values = {} if thread is None else registers(target, thread)
+    values: Mapping[str, int] = dict[str, int]() if thread is None else registers(target, thread)
     said = ", ".join(f"{name} = {value:#x}" for name, value in values.items()) or "all 0"
     about = "" if thread is None else f"<p>registers of {escape(target.thread(thread).name)}: <code>{said}</code></p>"
     return f"<p>{target.isa} {target.variant}</p><table>{lines}</table>{about}"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Dims = int | Sequence[int]
 
 
-class Target(Protocol):
+class LaunchDevice(Protocol):
     """What a kernel has to know about the device that runs it."""
 
     memory: DeviceMemory
@@ -69,7 +69,7 @@ class LoadedKernel:
 
     def __init__(
         self,
-        device: Target,
+        device: LaunchDevice,
         info: Kernel,
         code: Code,
         *,

@@ -219,7 +219,7 @@ class InstructionSet:
         while self._unchecked:
             record = self._unchecked[0]
             known = self.known_forms
-            check_record(record, self)
+            check_record(record, self.name, known)
             check_features(record, self.features, self._checked_parts)
             for form in record.forms:
                 known.add(form)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from isakit.errors import DefinitionError
 from isakit.spec.fields import Bits
 from isakit.spec.record import Form, Record
-
-if TYPE_CHECKING:
-    from isakit.spec.isa import InstructionSet
 
 
 class KnownForms:
@@ -45,9 +41,9 @@ class KnownForms:
         return [f for f in candidates if not ((b := f.fixed).value ^ value) & b.mask & mask]
 
 
-def check_record(record: Record, isa: InstructionSet) -> None:
-    """Raise DefinitionError for a record that contradicts itself or one already in the instruction set."""
-    label = f"{isa.name}: record {record.name!r}"
+def check_record(record: Record, isa: str, known: KnownForms) -> None:
+    """Raise DefinitionError for a record of `isa` that contradicts itself or a known form."""
+    label = f"{isa}: record {record.name!r}"
     if not record.forms:
         raise DefinitionError(f"{label} has no form")
     if not record.doc.strip():
@@ -63,7 +59,7 @@ def check_record(record: Record, isa: InstructionSet) -> None:
             raise DefinitionError(f"{where}: no mnemonic; give it a `name` part or a literal word")
         if form.declaration is not None:
             form.declaration.check()
-        for other in isa.known_forms.like(form) + before.like(form):
+        for other in known.like(form) + before.like(form):
             if overlap(form, other):
                 owner = other.record.name if other.record else record.name
                 raise DefinitionError(

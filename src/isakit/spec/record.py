@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field, where
@@ -426,7 +426,7 @@ def make_form(
     return Form(
         layout,
         bits,
-        real,
+        cast("Mapping[str, Part]", real),
         tuple(shown),
         constants,
         tuple(u if isinstance(u, Bits) else where(dict(u)) for u in unless),

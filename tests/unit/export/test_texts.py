@@ -72,3 +72,13 @@ def test_subsets_come_in_the_order_of_the_value_of_their_bits() -> None:
     field = Field(tuple(runs(mask)))
     assert [field.get(w) for w in subsets(mask)] == list(range(16))
     assert runs(mask) == [(0, 1), (4, 2), (7, 1)]
+
+
+def test_a_long_form_is_forced_only_where_the_short_one_has_both_operands_in_one_register() -> None:
+    decoder = isakit.isa("tesla", "gt200").decoder()
+    model = Model(decoder)
+    for text, forced in (("long add $r1 (mul u16 $r1l $r2l) $r1", True), ("add $r1 (mul u16 $r1l $r2l) $r3", False)):
+        i = isakit.isa("tesla", "gt200").assemble(text)[0]
+        form = next(f for f in model.forms if f.form is i.form)
+        assert bool(evaluate(form.forced, i.word)) is forced
+        assert i.text == text

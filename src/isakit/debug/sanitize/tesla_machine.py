@@ -58,7 +58,7 @@ class SanitizedMachine(ObservedMachine):
         self._written = {name: np.zeros(rows.shape, bool) for name, rows in state.files.items()}
         self._written["r"][0] = True
         self._written["a"][0] = True
-        self._everywhere = {name: rows.all(axis=1) for name, rows in self._written.items()}
+        self._everywhere: dict[str, Array] = {n: np.asarray(r.all(axis=1)) for n, r in self._written.items()}
         """Registers that all lanes have written."""
         self._local: dict[str, Shadow] = {}
         for name, space in list(state.spaces.items()):
@@ -94,12 +94,12 @@ class SanitizedMachine(ObservedMachine):
     def behind(self, gang: Gang, op: Op, executing: Lanes) -> None:
         """Remember the registers written."""
         if op.instruction is not None:
-            where = _place_of(executing)
+            where, every = _place_of(executing), self.state.lane_count
             for file, n in op.instruction.defs:
                 rows = self._written.get(file)
                 if rows is not None and n < len(rows) and not self._everywhere[file][n]:
                     rows[n, where] = True
-                    self._everywhere[file][n] = executing.count == rows.shape[1] and executing.active is None
+                    self._everywhere[file][n] = executing.active is None and executing.count == every
 
     def _registers_read(self, op: Op, lanes: Lanes, executing: Lanes) -> None:
         i = op.instruction

@@ -36,7 +36,7 @@ def replay(session: Session, steps: int = STEPS, title: str = "") -> str:
     data = recorded(session, steps)
     name = escape(title or f"{session.target.isa} {session.target.variant}")
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")
-    page = files(__package__).joinpath("replay.html").read_text("utf-8")
+    page = files("isakit.debug.trace").joinpath("replay.html").read_text("utf-8")
     return page.replace("@TITLE@", name).replace("@DATA@", text)
 
 
@@ -65,7 +65,7 @@ class _Watcher:
         self.initial: dict[str, dict[str, str]] = {}
         """Words of shared memories that were there at the start, as far as they were looked at."""
         self._cells: dict[_Cell, bytes | None] = {}
-        self._rows = self._all_rows()
+        self._rows: list[list[Any]] = self._all_rows()
         self._stacks = self._all_stacks()
         self._registers = self._arrays()
         self._whole = {n: self._read_all(n) for n in self._whole_memories()}

@@ -37,7 +37,7 @@ KINDS: tuple[Kind, ...] = ("allocate", "free", "write", "object", "channel", "pu
 
 
 @dataclass(frozen=True)
-class Record:
+class CapturedEvent:
     """One thing that happened. `numbers` by kind; `data` of a write."""
 
     kind: Kind
@@ -115,7 +115,7 @@ def _pages(memory: VideoMemory) -> Iterator[tuple[int, int]]:
             at = stop
 
 
-def read(path: Path) -> tuple[int, Iterator[Record]]:
+def read(path: Path) -> tuple[int, Iterator[CapturedEvent]]:
     """(chip number, records). Raises FormatError."""
     with path.open("rb") as f:
         head = f.read(len(MAGIC) + HEADER.size)
@@ -128,7 +128,7 @@ def read(path: Path) -> tuple[int, Iterator[Record]]:
     return chip, _records(path, body)
 
 
-def _records(path: Path, body: bytes) -> Iterator[Record]:
+def _records(path: Path, body: bytes) -> Iterator[CapturedEvent]:
     unpacker = zlib.decompressobj()
     buffer = bytearray()
     at = 0
@@ -156,23 +156,23 @@ def _records(path: Path, body: bytes) -> Iterator[Record]:
         raise FormatError(str(path), at, "a record is cut off")
 
 
-def _record(path: Path, kind: Kind, data: bytes) -> Record:
+def _record(path: Path, kind: Kind, data: bytes) -> CapturedEvent:
     try:
         if kind == "allocate":
             handle, offset, size = ALLOCATE.unpack(data)
             if offset + size > FILE_BYTES:
                 raise FormatError(str(path), 0, "a memory object beyond the card's memory")
-            return Record(kind, (handle, offset, size))
+            return CapturedEvent(kind, (handle, offset, size))
         if kind == "write":
             (offset,) = WRITE.unpack_from(data)
             if offset + len(data) > FILE_BYTES:
                 raise FormatError(str(path), 0, "a write beyond the card's memory")
-            return Record(kind, (offset,), data[WRITE.size :])
+            return CapturedEvent(kind, (offset,), data[WRITE.size :])
         if kind == "push":
-            return Record(kind, struct.unpack(f"<I{(len(data) - 4) // 8}Q", data))
-        return Record(kind, PAIR.unpack(data))
+            return CapturedEvent(kind, struct.unpack(f"<I{(len(data) - 4) // 8}Q", data))
+        return CapturedEvent(kind, PAIR.unpack(data))
     except struct.error as e:
         raise FormatError(str(path), 0, f"a record of kind {kind} has {len(data)} bytes") from e
 
 
-__all__ = ["BASE", "Record", "Recorder", "read"]
+__all__ = ["BASE", "CapturedEvent", "Recorder", "read"]

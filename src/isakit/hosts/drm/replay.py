@@ -74,7 +74,7 @@ class Replay:
         except StopReplay:
             pass
 
-    def _do(self, r: capture.Record) -> None:
+    def _do(self, r: capture.CapturedEvent) -> None:
         if r.kind == "allocate":
             handle, offset, size = r.numbers
             try:

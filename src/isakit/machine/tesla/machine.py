@@ -120,7 +120,13 @@ class Machine:
     # --- snapshots --------------------------------------------------------------------------------------------------
     def snapshot(self) -> Snapshot:
         """The state of the launch, the memory of the device included. Must not be taken inside of `run` or `step`."""
-        return frozen("tesla", content_of(self))
+        return frozen("tesla", self._content())
+
+    def _content(self) -> dict[str, Any]:
+        return content_of(self)
+
+    def _put_back(self, content: dict[str, Any]) -> None:
+        put_back(self, content)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot of this machine, or of one of an equal launch; the device's memory goes back, too.
@@ -128,7 +134,7 @@ class Machine:
         Blocks and warps are new objects if other blocks are resident then. Raises LaunchError for a snapshot of another
         machine.
         """
-        put_back(self, snapshot.content("tesla"))
+        self._put_back(snapshot.content("tesla"))
 
     def schedule(self) -> tuple[int, int, int, int]:
         """(first resident block, next block, end of the blocks, warp that executed the last step)."""

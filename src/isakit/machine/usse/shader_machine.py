@@ -18,8 +18,8 @@ from isakit.engine.protocol import Array, Control, Lanes
 from isakit.engine.routine_functions import numpy_function, python_function
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
 from isakit.machine.snapshot import Snapshot, frozen
-from isakit.machine.usse import rules
 from isakit.machine.usse import numpy_ieee as native  # noqa: F401  # pyright: ignore[reportUnusedImport] - registers its functions
+from isakit.machine.usse import rules
 from isakit.machine.usse.sampler import Texture
 from isakit.machine.usse.shader_code import Code, Increments, Step, check_modelled
 from isakit.machine.usse.shader_memory import Memory, Overwritten

@@ -15,7 +15,7 @@ from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
 from isakit.graphics.assembly import Attribute, Input
 from isakit.graphics.draw_state import DrawState, DrawStats
-from isakit.graphics.merge import Target
+from isakit.graphics.merge import RenderTarget
 from isakit.graphics.pipeline import Pipeline
 from isakit.graphics.planes import FragmentInput, PointInput, PositionInput, PrimitiveInput, VaryingInput
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
@@ -386,7 +386,7 @@ class _Layers:
             colors = [None if c is None else OpenColor(c, layer) for c in self.colors]
             depth = OpenDepth(self.depth, layer) if self.depth is not None else None
             found = self._open[layer] = colors, depth
-        nothing = Target("r8", 1, 1)
+        nothing = RenderTarget("r8", 1, 1)
         self.pipeline.targets = [nothing if c is None else c.target for c in found[0]]
         self.pipeline.depth_buffer = None if found[1] is None else found[1].buffer
 

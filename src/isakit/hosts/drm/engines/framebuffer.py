@@ -9,7 +9,7 @@ import numpy as np
 from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
 from isakit.graphics.color_formats import ColorFormat, by_code
-from isakit.graphics.merge import DepthBuffer, DepthFormat, Target
+from isakit.graphics.merge import DepthBuffer, DepthFormat, RenderTarget
 from isakit.hosts.drm.engine import Engine
 from isakit.hosts.drm.surface import Surface
 
@@ -114,7 +114,7 @@ class OpenColor:
         else:
             pixels = np.ascontiguousarray(rows).view(image.form.dtype).reshape(len(rows), -1, image.form.stored)
         self._apart = not np.shares_memory(pixels, self.raw)
-        self.target = Target(image.form, image.width, image.height, pixels)
+        self.target = RenderTarget(image.form, image.width, image.height, pixels)
 
     def close(self) -> None:
         """Write the pixels back to the card's memory."""
