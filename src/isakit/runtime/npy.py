@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
+from tokenize import TokenError
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isakit.errors import FormatError
 
+_DAMAGED = (ValueError, EOFError, SyntaxError, TokenError, TypeError, LookupError, OverflowError, RecursionError,
+            NotImplementedError, BadZipFile)  # fmt: skip
+"""What NumPy raises for a damaged file: its header is read as a Python literal, an archive as a zip file."""
+
 
 def load_array(path: str | PathLike[str]) -> NDArray[Any]:
     """The array in a `.npy` file, in C order. Raises FormatError for another file, OSError for one not to be read."""
     try:
         loaded: Any = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError):
+    except _DAMAGED:
         # NumPy's own message recommends to load what it does not know as a pickle, which runs code.
         loaded = None
     except MemoryError:
