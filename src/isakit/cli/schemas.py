@@ -59,7 +59,8 @@ SHAPES: dict[str, tuple[int, Shape]] = {
         "programs": [{
             "name": "string",
             "blocks": [{
-                "number": "integer", "address": "integer", "end": "integer", "function": ("integer", "null"), "joins": "boolean",
+                "number": "integer", "address": "integer", "end": "integer",
+                "function": _MAYBE, "joins": "boolean",
                 "instructions": ["string"],
             }],
             "edges": [{"source": "integer", "target": "integer", "kind": "string"}],

@@ -207,8 +207,8 @@ def _read(data: bytes, header: _Header, extent: int) -> ElfImage:
     for index, (row, content) in enumerate(zip(rows, contents, strict=True)):
         name, kind, flags, address, at, size, link, info, align, entsize = row
         sections.append(ElfSection(
-            index, _string(contents[int(header.shstrndx)], name), kind, flags, address, at, size, link, info, align, entsize,
-            content,
+            index, _string(contents[int(header.shstrndx)], name), kind, flags, address, at, size, link, info, align,
+            entsize, content,
         ))  # fmt: skip
         if kind == SHT_SYMTAB:
             if not 0 < link < len(contents):
