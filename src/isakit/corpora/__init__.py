@@ -11,8 +11,8 @@ from isakit.lazy import lazy
 
 if TYPE_CHECKING:
     from isakit.corpora.query import Hit, Relative, find, similar
-    from isakit.corpora.scan import ScanReport, scan
-    from isakit.corpora.sweep import Job, SweepResult, sweep
+    from isakit.corpora.scanning import ScanReport, scan
+    from isakit.corpora.sweeping import Job, SweepResult, sweep
 
 __all__ = ["Hit", "Job", "Relative", "ScanReport", "SweepResult", "find", "scan", "similar", "sweep"]
 
@@ -20,7 +20,7 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "isakit.corpora.query": "Hit Relative find similar",
-        "isakit.corpora.scan": "ScanReport scan",
-        "isakit.corpora.sweep": "Job SweepResult sweep",
+        "isakit.corpora.scanning": "ScanReport scan",
+        "isakit.corpora.sweeping": "Job SweepResult sweep",
     },
 )

@@ -54,8 +54,7 @@ def test_dds_cube_maps(tmp_path: Path) -> None:
     path.write_bytes(dds(4, 4, 1, bits=32, masks=masks, caps2=0xFE00) + faces.tobytes())
     cube = read_texture(path)
     assert isinstance(cube, usse.Cube)
-    for face, data in zip(cube.faces, faces, strict=True):
-        np.testing.assert_array_equal(as_bytes(face.levels[0]), data)
+    np.testing.assert_array_equal(as_bytes(cube.stacks[0]), faces)
 
 
 def ktx(kind: int, layout: int, internal: int, width: int, height: int, faces: int, levels: list[bytes]) -> bytes:
@@ -76,11 +75,11 @@ def test_ktx_compressed_levels_and_faces(tmp_path: Path) -> None:
     path.write_bytes(ktx(0, 0, 0x83F1, 8, 8, 6, [d.tobytes() for d in levels]))
     cube = read_texture(path)
     assert isinstance(cube, usse.Cube)
-    assert [face.levels[1].shape for face in cube.faces] == [(4, 4, 4)] * 6
+    assert cube.stacks[1].shape == (6, 4, 4, 4)
     from isakit.texture.gxm_formats import decode_gxm
 
     second = decode_gxm(levels[0].tobytes()[32:64], "DXT1", 8, 8)
-    np.testing.assert_array_equal(as_bytes(cube.faces[1].levels[0]), second)
+    np.testing.assert_array_equal(as_bytes(cube.stacks[0][1]), second)
 
 
 def gxt(kind: int, number: int, width: int, height: int, data: bytes, palette: bytes = b"", index: int = -1) -> bytes:

@@ -194,7 +194,7 @@ class Cube(Texture):
 
     Faces are in the order +X -X +Y -Y +Z -Z, levels from the largest on. Row 0 of a face is at its t coordinate 0, as
     cube maps are stored everywhere. With `seamless` bilinear samples mix across the edges of faces; whether the
-    hardware does is not known, so it is off: they stop at the edge.
+    hardware does is not known, so it is off: they stop at the edge. `stacks` are the levels as f32 [6, size, size, 4].
     """
 
     def __init__(self, faces: Any, filter: Filter = "bilinear", mip: Literal["nearest", "linear"] = "nearest", *,
@@ -206,10 +206,10 @@ class Cube(Texture):
                 raise LaunchError(f"a cube map of shape {a.shape}: use [6, size, size, channels]")
         super().__init__([a[0] for a in levels], filter, "clamp", mip)
         self.seamless = seamless
-        self._stacks = [np.stack([_texels(face) for face in a]) for a in levels]
+        self.stacks = [np.stack([_texels(face) for face in a]) for a in levels]
 
     def _layers(self) -> Sequence[Array]:
-        return self._stacks
+        return self.stacks
 
     def sample_cube(self, x: Array, y: Array, z: Array, lod: Array | float = 0.0) -> Array:
         """Texels in directions (f32 [lanes]) as f32 of shape [lanes, 4]."""
