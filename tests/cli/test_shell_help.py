@@ -121,7 +121,7 @@ def test_schemas_are_listed_and_printed() -> None:
 
 
 def test_every_command_with_json_has_a_schema() -> None:
-    without = {"schema", "completion", "man", "web"}
+    without = {"schema", "completion", "man"}
     assert {*SHAPES, "export"} == COMMANDS.keys() - without
 
 

@@ -28,7 +28,7 @@ COMMANDS = {
     "debug": "Step through a program, forwards and backwards.",
     "sanitize": "Run a program and report races, unwritten values and bad accesses.",
     "profile": "Run a kernel and count what it costs, instruction by instruction.",
-    "trace": "Write what a program does as a trace, or as a page to step through.",
+    "trace": "Write a trace of a program, or a page to step through it.",
     "compare": "Tell whether two shaders or kernels compute the same.",
     "draw": "Draw a scene with vertex, geometry and fragment programs.",
     "cuda": "Run a CUDA program made for sm_10 to sm_13.",

@@ -59,7 +59,8 @@ SHAPES: dict[str, tuple[int, Shape]] = {
         "programs": [{
             "name": "string",
             "blocks": [{
-                "number": "integer", "address": "integer", "end": "integer", "function": "integer", "joins": "boolean",
+                "number": "integer", "address": "integer", "end": "integer",
+                "function": _MAYBE, "joins": "boolean",
                 "instructions": ["string"],
             }],
             "edges": [{"source": "integer", "target": "integer", "kind": "string"}],
@@ -191,6 +192,7 @@ SHAPES: dict[str, tuple[int, Shape]] = {
         "isa": "string", "variant": "string", "unit": "string", "code": ["any"], "start": {"*": "any"},
         "steps": [{"at": "integer", "address": "integer", "*": "any"}], "end": "string", "*": "any",
     }),
+    "web": (1, {"url": "string", "port": "integer"}),
 }  # fmt: skip
 """Version and shape of the output by verb. `debug` answers every command with one such line."""
 

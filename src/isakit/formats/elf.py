@@ -197,7 +197,9 @@ def _check_tables(data: bytes, header: _Header) -> None:
 
 def _read(data: bytes, header: _Header, extent: int) -> ElfImage:
     layout = SECTIONS[header.elfclass]
-    rows = [layout.unpack_from(data, header.shoff + i * layout.size) for i in range(header.shnum)]
+    rows: list[tuple[int, ...]] = [
+        layout.unpack_from(data, header.shoff + i * layout.size) for i in range(header.shnum)
+    ]
     contents: list[bytes] = [b"" if row[1] in (0, SHT_NOBITS) else data[row[4] : row[4] + row[5]] for row in rows]
     sections: list[ElfSection] = []
     symbols: list[ElfSymbol] = []
@@ -205,8 +207,8 @@ def _read(data: bytes, header: _Header, extent: int) -> ElfImage:
     for index, (row, content) in enumerate(zip(rows, contents, strict=True)):
         name, kind, flags, address, at, size, link, info, align, entsize = row
         sections.append(ElfSection(
-            index, _string(contents[header.shstrndx], name), kind, flags, address, at, size, link, info, align, entsize,
-            content,
+            index, _string(contents[int(header.shstrndx)], name), kind, flags, address, at, size, link, info, align,
+            entsize, content,
         ))  # fmt: skip
         if kind == SHT_SYMTAB:
             if not 0 < link < len(contents):

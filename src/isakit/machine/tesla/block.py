@@ -154,7 +154,8 @@ class Block(BlockState):
 
     def _released(self, action: Callable[[], object]) -> list[Warp]:
         """The warps that wait before an action and not behind it."""
-        if not any(barrier.count for barrier in self.barriers.values()):  # then nothing waits, and blocks may have many warps
+        # Without this a block of many warps would look at all of them whenever one ends.
+        if not any(barrier.count for barrier in self.barriers.values()):
             action()
             return []
         waiting = [w for w in self.warps if w.control.status == Status.WAITING]

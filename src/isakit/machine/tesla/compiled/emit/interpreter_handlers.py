@@ -244,7 +244,8 @@ class HandlerCode(WarpCode):
         b.label(rows)
         given = {"address": address, "width": number("width"), "height": number("height")}
         beyond_rows = routine_ir.expression(low, accesses.beyond_rows, given)
-        at = low.resize(routine_ir.expression(low, accesses.in_rows, {"address": address, "pitch": number("pitch")}), 32)
+        given = {"address": address, "pitch": number("pitch")}
+        at = low.resize(routine_ir.expression(low, accesses.in_rows, given), 32)
         rows = b.current
         b.do(f"br label %{done}")
         b.label(linear)

@@ -1,0 +1,137 @@
+"""The farm finds bugs that are planted, makes them small, and writes tests; its processes may die or hang."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+from isakit.compile.translate import integer
+from isakit.formats import elf
+from isakit.machine.tesla.device_memory import Memory
+from isakit.machine.tesla.rules import accesses
+from support.farm import CAMPAIGNS, campaign
+from support.farm.campaign import minimised, pieces_left_out
+
+CASES = 400
+"""Cases within which a planted bug has to be found; the farm does as many in a minute or less."""
+QUICK = ("words", "texts", "containers", "ptx-texts", "hostile", "interrupts", "threads", "shaders", "microcode", "ptx")
+
+
+def first_failure(name: str, first: int = 0, only: Callable[[Any], bool] = lambda case: True) -> tuple[Any, str]:
+    """The first case that fails, and why."""
+    one = campaign(name)
+    for seed in range(first, first + CASES):
+        case = one.make(seed)
+        if only(case):
+            try:
+                one.check(case)
+            except Exception as e:
+                return case, f"{type(e).__name__}: {e}"
+    return None, ""
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_campaigns_pass(name: str) -> None:
+    one = campaign(name)
+    for seed in range(2):
+        assert one.check(one.make(seed))
+
+
+def test_every_campaign_has_a_name_and_says_what_it_does() -> None:
+    assert all(campaign(name).name == name and campaign(name).what for name in CAMPAIGNS)
+
+
+def test_a_wrong_bound_is_found() -> None:
+    """One access beyond the end of a space is let through."""
+    with accesses.outside.rewritten("address > limit - size", "address > limit"):
+        case, why = first_failure("hostile", only=lambda c: c["engine"] == "reference")
+    assert case["space"] in ("s", "l")
+    assert "does not fault" in why
+
+
+def test_a_lost_write_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reference machine forgets what is stored at the end of a line."""
+    store = Memory.store
+
+    def forgetful(self: Memory, at: Any, value: Any, size: int) -> None:
+        if size < 16 and len(at) == 1 and int(at[0]) % 64 == 0:
+            return
+        store(self, at, value, size)
+
+    monkeypatch.setattr(Memory, "store", forgetful)
+    case, why = first_failure("hostile", only=lambda c: c["engine"] == "reference" and not c["load"])
+    assert case is not None
+    assert why == "Wrong: the store is lost"
+
+
+def test_a_wrong_flag_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The compiler takes `greater` for `greater or equal` in unsigned comparisons."""
+    monkeypatch.setitem(integer.CONDITIONS, "hs", "g")
+    case, why = first_failure("ptx", 1_060, only=lambda c: ".hs.u" in c["text"])
+    assert case is not None
+    assert "the PTX says" in why
+
+
+def test_an_off_by_one_in_a_container_reader_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last byte of a section is left out."""
+    read = elf.ElfSection
+    monkeypatch.setattr(elf, "ElfSection", lambda *facts: read(*facts[:-1], facts[-1][:-1]))
+    case, why = first_failure("written")
+    assert case is not None
+    assert why
+
+
+def test_failing_cases_are_made_small() -> None:
+    def fails(case: dict[str, Any]) -> bool:
+        return 7 in case["words"] and 9 in case["words"]
+
+    def smaller(case: dict[str, Any]) -> Any:
+        return ({**case, "words": words} for words in pieces_left_out(case["words"]))
+
+    assert minimised({"words": list(range(40))}, smaller, fails) == {"words": [7, 9]}
+
+
+BROKEN = """
+import os, time
+from support.farm import campaign as module
+from support.farm.campaign import Campaign
+def check(case):
+    if case == 3: os.abort()
+    if case == 5: time.sleep(100)
+    if case == 6: raise ValueError("six")
+    return {str(case)}
+HERE = (Campaign("broken", "a broken one", lambda seed: seed, check, seconds=2.0),)
+"""
+
+
+def test_crashes_and_hangs_of_workers_are_findings(tmp_path: Path) -> None:
+    """A campaign that kills its process at one seed and hangs at another still comes to its end."""
+    folder = tmp_path / "support" / "farm"
+    folder.mkdir(parents=True)
+    for name in ("__init__.py", "campaign.py"):
+        (folder / name).write_text((ROOT / "tests/support/farm" / name).read_text())
+    (tmp_path / "support" / "__init__.py").write_text("")
+    (folder / "broken.py").write_text(BROKEN)
+    (tmp_path / "go.py").write_text(f"""
+import sys
+sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT / "tools/farm")!r}]
+from support.farm import campaign
+from support.farm.campaign import CAMPAIGNS
+CAMPAIGNS["broken"] = "broken"
+if __name__ == "__main__":
+    from pool import run
+    from reproducer import write_test
+    from pathlib import Path
+    done = run("broken", 0, 9, 60.0, 1, None, lambda found: write_test(found, Path({str(tmp_path)!r})))
+    print(done.cases, sorted(f.seed for f in done.findings.values()), sorted(done.covered))
+""")
+    got = subprocess.run([sys.executable, str(tmp_path / "go.py")], capture_output=True, text=True, timeout=100,
+                         check=False, env={"PYTHONPATH": f"{tmp_path}:{ROOT / 'tools/farm'}", "PATH": ""})  # fmt: skip
+    assert got.stdout.split("\n")[0].startswith("9 [3, 5, 6]"), got.stderr
+    assert (tmp_path / "test_found_broken_6.py").read_text().count("CASE = 6") == 1
