@@ -9,7 +9,7 @@ from typing import Any
 from isakit.errors import MachineFault, NotModelled
 from isakit.machine.vuc.rules import cycle, flow, specials, writes
 from isakit.sem.routine import Routine
-from isakit.vuc import Options
+from isakit.vuc import Core, Options
 from support.vuc_programs import everything, pair, program
 
 CYCLES, PROGRAMS = 300, 40
@@ -51,19 +51,21 @@ FIRST = {"where a return goes": 33, "what is taken off the call stack": 32}
 """Programs that show a rule, where the first ones do not."""
 
 
+def finished(core: Core) -> dict[str, Any]:
+    """What a program leaves after some cycles, or when it faults."""
+    fault = ""
+    try:
+        core.run(CYCLES)
+    except (MachineFault, NotModelled) as e:
+        fault = str(e)
+    return everything(core) | {"fault": fault}
+
+
 def outcome(variant: str, seed: int) -> tuple[list[Any], int]:
     """What a program leaves on both engines, and how many cycles compiled code did."""
     rnd = random.Random(f"{variant} {seed}")
     cores = pair(variant, program(rnd, variant, tame=seed % 2 == 0), rnd, Options(unknown_ops="ignore"), "llvm")
-    found: list[Any] = []
-    for core in cores:
-        fault = ""
-        try:
-            core.run(CYCLES)
-        except (MachineFault, NotModelled) as e:
-            fault = str(e)
-        found.append(everything(core) | {"fault": fault})
-    return found, cores[1].accelerator.__self__.native_cycles
+    return [finished(core) for core in cores], cores[1].accelerator.__self__.native_cycles
 
 
 def outcomes(name: str) -> dict[str, Any]:

@@ -149,13 +149,13 @@ def test_a_kernel_with_textures_runs_on_compiled_code_alone(tier: str, monkeypat
     device.bind_texture(0, Texture(picture), sampler)
     kernel = device.load(isakit.isa("tesla", "gt200").assemble(ALONG_A_ROW))["main"]
     out = np.zeros(64, np.float32)
+    x = (np.arange(LANES, dtype=np.float32) / 32).view(np.uint32)
+    got, _ = sample(Texture(picture), sampler, [x, x]).by_code()
     kernel[2, 32](out)  # functions are made with the text that is taken away below
     monkeypatch.setattr(TextureUnit, "ask", None)
     monkeypatch.setattr(ServedWarps, "run", None)
     again = np.zeros(64, np.float32)
     kernel[2, 32](again)
-    x = (np.arange(LANES, dtype=np.float32) / 32).view(np.uint32)
-    got, _ = sample(Texture(picture), sampler, [x, x]).by_code()
     assert np.array_equal(again[:32], got[0, :32].view(np.float32))
     assert np.array_equal(again, out)
 
