@@ -38,6 +38,7 @@ VALUE = "decimal"
 """Context variable: a number that is printed in decimal digits."""
 DIGITS = 7
 BAD_NAME = "_"
+_MOST_OPERANDS = 8
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class Tables:
         self._keep: list[object] = []
         self._copies = 0
         self.uses: set[str] = set()
+        self._checks: set[str] = set()
 
     # --- fields and constructors ------------------------------------------------------------------------------------
 
@@ -125,6 +127,11 @@ class Tables:
         `operands`: what follows the mnemonic of an instruction, None elsewhere. `hidden` operands print nothing, `used`
         stand in actions only.
         """
+        hidden = self._together(hidden)
+        if operands is not None:
+            operands = self._folded(operands)
+        else:
+            atoms = self._folded(atoms)
         seen: set[str] = set()
         shown = [self._unique(part, seen) for part in ((atoms,) if operands is None else (atoms, operands))]
         if operands is not None and isinstance(shown[0][-1], str) and isinstance(shown[1][0], str):
@@ -135,6 +142,22 @@ class Tables:
         pattern = " & ".join(terms) or "epsilon"
         acts = f" [ {' '.join(actions)} ]" if actions else ""
         return f"{' '.join(map(display, shown))} is {pattern}{acts} {{ {body}}}"
+
+    def _folded(self, atoms: Atoms) -> Atoms:
+        """Many pieces with the last ones in a table: Ghidra's library has room for 20 operands of a constructor."""
+        if sum(isinstance(a, Operand) for a in atoms) <= _MOST_OPERANDS or not atoms:
+            return atoms
+        at = [k for k, a in enumerate(atoms) if isinstance(a, Operand)][_MOST_OPERANDS - 1]
+        return (*atoms[:at], Operand(self.table([self.constructor(atoms[at:], EVERYTHING)])))
+
+    def _together(self, hidden: Sequence[str]) -> Sequence[str]:
+        """Tables that print and do nothing, and are many, in one."""
+        checks = [h for h in hidden if h in self._checks]
+        if len(checks) < 2:
+            return hidden
+        pattern = " & ".join(checks)
+        name = self.table([f'"" is {pattern} {{ }}'])
+        return [name, *(h for h in hidden if h not in self._checks)]
 
     def _unique(self, atoms: Atoms, seen: set[str]) -> list[Atom]:
         """The same pieces, no operand of which occurs twice in a constructor."""
@@ -432,7 +455,9 @@ class Tables:
                 rows += [self.constructor((), allowed)] if allowed else []
             else:
                 raise TypeError(type(node).__name__)
-            self._made[key] = (self.table(rows) if rows else "",)
+            name = self.table(rows) if rows else ""
+            self._checks.add(name)
+            self._made[key] = (name,)
         return str(self._made[key][0])
 
     # --- bits in braces ---------------------------------------------------------------------------------------------
