@@ -104,3 +104,12 @@ def server(*arguments: str) -> Iterator[Server]:
         if made.process.poll() is None:
             made.process.terminate()
             made.process.wait(30)
+
+
+def asked(bench: Any, verb: str, **fields: Any) -> Any:
+    """The result of a request that must succeed, of a workbench in this process."""
+    from isakit.web.verbs import answer
+
+    got = answer(bench, verb, fields)
+    assert "error" not in got, got
+    return got["result"]

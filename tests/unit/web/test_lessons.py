@@ -7,25 +7,10 @@ import numpy as np
 import pytest
 
 from isakit.web.lessons import lesson, lessons
-from isakit.web.limits import Limits
-from isakit.web.verbs import Workbench, answer
+from isakit.web.verbs import answer
+from support.workbench import asked
 
 NAMES = [x["name"] for x in lessons() if "scene" not in lesson(x["name"])]
-
-
-@pytest.fixture
-def bench(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)  # the workbench changes the working folder of its process
-    made = Workbench(Limits())
-    yield made
-    monkeypatch.chdir(tmp_path)
-    made._close()
-
-
-def asked(bench, verb, **fields):
-    got = answer(bench, verb, fields)
-    assert "error" not in got, got
-    return got["result"]
 
 
 def begun(bench, name):

@@ -8,23 +8,8 @@ import pytest
 import isakit
 from isakit.programs import write
 from isakit.web.lessons import lesson
-from isakit.web.limits import Limits
-from isakit.web.verbs import VERBS, Workbench, answer
-
-
-@pytest.fixture
-def bench(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    made = Workbench(Limits())
-    yield made
-    monkeypatch.chdir(tmp_path)
-    made._close()
-
-
-def asked(bench, verb, **fields):
-    got = answer(bench, verb, fields)
-    assert "error" not in got, got
-    return got["result"]
+from isakit.web.verbs import VERBS, answer
+from support.workbench import asked
 
 
 def unit_of(bench, name):
