@@ -13,6 +13,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Sequence
+from importlib import import_module
 from typing import IO, Any
 
 from isakit.errors import FormatError, IsakitError
@@ -234,11 +235,11 @@ def _members(f: IO[bytes], kind: str) -> Iterator[tuple[str, Any]]:
 
 def _iso_members(f: IO[bytes]) -> Iterator[tuple[str, Any]]:
     try:
-        import pycdlib  # pyright: ignore[reportMissingImports]
-        from pycdlib.pycdlibexception import PyCdlibException  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+        pycdlib: Any = import_module("pycdlib")
+        errors: Any = import_module("pycdlib.pycdlibexception")
     except ImportError:
         raise FormatError(None, 0, "images of discs need the package pycdlib: pip install pycdlib") from None
-    iso: Any = pycdlib.PyCdlib()  # pyright: ignore[reportUnknownMemberType]
+    iso: Any = pycdlib.PyCdlib()
     try:
         iso.open_fp(f)
         facet = "joliet_path" if iso.has_joliet() else "rr_path" if iso.has_rock_ridge() else "iso_path"
@@ -246,7 +247,7 @@ def _iso_members(f: IO[bytes]) -> Iterator[tuple[str, Any]]:
             for name in sorted(names):
                 path = f"{folder.rstrip('/')}/{name}"
                 yield path.lstrip("/"), lambda path=path: _Iso(iso, facet, path)
-    except PyCdlibException as e:  # pyright: ignore[reportUnknownVariableType]
+    except errors.PyCdlibException as e:
         raise FormatError(None, 0, f"{e}") from None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import islice
 from multiprocessing import get_context
 from typing import Any, TypeVar
@@ -112,13 +113,13 @@ def _on_cluster(
     failed: Callable[[Task, BaseException], Result],
 ) -> Iterator[Result]:
     try:
-        from distributed import Client, KilledWorker  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+        distributed: Any = import_module("distributed")
     except ImportError:
         raise IsakitError("a cluster needs the package distributed: pip install 'isakit[distributed]'") from None
     own: Any = None
     if isinstance(dask, str):
         try:
-            own = Client(dask, timeout="10s")
+            own = distributed.Client(dask, timeout="10s")
         except (OSError, ValueError) as e:
             raise IsakitError(f"no Dask scheduler answers at {dask}: {e}") from None
     client: Any = own if own is not None else dask
@@ -140,7 +141,7 @@ def _on_cluster(
             task, future = running.popleft()
             try:
                 yield future.result()
-            except KilledWorker as e:
+            except distributed.KilledWorker as e:
                 yield failed(task, e)
     finally:
         if own is not None:

@@ -449,9 +449,7 @@ def _sample(step: Step) -> Sample:
     facts = dict(n.attr[1])
     texture, sampler, *shift = (uniform_number(a, step.word) for a in n.args[:5])
     dx, dy, dz = (d - ((d >> 31) << 32) for d in shift)
-    return Sample(
-        step.pc, texture, sampler, (dx, dy, dz), len(n.args) - 5, facts["op"], facts["quads"], facts["mask"]
-    )
+    return Sample(step.pc, texture, sampler, (dx, dy, dz), len(n.args) - 5, facts["op"], facts["quads"], facts["mask"])
 
 
 def _fixed(v: Value, word: int) -> int | None:
