@@ -174,7 +174,7 @@ SHAPES: dict[str, tuple[int, Shape]] = {
     )),
     "run": (1, {
         "kernel?": ("string", "null"), "stats?": {"instructions?": "integer", "*": "any"},
-        "arguments?": [{"index": "integer", "dtype": "string", "shape": ["integer"], "values": ["any"], "*": "any"}],
+        "arguments?": [{"index": "integer", "dtype": "string", "shape": ["integer"], "values?": ["any"], "*": "any"}],
         "outputs?": {"*": "any"}, "fault?": {"kind?": "string", "*": "any"}, "*": "any",
     }),
     "sanitize": (1, {
