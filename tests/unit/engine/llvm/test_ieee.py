@@ -48,7 +48,7 @@ def run(result, columns: list[np.ndarray], name: str, natives: bool = True) -> n
         raise AssertionError(v)
 
     pieces = [Piece(((Write("x", len(columns), value),),))]
-    code = Straight(pieces, {"x": Bank(len(columns) + 1)}, False, table if natives else {}, nothing).text()
+    code = Straight(pieces, {"x": Bank(len(columns) + 1)}, False, table if natives else {}, nothing, nothing).text()
     count = -(-len(columns[0]) // 16) * 16
     file = np.zeros((len(columns) + 1, count), np.uint32)
     for row, column in zip(file, columns, strict=False):
