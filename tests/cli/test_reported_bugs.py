@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import ROOT
-from tests.support.command_line import run
 
 import isakit
 from isakit.programs import write
+from support.command_line import run
 
 STORE = (
     ".isa tesla gt200\n.kernel fill\n.param out ptr\nmov b32 $r0 b32 s[out]\nmov b32 $r1 0x3f800000\n"

@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import run
 
 from isakit.cli.app import COMMANDS
 from isakit.cli.schemas import SHAPES, problems, schema
+from support.command_line import run
 
 needs = {s: pytest.mark.skipif(shutil.which(s) is None, reason=f"no {s}") for s in ("bash", "zsh", "fish", "man")}
 

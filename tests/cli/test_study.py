@@ -7,9 +7,9 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import run
 
 import isakit
+from support.command_line import run
 
 TESLA = isakit.isa("tesla", "gt200")
 TEXT = """

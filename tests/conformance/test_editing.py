@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import run
 
 from isakit import formats
 from isakit.asm.printer import module_text
@@ -13,6 +12,7 @@ from isakit.asm.program import Program
 from isakit.description import Module
 from isakit.instruction_sets import isa_of_text
 from isakit.programs import put_back, split_text, write
+from support.command_line import run
 
 PARTS = 12
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.command_line import run
 
 import isakit
 from isakit import analysis
 from isakit.analysis import START, Chains, KernelNames, Loaded, Pattern, Pointer, Values, control_flow
 from isakit.asm import Program
+from support.command_line import run
 
 TESLA = isakit.isa("tesla", "gt200")
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.command_line import run
 
 import isakit
 from isakit.analysis import Pattern
 from isakit.corpora import sources as sources_module
 from isakit.corpora.programs import sketch_of_program
+from support.command_line import run
 
 pytest.importorskip("pyarrow", reason="indexes need pyarrow: pip install 'isakit[index]'")
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import cluster_tasks
 
 import isakit
 from isakit.corpora.workers import work
+from support import cluster_tasks
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

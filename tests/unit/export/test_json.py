@@ -7,11 +7,11 @@ from functools import cache
 from typing import Any
 
 import pytest
-from tests.support.command_line import run
 
 import isakit
 from isakit.cli.schemas import problems
 from isakit.export.json_ import FORMAT, SCHEMA
+from support.command_line import run
 
 
 @cache

@@ -6,10 +6,10 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import run
 
 import isakit
 from isakit.formats import VucImage, pack_vuc
+from support.command_line import run
 
 CLEARS = [0x20F00064 | n << 16 for n in range(3)]
 
