@@ -236,6 +236,7 @@ class Driver:
         _CORE.take(core, state)
         if core.cycle == before:
             core.count = len(self._objects) + len(self._others)
+            core.due = core.queue[core.count - 1].visible if core.count else NEVER  # the others count, too
             return
         if _MACROBLOCK.numbers(state, _MB) != self._macroblock:
             _MACROBLOCK.take(core.mb, state, _MB)
