@@ -52,7 +52,7 @@ class Done:
         self.cases += other.cases
         self.seconds += other.seconds
         self.covered |= other.covered
-        self.findings |= other.findings
+        self.findings = other.findings | self.findings  # the first of a kind is kept
 
     def line(self) -> str:
         """The figures in a line."""
