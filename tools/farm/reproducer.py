@@ -17,7 +17,7 @@ CASE = {case}
 
 
 def test_{name}_{seed}() -> None:
-    """{message}"""  # noqa: D403
+    """{message}"""
     campaign("{campaign}").check(CASE)
 '''
 
