@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -118,15 +117,14 @@ def _python(file: str) -> str:
     """The PTX of the `@isakit.kernel` functions of a Python file, which is run for that."""
     import runpy
 
+    from isakit.compile.python import one_text
     from isakit.runtime.python_kernel import PythonKernel
 
     names = runpy.run_path(file, run_name="<isakit cc>")
     found = [v for v in names.values() if isinstance(v, PythonKernel)]
     if not found:
         raise IsakitError(f"{file} has no functions with @isakit.kernel")
-    texts = [k.ptx for k in found]
-    heads = re.compile(r"(?m)^\.(version|target|address_size).*$")
-    return texts[0] + "".join(heads.sub("", t) for t in texts[1:])
+    return one_text([k.ptx for k in found])
 
 
 def _emitted(got: Compiled, emit: str) -> bytes:

@@ -1,8 +1,19 @@
 """Kernels written as Python functions: their source becomes LLVM IR, and LLVM makes PTX of it."""
 
-from isakit.compile.python.llvm import ptx_of
+from isakit.compile.python.llvm import one_text, ptx_of
 from isakit.compile.python.translate import function_source, translate
 from isakit.compile.python.types import POINTERS, SCALARS, Pointer, Scalar, parameters
 from isakit.compile.python.writer import Source
 
-__all__ = ["POINTERS", "SCALARS", "Pointer", "Scalar", "Source", "function_source", "parameters", "ptx_of", "translate"]
+__all__ = [
+    "POINTERS",
+    "SCALARS",
+    "Pointer",
+    "Scalar",
+    "Source",
+    "function_source",
+    "one_text",
+    "parameters",
+    "ptx_of",
+    "translate",
+]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -11,6 +13,7 @@ from isakit.errors import NotModelled
 TRIPLE = "nvptx64-nvidia-cuda"
 CPU = "sm_20"
 """The first chip LLVM knows; what it uses beyond the older ones is either expanded or refused by name."""
+_HEAD = re.compile(r"(?m)^\.(version|target|address_size).*$")
 
 
 @cache
@@ -38,3 +41,8 @@ def ptx_of(ir: str, optimize: int = 2) -> str:
     passes = builder.getModulePassManager()
     passes.run(module, builder)
     return machine.emit_assembly(module)
+
+
+def one_text(texts: Sequence[str]) -> str:
+    """Texts of PTX that LLVM made, as one: the first one's head counts."""
+    return texts[0] + "".join(_HEAD.sub("", t) for t in texts[1:])
