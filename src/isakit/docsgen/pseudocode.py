@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from isakit.engine.graph import postorder
 from isakit.errors import NotModelled
 from isakit.sem.operation import Operation
 from isakit.sem.semantics import trace_of
@@ -44,17 +45,9 @@ def operations(form: Form, word: int) -> dict[str, str]:
 def _values(effects: list[Effect]) -> Iterator[Value]:
     """All nodes the effects rest on, each once, arguments first."""
     seen: set[int] = set()
-    stack: list[tuple[Value, bool]] = []
     for e in effects:
-        stack += [(v, False) for v in (*e.args, *([e.when] if e.when is not None else ()))]
-        while stack:
-            v, done = stack.pop()
-            if done:
-                yield v
-            elif id(v) not in seen:
-                seen.add(id(v))
-                stack.append((v, True))
-                stack += [(a, False) for a in reversed(v.args)]
+        for root in (*e.args, *([e.when] if e.when is not None else ())):
+            yield from postorder(root, seen)
 
 
 class _Writer:
@@ -88,7 +81,7 @@ class _Writer:
 
     def concrete(self, value: Value) -> Value:
         """A node with the word's fields filled in; loads and atomics stay the nodes they are."""
-        for v in _values([Effect("write", "", (value,))]):
+        for v in postorder(value, set()):
             if id(v) in self.known:
                 continue
             if v.op == "param" and isinstance(v.attr, Field):
@@ -104,7 +97,7 @@ class _Writer:
         return self.known[id(value)]
 
     def _count(self, value: Value) -> None:
-        for v in _values([Effect("write", "", (value,))]):
+        for v in postorder(value, set()):
             for a in v.args:
                 self.uses[id(a)] = self.uses.get(id(a), 0) + 1
         self.uses[id(value)] = self.uses.get(id(value), 0) + 1
