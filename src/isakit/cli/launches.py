@@ -46,17 +46,6 @@ class Prepared:
         """Labels of the source text."""
         return {} if self.program is None else self.program.labels
 
-    def update(self) -> None:
-        """Bring arrays that were passed to the kernel up to date: a session runs a machine of its own."""
-        after = getattr(self.machine, "after", None)
-        if after is not None:
-            after()
-
-    def outputs(self, as_json: bool) -> tuple[list[dict[str, Any]], list[str]]:
-        """What the kernel's arguments hold now, saved where a file was named: see `run`."""
-        self.update()
-        return run_.outputs_of(list(enumerate(self.arguments)), as_json)
-
 
 def prepare(file: str, isa_name: str | None, variant: str | None, options: dict[str, Any]) -> Prepared:
     """The machine for a file and options of `run`. Raises IsakitError, click.UsageError, OSError."""

@@ -254,6 +254,10 @@ class Session:
         t = self.focus if thread is None else thread
         self.timeline.happen(f"{space}[{address:#x}]", lambda: self.target.write_memory(space, address, data, t))
 
+    def publish(self) -> None:
+        """Bring arrays that were passed to the kernel up to date. Moves do not: it takes time with the arrays' size."""
+        self.execution.publish()
+
     # --- stops --------------------------------------------------------------------------------------------------------
     def break_at(self, where: str | int, condition: str = "", *, ignore: int = 0, once: bool = False) -> Breakpoint:
         """A breakpoint.
@@ -337,7 +341,6 @@ class Session:
             done = self.finished and reason not in ("moved", "history")
             stop = self._stopped("finished", "the program has ended") if done else self._stopped(reason, text)
         self.stop = stop
-        self.execution.publish()
         return stop
 
     def _prefer_focus(self) -> None:

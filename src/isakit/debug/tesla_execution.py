@@ -87,6 +87,11 @@ class TeslaExecution(Execution):
         self.why_slow = reason
         return False
 
+    def publish(self) -> None:
+        """See `Execution`."""
+        if self.given.after is not None:
+            self.given.after()
+
     # --- where it is --------------------------------------------------------------------------------------------------
     @property
     def position(self) -> int:

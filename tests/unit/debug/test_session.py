@@ -320,3 +320,14 @@ def test_compiled_conditions_hold_where_evaluated_ones_do(condition: str) -> Non
             positions.append(s.position)
         met.append(positions)
     assert met[0] == met[1]
+
+
+def test_arrays_that_were_passed_are_brought_up_to_date_when_asked() -> None:
+    program = isakit.isa("tesla", "gt200").assemble(
+        ".kernel k\n.param out ptr\nmov b32 $r1 b32 s[out]\nmov b32 $r2 0x7\nexit st b32 g14[$r1] $r2\n"
+    )
+    out = np.zeros(1, np.uint32)
+    session = Session(isakit.Device("gt200").load(program)["k"].machine(1, 1, (out,)), program)
+    session.cont()
+    session.publish()
+    assert out.tolist() == [7]
