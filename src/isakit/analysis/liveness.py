@@ -128,19 +128,6 @@ class Liveness:
         end = max(written, default=-1)
         return sum(1 << k for k, (f, n) in enumerate(self.numbers.places) if f == file and n <= end)
 
-    def dead_writes(self) -> list[int]:
-        """Byte addresses of instructions that write registers only, none of which is read afterwards."""
-        out: list[int] = []
-        for block in self.flow.blocks:
-            live = self._out[block.number]
-            for i in reversed(block.instructions):
-                uses, kills = self._facts[i.address]
-                written = self.numbers.mask(i.defs)
-                if written and not written & live and only_computes(i):
-                    out.append(i.address)
-                live = live & ~kills | uses
-        return sorted(out)
-
 
 def liveness(flow: ControlFlow, live_at_end: Iterable[Place] | None = None) -> Liveness:
     """Find the live registers of a program.

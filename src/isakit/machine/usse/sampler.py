@@ -170,11 +170,6 @@ class Volume(Texture):
     def _layers(self) -> Sequence[Array]:
         return [np.stack(self.slices)]
 
-    def sample_volume(self, u: Array, v: Array, w: Array) -> Array:
-        """Texels at coordinates (shape [lanes]) as f32 of shape [lanes, 4]."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.stack(self.components((u, v, w)), 1)
-
     def components(self, coordinates: Sequence[Any], lod: Any = 0.0) -> list[Any]:
         """See `Texture.components`."""
         u, v, w = coordinates
@@ -210,11 +205,6 @@ class Cube(Texture):
 
     def _layers(self) -> Sequence[Array]:
         return self.stacks
-
-    def sample_cube(self, x: Array, y: Array, z: Array, lod: Array | float = 0.0) -> Array:
-        """Texels in directions (f32 [lanes]) as f32 of shape [lanes, 4]."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.stack(self.components((x, y, z), lod), 1)
 
     def components(self, coordinates: Sequence[Any], lod: Any = 0.0) -> list[Any]:
         """See `Texture.components`; the coordinates are directions."""
