@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from isakit.asm.printer import address_scale, label_names
+from isakit.asm.program import hex_words
 from isakit.web.limits import LINES
 
 if TYPE_CHECKING:
@@ -44,14 +46,13 @@ def lines(unit: Unit, start: int, count: int) -> dict[str, Any]:
     program = unit.program
     flow = flow_of(program) if len(program) <= ANALYSED else None
     blocks = _blocks(program) if flow is not None else {}
-    labels = {a: n for n, a in program.labels.items()}
-    labels |= {a: f"L{a:x}" for a in _targets(program) if a not in labels}
+    labels = _labels(program)
     sources: dict[int, int] = program.source_lines
     rows: list[Line] = []
     for i in program.instructions[start : start + min(count, LINES)]:
         where = program.lines.at(i.address) if program.lines is not None else None
         row = Line(
-            address=i.address, words=_words(i), text=i.text, label=labels.get(i.address, ""), target=i.target,
+            address=i.address, words=hex_words(i), text=i.text, label=labels.get(i.address, ""), target=i.target,
             source=sources.get(i.address, where.line if where else 0), ptx=where.ptx if where else 0,
             group=i.group.value if i.group is not None else "invalid", error=i.error,
         )  # fmt: skip
@@ -72,9 +73,11 @@ def flow_of(program: Program) -> ControlFlow:
 
 
 @lru_cache(maxsize=32)
-def _targets(program: Program) -> frozenset[int]:
-    own = {i.address for i in program}
-    return frozenset(i.target for i in program if i.target is not None and i.target in own)
+def _labels(program: Program) -> dict[int, str]:
+    """Labels by byte address: those of the source text, else those a listing gives to targets of branches."""
+    scale = address_scale(program.decoder)
+    of_targets = {a * scale: name for a, name in label_names(program).items()}
+    return of_targets | {a: name for name, a in program.labels.items()}
 
 
 @lru_cache(maxsize=32)
@@ -96,11 +99,6 @@ def _live(flow: ControlFlow, i: Instruction) -> dict[str, int]:
     for file, _ in _liveness(flow.program).before(i.address):
         out[file] = out.get(file, 0) + 1
     return out
-
-
-def _words(i: Instruction) -> str:
-    digits = (i.decoder.view.variant.unit_bits + 3) // 4
-    return " ".join(f"{w:0{digits}x}" for w in i.words)
 
 
 def graph(unit: Unit) -> dict[str, Any]:
@@ -125,7 +123,8 @@ def explained(unit: Unit, address: int) -> dict[str, Any]:
         raise IsakitError(f"there is no instruction at {address:#x}")
     e = i.explain()
     return {
-        **e.as_dict(), "address": i.address, "unit_bits": i.decoder.view.variant.unit_bits, "words": _words(i).split(),
+        **e.as_dict(), "address": i.address, "unit_bits": i.decoder.view.variant.unit_bits,
+        "words": hex_words(i).split(),
         "rows": [{"bits": r.bits, "field": r.field, "value": f"{r.value:#x}", "meaning": r.meaning,
                   "reference": r.reference, "mask": f"{r.mask:x}"} for r in e.rows],
         "doc": e.doc, "reads": sorted(f"{f}{n}" for f, n in i.uses), "writes": sorted(f"{f}{n}" for f, n in i.defs),

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.description import Module
 
-LANGUAGES = ("asm", "ptx", "python", "cuda", "opencl")
+LANGUAGES = {"asm": ".s", "ptx": ".ptx", "python": ".py", "cuda": ".cu", "opencl": ".cl"}
+"""Languages of the editor, and how their files end."""
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(define|undef|if|ifdef|ifndef|elif|else|endif|pragma[ \t]+unroll[ \t\d]*$)?\b")
 _NAMES_FILES = re.compile(r"__has_include|__has_embed|__FILE__|__BASE_FILE__|_Pragma|\basm\b|__asm")
-_ENDINGS = {"python": "kernel.py", "cuda": "kernel.cu", "opencl": "kernel.cl", "ptx": "kernel.ptx", "asm": "kernel.s"}
 
 
 def assembled(text: str, isa_name: str, variant: str) -> Program:
@@ -34,7 +34,7 @@ def assembled(text: str, isa_name: str, variant: str) -> Program:
     if chosen is not None and chosen.name == isa_name and variant:
         said = declared(text)
         chosen = chosen if said is not None and said.variant else isa(isa_name, variant)
-    return (chosen or isa(isa_name, variant or None)).assemble(text, path=_ENDINGS["asm"])
+    return (chosen or isa(isa_name, variant or None)).assemble(text, path=_path("asm"))
 
 
 def compiled(text: str, language: str, variant: str) -> tuple[Module, str, list[Diagnostic]]:
@@ -45,17 +45,17 @@ def compiled(text: str, language: str, variant: str) -> tuple[Module, str, list[
     from isakit.compile import compile_ptx
 
     _check_size(text)
-    if language not in LANGUAGES[1:]:
+    if language == "asm" or language not in LANGUAGES:
         raise IsakitError(f"there is no language {language!r}; there are {', '.join(LANGUAGES)}")
     params: dict[str, Any] = {}
-    path = _ENDINGS[language]
+    path = _path(language)
     if language == "ptx":
         ptx = text
     elif language == "python":
         ptx, params = _from_python(text, path)
     else:
         ptx = _from_c(text, path, language)
-    got = compile_ptx(ptx, variant or "gt200", path=path if language == "ptx" else "kernel.ptx")
+    got = compile_ptx(ptx, variant or "gt200", path=_path("ptx"))
     for name, given in params.items():
         if name in got.module.kernels:
             got.module.kernels[name].params = given
@@ -70,6 +70,11 @@ def diagnostics(error: AsmError) -> list[dict[str, Any]]:
 def plain(d: Diagnostic) -> dict[str, Any]:
     """One error as plain data."""
     return {"line": d.line, "column": d.column, "width": d.width, "message": d.message, "notes": list(d.notes)}
+
+
+def _path(language: str) -> str:
+    """What a text of the editor is called in messages."""
+    return f"kernel{LANGUAGES[language]}"
 
 
 def _check_size(text: str) -> None:
@@ -103,7 +108,7 @@ def _hidden_directive(line: str) -> re.Match[str] | None:
 
 def _from_python(text: str, path: str) -> tuple[str, dict[str, Any]]:
     """PTX and parameters of the `@isakit.kernel` functions of a text, by translation alone."""
-    from isakit.compile.python import Source, parameters, ptx_of, translate
+    from isakit.compile.python import Source, one_text, parameters, ptx_of, translate
 
     try:
         tree = ast.parse(text)
@@ -129,8 +134,7 @@ def _from_python(text: str, path: str) -> tuple[str, dict[str, Any]]:
                 pass  # imports, and what the text does when it is run as a program
     if not texts:
         raise CompileError([Diagnostic(1, 1, "there is no function with @isakit.kernel", path=path)])
-    heads = re.compile(r"(?m)^\.(version|target|address_size).*$")
-    return texts[0] + "".join(heads.sub("", t) for t in texts[1:]), params
+    return one_text(texts), params
 
 
 def _is_kernel(function: ast.FunctionDef) -> bool:

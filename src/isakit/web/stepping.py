@@ -232,7 +232,7 @@ class Stepping:
         """What the kernel's arrays hold now, as raw little-endian bytes; those of other machines have none."""
         if self.prepared is None or self.prepared.kernel is None:
             return []
-        self.prepared.update()
+        self.session.publish()
         out: list[dict[str, Any]] = []
         for n, a in enumerate(self.prepared.arguments):
             if hasattr(a.value, "dtype") and getattr(a.value, "ndim", 0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isakit.errors import IsakitError
@@ -14,7 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class Unit:
-    """A program: `id` names it in requests, `file` is the dropped file or the text it came from."""
+    """A program.
+
+    `id` names it in requests, `file` is the dropped file or the text it came from, `stored` the file of the folder that
+    it is launched from, empty where it cannot be launched by itself.
+    """
 
     id: str
     file: str
@@ -22,13 +27,14 @@ class Unit:
     program: Program
     kernel: Kernel | None = None
     language: str = ""
+    stored: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """What the tree of programs shows."""
         k, p = self.kernel, self.program
         out: dict[str, Any] = {
             "unit": self.id, "file": self.file, "name": self.name, "isa": p.isa, "variant": p.variant,
-            "bytes": 4 * len(p.units) if p.isa != "usse" else 8 * len(p.units), "type": p.program_type,
+            "bytes": p.decoder.view.variant.unit_bytes * len(p.units), "type": p.program_type,
             "language": self.language,
         }  # fmt: skip
         if k is not None:
@@ -50,28 +56,30 @@ class Units:
             raise IsakitError("this program is not open any more")
         return self._units[unit]
 
-    def add_module(self, file: str, modules: list[Module]) -> list[Unit]:
-        """Units of all programs of a file, in place of what the file held before."""
-        self.drop(file)
-        made = [
-            Unit(f"{file}:{n}:{k.name}", file, k.name, k.program, k)
+    def add_module(self, file: str, modules: list[Module], stored: str, language: str = "") -> list[Unit]:
+        """Units of all programs of a file, in place of what the file held before; see `Unit` for the rest."""
+        return self._add(file, [
+            Unit(f"{file}:{n}:{k.name}", file, k.name, k.program, k, language, stored)
             for n, m in enumerate(modules)
             for k in m.kernels.values()
-        ]
-        self._units |= {u.id: u for u in made}
-        return made
+        ])  # fmt: skip
 
-    def add_program(self, file: str, program: Program) -> list[Unit]:
-        """Units of an assembled text."""
-        self.drop(file)
+    def add_program(self, file: str, program: Program, stored: str = "") -> list[Unit]:
+        """Units of an assembled text, in place of what the file held before."""
         parts = program.kernels or program.by_type or {"": program}
-        made = [Unit(f"{file}:0:{name}", file, name, p, p.kernel, "asm") for name, p in parts.items()]
-        self._units |= {u.id: u for u in made}
-        return made
+        return self._add(
+            file, [Unit(f"{file}:0:{name}", file, name, p, p.kernel, "asm", stored) for name, p in parts.items()]
+        )
 
-    def keep(self, file: str, name: str) -> list[Unit]:
+    def keep(self, file: str, name: str, stored: str) -> list[Unit]:
         """The units of a file once more, under another name, so that the file may change."""
-        made = [Unit(u.id.replace(file, name, 1), name, u.name, u.program, u.kernel, u.language) for u in self.of(file)]
+        return self._add(
+            name,
+            [replace(u, id=u.id.replace(file, name, 1), file=name, stored=stored) for u in self.of(file)],
+        )
+
+    def _add(self, file: str, made: list[Unit]) -> list[Unit]:
+        self.drop(file)
         self._units |= {u.id: u for u in made}
         return made
 

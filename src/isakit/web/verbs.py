@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 TEXT = "editor"
 """The file whose units come from the editor."""
-_ENDINGS = {".s": "asm", ".asm": "asm", ".ptx": "ptx", ".py": "python", ".cu": "cuda", ".cl": "opencl"}
+_BY_ENDING = {ending: language for language, ending in LANGUAGES.items()} | {".asm": "asm"}
 
 
 class Asked:
@@ -66,8 +66,6 @@ class Workbench:
         self._folder.enter()
         self._units = Units()
         self._stepping: Stepping | None = None
-        self._launched_from = ""
-        self._kept: dict[str, str] = {}
 
     def _close(self) -> None:
         self._folder.close()
@@ -78,8 +76,8 @@ class Workbench:
         name, data = checked(asked.text("name")), asked.data("data")
         self._folder.put(name, data)
         ending = name[name.rfind(".") :].lower() if "." in name else ""
-        if ending in _ENDINGS:
-            return {"kind": "text", "language": _ENDINGS[ending], "text": _text(data), "files": self._folder.names()}
+        if ending in _BY_ENDING:
+            return {"kind": "text", "language": _BY_ENDING[ending], "text": _text(data), "files": self._folder.names()}
         if ending == ".json":
             return {"kind": "scene", "files": self._folder.names()}
         if ending == ".npy":
@@ -92,7 +90,7 @@ class Workbench:
 
         named = {k: v for k in ("isa", "variant") if (v := asked.text(k, ""))}
         modules = load_all(data, **named, path=name)
-        units = self._units.add_module(name, modules)
+        units = self._units.add_module(name, modules, name)
         if not units:
             raise FormatError(name, 0, "holds no program")
         return {"kind": "programs", "units": [u.as_json() for u in units], "files": self._folder.names()}
@@ -120,6 +118,8 @@ class Workbench:
 
     def assemble(self, asked: Asked) -> dict[str, Any]:
         """The editor's text as programs, or what is wrong with it."""
+        from isakit.formats import write_elf_cubin
+
         text, language = asked.text("source"), asked.text("language", "asm")
         if language not in LANGUAGES:
             raise IsakitError(f"there is no language {language!r}; there are {', '.join(LANGUAGES)}")
@@ -128,15 +128,12 @@ class Workbench:
         try:
             if language == "asm":
                 program = assembled(text, asked.text("isa", "tesla"), variant)
-                units = self._units.add_program(TEXT, program)
-                self._keep_program(program, text)
+                units = self._units.add_program(TEXT, program, self._stored(program, text))
             else:
                 module, ptx, errors = compiled(text, language, variant)
                 wrong = [plain(d) for d in errors]
-                units = self._units.add_module(TEXT, [module])
-                for u in units:
-                    u.language = language
-                self._keep(module)
+                self._folder.put("editor.cubin", write_elf_cubin(module))
+                units = self._units.add_module(TEXT, [module], "editor.cubin", language)
         except AsmError as e:
             self._units.drop(TEXT)
             return {"units": [], "diagnostics": diagnostics(e), "ptx": ptx}
@@ -144,35 +141,30 @@ class Workbench:
 
     def keep(self, asked: Asked) -> dict[str, Any]:
         """Keep the editor's programs as they are, under a name, to compare with what the text becomes."""
-        name = checked(asked.text("name"))
-        if not self._units.keep(TEXT, name):
+        name, units = checked(asked.text("name")), self._units.of(TEXT)
+        if not units:
             raise IsakitError("the text is no program yet")
-        kept, at = self._launched_from, name + self._launched_from[self._launched_from.rfind(".") :]
-        if kept:
-            self._folder.put(at, (self._folder.path / kept).read_bytes())
-            self._kept[name] = at
-        return {"units": [u.as_json() for u in self._units.of(name)]}
+        stored = units[0].stored
+        if stored:
+            kept = name + stored[stored.rfind(".") :]
+            self._folder.put(kept, (self._folder.path / stored).read_bytes())
+            stored = kept
+        return {"units": [u.as_json() for u in self._units.keep(TEXT, name, stored)]}
 
-    def _keep(self, module: Any) -> None:
-        """Write a compiled module into the folder, for launches."""
-        from isakit.formats import write_elf_cubin
-
-        self._keep_as("editor.cubin", write_elf_cubin(module))
-
-    def _keep_program(self, program: Program, text: str) -> None:
-        """Write an assembled program into the folder, for launches; a shader without `.gxp` cannot be launched."""
+    def _stored(self, program: Program, text: str) -> str:
+        """Write an assembled program into the folder, for launches: its name; "" for a shader without `.gxp`."""
         from isakit.programs import write
 
         if program.isa == "tesla":
-            self._keep_as("editor.s", text.encode())
+            name, data = "editor.s", text.encode()
         elif program.isa == "vuc":
-            self._keep_as("editor.bin", write(program, "raw"))
+            name, data = "editor.bin", write(program, "raw")
         elif program.file is not None:
-            self._keep_as("editor.gxp", write(program, "gxp"))
-
-    def _keep_as(self, name: str, data: bytes) -> None:
-        self._launched_from = name
+            name, data = "editor.gxp", write(program, "gxp")
+        else:
+            return ""
         self._folder.put(name, data)
+        return name
 
     def grammar(self, asked: Asked) -> dict[str, Any]:
         """Rules that colour a text of an instruction set, made from its records, and its mnemonics."""
@@ -246,18 +238,15 @@ class Workbench:
     def _launch(self, asked: Asked) -> tuple[str, dict[str, Any]]:
         unit = self._units[asked.text("unit")]
         given = asked.fields("launch")
-        file = unit.file
-        if file == TEXT:
-            if unit.program.isa == "usse" and unit.program.file is None:
-                raise IsakitError("begin the text with `.gxp fragment` or `.gxp vertex`, so that it can be launched")
-            file = self._launched_from
-        file = self._kept.get(file, file)
+        if not unit.stored:
+            how = "; begin the text with `.gxp fragment` or `.gxp vertex`" if unit.program.isa == "usse" else ""
+            raise IsakitError(f"this program cannot be launched by itself{how}")
         wanted = {"isa": unit.program.isa, "variant": unit.program.variant, "kernel": unit.name or None}
         if unit.program.isa == "tesla":
             wanted["chip"] = unit.program.variant
         else:
             wanted["kernel"] = None
-        return file, {**given, **wanted}
+        return unit.stored, {**given, **wanted}
 
     def scene(self, asked: Asked) -> dict[str, Any]:
         """Draw a scene of the folder: its picture as PNG. `files`: texts to put into the folder first, by name."""
@@ -276,7 +265,7 @@ class Workbench:
 
         self._stepping = None
         session = fragment(checked(asked.text("name")), asked.number("x"), asked.number("y"))
-        units = self._units.add_program(f"{asked.text('name')}", session.program)
+        units = self._units.add_program(asked.text("name"), session.program)
         self._stepping = Stepping(session, self._limits.seconds)
         return {"about": session.about, "units": [u.as_json() for u in units], "state": self._stepping.state()}
 
