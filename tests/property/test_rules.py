@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 
@@ -23,14 +21,6 @@ QUICK = (
     "what is inside",
 )
 ENGINES = ("reference", "interp", "jit")
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[ProcessPoolExecutor]:
-    """A process in which rules are changed."""
-    pytest.importorskip("llvmlite")
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        yield pool
 
 
 @pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in MUTATIONS])

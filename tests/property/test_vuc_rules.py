@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import random
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
@@ -15,14 +13,6 @@ from support.mutated_vuc_rules import MUTATIONS, SPECIALISED
 from support.vuc_programs import VARIANTS, pair, program
 
 QUICK = ("what issues behind a branch", "when a load lands", "who wins a register", "what $pred shows")
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[ProcessPoolExecutor]:
-    """A process in which rules are changed."""
-    pytest.importorskip("llvmlite")
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        yield pool
 
 
 @pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in MUTATIONS])

@@ -47,3 +47,32 @@ def machine(
 ) -> Machine:
     """A machine at the first instruction."""
     return kernel(text, chip=chip, choices=choices, **load).machine(grid, block, args)
+
+
+def blocks_wait(behind: str = "") -> str:
+    """A kernel whose blocks wait for each other; `behind` are instructions behind the loop that waits.
+
+    Every block adds 1 to a counter, waits until all have, and adds its number to the counter for its result.
+    """
+    return f"""
+.kernel k
+.param counter ptr
+.param out ptr
+.param blocks u32
+    cvt u32 $r1 u16 $r0l
+    mov b16 $r2l u16 s[0xc]             // block
+    cvt u32 $r2 u16 $r2l
+    mov b32 $r3 b32 s[counter]
+    mov b32 $r4 0x1
+    set $c0 # lg u32 $r1 $r9
+    (e $c0) ld add u32 $r5 g14[$r3] $r4
+    mov b32 $r6 b32 s[blocks]
+wait:
+    ld b32 $r7 g14[$r3]
+    set $c0 # l u32 $r7 $r6
+    (lg $c0) bra #wait
+{behind}    shl b32 $r8 $r2 0x2
+    add b32 $r8 b32 s[out] $r8
+    add b32 $r7 $r7 $r2
+    exit st b32 g14[$r8] $r7
+"""

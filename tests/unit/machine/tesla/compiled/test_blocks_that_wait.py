@@ -17,31 +17,9 @@ from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.compiled.launch.compiled_kernels import flow_of
 from support.compiled import WAYS, compiled_device
 from support.interrupts import interrupted
+from support.tesla_kernels import blocks_wait
 
-# Every block adds 1 to a counter and waits until all have; then each writes what the counter was `twice` behind it.
-BARRIER = """
-.kernel k
-.param counter ptr
-.param out ptr
-.param blocks u32
-    cvt u32 $r1 u16 $r0l
-    mov b16 $r2l u16 s[0xc]             // block
-    cvt u32 $r2 u16 $r2l
-    mov b32 $r3 b32 s[counter]
-    mov b32 $r4 0x1
-    set $c0 # lg u32 $r1 $r9
-    (e $c0) ld add u32 $r5 g14[$r3] $r4
-    mov b32 $r6 b32 s[blocks]
-wait:
-    ld b32 $r7 g14[$r3]
-    set $c0 # l u32 $r7 $r6
-    (lg $c0) bra #wait
-    bar inc wait 0x0 all
-    shl b32 $r8 $r2 0x2
-    add b32 $r8 b32 s[out] $r8
-    add b32 $r7 $r7 $r2
-    exit st b32 g14[$r8] $r7
-"""
+BARRIER = blocks_wait("    bar inc wait 0x0 all\n")
 # Block b waits until block b + 1 has written its flag; the last one begins.
 CHAIN = """
 .kernel k
