@@ -20,26 +20,35 @@ class Row(NamedTuple):
     """Threads side by side.
 
     `first`: number of the first; `name`; `picture`: `#` for active ones, `.` for those that wait, `-` for those that
-    have ended; `where` they stand.
+    have ended; `address` and `state` of the first active one.
     """
 
     first: int
     name: str
     picture: str
-    where: str
+    address: int | None
+    state: str
+
+    @property
+    def where(self) -> str:
+        """Where they stand, in a few words."""
+        return "ended" if self.address is None else f"{self.address:04x}{' waits' if self.state == 'waiting' else ''}"
+
+    def lanes(self, mark: str) -> int:
+        """The threads with a mark in the picture, as a mask."""
+        return sum((m == mark) << k for k, m in enumerate(self.picture))
 
 
-def rows(target: Target, first: int = 0, count: int | None = None) -> list[Row]:
-    """Rows of threads from `first` on, `SHOWN` at most."""
+def rows(target: Target, first: int = 0, count: int | None = None, most: int = SHOWN) -> list[Row]:
+    """Rows of threads from `first` on, `most` at most."""
     end = target.thread_count if count is None else min(target.thread_count, first + count)
     out: list[Row] = []
-    for start in range(first, min(end, first + SHOWN * ROW), ROW):
+    for start in range(first, min(end, first + most * ROW), ROW):
         threads = [target.thread(n) for n in range(start, min(start + ROW, end))]
         picture = "".join("#" if t.active else "-" if t.state == "finished" else "." for t in threads)
         here = next((t for t in threads if t.active), threads[0])
         name = here.name if len(threads) == 1 else here.name.rpartition(" lane")[0] or f"{start}-{start + ROW - 1}"
-        waits = " waits" if here.state == "waiting" else ""
-        out.append(Row(start, name, picture, "ended" if here.address is None else f"{here.address:04x}{waits}"))
+        out.append(Row(start, name, picture, here.address, here.state))
     return out
 
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.cli.launches import Prepared
     from isakit.debug import Session
-    from isakit.machine.target import Thread
 
 MOVES = ("step", "next", "finish", "join", "until", "cont", "back", "reverse", "goto", "restart", "last_write")
 VUC_CYCLES = 1_000_000
@@ -127,6 +126,8 @@ class Stepping:
 
     def state(self) -> dict[str, Any]:
         """Everything the page shows but memory."""
+        from isakit.machine.pictures import ROW, rows
+
         s = self.session
         i = s.instruction
         there = s.focus < s.target.thread_count
@@ -139,7 +140,8 @@ class Stepping:
             "focus_name": s.target.thread(s.focus).name if there else "", "instruction": None if i is None else i.text,
             "place": "" if s.address is None else s.label_at(s.address), "address": s.address,
             "unit": s.execution.unit, "compiled": getattr(s.execution, "compiled", False),
-            "groups": self._groups(), "registers": {n: f"{v:#x}" for n, v in registers.items()}, "changed": changed,
+            "rows": [r._asdict() for r in rows(s.target, most=THREADS // ROW)],
+            "registers": {n: f"{v:#x}" for n, v in registers.items()}, "changed": changed,
             "widths": {f.text or f.name: f.width for f in files.values()},
             "frames": [{"kind": f.kind, "address": f.address, "meaning": f.meaning,
                         "lanes": None if f.lanes is None else f"{f.lanes:08x}"} for f in (s.frames() if there else [])],
@@ -147,24 +149,6 @@ class Stepping:
             "memories": [{"name": m.name, "size": m.size, "shared": m.shared} for m in s.target.memories.values()],
             "facts": {k: int(v) for k, v in s.execution.facts(s.focus).items()} if there else {},
         }  # fmt: skip
-
-    def _groups(self) -> list[dict[str, Any]]:
-        """Rows of the matrix of activity: `#` an active thread, `.` one that waits for its turn, `-` one that ended."""
-        target = self.session.target
-        rows: dict[int, list[Thread]] = {}
-        for n in range(min(target.thread_count, THREADS)):
-            t = target.thread(n)
-            rows.setdefault(n >> 5 if target.isa == "tesla" else t.group, []).append(t)
-        out: list[dict[str, Any]] = []
-        for members in rows.values():
-            here = next((t for t in members if t.active), members[0])
-            out.append({
-                "name": here.name.rpartition(" lane")[0] or here.name, "first": members[0].number,
-                "threads": [t.number for t in members] if target.isa == "usse" else None,
-                "mask": "".join("#" if t.active else "-" if t.state == "finished" else "." for t in members),
-                "address": here.address, "state": here.state,
-            })  # fmt: skip
-        return out
 
     def breakpoint(self, where: str, condition: str = "", kind: str = "break", access: str = "change") -> None:
         """Set a breakpoint or a watchpoint."""

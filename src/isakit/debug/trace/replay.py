@@ -17,13 +17,13 @@ from isakit.debug.execution import Touch
 from isakit.debug.session import Session
 from isakit.debug.trace.recorder import Steps
 from isakit.errors import IsakitError
+from isakit.machine.pictures import ROW, rows
 from isakit.machine.target import MemorySpace
 
 STEPS = 2000
 """Steps of a page, if nothing else is asked for."""
 THREADS = 1024
 """Threads whose registers a page shows."""
-ROW = 32
 _WORD = 4
 _WHOLE = 1 << 14
 """Bytes of a memory that is compared as a whole, where the machine does not tell what it accesses."""
@@ -45,15 +45,15 @@ def recorded(session: Session, steps: int = STEPS) -> dict[str, Any]:
     watcher = _Watcher(session)
     start = watcher.state()
     taken = Steps(session.execution, steps, watcher.before)
-    rows: list[dict[str, Any]] = []
+    out: list[dict[str, Any]] = []
     for step in taken:
         row = {"at": step.position, "thread": step.thread, "address": step.address}
-        rows.append(row | watcher.changes(step.touches))
+        out.append(row | watcher.changes(step.touches))
     labels = {a: n for n, a in session.labels.items() if n != "entry"}
     code = [[i.address, i.text, labels.get(i.address, "")] for i in session.program]
     return {
         "isa": session.target.isa, "variant": session.target.variant, "unit": session.execution.unit,
-        "code": code, "start": {**start, "memory": watcher.initial}, "steps": rows, "end": taken.end,
+        "code": code, "start": {**start, "memory": watcher.initial}, "steps": out, "end": taken.end,
     }  # fmt: skip
 
 
@@ -85,17 +85,9 @@ class _Watcher:
         return min(THREADS, self.session.target.thread_count)
 
     def _all_rows(self) -> list[list[Any]]:
-        """Rows of threads: name, active lanes, ended lanes, state, address."""
-        target = self.session.target
-        out: list[list[Any]] = []
-        for first in range(0, self._count, ROW):
-            threads = [target.thread(n) for n in range(first, min(first + ROW, self._count))]
-            here = next((t for t in threads if t.active), threads[0])
-            name = here.name.rpartition(" lane")[0] or (here.name if len(threads) == 1 else f"invocations {first}...")
-            active = sum(t.active << k for k, t in enumerate(threads))
-            ended = sum((t.state == "finished") << k for k, t in enumerate(threads))
-            out.append([name, active, ended, here.state, here.address, len(threads)])
-        return out
+        """Rows of threads: name, active lanes, ended lanes, state, address, number."""
+        shown = rows(self.session.target, count=self._count, most=THREADS // ROW)
+        return [[r.name, r.lanes("#"), r.lanes("-"), r.state, r.address, len(r.picture)] for r in shown]
 
     def _all_stacks(self) -> list[list[Any]]:
         execution = self.session.execution
@@ -152,14 +144,14 @@ class _Watcher:
     def changes(self, touches: Sequence[Touch]) -> dict[str, Any]:
         """What is different from the last time, before and after."""
         out: dict[str, Any] = {}
-        rows, stacks, registers = self._all_rows(), self._all_stacks(), self._arrays()
-        if len(rows) == len(self._rows):  # else everything has ended
-            out["rows"] = _pairs(self._rows, rows)
+        lanes, stacks, registers = self._all_rows(), self._all_stacks(), self._arrays()
+        if len(lanes) == len(self._rows):  # else everything has ended
+            out["rows"] = _pairs(self._rows, lanes)
             out["stacks"] = _pairs(self._stacks, stacks)
             out["registers"] = [d for n, a in registers.items() for d in _differences(n, self._registers[n], a)]
-            new_block = any(a[0] != b[0] for a, b in zip(self._rows, rows, strict=True))
+            new_block = any(a[0] != b[0] for a, b in zip(self._rows, lanes, strict=True))
             out["memory"] = self._memory(touches, new_block)
-            self._rows, self._stacks, self._registers = rows, stacks, registers
+            self._rows, self._stacks, self._registers = lanes, stacks, registers
         return {k: v for k, v in out.items() if v}
 
     def _memory(self, touches: Sequence[Touch], new_block: bool) -> list[list[Any]]:

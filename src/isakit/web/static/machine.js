@@ -6,16 +6,16 @@ const STATES = {"#": "on", ".": "off", "-": "ended"};
 
 // on: {focus(thread), move(how, where)}
 export function activity(state, on) {
-  const rows = state.groups.flatMap((g) => {
-    const cells = [...g.mask].map((mark, k) => {
-      const thread = g.threads ? g.threads[k] : g.first + k;
+  const rows = state.rows.flatMap((g) => {
+    const cells = [...g.picture].map((mark, k) => {
+      const thread = g.first + k;
       return make("button", {
         class: `cell ${STATES[mark]} ${thread === state.focus ? "focus" : ""}`, type: "button", tabIndex: -1,
         title: `thread ${thread}: ${mark === "#" ? "active" : mark === "-" ? "has ended" : "waits"}`, "aria-label": `thread ${thread}`, onclick: () => on.focus(thread),
       });
     });
     const where = g.address === null ? "ended" : `${g.address.toString(16).padStart(4, "0")}${g.state === "waiting" ? " waits" : ""}`;
-    return [make("span", {}, g.name), make("span", {class: "cells", role: "img", "aria-label": `${[...g.mask].filter((m) => m === "#").length} of ${g.mask.length} active`}, ...cells), make("span", {}, where)];
+    return [make("span", {}, g.name), make("span", {class: "cells", role: "img", "aria-label": `${[...g.picture].filter((m) => m === "#").length} of ${g.picture.length} active`}, ...cells), make("span", {}, where)];
   });
   const text = state.fault ? `fault: ${state.text}` : state.text;
   return [
