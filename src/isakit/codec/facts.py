@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from isakit.spec.operands import CodeAddress, Condition, Register
+from isakit.spec.operands import CodeAddress, Condition, Memory, Register, SpecialRegister
 from isakit.spec.parts import Part
 from isakit.spec.record import Form
 
@@ -34,16 +34,18 @@ class Facts:
         jumps: some operand is a code address.
         ends: an operand says that the program ends here.
         links: an operand says that this is a call.
+        stores: a result goes to memory or to a special register.
     """
 
-    __slots__ = ("defs", "ends", "guarded", "jumps", "kills", "links", "uses")
+    __slots__ = ("defs", "ends", "guarded", "jumps", "kills", "links", "stores", "uses")
 
     def __init__(
         self, uses: tuple[Place, ...] = (), defs: tuple[Place, ...] = (), kills: tuple[Place, ...] = (),
         guarded: bool = False, jumps: bool = False, ends: bool = False, links: bool = False,
+        stores: bool = False,
     ) -> None:  # fmt: skip
         self.uses, self.defs, self.kills = uses, defs, kills
-        self.guarded, self.jumps, self.ends, self.links = guarded, jumps, ends, links
+        self.guarded, self.jumps, self.ends, self.links, self.stores = guarded, jumps, ends, links, stores
 
 
 NOTHING = Facts()
@@ -100,6 +102,7 @@ class FormFacts:
             any(f.jumps for f in told),
             any(f.ends for f in told),
             any(f.links for f in told),
+            any(f.stores for f in told),
         )
 
 
@@ -130,8 +133,9 @@ class _OfPart(dict[int, Facts]):
             isinstance(operand, CodeAddress),
             operand is not None and operand in isa.ends_with,
             record is not None and bool(record.links) and operand == record.links,
+            isinstance(operand, Memory | SpecialRegister) and self.name in isa.outputs,
         )  # fmt: skip
-        if not (found.uses or found.defs or found.guarded or found.jumps or found.ends or found.links):
+        if not (found.uses or found.defs or found.guarded or found.jumps or found.ends or found.links or found.stores):
             found = NOTHING
         if len(self) >= _LIMIT:
             self.clear()
