@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing as mp
+import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from isakit.corpora.workers import work
 from support.farm import campaign
 from support.farm.campaign import Case, minimised
 
@@ -17,6 +20,8 @@ BATCH_SECONDS = 0.5
 """A worker reports so often."""
 START_SECONDS = 120.0
 SHRINK_SECONDS = 60.0
+MEMORY = 16 << 30
+"""Bytes of addresses a worker may have; the address space of a simulated device takes 4 GiB of them."""
 MAX_FINDINGS = 20
 """Findings of one kind count once; a campaign with so many kinds ends."""
 
@@ -99,12 +104,24 @@ def batch(name: str, seeds: Iterable[int], seconds: float, began: Callable[[int]
     return count, covered, failed
 
 
+def limit_memory() -> None:
+    """Let a case that wants all memory be a finding, and not the end of the machine."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY or most > MEMORY:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, most))
+
+
 def worker(name: str, pipe: Connection, current: Any) -> None:
     """Serve a parent: it sends (first seed, step, how many), the worker what `batch` gives."""
 
     def began(seed: int) -> None:
         current.value = seed
 
+    limit_memory()
     while (job := pipe.recv()) is not None:
         first, step, count = job
         pipe.send(batch(name, range(first, first + step * count, step), BATCH_SECONDS, began))
@@ -237,34 +254,57 @@ def _count(done: Done, count: int, covered: set[str], failed: Iterable[tuple[int
             report(found)
 
 
+CLUSTER_BATCH = 32
+"""Cases of a piece of work on a cluster."""
+Batch = tuple[int, set[str], list[tuple[int, str, str, Case]]]
+
+
+def cluster_batch(task: tuple[str, int, int]) -> Batch:
+    """A piece of work on a cluster: (campaign, first seed, how many). A case that hangs ends the process."""
+    name, first, count = task
+
+    def began(seed: int) -> None:
+        faulthandler.dump_traceback_later(campaign(name).seconds + START_SECONDS, exit=True, file=sys.__stderr__)
+
+    limit_memory()
+    try:
+        return batch(name, range(first, first + count), float("inf"), began)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
 def _on_cluster(address: str, name: str, first: int, cases: int | None, seconds: float, done: Done,
                 report: Callable[[Finding], None]) -> None:  # fmt: skip
-    """Batches on a Dask cluster whose workers have the project installed; there a crash is the cluster's to tell."""
-    try:
-        from distributed import Client, as_completed
-    except ImportError:
-        raise SystemExit("--dask needs the package `distributed`: pip install distributed") from None
-    size, end = 64, time.monotonic() + seconds
-    with Client(address) as client:
-        workers = 2 * max(1, sum(client.ncores().values()))
-        starts = iter(range(first, first + (cases or 1 << 60), size))
+    """Batches on a Dask cluster whose workers have the project and this folder at hand.
 
-        def submit() -> Any:
-            start = next(starts, None)
-            if start is None or time.monotonic() > end:
-                return None
-            last = min(start + size, first + cases) if cases else start + size
-            return client.submit(batch, name, range(start, last), 1e9, pure=False)
+    A worker that dies by itself costs time: its batch is done again. A batch that ends every process which tries it is
+    taken apart into its cases, and those that still do are findings.
+    """
+    end = time.monotonic() + seconds
 
-        running = as_completed([f for f in (submit() for _ in range(workers)) if f is not None])
-        for future in running:
-            if future.status == "error":
-                _count(done, 0, set(), [(first, "a batch died", str(future.exception()), None)], report)
-            else:
-                _count(done, *future.result(), report)
-            more = submit()
-            if more is not None:
-                running.add(more)
+    def tasks() -> Iterator[tuple[str, int, int]]:
+        for start in range(first, first + cases if cases else 1 << 62, CLUSTER_BATCH):
+            if time.monotonic() > end or len(done.findings) >= MAX_FINDINGS:
+                return
+            yield name, start, min(CLUSTER_BATCH, first + cases - start) if cases else CLUSTER_BATCH
+
+    def died(task: tuple[str, int, int], e: BaseException) -> Batch:
+        _, start, count = task
+        if count > 1:
+            apart.extend((name, seed, 1) for seed in range(start, start + count))
+            return 0, set(), []
+        why = "the process died or hung on the cluster"
+        return (
+            1,
+            set(),
+            [(start, why, f"{why}: {str(e).splitlines()[0] if str(e) else e!r}", campaign(name).make(start))],
+        )
+
+    apart: list[tuple[str, int, int]] = []
+    for result in work(cluster_batch, tasks(), dask=address, failed=died):
+        _count(done, *result, report)
+    for result in work(cluster_batch, list(apart), dask=address, failed=died):
+        _count(done, *result, report)
 
 
 # --- making findings smaller ------------------------------------------------------------------------------------------
