@@ -32,7 +32,7 @@ def table(done):
     return [done.cases, sorted(done.covered), sorted(f.seed for f in done.findings.values())]
 
 if __name__ == "__main__":
-    here = run("steady", 0, 400, 300.0, 1, None, lambda found: None)
+    here = run("steady", 0, 400, 200.0, 1, None, lambda found: None)
     from distributed import Client, LocalCluster
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
         def kill():
@@ -43,7 +43,7 @@ if __name__ == "__main__":
             os.kill(pid, signal.SIGKILL)
         thread = threading.Thread(target=kill)
         thread.start()
-        there = run("steady", 0, 400, 300.0, 1, cluster.scheduler_address, lambda found: None)
+        there = run("steady", 0, 400, 200.0, 1, cluster.scheduler_address, lambda found: None)
         thread.join()
     print("TABLES", json.dumps([table(here), table(there)]))
 """

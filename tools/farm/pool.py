@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import faulthandler
 import multiprocessing as mp
+import os
+import pickle
+import subprocess
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, cast
 
 from isakit.corpora.workers import work
 from support.farm import campaign
@@ -254,57 +256,51 @@ def _count(done: Done, count: int, covered: set[str], failed: Iterable[tuple[int
             report(found)
 
 
-CLUSTER_BATCH = 32
-"""Cases of a piece of work on a cluster."""
-Batch = tuple[int, set[str], list[tuple[int, str, str, Case]]]
+PIECE_SECONDS = 20.0
+"""About how long a piece of work on a cluster takes."""
+Piece = tuple[str, int, int]
+"""Campaign, first seed, how many."""
+_PIECE = "import pickle, sys, pool; pickle.dump(pool.piece(*pickle.load(sys.stdin.buffer)), sys.stdout.buffer)"
 
 
-def cluster_batch(task: tuple[str, int, int]) -> Batch:
-    """A piece of work on a cluster: (campaign, first seed, how many). A case that hangs ends the process."""
-    name, first, count = task
+def piece(name: str, first: int, count: int) -> Done:
+    """A piece of work, in a worker process of its own, so that a crash or a hang is a finding there."""
+    return run(name, first, count, float("inf"), 1, None, lambda found: None)
 
-    def began(seed: int) -> None:
-        faulthandler.dump_traceback_later(campaign(name).seconds + START_SECONDS, exit=True, file=sys.__stderr__)
 
-    limit_memory()
-    try:
-        return batch(name, range(first, first + count), float("inf"), began)
-    finally:
-        faulthandler.cancel_dump_traceback_later()
+def cluster_piece(task: Piece) -> Done:
+    """The same in a process that is no Dask worker: those may not have worker processes, and are not to die."""
+    done = subprocess.run([sys.executable, "-c", _PIECE], input=pickle.dumps(task), stdout=subprocess.PIPE, check=True,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})  # fmt: skip
+    return cast(Done, pickle.loads(done.stdout))
 
 
 def _on_cluster(address: str, name: str, first: int, cases: int | None, seconds: float, done: Done,
                 report: Callable[[Finding], None]) -> None:  # fmt: skip
-    """Batches on a Dask cluster whose workers have the project and this folder at hand.
+    """Pieces of work on a Dask cluster whose workers have the project and this folder in PYTHONPATH.
 
-    A worker that dies by itself costs time: its batch is done again. A batch that ends every process which tries it is
-    taken apart into its cases, and those that still do are findings.
+    A worker that dies costs time and nothing else: its piece is done again.
     """
     end = time.monotonic() + seconds
+    last = None if cases is None else first + cases
 
-    def tasks() -> Iterator[tuple[str, int, int]]:
-        for start in range(first, first + cases if cases else 1 << 62, CLUSTER_BATCH):
-            if time.monotonic() > end or len(done.findings) >= MAX_FINDINGS:
-                return
-            yield name, start, min(CLUSTER_BATCH, first + cases - start) if cases else CLUSTER_BATCH
+    def pieces() -> Iterator[Piece]:
+        start = first
+        while (last is None or start < last) and time.monotonic() < end and len(done.findings) < MAX_FINDINGS:
+            size = min(4096, max(8, int(done.rate * PIECE_SECONDS)))
+            size = size if last is None else min(size, last - start)
+            yield name, start, size
+            start += size
 
-    def died(task: tuple[str, int, int], e: BaseException) -> Batch:
-        _, start, count = task
-        if count > 1:
-            apart.extend((name, seed, 1) for seed in range(start, start + count))
-            return 0, set(), []
-        why = "the process died or hung on the cluster"
-        return (
-            1,
-            set(),
-            [(start, why, f"{why}: {str(e).splitlines()[0] if str(e) else e!r}", campaign(name).make(start))],
-        )
+    def died(task: Piece, e: BaseException) -> Done:
+        why = "the workers of the cluster die"
+        return Done(name, findings={why: Finding(name, task[1], why, f"{why}: {e}")})
 
-    apart: list[tuple[str, int, int]] = []
-    for result in work(cluster_batch, tasks(), dask=address, failed=died):
-        _count(done, *result, report)
-    for result in work(cluster_batch, list(apart), dask=address, failed=died):
-        _count(done, *result, report)
+    for part in work(cluster_piece, pieces(), dask=address, failed=died):
+        for kind, found in part.findings.items():
+            if kind not in done.findings:
+                report(found)
+        done.add(part)
 
 
 # --- making findings smaller ------------------------------------------------------------------------------------------
