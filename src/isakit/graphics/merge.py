@@ -20,7 +20,7 @@ _DEPTH_MAX = {"d16": (1 << 16) - 1, "d24": (1 << 24) - 1}
 
 
 class RenderTarget:
-    """A render target: `pixels` [height, width, stored numbers], row 0 is window y 0."""
+    """A render target: `pixels` [height, width, stored numbers], row 0 is window y 0; one without pixels is none."""
 
     def __init__(self, form: str | ColorFormat, width: int, height: int, pixels: Array | None = None) -> None:
         if isinstance(form, str):
@@ -158,7 +158,7 @@ class Merger:
             x, y, z, front = x[keep], y[keep], z[keep], front[keep]
             colors = [c[keep] for c in colors]
             second = None if second is None else second[keep]
-        width = self.targets[0].pixels.shape[1] if self.targets else int(x.max(initial=0)) + 1
+        width = int(x.max(initial=0)) + 1
         stored = None if self.depth is None else self.depth.encoded(z)
         for some in rounds(y.astype(np.int64) * width + x):
             rows, columns = y[some], x[some]
@@ -206,7 +206,7 @@ class Merger:
         state, form = self.state, target.color_format
         masks = state.color_masks
         mask = state.color_mask if masks is None else masks[k] if k < len(masks) else (True,) * 4
-        if not any(mask) or not len(rows):
+        if not any(mask) or not len(rows) or not target.pixels.size:
             return
         blend = state.blend if state.blends is None else state.blends[k] if k < len(state.blends) else None
         clamp = k < len(state.clamp_fragment) and state.clamp_fragment[k]
