@@ -121,6 +121,7 @@ def main() -> None:
     ap.add_argument("--shaders", type=int, default=600)
     ap.add_argument("--programs", action="store_true")
     ap.add_argument("--take", type=int, help="only so many programs, the first ones by SHA-256 of their name")
+    ap.add_argument("--skip", type=int, default=0, help="leave out so many programs at the front of that order")
     ap.add_argument("--match", default="", help="only tests whose name contains this")
     ap.add_argument("--batch", type=int, default=BATCH)
     ap.add_argument("--limit", type=float, default=60.0)
@@ -130,9 +131,9 @@ def main() -> None:
     root = home()
     files = [f for f in shader_tests(root, o.shaders) if o.match in f]
     commands = {n: c for n, c in (programs(root) if o.programs else {}).items() if o.match in n}
-    if o.take is not None:
-        first = sorted(commands, key=lambda n: hashlib.sha256(n.encode()).hexdigest())[: o.take]
-        commands = {n: commands[n] for n in first}
+    if o.take is not None or o.skip:
+        order = sorted(commands, key=lambda n: hashlib.sha256(n.encode()).hexdigest())[o.skip :]
+        commands = {n: commands[n] for n in order[: o.take]}
     known: dict[str, str] = {}
     if o.reference is not None and o.reference.exists():
         known = json.loads(o.reference.read_text())
@@ -162,6 +163,8 @@ def main() -> None:
         begun = time.perf_counter()
         got[name] = card.program(command)
         times[name] = time.perf_counter() - begun
+        if o.output is not None:  # a run of hours that is interrupted is not lost
+            o.output.write_text(json.dumps({"results": got, "seconds": times}, indent=1, sort_keys=True))
         if got[name] != "pass":
             print(f"{got[name]:8} {name} ({times[name]:.1f} s)  {' '.join(command)}", flush=True)
     server.close()

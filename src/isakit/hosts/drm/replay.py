@@ -58,6 +58,7 @@ class Replay:
         self._channels: dict[int, Channel] = {}
         self._classes: dict[int, int] = {}
         self._handles: dict[int, int] = {}
+        self._freed: list[int] = []
         self._last: Channel | None = None
         self._stop: tuple[int | None, int | None] = None, None
 
@@ -76,6 +77,7 @@ class Replay:
 
     def _do(self, r: capture.CapturedEvent) -> None:
         if r.kind == "allocate":
+            self._free()
             handle, offset, size = r.numbers
             try:
                 made = self.memory.allocate(size, 1, offset=offset)
@@ -85,7 +87,7 @@ class Replay:
         elif r.kind == "free":
             found = self._handles.pop(r.numbers[0], None)
             if found is not None:
-                self.memory.free(found)
+                self._freed.append(found)
         elif r.kind == "write":
             self.memory.bytes[r.numbers[0] : r.numbers[0] + len(r.data)] = np.frombuffer(r.data, np.uint8)
         elif r.kind == "object":
@@ -96,6 +98,12 @@ class Replay:
             channel = self._last = self._channel(r.numbers[0])
             flat = r.numbers[1:]
             channel.push(list(zip(flat[::2], flat[1::2], strict=True)))
+
+    def _free(self) -> None:
+        """Give back what was freed. When room is needed: targets of a program that cleans up can be looked at."""
+        for handle in self._freed:
+            self.memory.free(handle)
+        self._freed.clear()
 
     def _channel(self, number: int) -> Channel:
         found = self._channels.get(number)
