@@ -125,6 +125,7 @@ def main() -> None:
     ap.add_argument("--match", default="", help="only tests whose name contains this")
     ap.add_argument("--batch", type=int, default=BATCH)
     ap.add_argument("--limit", type=float, default=60.0)
+    ap.add_argument("--mesa", type=Path, help="a folder with another Mesa for the card; llvmpipe stays the installed one")
     ap.add_argument("--reference", type=Path, help="results of llvmpipe, made where the file is missing")
     ap.add_argument("-o", "--output", type=Path)
     o = ap.parse_args()
@@ -147,7 +148,7 @@ def main() -> None:
         o.reference.write_text(json.dumps(known, indent=1, sort_keys=True))
     report = Report()
     server = Server(chip_named(o.chip), report, CardSettings())
-    card = Runner(root, {**environment(server, LIBRARY.path()), "PIGLIT_PLATFORM": "surfaceless_egl"}, o.limit)
+    card = Runner(root, {**environment(server, LIBRARY.path(), o.mesa), "PIGLIT_PLATFORM": "surfaceless_egl"}, o.limit)
     got: dict[str, str] = {}
     times: dict[str, float] = {}
     started = time.perf_counter()

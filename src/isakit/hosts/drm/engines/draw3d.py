@@ -39,6 +39,8 @@ SEGMENT = {"vertex": "VP", "geometry": "GP", "fragment": "FP"}
 OUTPUTS = {1: "points", 2: "line_strip", 3: "triangle_strip"}
 LEAST_LOCAL = 1 << 10
 SHADE_FLAT = 0x1D00
+G80 = 0x5097
+"""The class of the first chip's 3D engine."""
 
 
 @dataclass
@@ -96,7 +98,7 @@ class Drawing:
     def __init__(self, engine: Engine3D) -> None:
         self.engine = engine
         self.programs = Programs(engine.memory, engine.chip)
-        self.images = images.Images(engine.memory)
+        self.images = images.Images(engine.memory, engine.chip.class_3d == G80)
         s = engine.settings
         self.pipeline = Pipeline(
             1, 1, targets=(), depth=None, choices=s.choices, texturing=s.texturing, threads=s.threads,
