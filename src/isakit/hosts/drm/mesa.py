@@ -18,7 +18,9 @@ def variables(folder: Path) -> dict[str, str]:
     """
     found = sorted(folder.glob(f"**/{LIBRARY}"))
     if not found:
-        raise HostError(f"{folder}: no {LIBRARY}; unpack libegl-mesa0 and its driver there (`dpkg -x PACKAGE {folder}`)")
+        raise HostError(
+            f"{folder}: no {LIBRARY}; unpack libegl-mesa0 and its driver there (`dpkg -x PACKAGE {folder}`)"
+        )
     libraries = found[0].parent.absolute()
     vendor = next((p / VENDOR for p in libraries.parents if (p / VENDOR).is_file()), None)
     if vendor is None:

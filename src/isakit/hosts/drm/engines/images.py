@@ -53,8 +53,9 @@ def level_blocks(rows: int, depth: int, volume: bool) -> tuple[int, int]:
 class Images:
     """Textures by their TIC words; one is decoded again when its bytes have changed.
 
-    `short_headers`: whether the chip knows the first version of TIC entries only, whose last word is a colour key and
-    says nothing about levels, as G80 does. Drivers set the bit of the second version there, too. Source: [graphics] 1.1.
+    `short_headers`: whether the chip knows the first version of TIC entries only, as G80 does: their last word is a
+    colour key and says nothing about levels. Drivers set the bit of the second version there, too. Source: [graphics]
+    1.1.
     """
 
     def __init__(self, memory: VideoMemory, short_headers: bool = False) -> None:
