@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +39,7 @@ class Replay:
         chip: another chip than the one of the capture.
         report: collects what is done.
 
-    Attributes: `draws` that were done; `pictures` of render target 0 behind each of them, where they were asked for.
+    Attributes: `draws` that were done; `on_channel`: called with every channel before anything is done in it.
     Raises FormatError.
     """
 
@@ -59,6 +60,7 @@ class Replay:
         self._classes: dict[int, int] = {}
         self._handles: dict[int, int] = {}
         self._freed: list[int] = []
+        self.on_channel: Callable[[Channel], None] | None = None
         self._last: Channel | None = None
         self._stop: tuple[int | None, int | None] = None, None
 
@@ -110,6 +112,8 @@ class Replay:
         if found is None:
             found = Channel(self.memory, self.chip, self.report, self.settings, self._classes)
             found.engine3d.drawing.on_draw = self._drawn
+            if self.on_channel is not None:
+                self.on_channel(found)
             self._channels[number] = found
         return found
 

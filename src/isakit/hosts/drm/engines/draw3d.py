@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from isakit.hosts.drm.dump import Dump
     from isakit.hosts.drm.engines.eng3d import Engine3D
 
+P = TypeVar("P", bound=Pipeline)
 OnDraw = Callable[[int, int, str, int], None]
 """Called behind a draw with its frame and number, its primitives, and the fragments it had."""
 STAGES = {"vertex": 0, "geometry": 1, "fragment": 2}
@@ -99,15 +100,21 @@ class Drawing:
         self.engine = engine
         self.programs = Programs(engine.memory, engine.chip)
         self.images = images.Images(engine.memory, engine.chip.class_3d == G80)
-        s = engine.settings
-        self.pipeline = Pipeline(
-            1, 1, targets=(), depth=None, choices=s.choices, texturing=s.texturing, threads=s.threads,
-            engine=s.engine, tier=s.tier,
-        )  # fmt: skip
+        self.pipeline: Pipeline = self.use(Pipeline)
         self.stream = StreamOutput(engine)
         self.frame = self.draws = 0
         self.on_draw: OnDraw | None = None
         self.dump: Dump | None = None
+
+    def use(self, kind: type[P]) -> P:
+        """Draw with a pipeline of some kind from now on."""
+        s = self.engine.settings
+        made = kind(
+            1, 1, targets=(), depth=None, choices=s.choices, texturing=s.texturing, threads=s.threads,
+            engine=s.engine, tier=s.tier,
+        )  # fmt: skip
+        self.pipeline = made
+        return made
 
     def before_clear(self) -> None:
         """A clear after draws begins a new frame."""
