@@ -292,6 +292,10 @@ class Drawing:
         result = e.last_map
         colors, depth = self._images()
         fragment = self._fragment(result, len(colors))
+        if None in colors and state.color_masks is not None:
+            bound = [c is not None for c in colors] + [True] * (len(state.color_masks) - len(colors))
+            masks = tuple(m if b else (False,) * 4 for m, b in zip(state.color_masks, bound, strict=True))
+            state = replace(state, color_masks=masks)  # what goes to a target that is not there is dropped
         restart = None
         edges: Array | None = None
         if batch.words:
