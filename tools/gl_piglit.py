@@ -104,9 +104,13 @@ class Runner:
             done = 0
             for path, piece in zip(part, pieces, strict=False):
                 found = RESULT.findall(piece)
-                yield path, found[-1] if found else "crash"
+                yield path, found[0] if found else "crash"
                 done += 1
                 if not found:  # the process has ended: the next one takes the rest
+                    break
+                if len(found) > 1 and done < len(part):  # a test that is skipped ends the process before its headline
+                    yield part[done], found[1]
+                    done += 1
                     break
             if not done:
                 yield part[0], "crash"
