@@ -191,7 +191,7 @@ def make_app(
             route("open", opened, "POST"),
             route("alive/{tab}", alive, "GET"),
             route("lesson/{name}", one_lesson, "GET"),
-            route("given/{name}", one_given, "GET"),
+            route("given/{name:path}", one_given, "GET"),
             route("interrupt/{tab}", interrupt, "POST"),
             route("ask/{tab}/{verb}", ask, "POST"),
             route("{name:path}", static, "GET"),
