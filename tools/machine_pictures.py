@@ -103,22 +103,24 @@ def diverging() -> list[tuple[str, set[int], list[str]]]:
 
 
 def warp() -> None:
-    """A warp that diverges: lanes, program counter and stack, step by step."""
-    d = Drawing(860, 330, "A warp diverges: active lanes and stack at each step")
-    d.text(16, 26, "about to issue", "h")
-    d.text(176, 26, "lanes that take part (32)", "h")
-    d.text(500, 26, "stack of the warp, newest entry on top", "h")
+    """A warp that diverges: lanes and stack, step by step."""
     steps = diverging()
-    for k, (text, lanes, stack) in enumerate(steps):
-        y = 42 + 40 * k
-        d.text(16, y + 16, text, "m")
+    heights = [22 + 20 * max(1, len(stack)) for _, _, stack in steps]
+    d = Drawing(860, 50 + sum(heights), "A warp diverges: active lanes and stack at each step")
+    d.text(16, 26, "about to issue", "h")
+    d.text(236, 26, "lanes that take part", "h")
+    d.text(560, 26, "stack of the warp, newest entry on top", "h")
+    y = 40
+    for (text, lanes, stack), height in zip(steps, heights, strict=True):
+        d.text(16, y + 20, text if len(text) < 29 else text[:28] + "…", "m")
         for n in range(32):
-            d.box(176 + 9.6 * n, y + 2, 8, 20, "on" if n in lanes else "off")
+            d.box(236 + 9.6 * n, y + 6, 8, 20, "on" if n in lanes else "off")
         for n, entry in enumerate(stack):
-            d.box(500, y + 16 * n - 4 * (len(stack) - 1), 214, 16, "y" if "branch" in entry else "k")
-            d.text(506, y + 12 + 16 * n - 4 * (len(stack) - 1), entry, "m")
+            d.box(560, y + 6 + 20 * n, 284, 19, "y" if entry.startswith("branch") else "k")
+            d.text(566, y + 20 + 20 * n, entry, "m")
         if not stack:
-            d.text(506, y + 14, "empty", "q")
+            d.text(566, y + 20, "empty", "q")
+        y += height
     d.write("tesla-warp.svg")
 
 
