@@ -29,7 +29,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 
 PAGES = sorted(str(p.relative_to(DOCS)) for p in DOCS.rglob("*.md") if not {"generated", "_build"} & set(p.parts))
-SAVED = re.compile(r"[Ss]ave this as `([\w.-]+)`")
+SAVED = re.compile(r"[Ss]ave this as\s+`([\w.-]+)`")
 RUN = (
     "tutorial/first-kernel.md",
     "tutorial/watch-a-warp-diverge.md",
@@ -63,19 +63,23 @@ def has(page: str, *languages: str) -> bool:
     return any(language in languages for language, _ in blocks(page))
 
 
-def files_of(page: str, folder: Path) -> None:
-    """The examples, and the files that the page asks to be saved."""
+def files_of(page: str, folder: Path) -> set[str]:
+    """Put the examples into a folder, and the files that the page asks to be saved: their contents."""
+    saved: set[str] = set()
     (folder / "examples").symlink_to(ROOT / "examples")
     text = (DOCS / page).read_text(encoding="utf-8")
     for m in SAVED.finditer(text):
-        (folder / m[1]).write_text(BLOCK.search(text, m.end())[2], encoding="utf-8")
+        content = BLOCK.search(text, m.end())[2]
+        (folder / m[1]).write_text(content, encoding="utf-8")
+        saved.add(content)
+    return saved
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if has(p, "python") and p not in NEED_FILES])
 def test_python_does_what_the_page_shows(page, tmp_path, monkeypatch) -> None:
     """All of it runs; on the pages of `RUN` what is printed is what the page shows behind it."""
     monkeypatch.chdir(tmp_path)
-    files_of(page, tmp_path)
+    saved = files_of(page, tmp_path)
     names: dict[str, object] = {}
     printed = ""
     for language, content in blocks(page):
@@ -86,7 +90,7 @@ def test_python_does_what_the_page_shows(page, tmp_path, monkeypatch) -> None:
                 exec(compile(content, page, "exec"), names)
             printed = out.getvalue()
         elif language in ("text", "tesla", "vuc", "usse"):
-            if page in RUN:
+            if page in RUN and content not in saved:
                 assert printed == content
             names.setdefault("text", content)
             printed = ""

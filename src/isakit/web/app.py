@@ -58,7 +58,8 @@ class Guard:
             return
         refused = self._refused(scope)
         if refused is not None:
-            response: Response = PlainTextResponse(f"{refused}\n", 403, HEADERS)
+            # The connection ends with the answer, so that nobody goes on sending what nobody reads.
+            response: Response = PlainTextResponse(f"{refused}\n", 403, HEADERS | {"Connection": "close"})
             if scope["type"] == "http":
                 await response(scope, receive, send)
             return
