@@ -57,6 +57,7 @@ const LIVE = ["lanes", "registers", "stack", "memory", "arrays", "access", "pipe
 
 export async function launch() {
   if (!page.unit) throw new api.Failure({error: "open a program first"});
+  say("launching …");
   adopt(await api.ask("launch", {unit: page.unit.unit, launch: launchFields()}));
   if (!LIVE.includes(shown())) show({vuc: "pipeline", usse: "invocations"}[page.unit.isa] || "lanes");
   await showState();
