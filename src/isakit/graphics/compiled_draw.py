@@ -21,7 +21,7 @@ from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.graphics.compiled_inputs import InputQuestion, inputs_function, put_columns
 from isakit.graphics.compiled_merge import MergeQuestion, fits, merge_function, put_state, stencil_names
-from isakit.graphics.compiled_quads import GROUP_QUADS, Compiled, Job
+from isakit.graphics.compiled_quads import GROUP_QUADS, Compiled
 from isakit.graphics.compiled_stage import StageWarps, spare_states, start_warps
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices
 from isakit.graphics.merge import DepthBuffer, RenderTarget
@@ -29,8 +29,8 @@ from isakit.graphics.merge_rules import ColorMerge
 from isakit.graphics.planes import Corners, Fragments
 from isakit.graphics.raster import Quads
 from isakit.graphics.shader import FragmentShader
-from isakit.graphics.stage_engine import no_memory
 from isakit.graphics.stage import Stage, StageMachine, StageState
+from isakit.graphics.stage_engine import no_memory
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
@@ -166,7 +166,6 @@ class _Batches:
         self.warps = self.lanes // 32
         self.state = StageState(d.launch, Stage(self.lanes, varyings=_Later(work, 0, 0), choices=d.choices))
         self.states = spare_states(self.warps, d.kernel.state_bytes)
-        self.stage_warps = StageWarps(work.bound, d.kernel, self.state, self.states)
         words = work.words
         count = len(words) + work.question.reads_depth
         rows = aligned(4 * (count + 1) * self.lanes).view(np.uint32).reshape(count + 1, self.lanes)
@@ -177,7 +176,7 @@ class _Batches:
         for k, (word, flat) in enumerate(words):
             for centroid in (0, 1):
                 table[word + VARYING_WORDS * (flat + 2 * centroid)] = rows[k].ctypes.data
-        self.stage_warps.context.put("varyings", table)
+        self.stage_warps = StageWarps(work.bound, d.kernel, self.state, self.states, table)
         self._rows = rows
         put_columns(self.inputs, work.inputs.slots, d.corners)
         put_columns(self.merger, work.merger.slots, d.corners)

@@ -25,7 +25,8 @@ _U32 = ("front", "number", "flat")
 @dataclass(frozen=True)
 class InputQuestion:
     """What is built into a function: the inputs of the fragments, which `words` are read, whether `depth` is wanted,
-    facts about the primitives, and what positions read."""
+    facts about the primitives, and what positions read.
+    """
 
     inputs: tuple[FragmentInput, ...]
     words: tuple[Word, ...]

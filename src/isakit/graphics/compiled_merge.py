@@ -236,7 +236,8 @@ class _Merge:
 
 def merge_function(q: MergeQuestion, target: Host, pixels: int | None = None) -> Compiled | None:
     """The function of a question; see `function_of`. It returns how many lanes were visible, times 2**32, and how many
-    passed all tests."""
+    passed all tests.
+    """
     return function_of(q, lambda: _Merge(q).written(), target, pixels)
 
 

@@ -32,7 +32,10 @@ class StageWarps(ServedWarps):
 
     state: StageState
 
-    def __init__(self, bound: Bound, kernel: Kernel, state: StageState, states: WarpStates) -> None:
+    def __init__(
+        self, bound: Bound, kernel: Kernel, state: StageState, states: WarpStates, table: Array | None = None
+    ) -> None:
+        """`table`: see `_table`; made here if it is not given."""
         super().__init__(bound, kernel, state, states, state.stage.warps)
         put = self.context.put
         put("row_bytes", 4 * state.lane_count)
@@ -43,7 +46,7 @@ class StageWarps(ServedWarps):
                 put(name, space.memory.bytes)
                 put(f"{name}_size", space.limit)
         self._rows = [np.zeros(state.lane_count, np.uint32)]
-        put("varyings", self._table())
+        put("varyings", self._table() if table is None else table)
 
     def _table(self) -> Array:
         """Addresses of the rows of v[]; words that are not named share one of zeros."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -334,7 +335,9 @@ class Pipeline:
             scissor = state.scissors[min(number, len(state.scissors) - 1)] if state.scissors else state.scissor
             unit = 0.0 if self.depth_buffer is None else self.depth_buffer.unit
             bounds = self._bounds(scissor, state.multisampling)
-            draw = Rasterizer(state, view, bounds, self.choices, unit, last.position, last.point_size)
+            draw = Rasterizer(
+                state, view, bounds, self.choices, unit, last.position, last.point_size, self._triangles()
+            )
             for drawn in draw(part):
                 quads = _inside(drawn.quads, state)
                 self.coverage = quads
@@ -343,6 +346,14 @@ class Pipeline:
                 stats.quads += len(quads)
                 if len(quads):
                     self._shade(fragment, drawn.corners, quads, state, view, bound, stats)
+
+    def _triangles(self) -> Callable[..., Quads] | None:
+        """What rasterizes triangles, where that is compiled."""
+        if self.engine.name != "llvm":
+            return None
+        from isakit.graphics.compiled_raster import rasterize
+
+        return partial(rasterize, whole=self.make_all)
 
     def _shade(
         self,

@@ -190,7 +190,8 @@ class Corners:
 @dataclass(frozen=True)
 class Shape:
     """Facts about all primitives of a draw: whether values are `constant`, they are `points` whose places begin at the
-    `upper` edge, triangles were cut from `whole` ones, and all are `front` faces."""
+    `upper` edge, triangles were cut from `whole` ones, and all are `front` faces.
+    """
 
     constant: bool
     points: bool

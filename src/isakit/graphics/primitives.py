@@ -58,6 +58,7 @@ class Rasterizer:
         unit: smallest step of the depth format, for polygon offset.
         position: output words of the clip-space position.
         point_size: output word of the point size, or None.
+        compiled: what rasterizes triangles, in place of the array code.
     """
 
     def __init__(
@@ -69,7 +70,9 @@ class Rasterizer:
         unit: float,
         position: Sequence[int],
         point_size: int | None,
+        compiled: Callable[..., Quads] | None = None,
     ) -> None:
+        self._rasterize = compiled or rasterize
         self.state, self.view, self.bounds, self.choices, self.unit = state, view, bounds, choices, unit
         self.position_words, self.point_size = list(position), point_size
         self.clip_words = [d.o_word for d in state.clip_distances if d.mode == "clip"]
@@ -143,7 +146,7 @@ class Rasterizer:
         planes = Planes(grid / SUBPIXEL if self.choices.planes == "snapped" else window)
         corners = Corners(planes, over_w, depth, t.values, t.flat, front, numbers=v.numbers[t.number], whole=whole)
         setup = Setup(window, grid, front)
-        quads = self._sampled(lambda sample: rasterize(setup, filled, self.bounds, self.choices.fill, sample))
+        quads = self._sampled(lambda sample: self._rasterize(setup, filled, self.bounds, self.choices.fill, sample))
         if state.polygon_stipple is not None and len(quads):
             rows = np.array(state.polygon_stipple, np.uint32)
             x, y = pixels(quads)

@@ -73,7 +73,8 @@ class StageEngine:
         self, launch: Launch, lanes: int, results: Iterable[int], choices: GraphicsChoices
     ) -> tuple[Launch, Kernel] | None:
         """The launch with the answers that its program sees, and its code; None where the reference machine must run
-        it, or does so sooner. `lanes`: of the draw."""
+        it, or does so sooner. `lanes`: of the draw.
+        """
         if self.name != "llvm":
             return None
         from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled
