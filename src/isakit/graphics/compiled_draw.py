@@ -50,9 +50,9 @@ Merged = Callable[[StageState, int, int], int]
 class Drawing:
     """What is drawn, and to what.
 
-    Attributes: the launch of the fragment program with its `kernel`, what is known of its fragments (`corners`, `quads`;
-    `fragments` makes arrays of their inputs), `state` and `depth_range` of the draw, the pixels it may go to; `merge`
-    does what the array code does; `whole` makes functions whatever the size of the draw.
+    Attributes: the launch of the fragment program with its `kernel`, what is known of its fragments (`corners`,
+    `quads`; `fragments` makes arrays of their inputs), `state` and `depth_range` of the draw, the pixels it may go to;
+    `merge` does what the array code does; `whole` makes functions whatever the size of the draw.
     """
 
     shader: FragmentShader
@@ -130,13 +130,11 @@ def _functions(d: Drawing) -> tuple[Compiled, Compiled, MergeQuestion] | None:
     for target, merge in zip(d.targets, q.merges, strict=False):
         if merge is not None and not fits(target.pixels, merge.form.nbytes, *d.size):
             return None
-    if q.depth_format is not None and d.depth is not None:
-        if not all(fits(i, i.itemsize, *d.size) for i in (d.depth.depth, d.depth.stencil)):
-            return None
+    images = (d.depth.depth, d.depth.stencil) if q.depth_format is not None and d.depth is not None else ()
+    if not all(fits(i, i.itemsize, *d.size) for i in images):
+        return None
     words = sorted({(w, flat) for w, flat, _ in kernel.flow.varyings if w < VARYING_WORDS})
-    asked = InputQuestion(
-        tuple(shader.inputs), tuple(words), q.reads_depth, d.corners.shape, float(state.pixel_center)
-    )
+    asked = InputQuestion(tuple(shader.inputs), tuple(words), q.reads_depth, d.corners.shape, float(state.pixel_center))
     pixels = None if d.whole else 4 * len(d.quads)
     inputs = inputs_function(asked, kernel.target, pixels)
     merger = merge_function(q, kernel.target, pixels)

@@ -24,8 +24,10 @@ _U32 = ("front", "number", "flat")
 
 @dataclass(frozen=True)
 class InputQuestion:
-    """What is built into a function: the inputs of the fragments, which `words` are read, whether `depth` is wanted,
-    facts about the primitives, and what positions read.
+    """What is built into a function.
+
+    Attributes: the `inputs` of the fragments, which `words` are read, whether `depth` is wanted, facts about the
+    primitives (`shape`), and what positions read beside a pixel's number (`shown`).
     """
 
     inputs: tuple[FragmentInput, ...]

@@ -31,10 +31,10 @@ _OF_A_SIDE = ("ref", "read_mask", "write_mask")
 class MergeQuestion:
     """What is built into a function.
 
-    Attributes: `registers` of a lane that there are; `colors`, the registers with the colour of each target, and `merges`,
-    what is done with it (None for nothing); `second`, registers of the second colour; `depth_register`, with a depth
-    that the program wrote; `depth_format`, comparison and whether depth is written, None without tests; the comparison
-    of alpha; for each side comparison and operations of the stencil test.
+    Attributes: `registers` of a lane that there are; `colors`, the registers with the colour of each target, and
+    `merges`, what is done with it (None for nothing); `second`, registers of the second colour; `depth_register`, with
+    a depth that the program wrote; `depth_format`, comparison and whether depth is written, None without tests; the
+    comparison of alpha; for each side comparison and operations of the stencil test.
     """
 
     registers: int
@@ -235,8 +235,9 @@ class _Merge:
 
 
 def merge_function(q: MergeQuestion, target: Host, pixels: int | None = None) -> Compiled | None:
-    """The function of a question; see `function_of`. It returns how many lanes were visible, times 2**32, and how many
-    passed all tests.
+    """The function of a question; see `function_of`.
+
+    It returns how many lanes were visible, times 2**32, and how many passed all tests.
     """
     return function_of(q, lambda: _Merge(q).written(), target, pixels)
 

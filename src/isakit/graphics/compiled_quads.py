@@ -98,9 +98,7 @@ class QuadFunction:
     def lanes(self, four: str, added: Sequence[int] = (0, 0, 0, 0)) -> TracedArray:
         """A number of quads for each of their lanes, i64, with something added in the lanes of a quad."""
         index = ", ".join(f"i32 {k // 4}" for k in range(LANES))
-        v = self.code.value(
-            f"shufflevector <4 x i64> {four}, <4 x i64> poison, <{LANES} x i32> <{index}>", np.int64
-        )
+        v = self.code.value(f"shufflevector <4 x i64> {four}, <4 x i64> poison, <{LANES} x i32> <{index}>", np.int64)
         return v if not any(added) else v + np.array([added[k % 4] for k in range(LANES)], np.int64)
 
     def text(self, name: str) -> str:

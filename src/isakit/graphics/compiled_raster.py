@@ -16,7 +16,8 @@ from isakit.engine.protocol import Array
 from isakit.graphics.compiled_quads import GROUP_QUADS, METADATA, Compiled, QuadFunction, function_of
 from isakit.graphics.raster import SUBPIXEL, Bounds, Quads, Setup, covers, edges_of, in_order, quads_of
 
-_COLUMNS = ("number", "x0", "y0", "x1", "y1", *(f"{what}{k}" for what in ("along_x", "along_y", "value") for k in range(3)))
+_EDGES = tuple(f"{what}{k}" for what in ("along_x", "along_y", "value") for k in range(3))
+_COLUMNS = ("number", "x0", "y0", "x1", "y1", *_EDGES)
 """What the loop knows of a triangle: rows of a table of i64, triangles side by side."""
 _AT_ONCE = 1 << 16
 """Quads of an output, at least."""

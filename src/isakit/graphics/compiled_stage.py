@@ -99,7 +99,7 @@ def start_warps(states: WarpStates, launch: Launch, masks: Array, visible: Array
 
 
 def spare_states(warps: int, state_bytes: int) -> WarpStates:
-    """Records for a batch; a thread uses their memory again for the next one, which saves the first touch of its pages."""
+    """Records for a batch. A thread uses their memory again for the next one: the first touch of pages takes time."""
     room = getattr(_spare, "room", None)
     nbytes = warps * state_bytes
     if room is None or len(room) < nbytes:

@@ -165,7 +165,11 @@ class ColorMerge:
         return self.blend is not None or self.logic is not None or not all(self.mask)
 
     def merged(
-        self, bits: Sequence[Array], second: Sequence[Array] | None, old: Sequence[Array] | None, constant: Sequence[Any]
+        self,
+        bits: Sequence[Array],
+        second: Sequence[Array] | None,
+        old: Sequence[Array] | None,
+        constant: Sequence[Any],
     ) -> list[Array]:
         """The stored numbers of pixels behind a fragment.
 
@@ -210,10 +214,10 @@ class ColorMerge:
         if self.form.normalized:
             color, other = [_clamped(c, low) for c in color], [_clamped(c, low) for c in other]
             factors = [np.minimum(np.maximum(c, kind(low)), kind(1)) for c in factors]
-        src, dst, src1 = (
-            [c.astype(kind) for c in some] for some in (color, [o.view(np.float32) for o in old], other)
-        )
-        mixed = [c.astype(np.float32) for c in blended(blend, src, dst, factors, src1)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            target = [o.view(np.float32) for o in old]
+            src, dst, src1 = ([c.astype(kind) for c in some] for some in (color, target, other))
+            mixed = [c.astype(np.float32) for c in blended(blend, src, dst, factors, src1)]
         return [np.where(np.isnan(c), np.uint32(NAN), c.view(np.uint32)) for c in mixed]
 
 

@@ -131,7 +131,8 @@ class Corners:
         """
         found = self._columns.get(name)
         if found is None:
-            self._make(name)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._make(name)
             found = self._columns[name]
         return found
 
@@ -189,8 +190,10 @@ class Corners:
 
 @dataclass(frozen=True)
 class Shape:
-    """Facts about all primitives of a draw: whether values are `constant`, they are `points` whose places begin at the
-    `upper` edge, triangles were cut from `whole` ones, and all are `front` faces.
+    """Facts about all primitives of a draw.
+
+    Attributes: whether values are `constant`, they are `points` whose places begin at the `upper` edge, triangles were
+    cut from `whole` ones, and all are `front` faces.
     """
 
     constant: bool

@@ -80,7 +80,8 @@ class Rasterizer:
     def __call__(self, v: Vertices) -> list[Drawn]:
         """What is drawn, in order."""
         v = v.plain()
-        floats = v.words.view(np.float32).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            floats = v.words.view(np.float32).astype(np.float64)
         raw = v.words
         if self.state.clamp_vertex:
             some = list(self.state.clamp_vertex)

@@ -107,7 +107,7 @@ def edges_of(setup: Setup, chosen: Array, fill: Literal["lower", "upper"], sampl
 
 
 def covers(edges: Iterable[tuple[Any, Any, Any]], x: Any, y: Any) -> Any:
-    """Whether pixels are on the inner side of edges: (along x, along y, value) each. Compiled code is traced from it."""
+    """Whether pixels are inside of edges, (along x, along y, value) each. Compiled code is traced from it."""
     out: Any = None
     for along_x, along_y, value in edges:
         here = along_y * y + value + along_x * x >= 0

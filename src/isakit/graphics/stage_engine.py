@@ -26,8 +26,9 @@ WORTH = 1 << 14
 """Lanes, over all draws of a program, from which on its code is used if it is at hand."""
 MAKING = 1 << 20
 """Lanes from which on it pays to make the code."""
-LEAST = 1 << 10
-"""Lanes that a run counts for at least: the reference machine takes about as long for fewer."""
+LEAST = 1 << 13
+"""Lanes that a run counts for at least: the reference machine takes about as long for fewer, and much longer than
+compiled code. Making that takes as long as some hundred runs."""
 PATIENCE = 0.02
 """Seconds to wait for code that may be found on disk before the reference machine begins."""
 
@@ -72,8 +73,9 @@ class StageEngine:
     def prepared(
         self, launch: Launch, lanes: int, results: Iterable[int], choices: GraphicsChoices
     ) -> tuple[Launch, Kernel] | None:
-        """The launch with the answers that its program sees, and its code; None where the reference machine must run
-        it, or does so sooner. `lanes`: of the draw.
+        """The launch with the answers that its program sees, and its code.
+
+        None where the reference machine must run it, or does so sooner. `lanes`: of the draw.
         """
         if self.name != "llvm":
             return None

@@ -26,7 +26,8 @@ LANES = 16
 """Lanes of a vector."""
 _TYPES = {
     np.dtype(bool): "i1", np.dtype(np.uint8): "i8", np.dtype(np.uint16): "i16", np.dtype(np.uint32): "i32",
-    np.dtype(np.int8): "i8", np.dtype(np.int16): "i16", np.dtype(np.int32): "i32", np.dtype(np.int64): "i64", np.dtype(np.uint64): "i64",
+    np.dtype(np.int8): "i8", np.dtype(np.int16): "i16", np.dtype(np.int32): "i32",
+    np.dtype(np.int64): "i64", np.dtype(np.uint64): "i64",
     np.dtype(np.float16): "half", np.dtype(np.float32): "float", np.dtype(np.float64): "double",
 }  # fmt: skip
 F32, F64, I64, U32 = (np.dtype(t) for t in (np.float32, np.float64, np.int64, np.uint32))
