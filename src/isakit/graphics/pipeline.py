@@ -17,7 +17,7 @@ from isakit.errors import LaunchError
 from isakit.graphics.assembly import Attribute, assemble, fetch, packed_inputs
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Multisampling, Rectangle, Viewport
 from isakit.graphics.merge import DepthBuffer, DepthFormat, Merger, RenderTarget
-from isakit.graphics.planes import Corners, Fragments
+from isakit.graphics.planes import Corners, Fragments, words_of
 from isakit.graphics.primitives import Rasterizer
 from isakit.graphics.raster import Bounds, Quads, kept_pixels, pixels
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
@@ -252,15 +252,17 @@ class Pipeline:
         **inputs: Any,
     ) -> Array:
         """Run a vertex program over all vertices; returns o[]."""
-        out = np.zeros((OUTPUT_WORDS, lanes), np.uint32)
+        parts: list[Array] = []
         launch = shader.program.launch(*self._units(bound))
         for start in range(0, lanes, LANES):
             stop = min(lanes, start + LANES)
             part = {k: v[:, start:stop] for k, v in inputs.items()}
             done = self.engine.run(launch, Stage(stop - start, choices=self.choices, **part), ())
             stats.instructions += done.stats.instructions
-            out[:, start:stop] = done.state.files["o"][:, : stop - start]
-        return out
+            parts.append(done.state.files["o"][:, : stop - start])
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate([np.zeros((OUTPUT_WORDS, 0), np.uint32), *parts], axis=1)
 
     def _units(self, bound: Mapping[int, Bound]) -> tuple[dict[int, Texture], dict[int, Sampler], TextureChoices]:
         textures = {n: b if isinstance(b, Texture) else b[0] for n, b in bound.items()}
@@ -336,7 +338,8 @@ class Pipeline:
             unit = 0.0 if self.depth_buffer is None else self.depth_buffer.unit
             bounds = self._bounds(scissor, state.multisampling)
             draw = Rasterizer(
-                state, view, bounds, self.choices, unit, last.position, last.point_size, self._triangles()
+                state, view, bounds, self.choices, unit, last.position, last.point_size, self._triangles(),
+                words_of(fragment.inputs),
             )
             for drawn in draw(part):
                 quads = _inside(drawn.quads, state)

@@ -58,6 +58,16 @@ class PrimitiveInput:
 FragmentInput = PositionInput | VaryingInput | PointInput | PrimitiveInput
 
 
+def words_of(inputs: Sequence[FragmentInput]) -> int:
+    """The lowest number above all output words that inputs of fragments are made from."""
+    found = [-1]
+    for i in inputs:
+        what = i.otherwise if isinstance(i, PointInput) else i
+        if isinstance(what, VaryingInput):
+            found += [w for w in (what.o_word, what.back) if w is not None and w < 0x40]
+    return max(found) + 1
+
+
 class Planes:
     """base + dx * X + dy * Y for values at the corners of triangles."""
 
