@@ -7,6 +7,7 @@ but what they raise waits until the block is left; runs on compiled code that ha
 
 from __future__ import annotations
 
+import importlib
 import signal
 import threading
 from collections.abc import Callable, Sequence
@@ -18,8 +19,13 @@ from isakit.engine.protocol import Array
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+try:  # without the enumerations of `signal`, which make up most of the time that a short block takes
+    _system: Any = importlib.import_module("_signal")
+except ImportError:
+    _system = signal
+
 WATCHED = tuple(
-    getattr(signal, name)
+    int(getattr(signal, name))
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2")
     if hasattr(signal, name)
 )
@@ -52,10 +58,10 @@ class Deferred:
         """Take over the handlers that are functions; the others end the process or do nothing."""
         try:
             for n in WATCHED:
-                handler = signal.getsignal(n)
+                handler = _system.getsignal(n)
                 if callable(handler) and not isinstance(handler, signal.Handlers):
                     self._handlers.append((n, handler))
-                    signal.signal(n, self._received)
+                    _system.signal(n, self._received)
         except BaseException:
             self.restore()
             raise
@@ -63,7 +69,7 @@ class Deferred:
     def restore(self) -> None:
         """Give the handlers back."""
         for n, handler in self._handlers:
-            signal.signal(n, handler)
+            _system.signal(n, handler)
         self._handlers = []
 
     def check(self) -> None:
