@@ -411,6 +411,10 @@ class LaneCode:
     def unit_of(self, step: Step) -> str:
         """The position of an instruction in the code, in units of four bytes, as i64."""
 
+    @abstractmethod
+    def in_loop(self, step: Step) -> bool:
+        """Whether an instruction is executed so often that more code for less time pays."""
+
     @property
     @abstractmethod
     def rules(self) -> Rules:

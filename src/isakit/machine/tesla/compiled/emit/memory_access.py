@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from isakit.arch.tesla.atomics import ATOMIC_OPERATIONS
 from isakit.engine.graph import Plan
-from isakit.engine.llvm import Ref, ValueLowering
+from isakit.engine.llvm import Body, Ref, ValueLowering
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
-from isakit.machine.tesla.compiled.emit.access_placement import LANES, Placement, multiples
+from isakit.machine.tesla.compiled.emit.access_placement import LANES, WORDS, Placement, multiples
+from isakit.machine.tesla.compiled.emit.memory_windows import load_from_windows
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
 from isakit.sem.trace import Effect
 from isakit.sem.value import Value
@@ -25,7 +26,8 @@ def _strided(first: int, step: int) -> str:
 class _Rows:
     """Accesses that may be to neighbours.
 
-    The addresses, the lanes that access, the pointer if so; label if not, label after both, site.
+    The addresses, the lanes that access, the pointer if so; label if not, label after both, site, and start and length
+    of the buffer it remembers.
     """
 
     addresses: Ref
@@ -34,6 +36,8 @@ class _Rows:
     far: str
     done: str
     site: str
+    start: str
+    length: str
 
 
 class Access(Placement):
@@ -52,8 +56,12 @@ class Access(Placement):
             got = [self._by_tag(step, e.name, relative, where, low)]
         elif relative is not None and not self._by_rule:
             got = [self._load_own(step, e.name, relative, lanes)]
-        elif size >= 4 and not some and e.name[0] == "g" and self.code.bound(e.name) and self.code.full:
-            got = self._row(step, e.name, low.splat(low.resize(low.value(where), 32)), size, low)
+        elif not some and e.name[0] == "g" and self.code.bound(e.name) and self.code.full:
+            address = low.resize(low.value(where), 32)
+            if address.uniform and self.code.choices.out_of_range == "fault":
+                got = self._alike(step, e.name, address, size, low)
+            else:
+                got = self._row(step, e.name, low.splat(address), size, low)
         else:
             got = self._load_placed(step, e.name, low.resize(low.value(where), 32), size, low, lanes)
         if node is None:
@@ -178,12 +186,30 @@ class Access(Placement):
             parts.append(b(f"select <16 x i1> {rows}, {v16} {row}, {v16} {same}"))
         return b(f"shufflevector {v16} {parts[0]}, {v16} {parts[1]}, {V32} {LANES}")
 
+    def _alike(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> list[Ref]:
+        """The words of g[] at one address for all lanes, all of them active; where nothing is there the warp stops."""
+        c, b = self.code, self.code.body
+        address = self._even(step, address, size, TRUE, low)
+        at, lanes = self._windowed(step, space, address, low, TRUE)
+        site = c.site()
+        start, length = self._last_buffer(site)
+        inside = self._inside(at.text, start, length, size)
+        aligned = b(f"icmp eq i32 {b(f'and i32 {at.text}, {size - 1}')}, 0")
+        far, done = b.fresh("far"), b.fresh("done")
+        b.do(f"br i1 {b(f'and i1 {inside}, {aligned}')}, label %{done}, label %{far}, !prof !2")
+        b.label(far)
+        self._in_buffers(step, site, low.fork().splat(at), size, lanes, low)
+        b.do(f"br label %{done}")
+        b.label(done)
+        return self._loaded(space, at, size, low, lanes)
+
     def _row(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> list[Ref]:
         """The words of g[] for an access of `size` bytes per lane, all lanes active."""
-        b, words = self.code.body, size // 4
+        b, words = self.code.body, max(size // 4, 1)
         rows = self._rows(step, space, address, size, low)
-        whole = b(f"load <{32 * words} x i32>, ptr {rows.pointer}, align 4")
-        v1 = [whole]
+        element = f"i{8 * min(size, 4)}"
+        whole = b(f"load <{32 * words} x {element}>, ptr {rows.pointer}, align {min(size, 4)}")
+        v1 = [whole if size >= 4 else b(f"zext <32 x {element}> {whole} to {V32}")]
         if words > 1:
             row = f"<{32 * words} x i32>"
             v1 = [b(f"shufflevector {row} {whole}, {row} poison, {_strided(k, words)}") for k in range(words)]
@@ -192,13 +218,47 @@ class Access(Placement):
         ways = [(v1, near)]
         b.label(rows.far)
         if size == 4 and rows.lanes == TRUE and self.code.host.embedded:
-            ways.append(self._load_near(space, rows))
+            inline = self.code.in_loop(step)
+            ways.append(self._load_windows(space, rows) if inline else self._load_near(space, rows))
         v2 = [r.text for r in self._load_missed(step, space, rows, size, low.fork())]
         b.do(f"br label %{rows.done}")
         ways.append((v2, b.current))
         b.label(rows.done)
         chosen = [", ".join(f"[ {each[k]}, %{label} ]" for each, label in ways) for k in range(words)]
         return [Ref(b(f"phi {V32} {text}"), 32) for text in chosen]
+
+    def _load_windows(self, space: str, rows: _Rows) -> tuple[list[str], str]:
+        """Words that are near each other, see `memory_windows`; the block for others is open behind it."""
+        b, beyond = self.code.body, self.code.body.fresh("beyond")
+        buffer = rows.start, rows.length
+        found = load_from_windows(b, self._base(space), rows.addresses.text, buffer, beyond)
+        b.do(f"br label %{rows.done}")
+        near = b.current
+        b.label(beyond)
+        return [found], near
+
+    @staticmethod
+    def _descending(b: Body, words: str) -> str:
+        """The words of the lanes in reverse order."""
+        index = f"{V32} <" + ", ".join(f"i32 {31 - j}" for j in range(32)) + ">"
+        return b(f"shufflevector {V32} {words}, {V32} poison, {index}")
+
+    def _store_descending(self, space: str, rows: _Rows, word: Ref, low: ValueLowering) -> None:
+        """Store a word per lane where neighbours have falling addresses; the block for others is open behind it."""
+        b, beyond, near = self.code.body, self.code.body.fresh("beyond"), self.code.body.fresh("falling")
+        last = b(f"extractelement {V32} {rows.addresses.text}, i64 31")
+        row = low.op("sub", low.splat(Ref(b(f"add i32 {last}, 124"), 32, True)), Ref(WORDS, 32))
+        other = b(f"icmp ne {V32} {rows.addresses.text}, {row.text}")
+        falling = b(f"icmp eq i32 {b(f'bitcast {V1} {other} to i32')}, 0")
+        inside = self._inside(last, rows.start, rows.length, 128)
+        aligned = b(f"icmp eq i32 {b(f'and i32 {last}, 3')}, 0")
+        good = b(f"and i1 {falling}, {b(f'and i1 {inside}, {aligned}')}")
+        b.do(f"br i1 {good}, label %{near}, label %{beyond}")
+        b.label(near)
+        p = self._scalar_pointer(space, last)
+        b.do(f"store {V32} {self._descending(b, word.text)}, ptr {p}, align 4")
+        b.do(f"br label %{rows.done}")
+        b.label(beyond)
 
     def _load_near(self, space: str, rows: _Rows) -> tuple[list[str], str]:
         """Words of a few neighbouring lines of memory, in any order; the block for others is open behind it."""
@@ -234,10 +294,8 @@ class Access(Placement):
         row = low.op("add", low.splat(Ref(first, 32, True)), Ref(multiples(size), 32))
         other = b(f"icmp ne {V32} {address.text}, {row.text}")
         neighbours = b(f"icmp eq i32 {b(f'bitcast {V1} {other} to i32')}, 0")
-        start = b(f"load i32, ptr {site}, align 8")
-        length = b(f"load i32, ptr {b(f'getelementptr i8, ptr {site}, i64 4')}, align 4")
-        offset = b(f"zext i32 {b(f'sub i32 {first}, {start}')} to i64")
-        inside = b(f"icmp ule i64 {b(f'add i64 {offset}, {32 * size}')}, {b(f'zext i32 {length} to i64')}")
+        start, length = self._last_buffer(site)
+        inside = self._inside(first, start, length, 32 * size)
         aligned = b(f"icmp eq i32 {b(f'and i32 {first}, {size - 1}')}, 0")
         good = b(f"and i1 {neighbours}, {b(f'and i1 {inside}, {aligned}')}")
         if lanes != TRUE:
@@ -245,7 +303,19 @@ class Access(Placement):
         near, far, done = b.fresh("near"), b.fresh("far"), b.fresh("done")
         b.do(f"br i1 {good}, label %{near}, label %{far}, !prof !2")
         b.label(near)
-        return _Rows(address, lanes, self._scalar_pointer(space, first), far, done, site)
+        return _Rows(address, lanes, self._scalar_pointer(space, first), far, done, site, start, length)
+
+    def _last_buffer(self, site: str) -> tuple[str, str]:
+        """Start and length of the buffer that the instruction accessed last."""
+        b = self.code.body
+        start = b(f"load i32, ptr {site}, align 8")
+        return start, b(f"load i32, ptr {b(f'getelementptr i8, ptr {site}, i64 4')}, align 4")
+
+    def _inside(self, first: str, start: str, length: str, size: int) -> str:
+        """Whether `size` bytes from an address on are in a buffer, as i1."""
+        b = self.code.body
+        offset = b(f"zext i32 {b(f'sub i32 {first}, {start}')} to i64")
+        return b(f"icmp ule i64 {b(f'add i64 {offset}, {size}')}, {b(f'zext i32 {length} to i64')}")
 
     def _loaded(self, space: str, offsets: Ref, size: int, low: ValueLowering, lanes: str) -> list[Ref]:
         """The words (or the byte, the halfword) at the offsets."""
@@ -306,8 +376,8 @@ class Access(Placement):
             self._store_relative(step, relative, where, words[0], low)
             return
         address = low.splat(low.resize(low.value(where), 32))
-        if size >= 4 and not some and e.name[0] == "g" and self.code.bound(e.name) and self.code.full:
-            self._store_row(step, e.name, address, words, low)
+        if not some and e.name[0] == "g" and self.code.bound(e.name) and self.code.full:
+            self._store_row(step, e.name, address, words, size, low)
             return
         placed = self._place(step, e.name, address, size, low, lanes)
         offsets = low.splat(placed.offsets)
@@ -350,9 +420,11 @@ class Access(Placement):
             half = b(f"shufflevector {V32} {word.text}, {V32} poison, {index}")
             b.do(f"store <16 x i32> {half}, ptr {p}, align 4")
 
-    def _store_row(self, step: Step, space: str, address: Ref, words: Sequence[Ref], low: ValueLowering) -> None:
-        """Consecutive words of g[] per lane, all lanes active."""
-        b, size = self.code.body, 4 * len(words)
+    def _store_row(
+        self, step: Step, space: str, address: Ref, words: Sequence[Ref], size: int, low: ValueLowering
+    ) -> None:
+        """`size` bytes of g[] per lane, all lanes active."""
+        b = self.code.body
         rows = self._rows(step, space, address, size, low)
         whole, count = [w.text for w in words], 32
         while len(whole) > 1:
@@ -364,12 +436,20 @@ class Access(Placement):
                 for x, y in zip(whole[:half], whole[half:], strict=True)
             ]
             count *= 2
-        b.do(f"store <{count} x i32> {whole[0]}, ptr {rows.pointer}, align 4")
+        element = f"i{8 * min(size, 4)}"
+        if size < 4:
+            whole = [b(f"trunc {V32} {whole[0]} to <32 x {element}>")]
+        b.do(f"store <{count} x {element}> {whole[0]}, ptr {rows.pointer}, align {min(size, 4)}")
         b.do(f"br label %{rows.done}")
         b.label(rows.far)
+        if size == 4 and rows.lanes == TRUE and self.code.in_loop(step):
+            self._store_descending(space, rows, words[0], low.fork())
         inner = low.fork()
         placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, inner)
-        self._store_each(space, placed.offsets, words, inner, placed.lanes)
+        if size < 4:
+            self._store_small(space, placed.offsets, words[0], size, placed.lanes)
+        else:
+            self._store_each(space, placed.offsets, words, inner, placed.lanes)
         b.do(f"br label %{rows.done}")
         b.label(rows.done)
 

@@ -200,6 +200,10 @@ class WarpCode(SavingCode):
         """See `LaneCode`."""
         return str((step.pc - self.flow.code.address) // 4)
 
+    def in_loop(self, step: Step) -> bool:
+        """See `LaneCode`."""
+        return step.pc in self.flow.looping
+
     def _steps_of(self, pc: int, following: int | None) -> list[Step]:
         out: list[Step] = []
         while pc in self.flow.steps and (not out or pc not in self.flow.leaders):
