@@ -10,7 +10,7 @@ from isakit.engine.graph import Plan
 from isakit.engine.llvm import Body, Ref, ValueLowering
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
-from isakit.machine.tesla.compiled.emit.access_placement import LANES, WORDS, Placement, multiples
+from isakit.machine.tesla.compiled.emit.access_placement import LANES, WORDS, Placed, Placement, multiples
 from isakit.machine.tesla.compiled.emit.memory_windows import load_from_windows
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
 from isakit.sem.trace import Effect
@@ -80,7 +80,7 @@ class Access(Placement):
     ) -> list[Ref]:
         """The words at addresses that nothing is known of; 0 where an access does not count."""
         placed = self._place(step, space, address, size, low, lanes)
-        got = self._loaded(space, placed.offsets, size, low, placed.lanes)
+        got = self._loaded_row(space, placed, size, low) if placed.row else self._loaded(space, placed, size, low)
         if placed.lanes == lanes:
             return got
         nothing = placed.nothing or low.op("xor", Ref(placed.lanes, 1), low.constant(1, 1))
@@ -201,7 +201,7 @@ class Access(Placement):
         self._in_buffers(step, site, low.fork().splat(at), size, lanes, low)
         b.do(f"br label %{done}")
         b.label(done)
-        return self._loaded(space, at, size, low, lanes)
+        return self._loaded(space, Placed(at, lanes), size, low)
 
     def _row(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> list[Ref]:
         """The words of g[] for an access of `size` bytes per lane, all lanes active."""
@@ -276,7 +276,7 @@ class Access(Placement):
     def _load_missed(self, step: Step, space: str, rows: _Rows, size: int, low: ValueLowering) -> list[Ref]:
         """The words where the lanes do not access neighbours in the buffer that was accessed last."""
         placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, low)
-        got = self._loaded(space, placed.offsets, size, low, placed.lanes)
+        got = self._loaded(space, placed, size, low)
         if placed.lanes == TRUE:
             return got
         return [low.select(Ref(placed.lanes, 1), g, low.constant(0, g.width)) for g in got]
@@ -317,9 +317,44 @@ class Access(Placement):
         offset = b(f"zext i32 {b(f'sub i32 {first}, {start}')} to i64")
         return b(f"icmp ule i64 {b(f'add i64 {offset}, {size}')}, {b(f'zext i32 {length} to i64')}")
 
-    def _loaded(self, space: str, offsets: Ref, size: int, low: ValueLowering, lanes: str) -> list[Ref]:
-        """The words (or the byte, the halfword) at the offsets."""
+    def _local_row(self, space: str, placed: Placed, k: int, low: ValueLowering) -> str:
+        """Pointer to the row of word `k` of all lanes."""
+        at = low.op("and", placed.offsets, low.constant(~3, 32))
+        return self._scalar_pointer(space, low.op("add", at, low.constant(k * placed.step, 32)).text)
+
+    def _loaded_row(self, space: str, placed: Placed, size: int, low: ValueLowering) -> list[Ref]:
+        """The words (or the byte, the halfword) of rows."""
         b = self.code.body
+        pointers = [self._local_row(space, placed, k, low) for k in range(max(size // 4, 1))]
+        words = [Ref(b(f"load {V32}, ptr {p}, align 4"), 32) for p in pointers]
+        return words if size >= 4 else [self._part(words[0], placed.offsets, size, low)]
+
+    @staticmethod
+    def _part(word: Ref, offsets: Ref, size: int, low: ValueLowering) -> Ref:
+        """The byte or halfword of a word."""
+        shift = low.op("shl", low.op("and", offsets, low.constant(3, 32)), low.constant(3, 32))
+        return low.op("and", low.op("lshr", word, shift), low.constant((1 << 8 * size) - 1, 32))
+
+    def _store_local_row(
+        self, space: str, placed: Placed, words: Sequence[Ref], size: int, low: ValueLowering, some: bool
+    ) -> None:
+        """Store words (or a byte, a halfword) into rows."""
+        b = self.code.body
+        for k, word in enumerate(words):
+            p = self._local_row(space, placed, k, low)
+            if size < 4 or some:
+                old = Ref(b(f"load {V32}, ptr {p}, align 4"), 32)
+                if size < 4:
+                    shift = low.op("shl", low.op("and", placed.offsets, low.constant(3, 32)), low.constant(3, 32))
+                    kept = low.op("shl", low.constant((1 << 8 * size) - 1, 32), shift)
+                    new = low.op("and", low.op("shl", word, shift), kept)
+                    word = low.op("or", new, low.op("and", old, low.op("xor", kept, low.constant(-1, 32))))
+                word = low.select(Ref(placed.lanes, 1), word, old) if some else word
+            b.do(f"store {V32} {word.text}, ptr {p}, align 4")
+
+    def _loaded(self, space: str, placed: Placed, size: int, low: ValueLowering) -> list[Ref]:
+        """The words (or the byte, the halfword) at the offsets."""
+        b, offsets, lanes = self.code.body, placed.offsets, placed.lanes
         if offsets.uniform:
             out: list[Ref] = []
             for k in range(0, size, 4):
@@ -331,13 +366,9 @@ class Access(Placement):
             return out
         if size < 4:
             word = self._load_words(space, low.op("and", offsets, low.constant(~3, 32)), low, lanes)
-            shift = low.op("shl", low.op("and", offsets, low.constant(3, 32)), low.constant(3, 32))
-            part = low.op("lshr", word, shift)
-            return [low.op("and", part, low.constant((1 << 8 * size) - 1, 32))]
-        return [
-            self._load_words(space, low.op("add", offsets, low.constant(k, 32)) if k else offsets, low, lanes)
-            for k in range(0, size, 4)
-        ]
+            return [self._part(word, offsets, size, low)]
+        places = [low.op("add", offsets, low.constant(k * placed.step, 32)) if k else offsets for k in range(size // 4)]
+        return [self._load_words(space, place, low, lanes) for place in places]
 
     # --- stores ---------------------------------------------------------------------------------------------
     def output(self, word: Ref, value: Ref, low: ValueLowering, lanes: str, some: bool) -> None:
@@ -379,18 +410,22 @@ class Access(Placement):
         if not some and e.name[0] == "g" and self.code.bound(e.name) and self.code.full:
             self._store_row(step, e.name, address, words, size, low)
             return
+        if e.name == "l":
+            address = low.resize(low.value(where), 32)  # one number where all lanes have the same
         placed = self._place(step, e.name, address, size, low, lanes)
-        offsets = low.splat(placed.offsets)
-        if size < 4:
-            self._store_small(e.name, offsets, words[0], size, placed.lanes)
-            return
-        self._store_each(e.name, offsets, words, low, placed.lanes)
+        if placed.row:
+            self._store_local_row(e.name, placed, words, size, low, some or placed.lanes != lanes)
+        elif size < 4:
+            self._store_small(e.name, low.splat(placed.offsets), words[0], size, placed.lanes)
+        else:
+            self._store_each(e.name, placed, words, low)
 
-    def _store_each(self, space: str, offsets: Ref, words: Sequence[Ref], low: ValueLowering, lanes: str) -> None:
-        """Consecutive words per lane, wherever they are."""
+    def _store_each(self, space: str, placed: Placed, words: Sequence[Ref], low: ValueLowering) -> None:
+        """Words of each lane, wherever they are."""
+        offsets = low.splat(placed.offsets)
         for k, word in enumerate(words):
-            at = low.op("add", offsets, low.constant(4 * k, 32)) if k else offsets
-            self._store_words(space, at, word, low, lanes)
+            at = low.op("add", offsets, low.constant(k * placed.step, 32)) if k else offsets
+            self._store_words(space, at, word, low, placed.lanes)
 
     def _store_relative(
         self, step: Step, relative: tuple[int, int], where: Value, word: Ref, low: ValueLowering
@@ -449,7 +484,7 @@ class Access(Placement):
         if size < 4:
             self._store_small(space, placed.offsets, words[0], size, placed.lanes)
         else:
-            self._store_each(space, placed.offsets, words, inner, placed.lanes)
+            self._store_each(space, placed, words, inner)
         b.do(f"br label %{rows.done}")
         b.label(rows.done)
 
