@@ -198,7 +198,7 @@ def _portable(name: str) -> Native:
 
 
 def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
-    """Whether the relation of two numbers is among the bits of a constant; the instruction takes denormals for zeros."""
+    """Whether the relation of two numbers is among constant bits; the instruction takes denormals for zeros."""
     a, b, bits = args
     if not bits.uniform or not bits.text.lstrip("-").isdigit() or (a.uniform and b.uniform):
         return None

@@ -11,6 +11,7 @@ from isakit.engine.llvm import Body, Ref, ValueLowering
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
 from isakit.machine.tesla.compiled.emit.access_placement import LANES, WORDS, Placed, Placement, multiples
+from isakit.machine.tesla.compiled.emit.memory_atomics import NEUTRAL, Update, in_a_row, in_one_word
 from isakit.machine.tesla.compiled.emit.memory_windows import load_from_windows
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
 from isakit.sem.trace import Effect
@@ -522,7 +523,7 @@ class Access(Placement):
 
     # --- atomics --------------------------------------------------------------------------------------------
     def atomic(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: str) -> None:
-        """Read-modify-write, lane after lane; defines the node of the old values."""
+        """Read-modify-write, as lane after lane; defines the node of the old values."""
         b, size = self.code.body, int(e.get("size"))
         if e.name[0] != "g":
             raise NotCompiled(f"an atomic on {e.name}[]")
@@ -546,7 +547,13 @@ class Access(Placement):
             q = b(f"getelementptr i{bits}, ptr {olds}, i32 {lane}")
             b.do(f"store i{bits} {old}, ptr {q}")
 
+        node, done = plan.effects.get(id(e.result)), b.fresh("updated")
+        if bits == 32:
+            update = Update(op, operands, offsets, self.code.as_bits(lanes), node is not None)
+            for way in (in_one_word, in_a_row) if op.name in NEUTRAL and len(operands) == 1 else (in_a_row,):
+                way(low.fork(), update, lambda at: self._scalar_pointer(e.name, at), olds, done)
         self._each_lane(lanes, one)
-        node = plan.effects.get(id(e.result))
+        b.do(f"br label %{done}")
+        b.label(done)
         if node is not None:
             low.define(node, Ref(b(f"load {vector}, ptr {olds}, align 64"), bits))
