@@ -95,11 +95,11 @@ class Access(Placement):
     def ahead(self, steps: Sequence[Step]) -> set[int]:
         """Check all accesses of a block relative to $a registers it does not write before, at once; returns those.
 
-        Lanes that do not access rows or the same words run the version of the block for some lanes.
+        Where an access may be outside of its space the version of the block for some lanes runs.
         """
         c, b = self.code, self.code.body
         reach: dict[tuple[str, int], int] = {}
-        stored, written = set[int](), set[int]()
+        written = set[int]()
         for s in steps:
             assert s.trace is not None
             for e in s.trace.of_kind("load", "store"):
@@ -109,10 +109,8 @@ class Access(Placement):
                     continue
                 n, distance = relative
                 reach[e.name, n] = max(distance, reach.get((e.name, n), 0))
-                if e.kind == "store":
-                    stored.add(n)
             written |= {n for file, n in s.writes if file == "a"}
-        tests = [b(f"load i1, ptr %a{n}row") for n in sorted(stored)]
+        tests: list[str] = []
         for (space, n), distance in sorted(reach.items()):
             end = b(f"add i32 {c.load32(f'a{n}end')}, {distance}")
             tests.append(b(f"icmp ule i32 {end}, {self._own(space)[1]}"))
@@ -159,9 +157,9 @@ class Access(Placement):
         """A word per lane at $aN plus an offset, all lanes active."""
         b = self.code.body
         if relative[0] in self.code.certain:
-            return Ref(self._words_by_tag(space, relative), 32)
+            return Ref(self._words_by_tag(step, space, relative, low), 32)
         far, done = self._if_tagged(space, relative)
-        v1 = self._words_by_tag(space, relative)
+        v1 = self._words_by_tag(step, space, relative, low)
         b.do(f"br label %{done}")
         near = b.current
         b.label(far)
@@ -176,7 +174,36 @@ class Access(Placement):
         b.label(done)
         return Ref(b(f"phi {V32} [ {v1}, %{near} ], [ {v2}, %{far} ]"), 32)
 
-    def _words_by_tag(self, space: str, relative: tuple[int, int]) -> str:
+    def _words_by_tag(self, step: Step, space: str, relative: tuple[int, int], low: ValueLowering) -> str:
+        """Words at $aN plus an offset that are all in the space: rows and equal addresses, or in any order."""
+        c, b = self.code, self.code.body
+        rows, others, done = b.fresh("rows"), b.fresh("others"), b.fresh("done")
+        plain = b(f"load i1, ptr %a{relative[0]}plain")
+        b.do(f"br i1 {plain}, label %{rows}, label %{others}, !prof !2")
+        b.label(rows)
+        ways = [(self._words_in_rows(space, relative), b.current)]
+        b.do(f"br label %{done}")
+        b.label(others)
+        at = self._relative_places(relative, low.fork())
+        base, limit = self._own(space)
+        if c.host.embedded and c.in_loop(step):
+            beyond = b.fresh("beyond")
+            found = load_from_windows(b, base, at.text, ("0", limit), beyond)
+            ways.append((found, b.current))
+            b.do(f"br label %{done}")
+            b.label(beyond)
+        far = b(f"call {V32} {c.shared('load_words')}(ptr {base}, {V32} {at.text}, i32 -1)")
+        ways.append((far, b.current))
+        b.do(f"br label %{done}")
+        b.label(done)
+        return b(f"phi {V32} " + ", ".join(f"[ {words}, %{label} ]" for words, label in ways))
+
+    def _relative_places(self, relative: tuple[int, int], low: ValueLowering) -> Ref:
+        """Places of the lanes at $aN plus an offset."""
+        a = self.code.body(f"load {V32}, ptr {self.code.variable(('a', relative[0]))}")
+        return low.op("add", Ref(a, 32), low.constant(relative[1], 32))
+
+    def _words_in_rows(self, space: str, relative: tuple[int, int]) -> str:
         b, v16 = self.code.body, "<16 x i32>"
         rows = b(f"load <16 x i1>, ptr %a{relative[0]}rows")
         parts: list[str] = []
@@ -244,21 +271,26 @@ class Access(Placement):
         index = f"{V32} <" + ", ".join(f"i32 {31 - j}" for j in range(32)) + ">"
         return b(f"shufflevector {V32} {words}, {V32} poison, {index}")
 
-    def _store_descending(self, space: str, rows: _Rows, word: Ref, low: ValueLowering) -> None:
-        """Store a word per lane where neighbours have falling addresses; the block for others is open behind it."""
+    def _store_falling(
+        self, space: str, at: Ref, word: Ref, buffer: tuple[str, str] | None, done: str, low: ValueLowering
+    ) -> None:
+        """Store a word per lane where neighbours have falling addresses; the block for others is open behind it.
+
+        `buffer`: where the words must lie, start and length; None where they are known to be good.
+        """
         b, beyond, near = self.code.body, self.code.body.fresh("beyond"), self.code.body.fresh("falling")
-        last = b(f"extractelement {V32} {rows.addresses.text}, i64 31")
+        last = b(f"extractelement {V32} {at.text}, i64 31")
         row = low.op("sub", low.splat(Ref(b(f"add i32 {last}, 124"), 32, True)), Ref(WORDS, 32))
-        other = b(f"icmp ne {V32} {rows.addresses.text}, {row.text}")
-        falling = b(f"icmp eq i32 {b(f'bitcast {V1} {other} to i32')}, 0")
-        inside = self._inside(last, rows.start, rows.length, 128)
-        aligned = b(f"icmp eq i32 {b(f'and i32 {last}, 3')}, 0")
-        good = b(f"and i1 {falling}, {b(f'and i1 {inside}, {aligned}')}")
+        other = b(f"icmp ne {V32} {at.text}, {row.text}")
+        good = b(f"icmp eq i32 {b(f'bitcast {V1} {other} to i32')}, 0")
+        if buffer is not None:
+            aligned = b(f"icmp eq i32 {b(f'and i32 {last}, 3')}, 0")
+            good = b(f"and i1 {good}, {b(f'and i1 {self._inside(last, *buffer, 128)}, {aligned}')}")
         b.do(f"br i1 {good}, label %{near}, label %{beyond}")
         b.label(near)
         p = self._scalar_pointer(space, last)
         b.do(f"store {V32} {self._descending(b, word.text)}, ptr {p}, align 4")
-        b.do(f"br label %{rows.done}")
+        b.do(f"br label %{done}")
         b.label(beyond)
 
     def _load_near(self, space: str, rows: _Rows) -> tuple[list[str], str]:
@@ -434,18 +466,32 @@ class Access(Placement):
         """A word per lane at $aN plus an offset of s[]."""
         b = self.code.body
         if relative[0] in self.code.certain:
-            self._store_rows(relative, word)
+            self._store_by_tag(step, relative, word, low)
             return
         far, done = self._if_tagged("s", relative)
-        rows = b.fresh("rows")
-        b.do(f"br i1 {b(f'load i1, ptr %a{relative[0]}row')}, label %{rows}, label %{far}")
-        b.label(rows)
-        self._store_rows(relative, word)
+        self._store_by_tag(step, relative, word, low)
         b.do(f"br label %{done}")
         b.label(far)
         inner = low.fork()
         placed = self._place(step, "s", inner.splat(inner.resize(inner.value(where), 32)), 4, inner, TRUE)
         self._store_words("s", inner.splat(placed.offsets), word, inner, placed.lanes)
+        b.do(f"br label %{done}")
+        b.label(done)
+
+    def _store_by_tag(self, step: Step, relative: tuple[int, int], word: Ref, low: ValueLowering) -> None:
+        """Store at $aN plus an offset where all words are in s[]."""
+        b, c = self.code.body, self.code
+        rows, others, done = b.fresh("rows"), b.fresh("others"), b.fresh("done")
+        b.do(f"br i1 {b(f'load i1, ptr %a{relative[0]}row')}, label %{rows}, label %{others}, !prof !2")
+        b.label(rows)
+        self._store_rows(relative, word)
+        b.do(f"br label %{done}")
+        b.label(others)
+        inner = low.fork()
+        at = self._relative_places(relative, inner)
+        if c.in_loop(step):
+            self._store_falling("s", at, word, None, done, inner)
+        self._store_words("s", at, word, inner, TRUE)
         b.do(f"br label %{done}")
         b.label(done)
 
@@ -479,7 +525,8 @@ class Access(Placement):
         b.do(f"br label %{rows.done}")
         b.label(rows.far)
         if size == 4 and rows.lanes == TRUE and self.code.in_loop(step):
-            self._store_descending(space, rows, words[0], low.fork())
+            buffer = rows.start, rows.length
+            self._store_falling(space, rows.addresses, words[0], buffer, rows.done, low.fork())
         inner = low.fork()
         placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, inner)
         if size < 4:

@@ -101,6 +101,7 @@ class WarpCode(SavingCode):
             for name in ("end", "low", "high"):
                 b.do(f"%a{n}{name} = alloca i32")
             b.do(f"%a{n}row = alloca i1")
+            b.do(f"%a{n}plain = alloca i1")
             b.do(f"%a{n}rows = alloca <16 x i1>")
         for place in self._places:
             ty = V1 if place[0] == "c" else V32
