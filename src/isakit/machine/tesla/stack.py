@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from isakit.engine.routine_functions import python_function
 from isakit.machine.tesla.choices import DEFAULT, Choices
-from isakit.machine.tesla.rules import barriers, locks, stack
+from isakit.machine.tesla.rules import barriers, blocks, locks, stack
 from isakit.machine.tesla.rules.stack import StackFault
-from isakit.machine.tesla.rules.state import Kind, StackEntry, Status, WarpState
+from isakit.machine.tesla.rules.state import Kind, StackEntry, WarpState
 from isakit.sem.records import Elements
 from isakit.sem.routine import Routine, on_change
 
@@ -35,7 +35,7 @@ class Rules:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         limited = name == "call_limited"
         wanted = "call" if limited else name
-        routine: Routine[Any, Any] = next(getattr(m, wanted) for m in (stack, barriers, locks) if hasattr(m, wanted))
+        routine: Routine[Any, Any] = next(getattr(m, wanted) for m in (stack, barriers, locks, blocks) if hasattr(m, wanted))
         known = {"choices": self.choices, "limited": limited, "in_turns": True}
         made = python_function(routine, **{n: known[n] for n in routine.statics})
         setattr(self, name, made)
@@ -66,12 +66,10 @@ class Stack(WarpState):
     def __init__(  # the other fields of the record are arrays of the machine
         self, active: int, pc: int = 0, choices: Choices = DEFAULT, size_at: Callable[[int], int] = lambda pc: 8
     ) -> None:
-        self.active, self.pc, self.choices, self.size_at = active, pc, choices, size_at
+        self.choices, self.size_at = choices, size_at
         self.stack: Any = Elements(StackEntry)
-        self.depth = self.broke = self.returned = self.barrier = self.lock = 0
-        self.status = int(Status.READY)
-        self.exited = ~active & 0xFFFF_FFFF
         self.rules = rules_of(choices)
+        self.rules.begin_warp(self, active, pc)
 
     @property
     def finished(self) -> bool:

@@ -32,11 +32,7 @@ READY, WAITING, FINISHED, STOPPED, INTERRUPTED, SERVED, JOINED = (int(s) for s i
 # --- the context of a worker: slots of 8 bytes --------------------------------------------------------------
 SLOTS = (
     *layout_of(BlockState).fields,
-    "memory", "shared", "shared_limit", "local",
-    "local_limit", "physid", "sites", "first_registers",
-    "masks", "header", "header_bytes", "grid_x", "physid_all", "entry",
-    "uops", "code_address", "code_bytes", "register_bytes", "flags",
-    "physid_period", "written", "a", "a_size", "p", "p_size", "o", "o_size", "row_bytes",
+    "memory", "sites", "uops", "code_address", "code_bytes", "flags", "a", "a_size", "p", "p_size", "o", "o_size", "row_bytes",
     "varyings", "textures", "live_all",
     *(f"g{i}_{name}" for i in range(16) for name in ("base", "size", "rows", "pitch", "width", "height")),
     *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),
@@ -77,15 +73,3 @@ NO_LOCAL = 4 * LOCAL_ROW
 def slot(name: str, ty: str = "i64") -> str:
     """IR that loads a slot of the context `%ctx`, named like the slot."""
     return f"  %{name}_p = getelementptr i8, ptr %ctx, i64 {SLOT[name]}\n  %{name} = load {ty}, ptr %{name}_p\n"
-
-
-def record(warp: str, pointer: str) -> str:
-    """IR of `%pointer`, the state of the warp with the number `%warp` (i32; as i64 it is `%warp64`).
-
-    Needs the slots `state` and `state_bytes`.
-    """
-    return (
-        f"  %{warp}64 = zext i32 %{warp} to i64\n"
-        f"  %{warp}o = mul i64 %{warp}64, %state_bytes\n"
-        f"  %{pointer} = getelementptr i8, ptr %state, i64 %{warp}o\n"
-    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated
 
-from isakit.sem.records import Many, Record, u32, u64
+from isakit.sem.records import Many, Record, u16, u32, u64
 
 STACK_ENTRIES = 4096
 """Entries a divergence stack may have: what the largest STACK_SIZE_LOG stands for."""
@@ -116,6 +116,8 @@ Warps = Annotated[list[WarpState], Many(behind=True, stride="state_bytes")]
 Barriers = Annotated[list[Barrier], Many(behind=True)]
 Buffers = Annotated[list[Buffer], Many(behind=True)]
 Stops = Annotated[list[Stop], Many(behind=True)]
+Halves = Annotated[list[u16], Many(behind=True)]
+Words = Annotated[list[u32], Many(behind=True)]
 
 
 class BlockState(Record):
@@ -129,6 +131,12 @@ class BlockState(Record):
     ends), `reserve`, `turn_length`, `patience` (the count at which a turn ends), `paused` (the status of a warp whose
     turn is over), `one_round`, `run_warp` (a function), `halted_warp` (the one that stopped), `stop`, `thread_count`
     and `warp_count` (instructions executed, per lane and per warp).
+
+    For `rules.blocks`: `shared` (s[], `shared_limit` bytes) and its `header` (the launch header and the parameters,
+    `header_bytes`); `local` (l[], `local_limit` bytes a thread); `grid_x` (blocks in x); `masks` (lanes that have
+    threads, per warp); `first_registers` ($r0, 32 numbers per warp); `entry` (where the program begins); `physid` (what
+    $physid reads in the block, one number per thread), `physid_all` (in all of `physid_period` blocks);
+    `register_bytes` (of a warp, where the program counts on registers being 0; else 0); `written` (`blocks.Written`).
     """
 
     barriers: Barriers
@@ -152,3 +160,18 @@ class BlockState(Record):
     stop: Stops
     thread_count: u64
     warp_count: u64
+    shared: Halves
+    shared_limit: u64
+    header: Halves
+    header_bytes: u64
+    local: Words
+    local_limit: u64
+    grid_x: u64
+    masks: Words
+    first_registers: Words
+    entry: u64
+    physid: Words
+    physid_all: Words
+    physid_period: u64
+    register_bytes: u64
+    written: u64

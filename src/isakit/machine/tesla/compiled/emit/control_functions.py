@@ -14,7 +14,8 @@ from typing import Any
 from isakit.engine.llvm import Host, Module, Ref
 from isakit.engine.llvm.routine_ir import Lowering, Special, Surroundings, function, signature
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.rules import accesses, barriers, locks, stack, turns
+from isakit.machine.tesla.compiled.emit import scheduler_ir
+from isakit.machine.tesla.rules import accesses, barriers, blocks, locks, stack, turns
 from isakit.machine.tesla.rules.state import BlockState
 from isakit.sem.records import layout_of
 from isakit.sem.routine import Routine, on_change
@@ -23,6 +24,7 @@ from isakit.sem.routine_code import RoutineCode
 SHARED: tuple[Routine[Any, Any], ...] = (
     stack.entries_of, stack.nearest_of, barriers.arrive, barriers.open_if_reached, barriers.warp_ended,
     locks.try_lock, locks.unlock, turns.run_rounds, turns.run_turns, turns.tally,
+    blocks.run_blocks,
 )  # fmt: skip
 ALWAYS: tuple[Routine[Any, Any], ...] = (accesses.in_buffers,)
 """Routines that are the same for all choices: they are with the functions of memory."""
@@ -82,6 +84,6 @@ def add_functions(
     module: Module, target: Host, choices: Choices, routines: Iterable[Routine[Any, Any]] = SHARED
 ) -> None:
     """Add them to a module."""
-    around = surroundings(target, choices, {turns.run_warp: _run_warp})
+    around = surroundings(target, choices, {turns.run_warp: _run_warp, **scheduler_ir.SPECIALS})
     for r in routines:
         module.add(function(module, code_of(r, choices), "@" + symbol(r.name, target, choices), around))

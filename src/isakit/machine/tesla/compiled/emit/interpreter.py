@@ -32,7 +32,7 @@ from isakit.machine.tesla.compiled.emit.interpreter_handlers import HandlerCode,
 from isakit.machine.tesla.compiled.emit.memory_ir import add_support, kernel_module, names
 from isakit.machine.tesla.compiled.state_layout import slot
 from isakit.machine.tesla.kernel_code import Code, Op
-from isakit.machine.tesla.rules import turns
+from isakit.machine.tesla.rules import blocks
 from isakit.object_cache import keys
 from isakit.sem.routine import on_change
 
@@ -199,9 +199,8 @@ def _control_module(target: Host, choices: Choices) -> str:
     nothing.unwinder("unwind")
     nothing.joining("join")
     add_functions(module, target, choices)
-    entry = scheduler_ir.entry(module, target)
-    called = ["@" + symbol(r.name, target, choices) for r in (turns.run_rounds, turns.run_turns, turns.tally)]
-    return str(module) + scheduler_ir.driver(*called) + loop() + entry + METADATA
+    entry = scheduler_ir.entry(module, target, "@" + symbol(blocks.run_blocks.name, target, choices))
+    return str(module) + loop() + entry + METADATA
 
 
 INDEX = ".index"

@@ -12,6 +12,7 @@ from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.state_layout import SLOT
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.launch import MP_FLAGS, Launch
+from isakit.machine.tesla.rules.blocks import Written
 
 if TYPE_CHECKING:
     from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel
@@ -122,7 +123,7 @@ class Context(Slots):
             "entry": launch.entry,
             "remaining": UNLIMITED,
             "allowed_barriers": launch.barriers,
-            "written": ("s" in stored) | ("l" in stored) << 1,
+            "written": Written.SHARED * ("s" in stored) | Written.LOCAL * ("l" in stored),
             "flags": sum(1 << k for k, name in enumerate(MP_FLAGS) if name in launch.flags),
         }
         if kernel.known.samples:

@@ -1,0 +1,117 @@
+"""How blocks and warps begin, and in which order compiled code runs the blocks of a launch.
+
+Source: [tesla] 9.1, 10. The reference machine begins its warps by the same rule.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from isakit.machine.tesla.choices import Choices
+from isakit.machine.tesla.rules.state import BARRIERS, BlockState, Status, WarpState
+from isakit.machine.tesla.rules.turns import Ended, run_rounds, run_turns, tally
+from isakit.sem.records import u32, u64
+from isakit.sem.routine import external, routine, shared_routine
+
+BLOCK_X, BLOCK_Y = 6, 7
+"""The halves of s[] with the number of the block."""
+
+
+class Begin(IntEnum):
+    """How `run_blocks` begins: the first block goes on from its state, all are new, or warps have turns."""
+
+    GOES_ON = 0
+    NEW = 1
+    TURNS = 2
+
+
+class Written(IntEnum):
+    """Spaces that the program stores to; others need not be cleared for each block."""
+
+    SHARED = 1
+    LOCAL = 2
+
+
+@external
+def clear_shared(block: BlockState) -> None:
+    """s[] of a block: the launch header and the parameters, and 0 behind them."""
+    block.shared[:] = 0
+
+
+@external
+def clear_local(block: BlockState) -> None:
+    """l[] of a block is 0."""
+    block.local[:] = 0
+
+
+@external
+def clear_warp(block: BlockState, w: WarpState) -> None:
+    """The counters of a warp are 0, and so are registers that its program reads before it writes them."""
+    w.issued = w.threads = 0
+
+
+@external
+def set_thread_numbers(block: BlockState, w: WarpState, number: u64) -> None:
+    """$r0 of a warp has the numbers of its threads."""
+    w.registers[:] = block.first_registers[number]
+
+
+@external
+def set_physical_numbers(block: BlockState, number: u64) -> None:
+    """What $physid reads in a block: the place that a block of this number has on the chip."""
+    block.physid = block.physid_all[number % block.physid_period]
+
+
+@routine
+def begin_warp(w: WarpState, lanes: u32, entry: u32) -> None:
+    """A warp begins with the lanes that have threads; those that have none count as exited."""
+    w.pc = entry
+    w.active = lanes
+    w.exited = ~lanes
+    w.broke = 0
+    w.returned = 0
+    w.depth = 0
+    w.status = Status.READY
+    w.barrier = 0
+    w.lock = 0
+
+
+@routine
+def begin_block(block: BlockState, number: u64) -> None:
+    """Memory, barriers and warps of a block; the numbers of blocks count through x first."""
+    if block.written & Written.SHARED != 0:
+        clear_shared(block)
+    row = number // block.grid_x
+    block.shared[BLOCK_X] = number - row * block.grid_x
+    block.shared[BLOCK_Y] = row
+    if block.written & Written.LOCAL != 0:
+        clear_local(block)
+    for n in range(BARRIERS):
+        block.barriers[n].count = 0
+        block.barriers[n].target = 0
+    block.ended = 0
+    for k in range(block.block_warps):
+        w = block.state[k]
+        clear_warp(block, w)
+        begin_warp(w, block.masks[k], block.entry)
+        w.number = k
+        set_thread_numbers(block, w, k)
+
+
+@shared_routine
+def run_blocks(block: BlockState, first: u64, last: u64, begin: u32, choices: Choices) -> u32:
+    """Run the blocks from `first` up to `last`; returns how it ended (`Ended`), above it the number of the block."""
+    if begin == Begin.TURNS:
+        run_turns(block, choices)
+        return Ended.DONE
+    if begin == Begin.NEW:
+        clear_shared(block)
+    for number in range(first, last):
+        if begin == Begin.NEW or number != first:
+            begin_block(block, number)
+        set_physical_numbers(block, number)
+        ended = run_rounds(block, choices)
+        if ended != Ended.DONE:
+            return ended | number << 8
+        tally(block)
+    return Ended.DONE
