@@ -5,6 +5,8 @@ Examples:
   python tools/farm --seconds 60                      # every campaign for a minute, from a fresh seed
   python tools/farm words hostile --hours 8 --jobs 2  # two of them, a night long
   python tools/farm kernels --first 0 --cases 1000    # these seeds
+  python tools/farm soak --cases 72                   # a million launches, and others
+  python tools/farm --heap-check --hours 1            # under the heap checker of the GNU C library
   python tools/farm --ci                              # what continuous integration runs
 
 A crash and a hang of a worker are findings like any other, and so is a case that takes 16 GiB of memory. A finding is
@@ -15,6 +17,7 @@ JSON into --table. Exit status 1: something was found.
 from __future__ import annotations
 
 import argparse
+import ctypes.util
 import json
 import os
 import secrets
@@ -39,6 +42,8 @@ FIXED, FIXED_CASES, FRESH_SECONDS = 1_000_000, 12, 2.0
 def main() -> int:
     """Run what the command line says; gives the exit status."""
     options = arguments()
+    if options.heap_check:
+        os.environ.update(heap_checker())
     names = options.campaigns or list(CAMPAIGNS)
     fresh = secrets.randbelow(1 << 40) if options.first is None else options.first
     plans = [(fresh, options.cases, options.seconds + 3600 * options.hours)]
@@ -61,6 +66,17 @@ def main() -> int:
         options.table.with_suffix(".md").write_text(table(rows) + "\n")
         options.table.with_suffix(".json").write_text(json.dumps([r.as_json() for r in rows], indent=1) + "\n")
     return status(rows, options.ci)
+
+
+def heap_checker() -> dict[str, str]:
+    """The environment in which the GNU C library looks at its heap and fills what is allocated and freed.
+
+    A worker whose heap is damaged aborts, which is a finding. Raises SystemExit without that library.
+    """
+    found = ctypes.util.find_library("c_malloc_debug")
+    if found is None:
+        raise SystemExit("--heap-check needs libc_malloc_debug, which comes with the GNU C library 2.34 and later")
+    return {"LD_PRELOAD": found, "GLIBC_TUNABLES": "glibc.malloc.check=3:glibc.malloc.perturb=165"}
 
 
 def status(rows: list[Done], ci: bool) -> int:
@@ -113,6 +129,9 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--out", type=Path, default=ROOT / "tests/property/found", help="where tests are written")
     parser.add_argument("--table", type=Path, metavar="FILE", help="write the table as FILE.md and FILE.json")
+    parser.add_argument(
+        "--heap-check", action="store_true", help="workers run under libc_malloc_debug; somewhat slower"
+    )
     parser.add_argument("--ci", action="store_true", help="fixed seeds and fresh ones, some seconds of each campaign")
     options = parser.parse_args()
     if not (options.ci or options.cases or options.seconds or options.hours):

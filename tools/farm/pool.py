@@ -22,8 +22,6 @@ BATCH_SECONDS = 0.5
 """A worker reports so often."""
 START_SECONDS = 120.0
 SHRINK_SECONDS = 60.0
-MEMORY = 16 << 30
-"""Bytes of addresses a worker may have; the address space of a simulated device takes 4 GiB of them."""
 MAX_FINDINGS = 20
 """Findings of one kind count once; a campaign with so many kinds ends."""
 
@@ -106,15 +104,15 @@ def batch(name: str, seeds: Iterable[int], seconds: float, began: Callable[[int]
     return count, covered, failed
 
 
-def limit_memory() -> None:
-    """Let a case that wants all memory be a finding, and not the end of the machine."""
+def limit_memory(most: int | None) -> None:
+    """See `Campaign.memory`."""
     try:
         import resource
     except ImportError:  # Windows
         return
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    if most == resource.RLIM_INFINITY or most > MEMORY:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, most))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if most is not None and (hard == resource.RLIM_INFINITY or hard > most):
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
 def worker(name: str, pipe: Connection, current: Any) -> None:
@@ -123,7 +121,7 @@ def worker(name: str, pipe: Connection, current: Any) -> None:
     def began(seed: int) -> None:
         current.value = seed
 
-    limit_memory()
+    limit_memory(campaign(name).memory)
     while (job := pipe.recv()) is not None:
         first, step, count = job
         pipe.send(batch(name, range(first, first + step * count, step), BATCH_SECONDS, began))

@@ -32,6 +32,8 @@ class Campaign:
         smaller: cases with less in them than a given one, those with much less first.
         seconds: time after which a case counts as one that hangs.
         needs: says what is missing on this machine, or nothing.
+        memory: bytes of addresses a worker may have, so that a case that wants all memory is a finding and not the end
+            of the machine; the address space of a simulated device takes 4 GiB of them. None: no limit.
     """
 
     name: str
@@ -41,13 +43,14 @@ class Campaign:
     smaller: Callable[[Case], Iterator[Case]] = nothing_smaller
     seconds: float = 60.0
     needs: Callable[[], str] = str
+    memory: int | None = 16 << 30
 
 
 CAMPAIGNS: dict[str, str] = {
     "words": "codec", "texts": "codec", "containers": "containers", "written": "containers", "ptx-texts": "containers",
     "kernels": "engines", "choices": "engines", "shaders": "engines", "microcode": "engines",
     "ptx": "compiler", "c": "compiler",
-    "hostile": "hostile", "soak": "soak", "interrupts": "launches", "threads": "launches",
+    "hostile": "hostile", "soak": "soak", "libraries": "libraries", "interrupts": "launches", "threads": "launches",
 }  # fmt: skip
 """Name of each campaign and the module here that has it; modules are imported when they are needed."""
 

@@ -160,6 +160,7 @@ def test_devices_and_programs_end_when_nothing_uses_them() -> None:
     """What is kept for repeated launches held both for ever."""
     device = isakit.Device("gt200", engine="llvm", threads=1)
     kernel = device.load(isakit.isa("tesla", "gt200").assemble(KERNEL), registers=10)["k"]
+    kernel.constants[0] = bytearray(4)
     out = device.alloc(4 * 64)
     for _ in range(3):
         kernel.launch(1, 32, out, np.uint32(2))
