@@ -85,16 +85,25 @@ def outcome(name: str, case: Case) -> tuple[str, str, Iterable[str]]:
         return f"{type(e).__name__} in {where}", f"{type(e).__name__}: {text[0] if text else ''}", ()
 
 
+def remade(name: str, seed: int) -> Case:
+    """The case of a seed; None where making it fails, which is a finding as well."""
+    try:
+        return campaign(name).make(seed)
+    except Exception:
+        traceback.print_exc()
+        return None
+
+
 def batch(name: str, seeds: Iterable[int], seconds: float, began: Callable[[int], None] = lambda seed: None) -> tuple[
     int, set[str], list[tuple[int, str, str, Case]]
 ]:  # fmt: skip
     """Run cases for a while: how many, what they covered, (seed, kind, message, case) of those that failed."""
-    one, covered, failed, count = campaign(name), set[str](), list[tuple[int, str, str, Case]](), 0
+    covered, failed, count = set[str](), list[tuple[int, str, str, Case]](), 0
     end = time.monotonic() + seconds
     for seed in seeds:
         began(seed)
-        case = one.make(seed)
-        kind, message, items = outcome(name, case)
+        case = remade(name, seed)
+        kind, message, items = outcome(name, case) if case is not None else ("no case", "the seed makes no case", ())
         covered |= set(items)
         count += 1
         if kind:
@@ -237,7 +246,7 @@ def _harvest(w: Worker, done: Done, report: Callable[[Finding], None], patience:
             done,
             count,
             set(),
-            [(seed, trouble.partition(" after")[0], trouble, campaign(done.name).make(seed))],
+            [(seed, trouble.partition(" after")[0], trouble, remade(done.name, seed))],
             report,
         )
     return count
@@ -249,7 +258,8 @@ def _count(done: Done, count: int, covered: set[str], failed: Iterable[tuple[int
     done.covered |= covered
     for seed, kind, message, case in failed:
         if kind not in done.findings:
-            found = Finding(done.name, seed, kind, message, smallest(done.name, kind, case))
+            small = None if case is None else smallest(done.name, kind, case)
+            found = Finding(done.name, seed, kind, message, small)
             done.findings[kind] = found
             report(found)
 
