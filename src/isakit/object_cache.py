@@ -1,9 +1,9 @@
 """Compiled code kept between runs.
 
 Objects are machine code that will be executed, so nothing is believed: the folder must belong to the user and be
-writable for its owner only, every object carries its length and the SHA-256 of its name and content, and whatever is not
-as it should be is a miss and gets replaced. Objects are synced before they get their name, and the least recently used ones go when the cache is
-full. A cache that cannot be used only costs time.
+writable for its owner only, every object carries its length and the SHA-256 of its name and content, and whatever is
+not as it should be is a miss and gets replaced. Objects are synced before they get their name, and the least recently
+used ones go when the cache is full. A cache that cannot be used only costs time.
 """
 
 from __future__ import annotations
