@@ -30,5 +30,5 @@ def _needs() -> str:
 HERE = (
     Campaign("libraries", f"{PROCESSES} host programs with sanitizers and damaged answers",
              lambda seed: {"seed": seed, "processes": PROCESSES}, check_answers, seconds=600.0, needs=_needs,
-             memory=None),  # sanitizers take terabytes of addresses
+             memory=None, fixed=1),  # sanitizers take terabytes of addresses
 )  # fmt: skip
