@@ -221,9 +221,9 @@ class Texture:
                 self._raw = [now.copy()]  # it may be the memory itself
                 self._planes, self._words = {}, None
 
-    def planes(self, srgb: bool, srgb_bits: int | None = None) -> list[Array]:
+    def planes(self, srgb: bool, srgb_bits: int | None = None, srgb_of: str = "results") -> list[Array]:
         """R, G, B, A of all texels as u32 register bits, levels one after another; `bases` says where each starts."""
-        key = srgb and self.format.srgb, srgb_bits
+        key = srgb and self.format.srgb, srgb_bits, srgb_of
         found = self._planes.get(key)
         if found is None:
             found = self._planes[key] = decode(self.format, np.concatenate(self._raw), *key)

@@ -52,7 +52,8 @@ CAMPAIGNS: dict[str, str] = {
     "words": "codec", "texts": "codec", "containers": "containers", "written": "containers", "ptx-texts": "containers",
     "kernels": "engines", "choices": "engines", "shaders": "engines", "microcode": "engines",
     "ptx": "compiler", "c": "compiler",
-    "hostile": "hostile", "soak": "soak", "libraries": "libraries", "interrupts": "launches", "threads": "launches",
+    "hostile": "hostile", "pushes": "pushes", "soak": "soak", "libraries": "libraries",
+    "interrupts": "launches", "threads": "launches",
 }  # fmt: skip
 """Name of each campaign and the module here that has it; modules are imported when they are needed."""
 
