@@ -71,10 +71,10 @@ def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json
         server = uvicorn.Server(config)
         end = server.handle_exit
 
-        def ends(number: int, frame: FrameType | None) -> None:
+        def ends(sig: int, frame: FrameType | None) -> None:
             """A second Ctrl-C would cut short what takes a second at most, and processes of pages would stay."""
             if not server.should_exit:
-                end(number, frame)
+                end(sig, frame)
 
         server.handle_exit = ends
         server.run(sockets=[listening])
