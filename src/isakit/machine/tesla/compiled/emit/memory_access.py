@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from isakit.arch.tesla.atomics import ATOMIC_OPERATIONS
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Body, Ref, ValueLowering
+from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
 from isakit.machine.tesla.compiled.emit.access_placement import LANES, WORDS, Placed, Placement, multiples
 from isakit.machine.tesla.compiled.emit.memory_atomics import NEUTRAL, Update, in_a_row, in_one_word
+from isakit.machine.tesla.compiled.emit.memory_ir import nothing
 from isakit.machine.tesla.compiled.emit.memory_windows import load_from_windows
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
+from isakit.machine.tesla.rules import accesses
 from isakit.sem.trace import Effect
 from isakit.sem.value import Value
 
@@ -112,8 +115,7 @@ class Access(Placement):
             written |= {n for file, n in s.writes if file == "a"}
         tests: list[str] = []
         for (space, n), distance in sorted(reach.items()):
-            end = b(f"add i32 {c.load32(f'a{n}end')}, {distance}")
-            tests.append(b(f"icmp ule i32 {end}, {self._own(space)[1]}"))
+            tests.append(self._reaches(space, n, distance))
         if tests:
             good, on = tests[0], b.fresh("certain")
             for t in tests[1:]:
@@ -127,6 +129,13 @@ class Access(Placement):
             b.label(on)
         return {n for _, n in reach}
 
+    def _reaches(self, space: str, n: int, distance: int) -> str:
+        """Whether a space has the words of all lanes at $aN plus an offset, as i1; `outside` has no holes."""
+        low, last = ValueLowering(self.code.body, nothing, {}), Ref(self.code.load32(f"a{n}last"), 32, True)
+        address = low.op("add", last, low.constant(distance, 32))
+        given = {"address": address, "size": low.constant(4, 32), "limit": Ref(self._own(space)[1], 32, True)}
+        return low.op("xor", expression(low, accesses.outside, given), low.constant(1, 1)).text
+
     def _pointers(self, space: str, relative: tuple[int, int]) -> list[str]:
         """Pointers to the words of lanes 0 and 16."""
         c, (n, distance) = self.code, relative
@@ -138,8 +147,7 @@ class Access(Placement):
         c, b = self.code, self.code.body
         n, distance = relative
         near, far, done = b.fresh("near"), b.fresh("far"), b.fresh("done")
-        end = b(f"add i32 {c.load32(f'a{n}end')}, {distance}")
-        b.do(f"br i1 {b(f'icmp ule i32 {end}, {self._own(space)[1]}')}, label %{near}, label %{far}, !prof !2")
+        b.do(f"br i1 {self._reaches(space, n, distance)}, label %{near}, label %{far}, !prof !2")
         b.label(near)
         return far, done
 
