@@ -44,7 +44,7 @@ class Worker:
         self.shape = shape
         self.shared = aligned(shared_limit + 64)
         self.local = aligned(max(state_layout.NO_LOCAL, 32 * n * local_limit + 64))
-        self.states = WarpStates(n, state_bytes, self.local)
+        self.states = WarpStates(n, state_bytes, local=self.local)
         self.sites = np.zeros(max(1, sites), np.uint64)
         self.barriers = np.zeros(32, np.uint32)
         self.context = Slots()

@@ -37,12 +37,13 @@ def masks_of(lanes: Array) -> Array:
 class WarpStates:
     """Records of warps, one after the other. `raw`: uint8; `words`: u32 [warps, words of a record], the same memory.
 
-    `local`: uint8, what the warps have in l[], as `state_layout` says; None where it is not here.
+    `raw` may be given, with anything in it: then `clear` comes first. `local`: uint8, what the warps have in l[], as
+    `state_layout` says; None where it is not here.
     """
 
-    def __init__(self, warps: int, state_bytes: int, local: Array | None = None) -> None:
+    def __init__(self, warps: int, state_bytes: int, raw: Array | None = None, local: Array | None = None) -> None:
         self.local = local
-        self.raw = aligned(warps * state_bytes)
+        self.raw = aligned(warps * state_bytes) if raw is None else raw
         self.words = self.raw.view(np.uint32).reshape(warps, -1)
         self._longs = self.raw.view(np.int64).reshape(warps, -1)
 
