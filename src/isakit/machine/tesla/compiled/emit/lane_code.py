@@ -193,9 +193,9 @@ class LaneCode:
     def tag(self, n: int, value: str | None) -> None:
         """Note what the lanes of $aN have in common, for accesses relative to it; None: nothing is known.
 
-        `%aNlast` is the greatest address of the lanes, out of reach if one is no multiple of 4 or nothing is known: where
-        it is inside of a space all are. `%aNplain` tells of half warps whose lanes are neighbouring words (`%aNrow`, `%aNrows` for 16
-        lanes) or equal; `%aNlow` and `%aNhigh` are the values of lanes 0 and 16.
+        `%aNlast` is the greatest address of the lanes, out of reach if one is no multiple of 4 or nothing is known:
+        where it is inside of a space all are. `%aNplain` tells of half warps whose lanes are neighbouring words
+        (`%aNrow`, `%aNrows` for 16 lanes) or equal; `%aNlow` and `%aNhigh` are the values of lanes 0 and 16.
         """
         b = self.body
         if n not in self._tagged:
