@@ -183,6 +183,9 @@ class _WatchedEngine(StageEngine):
         self._inner, self._pipeline = inner, pipeline
         self.name = inner.name
 
+    def prepared(self, *_: Any, **__: Any) -> None:
+        """Every run is watched: draws go batch by batch through `run`."""
+
     def run(self, launch: Launch, stage: Stage, results: Iterable[int] | None = None) -> StageRun:
         """See `StageEngine`."""
         done = self._inner.run(launch, stage, results)

@@ -401,7 +401,7 @@ class _Layers:
             colors = [None if c is None else OpenColor(c, layer) for c in self.colors]
             depth = OpenDepth(self.depth, layer) if self.depth is not None else None
             found = self._open[layer] = colors, depth
-        nothing = RenderTarget("r8", 1, 1)
+        nothing = RenderTarget("r8", 0, 0)  # nothing is written to it
         self.pipeline.targets = [nothing if c is None else c.target for c in found[0]]
         self.pipeline.depth_buffer = None if found[1] is None else found[1].buffer
 
