@@ -24,9 +24,9 @@ SOME = ("blending", "wrap_modes", "transform_feedback", "layered_target", "condi
 """Scenes that are drawn in every way a replay can be."""
 
 
-def replayed(scene: str, chip: str = "a0", **settings: object) -> np.ndarray:
+def replayed(scene: str, **settings: object) -> np.ndarray:
     """The picture of a captured scene, upper row first."""
-    replay = Replay(FEATURES / f"{scene}-{chip}.glc", CardSettings(**settings))  # type: ignore[arg-type]
+    replay = Replay(FEATURES / f"{scene}-a0.glc", CardSettings(**settings))  # type: ignore[arg-type]
     replay.run()
     image = replay.picture()
     reported = dict(replay.report.faults), dict(replay.report.unsupported)
