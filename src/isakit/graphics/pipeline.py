@@ -228,7 +228,7 @@ class Pipeline:
         rows = fetch(arrays, inputs, ids, instance)
         words = self._run(vertex, rows.shape[1], bound, stats, attributes=rows)
         stats.vertices = n * instances
-        one = assemble(mode, order, restart, state.provoking == "last")
+        one = assemble(mode, order, restart, state.provoking == "last", self.choices.quads)
         if edges is not None and one.corners.shape[1] == 3:
             one = replace(one, edges=one.edges & edges[one.corners])
         shift = (np.arange(instances) * n)[:, None]

@@ -193,7 +193,11 @@ class Texture:
             h = max(1, height >> level) if AXES[target] > 1 else 1
             d = max(1, depth >> level) if target == "3d" else depth if target in LAYERED else 1
             at += out._take_level(raw[at:], (w, h, d), v["pitch"] if v["pitch_layout"] else 0)
-        out.view = (v["view_min_level"], min(levels - 1, v["view_max_level"])) if v["header_v2"] else (0, levels - 1)
+        out.view = (
+            (min(levels - 1, v["view_min_level"]), min(levels - 1, v["view_max_level"]))
+            if v["header_v2"]
+            else (0, levels - 1)
+        )
         out.fields = v
         out._finish()
         return out
