@@ -26,6 +26,7 @@ from isakit.graphics.compiled_stage import StageWarps, spare_states, start_warps
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices
 from isakit.graphics.merge import DepthBuffer, RenderTarget
 from isakit.graphics.merge_rules import ColorMerge
+from isakit.graphics.pipeline import LANES
 from isakit.graphics.planes import Corners, Fragments
 from isakit.graphics.raster import Quads
 from isakit.graphics.shader import FragmentShader
@@ -40,8 +41,6 @@ from isakit.machine.tesla.compiled.launch.warp_handover import masks_of
 from isakit.machine.tesla.compiled.launch.worker_context import Bound, aligned
 from isakit.machine.tesla.launch import Launch
 
-LANES = 1 << 14
-"""Lanes of a batch: their records stay in the cache while they are filled, run and merged."""
 Merged = Callable[[StageState, int, int], int]
 """Merges the fragments of a batch from a state, with its first and last lane; returns the samples that passed."""
 

@@ -89,7 +89,7 @@ def edges_of(setup: Setup, chosen: Array, fill: Literal["lower", "upper"], sampl
     """What decides on the pixels of the triangles marked in `chosen`; see `rasterize`."""
     numbers = np.flatnonzero(chosen)
     p = setup.snapped[numbers] + (_HALF - np.array(sample))
-    far = (np.abs(p) >= _NEAR).any(axis=(1, 2))
+    far: Array = np.logical_or.reduce(np.abs(p) >= _NEAR, axis=(1, 2))
     area = doubled_area(p)
     if far.any():
         area[far] = [_exact_area(q) for q in p[far]]
