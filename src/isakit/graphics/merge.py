@@ -18,7 +18,7 @@ from isakit.graphics.merge_rules import DEPTH_MAX, ColorMerge, DepthFormat, hold
 
 
 class RenderTarget:
-    """A render target: `pixels` [height, width, stored numbers], row 0 is window y 0."""
+    """A render target: `pixels` [height, width, stored numbers], row 0 is window y 0; one without pixels is none."""
 
     def __init__(self, form: str | ColorFormat, width: int, height: int, pixels: Array | None = None) -> None:
         if isinstance(form, str):
@@ -122,7 +122,7 @@ class Merger:
             x, y, z, front = x[keep], y[keep], z[keep], front[keep]
             colors = [c[keep] for c in colors]
             second = None if second is None else second[keep]
-        width = self.targets[0].pixels.shape[1] if self.targets else int(x.max(initial=0)) + 1
+        width = int(x.max(initial=0)) + 1
         stored = None if self.depth is None else self.depth.encoded(z)
         for some in rounds(y.astype(np.int64) * width + x):
             rows, columns = y[some], x[some]
@@ -151,7 +151,7 @@ class Merger:
         self, k: int, target: RenderTarget, rows: Array, columns: Array, bits: Array, second: Array | None
     ) -> None:
         how = ColorMerge.of(self.state, k, target.color_format, self.choices)
-        if how is None or not len(rows):
+        if how is None or not len(rows) or not target.pixels.size:
             return
         old = target.pixels[rows, columns] if how.reads else None
         new = how.merged(

@@ -245,8 +245,10 @@ Stipple = tuple[int, int, Array]
 def rasterize_lines(ends: Array, width: float, chosen: Array, bounds: Bounds, stipple: Stipple | None = None) -> Quads:
     """Lines between window positions [n, 2, 2], `width` pixels wide.
 
-    A line has one pixel for each column that it crosses (or row, where it is steep), those beside it added in the other
-    direction; the pixel of its last point belongs to what follows. Source: [gl] "Basic Line Segment Rasterization".
+    A line has the pixels whose diamond it leaves: one for each column (or row, where it is steep) whose centre it
+    passes, and that of its first point when this lies in the diamond behind the centre; that of its last point belongs
+    to what follows when the point lies in the diamond. Those beside it are added in the other direction. Source: [gl]
+    "Basic Line Segment Rasterization".
     """
     a, b = ends[:, 0], ends[:, 1]
     delta = b - a
@@ -258,6 +260,8 @@ def rasterize_lines(ends: Array, width: float, chosen: Array, bounds: Bounds, st
     forward = end >= begin
     low = np.where(forward, -(-(begin - _HALF) // SUBPIXEL), (end - _HALF) // SUBPIXEL + 1)
     high = np.where(forward, -(-(end - _HALF) // SUBPIXEL), (begin - _HALF) // SUBPIXEL + 1)
+    entered, left = (_in_diamond(p, axis, forward) for p in (a, b))
+    low, high = low - np.where(forward, entered, -1 * left), high + np.where(forward, -1 * left, entered)
     first = np.maximum(low, np.where(steep, bounds[1], bounds[0]))
     last = np.minimum(high, np.where(steep, bounds[3], bounds[2]))
     counts = np.where(chosen, np.maximum(last - first, 0), 0)
@@ -284,6 +288,14 @@ def rasterize_lines(ends: Array, width: float, chosen: Array, bounds: Bounds, st
     x, y = np.where(is_steep, minor, major), np.where(is_steep, major, minor)
     ok = (x >= bounds[0]) & (x < bounds[2]) & (y >= bounds[1]) & (y < bounds[3])
     return pixels_in_quads(x[ok], y[ok], number[ok])
+
+
+def _in_diamond(point: Array, axis: Array, forward: Array) -> Array:
+    """Where points [n, 2] lie in the diamond of a pixel, behind its centre along their line: 1, else 0."""
+    n = np.arange(len(point))
+    along, across = (snapped(point[n, k]) % SUBPIXEL - _HALF for k in (axis, 1 - axis))
+    behind = np.where(forward, along > 0, along < 0)
+    return (behind & (np.abs(along) + np.abs(across) < _HALF)).astype(np.int64)
 
 
 def pixels_in_quads(x: Array, y: Array, primitive: Array) -> Quads:

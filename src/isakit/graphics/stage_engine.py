@@ -47,8 +47,7 @@ class StageEngine:
     def __init__(self, engine: str = "auto", tier: str = "auto") -> None:
         self.name = engine_of(executor(engine, tier))
         self.tier, self._eager = tier, engine == "llvm"
-        self._lock = threading.Lock()
-        self._stops: list[Any] = []
+        self._stops: dict[int, Any] = {}  # without a lock, which a forked process would find taken for ever
 
     def run(self, launch: Launch, stage: Stage, results: Iterable[int] | None = None) -> StageRun:
         """Run a program over the items of a stage to the end of all lanes.
@@ -66,9 +65,8 @@ class StageEngine:
 
     def interrupt(self) -> None:
         """Cancel runs in other threads; their results are undefined."""
-        with self._lock:
-            for stop in self._stops:
-                stop[0] = 1
+        for stop in list(self._stops.values()):
+            stop[0] = 1
 
     def prepared(
         self, launch: Launch, lanes: int, results: Iterable[int], choices: GraphicsChoices
@@ -96,13 +94,11 @@ class StageEngine:
     @contextmanager
     def running(self, bound: Bound) -> Generator[None]:
         """What runs meanwhile is cancelled by `interrupt`."""
-        with self._lock:
-            self._stops.append(bound.stop)
+        self._stops[id(bound)] = bound.stop
         try:
             yield
         finally:
-            with self._lock:
-                self._stops = [s for s in self._stops if s is not bound.stop]
+            del self._stops[id(bound)]
 
     def _compiled(self, launch: Launch, stage: Stage, results: Iterable[int]) -> StageRun | None:
         """The run on compiled code; None where the reference machine must do it or does it sooner."""

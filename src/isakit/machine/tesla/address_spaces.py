@@ -115,7 +115,8 @@ class OwnSpace(Accesses):
         where = lanes, chosen
         address = self.aligned(address, size, where)
         good = None
-        bad = self._outside(address, np.uint32(size), np.uint32(self.limit))
+        # Arrays, as NumPy warns of numbers that wrap around.
+        bad = self._outside(address, np.array([size], np.uint32), np.array([self.limit], np.uint32))
         if bad.any():
             if self.choices.out_of_range == "fault":
                 raise self.first_bad(OUT_OF_RANGE, bad, address, where, f"the space has {self.limit:#x} bytes")
