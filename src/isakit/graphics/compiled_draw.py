@@ -32,7 +32,6 @@ from isakit.graphics.raster import Quads
 from isakit.graphics.shader import FragmentShader
 from isakit.graphics.stage import Stage, StageMachine, StageState
 from isakit.graphics.stage_engine import no_memory
-from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
@@ -199,9 +198,8 @@ class _Batches:
         state.stage = Stage(stop - start, varyings=later, visible=covered, choices=d.choices)
         state.visible[: stop - start] = covered
         state.visible[stop - start :] = False
-        local = state.spaces.get("l")
-        if isinstance(local, OwnSpace):
-            local.memory.bytes[:] = 0
+        if states.local is not None:
+            states.local[:] = 0
         masks = np.zeros(self.warps, np.uint32)
         masks[: state.stage.warps] = state.stage.masks()
         states.clear()

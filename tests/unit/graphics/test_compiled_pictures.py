@@ -118,3 +118,14 @@ def test_a_draw_on_several_threads_keeps_the_order(monkeypatch: pytest.MonkeyPat
         pictures.append(pipeline.image())
     assert (pictures[0] == pictures[1]).all()
     assert len(np.unique(pictures[0].reshape(-1, 4), axis=0)) == 1
+
+
+def test_every_batch_begins_with_cleared_registers_and_local_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled_draw, "LANES", 128)
+    counting = FragmentShader(
+        "ld b32 $r0 l[0x4]\nmov b32 $r1 0x3f800000\nst b32 l[0x4] $r1\nmov b32 $r1 $r2\nmov b32 $r2 0x3f800000\n"
+        "mov b32 $r3 $r0\nexit nop", local_bytes=16, registers=4,
+    )  # fmt: skip
+    pictures = [drawn(engine, counting).image() for engine in ("reference", "llvm")]
+    assert (pictures[0] == pictures[1]).all()
+    assert not pictures[1][..., :2].any()
