@@ -26,11 +26,10 @@ from isakit.graphics.compiled_stage import StageWarps, spare_states, start_warps
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices
 from isakit.graphics.merge import DepthBuffer, RenderTarget
 from isakit.graphics.merge_rules import ColorMerge
-from isakit.graphics.pipeline import LANES
 from isakit.graphics.planes import Corners, Fragments
 from isakit.graphics.raster import Quads
 from isakit.graphics.shader import FragmentShader
-from isakit.graphics.stage import Stage, StageMachine, StageState
+from isakit.graphics.stage import LANES, Stage, StageMachine, StageState
 from isakit.graphics.stage_engine import no_memory
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS

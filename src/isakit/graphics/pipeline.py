@@ -22,7 +22,7 @@ from isakit.graphics.planes import Corners, Fragments, words_of
 from isakit.graphics.primitives import Rasterizer
 from isakit.graphics.raster import Bounds, Quads, kept_pixels, pixels
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
-from isakit.graphics.stage import OUTPUT_WORDS, Emitted, Stage, StageState
+from isakit.graphics.stage import LANES, OUTPUT_WORDS, Emitted, Stage, StageState
 from isakit.graphics.stage_engine import StageEngine
 from isakit.graphics.texture_bindings import Bound, by_stage
 from isakit.graphics.vertices import Vertices, emitted_vertices
@@ -33,8 +33,6 @@ from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
 
 CONSTANTS = 0x40
 """Result map entries from here on are constants, not output words."""
-LANES = 1 << 14
-"""Lanes that run side by side: few enough for their registers to stay in the cache."""
 _Shaded = tuple[Array, list[Array], Array | None, int]
 """Positions of the fragments that are left, their colours and depth, instructions."""
 

@@ -42,7 +42,7 @@ def shapes(kind: str, rng: Any) -> Any:
     if kind == "slivers":
         window[:, :, 1] = window[:, :1, 1] + rng.normal(0, 1, (count, 3))
     if kind == "on the grid":
-        window = np.round(window * 2) / 2
+        window = (window * 2).round() / 2
     if kind == "far":
         window[::7, 0] *= 1e6
     return window
