@@ -166,6 +166,30 @@ class Fragments:
         """Window z of all lanes, f32."""
         return self.evaluated(-2, self.corners.depth, slice(None)).astype(np.float32)
 
+    def perspective(self, o_word: int) -> Array:
+        """An output word of the stage before at all lanes, f32: interpolated with perspective and rounded once."""
+        c, every = self.corners, slice(None)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            over_w = self.evaluated(-1, c.over_w, every)
+            return (self.evaluated(o_word, c.values[:, :, o_word] * c.over_w, every) / over_w).astype(np.float32)
+
+    def value(self, what: PositionInput | PointInput) -> Array:
+        """A place at all lanes, f32."""
+        if isinstance(what, PositionInput):
+            return self._position(what.component, slice(None)).astype(np.float32)
+        return self._point(what, slice(None), self.primitive).astype(np.float32)
+
+    def _point(self, what: PointInput, here: slice | Array, prim: Array) -> Array:
+        """The place inside a point, f64; 0 outside of points."""
+        c = self.corners
+        if c.points is None:
+            return np.zeros(len(prim))
+        if what.component in ("zero", "one"):
+            return np.full(len(prim), float(what.component == "one"))
+        axis = 0 if what.component == "s" else 1
+        at = ((self.x, self.y)[axis][here] - c.points[0][prim, axis]) / c.points[1][prim]
+        return 1 - at if axis and c.upper else at
+
     def read(self, word: int, flat: bool, centroid: bool, lanes: Lanes) -> Array:
         """See `Varyings`. Without multisampling the centroid is the centre."""
         total = len(self.x)
@@ -196,14 +220,8 @@ class Fragments:
         if isinstance(what, PrimitiveInput):
             return prim.astype(np.uint32) if c.numbers is None else c.numbers[prim].astype(np.uint32)
         if isinstance(what, PointInput):
-            if c.points is not None and what.component in ("zero", "one"):
-                return np.full(len(prim), 0x3F80_0000 if what.component == "one" else 0, np.uint32)
-            if c.points is not None:
-                axis = 0 if what.component == "s" else 1
-                at = ((self.x, self.y)[axis][here] - c.points[0][prim, axis]) / c.points[1][prim]
-                return _bits(1 - at if axis and c.upper else at)
-            if what.otherwise is None:
-                return np.zeros(len(prim), np.uint32)
+            if c.points is not None or what.otherwise is None:
+                return _bits(self._point(what, here, prim))
             what = what.otherwise
         if what.back is None or c.front.all():
             return self._varying(word, what.o_word, what.mode, flat, here, prim)

@@ -225,16 +225,21 @@ def _rows(raw: Array, bits: int, width: int, height: int, layout: Layouts, strid
     return out[..., None]
 
 
-def _plain(f: GxmFormat, words: Array) -> list[Array]:
-    """Components from the lowest bits up."""
-    widths = _components(f.base)
+def stored_components(base: str, order: str) -> list[tuple[str, int]]:
+    """(kind, width) of the components of a plain format in an order, from the lowest bits up."""
+    widths = _components(base)
     if len(widths) == 4 and widths[0][1] < widths[1][1]:
         # The odd width belongs to alpha, wherever the order has it.
         rest = list(widths[1:])
-        widths = [widths[0] if c in "A1" else rest.pop() for c in f.order]
+        widths = [widths[0] if c in "A1" else rest.pop() for c in order]
+    return widths[::-1]
+
+
+def _plain(f: GxmFormat, words: Array) -> list[Array]:
+    """Components from the lowest bits up."""
     out: list[Array] = []
     shift = 0
-    for kind, width in reversed(widths):
+    for kind, width in stored_components(f.base, f.order):
         out.append(_component(kind, width, words >> np.uint64(shift) & np.uint64((1 << width) - 1)))
         shift += width
     return out
