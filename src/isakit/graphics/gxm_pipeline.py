@@ -79,7 +79,8 @@ class ShaderPipeline(Framebuffer):
     ) -> None:
         super().__init__(width, height, [target_format(name) for name in targets], depth, choices)
         check_engine(engine)
-        self.rules, self.engine = rules, engine
+        self.rules = rules
+        self.engine: Engine = engine
         self.vertices: dict[str, Array] = {}
         self.notes: dict[str, str] = {}
 

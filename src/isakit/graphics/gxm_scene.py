@@ -22,12 +22,14 @@ from isakit.graphics.scene import Scene
 from isakit.graphics.scene_file import MALFORMED, SceneFile, chip_of, lacking
 from isakit.instruction_sets import isa
 from isakit.machine.usse import Cube, Texture
+from isakit.machine.usse.sampler import Filter, Wrap
 from isakit.programs import write
 from isakit.runtime.texture_files import read_texture
 from isakit.runtime.vertex_streams import VertexStream
 
 CHIP = "sgx543"
-_WRAPS: Mapping[str, Literal["clamp", "wrap", "mirror"]] = {"edge": "clamp", "repeat": "wrap", "mirror": "mirror"}
+_FILTERS: Mapping[str, Filter] = {"nearest": "nearest", "linear": "bilinear"}
+_WRAPS: Mapping[str, Wrap] = {"edge": "clamp", "repeat": "wrap", "mirror": "mirror"}
 
 
 class ShaderScene(SceneFile):
@@ -40,8 +42,9 @@ class ShaderScene(SceneFile):
     # --- parts of a draw ----------------------------------------------------------------------------------------------
     def shader(self, draw: Mapping[str, Any], stage: Literal["VERT", "FRAG"]) -> Shader:
         """A program of a draw. Raises FormatError, AsmError."""
-        code = next((c for name, c in draw["code"].items() if chip_of(name) == CHIP), {}).get(stage)
-        if not code or ("asm" in code) == ("gxp" in code):
+        codes: dict[str, dict[str, Any]] = {chip_of(name): c for name, c in draw["code"].items()}
+        code: dict[str, Any] = codes.get(CHIP, {}).get(stage) or {}
+        if ("asm" in code) == ("gxp" in code):
             raise self.wrong(f"has a draw whose {stage} is neither `asm` nor `gxp`")
         said = str(code.get("asm", code.get("gxp")))
         if said not in self._shaders:
@@ -74,14 +77,14 @@ class ShaderScene(SceneFile):
         mag = what.get("mag", low)
         if mag != low:
             raise self.wrong(f"has a texture with the filters {low!r} and {mag!r}: shaders take one for both")
-        filter: Literal["nearest", "bilinear"] = {"nearest": "nearest", "linear": "bilinear"}[low]  # type: ignore[assignment]
-        wraps = [_WRAPS[str(what.get(f"wrap_{c}", "edge"))] for c in "st"]
+        filter = _FILTERS[low]
+        wrap: tuple[Wrap, Wrap] = (_WRAPS[str(what.get("wrap_s", "edge"))], _WRAPS[str(what.get("wrap_t", "edge"))])
         if "file" in what:
             found = read_texture(self.beside(str(what["file"])), filter=filter)
         else:
             levels = [self.array(level) for level in what["levels"]]
             found = Cube(levels, filter) if what.get("target") == "cube" else Texture(levels, filter)
-        found.wrap, found.mip = (wraps[0], wraps[1]), "linear" if mip == "linear" else "nearest"
+        found.wrap, found.mip = wrap, "linear" if mip == "linear" else "nearest"
         return found
 
     def uniforms(self, draw: Mapping[str, Any]) -> dict[str, Array]:

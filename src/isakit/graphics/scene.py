@@ -185,7 +185,7 @@ class Scene(SceneFile):
             raise self.wrong(f"draws {draw['count']} vertices and has {have}")
 
     @property
-    def defaultchip_of(self) -> str:
+    def default_chip(self) -> str:
         """The first chip the scene has programs for; gt200 for programs that fit any."""
         named = [c for c in self.chips if c != "any"]
         return named[0] if named else "gt200"

@@ -296,6 +296,8 @@ class BoundShader:
             p = layout.find(known, name, "attribute")
             rows = grid.rows(value, p.component_count * max(1, p.array_size))
             raw = v is not None and v.untyped_registers >> p.resource_index & 1
+            if raw and rows.dtype.kind == "f":
+                rows = np.ascontiguousarray(rows, np.float32).view(np.uint32)  # bytes as they are
             out.append(("pa", p.resource_index, layout.to_words(rows, "u32" if raw else TYPES[p.type])))
         if v is not None and gxp.flags & HAS_INDEX and "index" not in given:
             out.append(("pa", v.index_pa, np.arange(grid.lanes, dtype=np.uint32)[:, None]))

@@ -82,6 +82,6 @@ class VertexStream:
 
 
 def _bytes(data: Any) -> Array:
-    if isinstance(data, (bytes, bytearray, memoryview)):
+    if isinstance(data, (bytes, bytearray)):
         return np.frombuffer(data, np.uint8)
     return np.ascontiguousarray(data).reshape(-1).view(np.uint8)
