@@ -18,7 +18,8 @@ from isakit.errors import IsakitError
     epilog="""\b
 Examples:
   isakit draw scene.json -o out.png
-  isakit draw scene.json -o out.png --chip gt215 --stats""",
+  isakit draw scene.json -o out.png --chip gt215 --stats
+  isakit draw examples/usse/scene -o ring.png""",
 )
 @click.option("-o", "--output", metavar="OUT", required=True, help="The picture: a PNG, or raw pixels for .bin.")
 @click.option("--chip", metavar="CHIP", help="The simulated chip.  [default: the first one the scene is for]")

@@ -30,7 +30,7 @@ from isakit.graphics.vertices import Vertices
 from isakit.machine.usse import DEFAULT, Rules
 from isakit.runtime.usse import BoundShader
 from isakit.runtime.usse_engine import Engine, check_engine, stretches_for
-from isakit.runtime.usse_layout import fragment_inputs
+from isakit.runtime.usse_layout import Input, fragment_inputs
 from isakit.runtime.usse_output import OutputRegister
 
 MAX_VERTICES = 1 << 22
@@ -176,7 +176,7 @@ class ShaderPipeline(Framebuffer):
         first, count, indices, restart, instances = what
         arrays = {name: _attribute(name, a) for name, a in attributes.items()}
         rows = [len(values) for values, divisor in arrays.values() if not divisor and len(values) > 1]
-        n = count if count is not None else max(min(rows, default=0) - first, 0)
+        n = count if count is not None else max(min(rows, default=min(len(arrays), 1)) - first, 0)
         if min(n, first, instances) < 0 or (indices is None and n > MAX_VERTICES):
             raise LaunchError(f"a draw of {n} vertices from {first} on, {instances} times")
         order = np.arange(first, first + n) if indices is None else np.asarray(indices).astype(np.int64).ravel()
@@ -240,6 +240,7 @@ class ShaderPipeline(Framebuffer):
         self, shader: BoundShader, outputs: _Outputs, v: Vertices, state: DrawState, stats: DrawStats
     ) -> None:
         places = outputs.places
+        _check_varyings(shader, places)
         view = self._viewport(state)
         unit = 0.0 if self.depth_buffer is None else self.depth_buffer.unit
         clips = tuple(ClipDistance(row) for name, (row, _) in places.items() if name.startswith("clip"))
@@ -273,7 +274,7 @@ class ShaderPipeline(Framebuffer):
         merger = Merger(self.targets[:1], self.depth_buffer, state, self.choices)
         low, high = sorted(view.depth_range)
         started = time.perf_counter()
-        reads = bool(shader.gxp.flags & READS_COLOR)
+        reads = _reads_target(shader)
         across = self.width // 2 + 1
         turns = rounds((quads.y // 2).astype(np.int64) * across + quads.x // 2) if reads else [slice(None)]
         for turn in turns:
@@ -328,18 +329,36 @@ def _rows(values: Array, divisor: int, ids: Array, instance: Array) -> Array:
     return values[np.minimum(row, len(values) - 1)]
 
 
+def _reads_target(shader: BoundShader) -> bool:
+    """Whether a fragment program looks at the colours there before, by its flags or its code."""
+    flags = shader.gxp.flags
+    return bool(flags & READS_COLOR) or (
+        bool(flags & NATIVE_COLOR) and any(n[0] == "o" for i in shader.shader.primary for n in i.reads)
+    )
+
+
+def _wanted(shader: BoundShader) -> list[Input]:
+    """What the fragment shader has interpolated."""
+    v: Any = shader.gxp.varyings
+    return fragment_inputs(v.inputs) if isinstance(v, FragmentVaryings) else []
+
+
+def _check_varyings(shader: BoundShader, places: Mapping[str, tuple[int, int]]) -> None:
+    """Raise LaunchError for an input that nothing writes."""
+    for i in _wanted(shader):
+        if i.name not in places and i.name not in ("position", "spritecoord"):
+            listed = ", ".join(places)
+            raise LaunchError(f"the fragment shader reads {i.name!r}; the vertex shader writes {listed}")
+
+
 def _varyings(shader: BoundShader, places: Mapping[str, tuple[int, int]], at: Fragments) -> dict[str, Any]:
     """What the fragment shader asks for, interpolated with perspective."""
-    v: Any = shader.gxp.varyings
     found: dict[str, Any] = {}
-    for i in fragment_inputs(v.inputs) if isinstance(v, FragmentVaryings) else []:
+    for i in _wanted(shader):
         if i.name == "position":
             found[i.name] = np.stack([at.value(PositionInput(c)) for c in ("x", "y", "z", "w")], 1)
         elif i.name == "spritecoord":
             found[i.name] = np.stack([at.value(PointInput(c)) for c in ("s", "t", "zero", "one")], 1)
-        elif i.name not in places:
-            listed = ", ".join(places)
-            raise LaunchError(f"the fragment shader reads {i.name!r}; the vertex shader writes {listed}")
         elif i.name not in found:
             first, count = places[i.name]
             values = np.stack([at.perspective(first + k) for k in range(count)], 1)

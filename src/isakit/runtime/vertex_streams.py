@@ -58,7 +58,10 @@ class VertexStream:
         return np.dtype(_DTYPES[_NORMALISED.get(self.format, self.format)]).itemsize * self.components
 
     def values(self) -> Array:
-        """The values, [vertices, components]: f32 for `N` formats and floats, else the stored integers."""
+        """The values, [vertices, components]: f32 for `N` formats and floats, else the stored integers.
+
+        Raises LaunchError where the data ends before the vertices do.
+        """
         raw = _bytes(self.data)
         stride = self.size if self.stride is None else self.stride
         room = len(raw) - self.offset - self.size
