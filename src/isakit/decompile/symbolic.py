@@ -227,7 +227,7 @@ class Execution:
             self._increments = Increments(tuple(e.get(r) for r in ROLES))
         elif e.name == requests.BASES.name:
             self._increments = Increments(bases=tuple(e.get(r) for r in ROLES))
-        elif e.name != requests.EMIT_RESULTS.name:
+        elif e.name not in (requests.EMIT_RESULTS.name, requests.STATE_AT_END.name):
             raise NotModelled(f"an expression for `{e.name}`")
         return path
 

@@ -369,6 +369,12 @@ class Machine:
     def _emit(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
         """Nothing reads results before the end."""
 
+    def _state_at_end(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        """Nothing, where nothing follows. Raises NotModelled elsewhere."""
+        code = self._code()
+        if pc + 1 < len(code):
+            raise NotModelled(f"`{code.program[pc].text}` in front of other instructions", "what it sets is not known")
+
     def _split(self, pc: int, target: int, mask: Array | None, active: Array | None) -> dict[int, Array | None]:
         return self._with_rest({target: active}, pc, mask, active)
 
@@ -472,6 +478,7 @@ _ACTIONS = covered(
         request.INCREMENTS: Machine._set_increments,
         request.BASES: Machine._set_bases,
         request.EMIT_RESULTS: Machine._emit,
+        request.STATE_AT_END: Machine._state_at_end,
     },
 )
 _VALUES = covered(
