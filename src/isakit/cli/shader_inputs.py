@@ -74,7 +74,9 @@ def _stream(spec: str) -> VertexStream:
         raise click.BadParameter(f"{spec!r}: give stream:FILE:FORMAT:COMPONENTS, then an offset and a stride",
                                  param_hint="--arg")  # fmt: skip
     path, form, components, offset, stride = m.groups()
-    return VertexStream(Path(path).read_bytes(), form, int(components), int(offset or 0), stride and int(stride))
+    return VertexStream(
+        Path(path).read_bytes(), form, int(components), int(offset or 0), int(stride) if stride else None
+    )
 
 
 def shader_texture(spec: str) -> tuple[str, Any]:
