@@ -64,6 +64,23 @@ def kernel(length: int, fresh: float = 1.0) -> list[int]:
     return words
 
 
+def longer(base: list[int], length: int) -> list[int]:
+    """A kernel of `length` instructions like `base`: branches go as far as there, most other words are new."""
+    isa = isakit.isa("tesla", "gt200")
+    rng = random.Random(length)
+    out: list[int] = []
+    code = list(isa.disassemble(base))
+    for n in range(length):
+        i = code[n % len(code)]
+        if i.target is None:
+            other = rng.randrange(64) if i.mnemonic != "set" else 0
+            out += (i.words[0] ^ other << 2, i.words[1])  # another destination
+        else:
+            to = max(0, min(length - 1, n + (i.target - i.address) // 8))
+            out += isa.assemble(f"(lg $c0) bra {8 * to:#x}").words
+    return out
+
+
 def analyse(words: list[int]) -> dict[str, float]:
     """Seconds of each part."""
     isa = isakit.isa("tesla", "gt200")
@@ -72,7 +89,8 @@ def analyse(words: list[int]) -> dict[str, float]:
     out["decoding"], _ = seconds(lambda: program.instructions)
     out["graph"], flow = seconds(lambda: control_flow(program))
     out["live ranges"], _ = seconds(lambda: liveness(flow))
-    out["definitions"], chains = seconds(lambda: Chains(flow))
+    chains = Chains(flow)
+    out["definitions"], _ = seconds(lambda: chains.ssa)
     out["uniform values"], _ = seconds(lambda: Uniformity(flow, chains))
     out["dead code"], _ = seconds(lambda: dead_code(flow, chains))
     return out
@@ -84,7 +102,7 @@ def growth(longest: int) -> None:
     per: list[float] = []
     base = kernel(4000)
     for length in [n for n in (4000, 16000, 50000, 100000) if n <= longest]:
-        found = analyse((base * (length // 4000 + 1))[: 2 * length])
+        found = analyse(longer(base, length))
         core = sum(found[p] for p in ("decoding", "graph", "live ranges"))
         per.append(sum(found.values()) / length)
         parts = ", ".join(f"{name} {s:.2f}" for name, s in found.items())

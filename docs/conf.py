@@ -1,9 +1,14 @@
-"""Sphinx configuration. Build with `sphinx-build docs docs/_build/html`."""
+"""Sphinx configuration. Build with `sphinx-build docs docs/_build/html`; of all versions with `tools/build_docs.py`."""
 
+import importlib
+import inspect
+import json
+import os
 import shutil
 import tomllib
 from pathlib import Path
 
+from pygments.lexers.special import TextLexer
 from sphinx.errors import ConfigError
 
 HERE = Path(__file__).resolve().parent
@@ -14,20 +19,41 @@ with open(HERE.parent / "pyproject.toml", "rb") as f:
 
 project = metadata["name"]
 author = copyright = metadata["authors"][0]["name"]
-version = release = metadata["version"]
+version = release = os.environ.get("ISAKIT_DOCS_VERSION") or metadata["version"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+highlight_language = "bash"  # blocks without a language are commands
 
 html_theme = "furo"
 html_title = f"isakit {release}"
+# Other versions of the documentation, by the address of their front page: written by tools/build_docs.py.
+versions = json.loads(os.environ.get("ISAKIT_DOCS_VERSIONS", "{}"))
+if versions:
+    links = " · ".join(f'<a href="{where}">{name}</a>' for name, where in versions.items())
+    html_theme_options = {"announcement": f"isakit {release}. Other versions: {links}"}
+
+API = {
+    "isakit": "Instruction sets, programs, files and devices.",
+    "isakit.tesla": "Tesla: machine, device, textures, drawing.",
+    "isakit.vuc": "vµc: core, host, linter, packets.",
+    "isakit.usse": "USSE: shaders and textures.",
+    "isakit.analysis": "What can be known about a program without running it.",
+    "isakit.debug": "Stepping, breakpoints, profiles and traces.",
+    "isakit.programs": "Loading and writing files of any format.",
+    "isakit.formats": "Files to programs and back, one reader and writer each.",
+    "isakit.compile": "PTX, Python and C to programs.",
+    "isakit.corpora": "Indexes of many files.",
+}
+"""The public modules and what they are for; `isakit.errors` has a page of its own."""
 
 
 def generate() -> None:
-    """Write the reference pages of all instructions, made from the records themselves."""
+    """Write the reference pages that are made from the sources: of instructions, Python names and JSON formats."""
     try:
         from isakit import docsgen
     except ImportError as error:
@@ -40,6 +66,84 @@ def generate() -> None:
     docsgen.write(GENERATED)
     if not (GENERATED / "index.md").is_file():
         raise ConfigError("isakit.docsgen.write() made no index.md, so the instruction pages cannot be reached")
+    (GENERATED / "api.md").write_text(api_page(), encoding="utf-8")
+    (GENERATED / "json.md").write_text(json_page(), encoding="utf-8")
+
+
+def api_page() -> str:
+    """All public names with signature and text."""
+    out = [
+        "# Python: all names",
+        "",
+        "Every public name with its signature and its text, as the sources have them.",
+        "[](../python.md) is the overview to read first; [errors](../errors.md) have a page of their own.",
+        "",
+    ]
+    told: dict[int, str] = {}
+    for module, about in API.items():
+        names = getattr(importlib.import_module(module), "__all__", ())
+        out += [f"## {module}", "", about, "", "```{eval-rst}"]
+        for name in sorted(names, key=str.lower):
+            thing = getattr(importlib.import_module(module), name)
+            if told.setdefault(id(thing), f"{module}.{name}") != f"{module}.{name}":
+                out += [f"``{module}.{name}`` is :py:obj:`{told[id(thing)]}`.", ""]
+            elif inspect.isclass(thing):
+                out += [f".. autoclass:: {module}.{name}", "   :members:", ""]
+            elif inspect.isroutine(thing):
+                out += [f".. autofunction:: {module}.{name}", ""]
+            elif not inspect.ismodule(thing):
+                out += [f"``{module}.{name}``: a {type(thing).__name__}.", ""]
+        out += ["```", ""]
+    return "\n".join(out)
+
+
+def json_page() -> str:
+    """The shapes of what commands write with --json."""
+    from isakit.cli.schemas import SHAPES
+
+    out = [
+        "# JSON formats",
+        "",
+        "What each command writes with `--json`: names, types, and where they stand.",
+        "",
+        "`?` behind a name: it may be missing. Several types in brackets: one of them. `isakit schema VERB` writes the",
+        "same as a JSON schema; the number is the version of the format, which goes up when a name changes.",
+        "",
+    ]
+    for verb, (number, shape) in sorted(SHAPES.items()):
+        out += [f"## {verb}", "", f"Version {number}.", "", "```python", *written(shape), "```", ""]
+    return "\n".join(out)
+
+
+def written(shape: object, indent: str = "") -> list[str]:
+    """A shape as indented lines."""
+    if isinstance(shape, dict) and shape:
+        out = ["{"]
+        for name, value in shape.items():
+            first, *rest = written(value, indent + "    ")
+            out += [f"{indent}    {name}: {first}", *rest]
+        return [*out, indent + "}"]
+    if isinstance(shape, list) and shape:
+        first, *rest = written(shape[0], indent)
+        return ["[" + first, *rest[:-1], rest[-1] + " ...]"] if rest else [f"[{first} ...]"]
+    if isinstance(shape, tuple) and any(isinstance(x, dict | list) for x in shape):
+        inner = next(x for x in shape if isinstance(x, dict | list))
+        others = [str(x) for x in shape if not isinstance(x, dict | list)]
+        lines = written(inner, indent)
+        return [*lines[:-1], f"{lines[-1]} or {' or '.join(others)}"]
+    if isinstance(shape, tuple):
+        return [" or ".join(map(str, shape))]
+    return [str(shape)]
 
 
 generate()
+
+
+def setup(app: object) -> None:
+    """Assembly of each instruction set in colour, by the lexers that `isakit export --format pygments` writes."""
+    from isakit.export.lexing import pygments_lexer
+    from isakit.registry import VARIANTS
+
+    for name in VARIANTS:
+        app.add_lexer(name, pygments_lexer(name))
+    app.add_lexer("gdb", TextLexer)

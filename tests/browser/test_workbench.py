@@ -9,6 +9,8 @@ import pytest
 import isakit
 from isakit.programs import write
 from isakit.web import lessons
+from support.fat_binaries import container, entry
+from support.gl import CAPTURES
 from support.workbench import server
 
 pytestmark = pytest.mark.browser
@@ -341,3 +343,143 @@ def test_the_first_paint_is_quick(chromium, running):
         times.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
         page.context.close()
     assert min(times) < 1000
+
+
+def test_a_core_shows_its_pipeline_and_its_hazards(page):
+    lesson(page, "12-vuc-delay-slot")
+    page.click("#launch")
+    page.wait_for_selector("#view-pipeline svg")
+    for _ in range(9):
+        page.click("[data-move=step]")
+    until(page, "document.querySelector('#view-pipeline .issue.present')?.ariaLabel.startsWith('cycle 9:')")
+    assert "No hazards" in page.inner_text("#view-pipeline")
+    assert page.locator("#view-pipeline .way").count() >= 1, "the load is under way for a while"
+    assert "MBRING" in page.inner_text("#view-pipeline")
+    page.locator("#editor .cm-line", has_text="add  $r2 $r2 0x1").click()
+    page.keyboard.press("Home")
+    page.keyboard.press("Shift+End")
+    page.keyboard.press("Delete")
+    until(page, "document.querySelectorAll('#listing .row').length === 18")
+    page.click("#launch")
+    page.click("#tab-pipeline")
+    for _ in range(8):
+        page.click("[data-move=step]")
+    page.wait_for_selector("#view-pipeline .hazard")
+    assert "reads the old $r4" in page.inner_text("#view-pipeline")
+
+
+def test_invocations_of_a_shader_are_a_picture(page):
+    lesson(page, "13-usse-swizzle")
+    page.click("#launch")
+    canvas = page.wait_for_selector("#view-invocations canvas")
+    page.click("[data-move=cont]")
+    status(page, "has ended")
+    canvas = page.wait_for_selector("#view-invocations canvas")
+    pixels = "new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)"
+    assert page.evaluate(f"c => new Set({pixels}).size", canvas) > 20
+    box = canvas.bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 5, box["y"] + box["height"] - 5)
+    until(page, "document.querySelector('#view-invocations p').textContent.includes('invocation 255')")
+    page.select_option("#view-invocations select[aria-label=Show]", "place")
+    until(page, "document.querySelector('#view-invocations p').textContent.includes('those that have ended')")
+
+
+def test_live_ranges_stand_in_columns_above_their_heads(page):
+    lesson(page, "04-reduction")
+    page.check("#show-live")
+    page.wait_for_selector("#listing .row .ranges")
+    left = "document.querySelector('#listing {} .ranges').getBoundingClientRect().left"
+    assert abs(page.evaluate(left.format(".heads")) - page.evaluate(left.format(".rows"))) < 2
+    columns = page.evaluate("[...document.querySelectorAll('#listing .rows .ranges')].map(e => e.textContent)")
+    assert any("^" in c for c in columns)
+    assert len({len(c) for c in columns}) == 1
+    page.uncheck("#show-live")
+    until(page, "!document.querySelector('#listing .ranges')?.offsetParent")
+
+
+def test_what_a_search_finds_and_what_differs_is_marked(page):
+    lesson(page, "01-first-kernel")
+    page.fill("#search", "ld *")
+    page.keyboard.press("Enter")
+    until(page, "document.querySelectorAll('#listing .hit').length === 2")
+    assert page.inner_text("#found") == "1 of 2"
+    page.press("#search", "Enter")
+    until(page, "document.getElementById('found').textContent === '2 of 2'")
+    page.click("#keep")
+    status(page, "kept as")
+    page.locator("#editor .cm-line", has_text="shl b32 $r3 $r2 0x2").click()
+    page.keyboard.press("End")
+    page.keyboard.press("Backspace")
+    page.keyboard.type("3")
+    until(page, "[...document.querySelectorAll('#listing .text')].some(e => e.textContent.includes('$r2 0x3'))")
+    page.click("#tab-compare")
+    until(page, "[...document.querySelectorAll('#listing .mark')].filter(e => e.textContent.trim()).length === 1")
+
+
+def test_memory_is_shown_as_a_picture(page):
+    lesson(page, "03-mandelbrot")
+    launched(page)
+    page.click("[data-move=cont]")
+    status(page, "has ended")
+    page.click("#tab-memory")
+    page.select_option("#view-memory select[aria-label=Memory]", "g14")
+    page.wait_for_selector("#view-memory pre")
+    page.select_option("#view-memory select[aria-label='Shown as']", "colours")
+    page.wait_for_selector("#view-memory canvas")
+
+
+def test_only_tabs_that_say_something_are_there(page):
+    lesson(page, "01-first-kernel")
+    assert not page.locator("#tab-pipeline").is_visible()
+    assert page.locator("#tab-arrays").is_visible()
+    lesson(page, "12-vuc-delay-slot")
+    assert page.locator("#tab-pipeline").is_visible()
+    assert not page.locator("#tab-arrays").is_visible()
+
+
+def test_a_captured_frame_is_opened_and_looked_at_draw_by_draw(page):
+    page.set_input_files("#file", str(CAPTURES / "gears-a0.glc"))
+    page.wait_for_selector("#view-picture img", timeout=60_000)
+    last = page.get_attribute("#view-picture img", "src")
+    page.evaluate("""() => {
+        const slider = document.querySelector('#view-picture input');
+        slider.value = 1;
+        slider.dispatchEvent(new Event('change'));
+    }""")
+    until(page, "s => document.querySelector('#view-picture img').src !== s", last)
+    assert "draw 1" in page.inner_text("#view-picture")
+
+
+def test_microcode_and_a_host_executable_are_opened(page, tmp_path):
+    core = isakit.isa("vuc", "vp3").assemble(lessons.lesson("12-vuc-delay-slot")["source"])
+    (tmp_path / "copy.bin").write_bytes(write(core, "raw"))
+    page.select_option("#isa", "vuc")
+    page.set_input_files("#file", str(tmp_path / "copy.bin"))
+    page.wait_for_selector("#programs button:has-text('copy.bin')", timeout=60_000)
+    status(page, "19 instructions")
+    cubin = write(isakit.isa("tesla", "gt200").assemble(lessons.lesson("02-divergence")["source"]), "elf")
+    (tmp_path / "program").write_bytes(b"\x7fELF" + bytes(200) + container(entry(2, cubin, 13, b"diverge")) + bytes(64))
+    page.set_input_files("#file", str(tmp_path / "program"))
+    page.wait_for_selector("#programs button:has-text('diverge')", timeout=60_000)
+
+
+@pytest.mark.parametrize("width", [380, 900, 1500])
+def test_buttons_are_large_enough_to_be_hit(chromium, running, width):
+    """WCAG 2.2, target size: 24 by 24 pixels, or that much room around."""
+    page = chromium.new_context(viewport={"width": width, "height": 800}).new_page()
+    page.goto(running.url)
+    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    small = page.evaluate("""() => [...document.querySelectorAll('button, select, input:not([type=checkbox]), summary')]
+        .filter((e) => e.offsetParent && !e.classList.contains('hidden'))
+        .filter((e) => { const b = e.getBoundingClientRect(); return b.width < 24 || b.height < 20; })
+        .map((e) => e.outerHTML.slice(0, 80))""")
+    assert small == []
+    page.context.close()
+
+
+def test_the_accessibility_tree_has_the_parts_of_the_page(page):
+    tree = page.locator("body").aria_snapshot()
+    for part in ('region "Lessons and programs"', 'region "Source text"', 'region "Machine code"', 'region "Views"',
+                 'listbox "Instructions"', 'tablist "Views"', 'toolbar "Run and step"', "status"):  # fmt: skip
+        assert part in tree, part
+    assert tree.count("heading") >= 3

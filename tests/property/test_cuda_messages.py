@@ -70,7 +70,10 @@ def opening() -> list[tuple[int, bytes]]:
         message("where", 1),
         message("attributes", 0, 1),
         message("cuCtxCreate_v2", 0, 0),
-        message("check_module", 1),
+        message("build_module", 1, 0),
+        message("module_handle", 1),
+        message("module_log", 1, 1, 100),
+        message("module_code", 1, 64),
         message("cuMemAlloc_v2", 4096),
         message("pin", m64, 8192, 2),
     ]

@@ -28,48 +28,87 @@ def blocks(page: str) -> list[tuple[str, str]]:
     return BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "tutorial/first-kernel.md",
-        "howto/draw-a-picture.md",
-        "tutorial/watch-a-warp-diverge.md",
-        "tutorial/shared-memory.md",
-        "tutorial/first-shader.md",
-        "tutorial/microcode-and-host.md",
-        "howto/debug-a-program.md",
-    ],
+PAGES = sorted(str(p.relative_to(DOCS)) for p in DOCS.rglob("*.md") if not {"generated", "_build"} & set(p.parts))
+SAVED = re.compile(r"[Ss]ave this as\s+`([\w.-]+)`")
+RUN = (
+    "tutorial/first-kernel.md",
+    "tutorial/watch-a-warp-diverge.md",
+    "tutorial/shared-memory.md",
+    "tutorial/first-shader.md",
+    "tutorial/microcode-and-host.md",
+    "howto/draw-a-picture.md",
+    "howto/debug-a-program.md",
 )
-def test_python_prints_what_the_page_shows(page, tmp_path, monkeypatch) -> None:
+"""Pages whose Python prints what stands behind it."""
+NEED_FILES = {
+    "howto/run-a-shader.md": "a shader of a game",
+    "howto/bind-textures.md": "a cubin of NVIDIA's SDK",
+    "howto/compile-a-kernel.md": "arrays and texts of the reader",
+    "tutorial/python-kernel.md": "a kernel has to stand in a file: tests/unit/compile runs it from there",
+    "reference/python.md": "pieces that go on from what the reader has",
+}
+"""Pages whose Python works with files that are not part of the project."""
+
+
+def test_every_page_says_in_its_first_line_what_it_is_for() -> None:
+    for page in PAGES:
+        title, _, rest = (DOCS / page).read_text(encoding="utf-8").partition("\n")
+        first = rest.strip().split("\n")[0]
+        assert title.startswith("# "), page
+        assert len(first) > 20, page
+        assert not first.startswith(("#", "|", "```", "-", "{", "!")), f"{page}: {first}"
+
+
+def has(page: str, *languages: str) -> bool:
+    return any(language in languages for language, _ in blocks(page))
+
+
+def files_of(page: str, folder: Path) -> set[str]:
+    """Put the examples into a folder, and the files that the page asks to be saved: their contents."""
+    saved: set[str] = set()
+    (folder / "examples").symlink_to(ROOT / "examples")
+    text = (DOCS / page).read_text(encoding="utf-8")
+    for m in SAVED.finditer(text):
+        content = BLOCK.search(text, m.end())[2]
+        (folder / m[1]).write_text(content, encoding="utf-8")
+        saved.add(content)
+    return saved
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if has(p, "python") and p not in NEED_FILES])
+def test_python_does_what_the_page_shows(page, tmp_path, monkeypatch) -> None:
+    """All of it runs; on the pages of `RUN` what is printed is what the page shows behind it."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    saved = files_of(page, tmp_path)
     names: dict[str, object] = {}
     printed = ""
     for language, content in blocks(page):
         if language == "python":
-            assert not printed.strip(), "what the block before printed is not shown"
+            assert page not in RUN or not printed.strip(), "what the block before printed is not shown"
             out = io.StringIO()
             with redirect_stdout(out):
                 exec(compile(content, page, "exec"), names)
             printed = out.getvalue()
-        elif language == "text":
-            assert printed == content
+        elif language in ("text", "tesla", "vuc", "usse"):
+            if page in RUN and content not in saved:
+                assert printed == content
+            names.setdefault("text", content)
             printed = ""
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "howto/read-a-file.md",
-        "howto/run-a-kernel.md",
-        "howto/debug-a-program.md",
-        "howto/sanitize-a-program.md",
-        "howto/profile-a-kernel.md",
-        "howto/trace-a-program.md",
-    ],
-)
-def test_commands_work(page, tmp_path) -> None:
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+COMMANDS = [p for p in PAGES if has(p, "") and p != "tutorial/first-kernel.md"]  # its command is ./quickstart
+
+
+@pytest.mark.parametrize("page", COMMANDS)
+def test_commands_work(page, tmp_path, monkeypatch) -> None:
+    files_of(page, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    if page == "tutorial/shared-memory.md":  # its Python writes the file
+        with redirect_stdout(io.StringIO()):
+            names: dict[str, object] = {}
+            for language, content in blocks(page):
+                if language == "python":
+                    exec(compile(content, page, "exec"), names)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     for language, content in blocks(page):
         if not language:
@@ -79,12 +118,28 @@ def test_commands_work(page, tmp_path) -> None:
                 env=os.environ | {"PATH": path},
                 capture_output=True,
                 text=True,
+                check=False,
             )
-            assert done.returncode == 0, done.stderr
+            assert done.returncode in FINDINGS.get(page, (0,)), done.stderr
     if page == "howto/run-a-kernel.md":
         assert (np.load(tmp_path / "result.npy") == 2 * np.arange(1000, dtype=np.float32) + 1).all()
     elif page == "howto/read-a-file.md":
         assert (tmp_path / "edited.cubin").read_bytes() == (tmp_path / "saxpy.cubin").read_bytes()
+
+
+FINDINGS = {"tutorial/shared-memory.md": (3,)}
+"""Pages whose commands report something: exit codes."""
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    cff = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    page = re.search(r"version = \{(\S+)\}", (DOCS / "howto/cite.md").read_text(encoding="utf-8"))
+    readme = re.search(r"at version (\S+):", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert cff is not None
+    assert page is not None
+    assert readme is not None
+    assert {cff[1], page[1], readme[1]} == {cff[1]}
+    assert f"## [{cff[1]}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_the_readme(tmp_path) -> None:
@@ -93,7 +148,7 @@ def test_the_readme(tmp_path) -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     for language, content in BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")):
         command = [sys.executable, "-c", content] if language == "python" else ["bash", "-e", "-c", content]
-        if language == "python" or (not language and content.startswith("isakit ")):
+        if language == "python" or (not language and content.startswith(("isakit ", "python "))):
             done = subprocess.run(
                 command, cwd=tmp_path, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
             )

@@ -1,16 +1,16 @@
-"""Which writes of a register reach a use, and which uses a write reaches; found when asked for, walking backwards."""
+"""Which writes of a register reach a use, and which uses a write reaches."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import cached_property
 
 from isakit.analysis.control_flow import ControlFlow
+from isakit.analysis.liveness import Liveness, liveness
+from isakit.analysis.ssa import MERGE, START, Ssa
 from isakit.codec.instruction import Place
 
-START = -1
-"""In place of an address: the value the register had when the program began, or what an unknown caller left there."""
+__all__ = ["START", "Chains"]
 
 
 class Chains:
@@ -21,72 +21,82 @@ class Chains:
 
     def __init__(self, flow: ControlFlow) -> None:
         self.flow = flow
-        # block -> place -> [(number within the block, address, whether it replaces the old value)]
-        self._writes: list[dict[Place, list[tuple[int, int, bool]]]] = []
-        for block in flow.blocks:
-            found: dict[Place, list[tuple[int, int, bool]]] = {}
-            for k, i in enumerate(block.instructions):
-                kills = i.kills
-                for place in i.defs:
-                    found.setdefault(place, []).append((k, i.address, place in kills))
-            self._writes.append(found)
-        self._places = {i.address: (b.number, k) for b in flow.blocks for k, i in enumerate(b.instructions)}
-        self._heads = {f.entry for f in flow.functions[:1]}
-        self._known: dict[tuple[int, Place], frozenset[int]] = {}
+        self._known: dict[tuple[Ssa, int], frozenset[int]] = {}
+        self._single: dict[Place, Ssa] = {}
+
+    @cached_property
+    def live(self) -> Liveness:
+        """The live registers of the program."""
+        return liveness(self.flow)
+
+    @cached_property
+    def ssa(self) -> Ssa:
+        """The values of the registers."""
+        return Ssa(self.flow, self.live)
 
     def definitions(self, address: int, place: Place) -> frozenset[int]:
         """Addresses of the instructions whose value of a register may be read at an address, and `START`.
 
         Raises KeyError for an address that no block holds.
         """
-        block, at = self._places[address]
+        ssa = self.ssa
+        value = ssa.before(address, place)
+        if value is None:  # the instruction does not read it
+            ssa = self._single.get(place) or self._single.setdefault(place, Ssa(self.flow, None, place))
+            value = ssa.before(address, place)
+            assert value is not None
+        known = self._known.get((ssa, value))
+        if known is None:
+            known = self._known[ssa, value] = self._written(ssa, value)
+        return known
+
+    def _written(self, ssa: Ssa, value: int) -> frozenset[int]:
         found: set[int] = set()
-        if not self._within(block, place, at, found):
-            found |= self._entering(block, place)
+        seen = {value}
+        waiting = [value]
+        while waiting:
+            v = waiting.pop()
+            known = self._known.get((ssa, v))
+            if known is not None:
+                found |= known
+                continue
+            if ssa.addresses[v] != MERGE:
+                found.add(ssa.addresses[v])
+            for w in ssa.inputs[v]:
+                if w not in seen:
+                    seen.add(w)
+                    waiting.append(w)
         return frozenset(found)
 
-    def _within(self, block: int, place: Place, before: int, found: set[int]) -> bool:
-        """Collect the writes of a block in front of an instruction; whether one of them hides all earlier ones."""
-        writes = self._writes[block].get(place, ())
-        for n in range(bisect_left(writes, (before,)) - 1, -1, -1):
-            _, address, replaces = writes[n]
-            found.add(address)
-            if replaces:
-                return True
-        return False
-
-    def _entering(self, block: int, place: Place) -> frozenset[int]:
-        """What reaches the beginning of a block."""
-        known = self._known.get((block, place))
-        if known is not None:
-            return known
-        found: set[int] = set()
-        seen = {block}
-        waiting = [block]
-        while waiting:
-            n = waiting.pop()
-            before = self.flow.predecessors[n]
-            if not before or self.flow.blocks[n].address in self._heads:
-                found.add(START)
-            for m in {edge.source for edge in before}:
-                hidden = self._within(m, place, len(self.flow.blocks[m].instructions), found)
-                if not hidden and m not in seen:
-                    seen.add(m)
-                    waiting.append(m)
-        result = self._known[block, place] = frozenset(found)
-        return result
+    @cached_property
+    def derived(self) -> Sequence[Sequence[int]]:
+        """For each value those that it may be instead, see `Ssa.inputs`."""
+        out: list[list[int]] = [[] for _ in self.ssa.inputs]
+        for v, inputs in enumerate(self.ssa.inputs):
+            for w in inputs:
+                out[w].append(v)
+        return out
 
     @cached_property
-    def all_uses(self) -> Mapping[tuple[int, Place], tuple[int, ...]]:
-        """(address of a write or `START`, register) to the addresses of the instructions that may read its value."""
-        out: dict[tuple[int, Place], list[int]] = {}
-        for block in self.flow.blocks:
-            for i in block.instructions:
-                for place in i.uses:
-                    for d in self.definitions(i.address, place):
-                        out.setdefault((d, place), []).append(i.address)
-        return {key: tuple(found) for key, found in out.items()}
+    def readers(self) -> Sequence[Sequence[int]]:
+        """For each value the addresses of the instructions that read it."""
+        out: list[list[int]] = [[] for _ in self.ssa.inputs]
+        for address, values in self.ssa.used.items():
+            for v in values:
+                out[v].append(address)
+        return out
 
     def uses(self, address: int, place: Place) -> tuple[int, ...]:
-        """Addresses of the instructions that may read what the one at `address` writes to a register."""
-        return self.all_uses.get((address, place), ())
+        """Addresses of the instructions that may read what the one at `address`, or `START`, writes to a register."""
+        ssa = self.ssa
+        waiting = [v for v in ssa.made(address) if ssa.places[v] == place]
+        seen = set(waiting)
+        found: set[int] = set()
+        while waiting:
+            v = waiting.pop()
+            found.update(self.readers[v])
+            for w in self.derived[v]:
+                if w not in seen:
+                    seen.add(w)
+                    waiting.append(w)
+        return tuple(sorted(found))

@@ -8,7 +8,7 @@ names; other branches to an address that is only known when the program runs are
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -71,6 +71,17 @@ class Block:
     def end(self) -> int:
         """Byte address behind the last instruction."""
         return self.instructions[-1].address + self.instructions[-1].size
+
+    def at(self, address: int) -> Instruction:
+        """The instruction at a byte address. Raises KeyError where none starts."""
+        k = bisect_left(self.instructions, address, key=_address)
+        if k == len(self.instructions) or self.instructions[k].address != address:
+            raise KeyError(f"no instruction stands at {address:#x}")
+        return self.instructions[k]
+
+
+def _address(i: Instruction) -> int:
+    return i.address
 
 
 @dataclass

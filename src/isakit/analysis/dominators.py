@@ -1,6 +1,7 @@
 """Dominators, post-dominators and loops of the functions of a control-flow graph.
 
-Source of the algorithm: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
+Source of the algorithm: Lengauer, Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph", 1979, the simple
+version.
 """
 
 from __future__ import annotations
@@ -14,52 +15,70 @@ Graph = Mapping[int, Sequence[int]]
 """Block -> blocks behind it."""
 
 
-def _reverse_postorder(graph: Graph, root: int) -> list[int]:
-    seen, out = {root}, list[int]()
-    stack = [(root, iter(graph.get(root, ())))]
+def _preorder(graph: Graph, root: int) -> tuple[list[int], list[int]]:
+    """Nodes reached from the root by depth first search, and for each the place in that order of the one before it."""
+    order, above = [root], [0]
+    place = {root: 0}
+    stack = [(0, iter(graph.get(root, ())))]
     while stack:
-        node, rest = stack[-1]
+        at, rest = stack[-1]
         for n in rest:
-            if n not in seen:
-                seen.add(n)
-                stack.append((n, iter(graph.get(n, ()))))
+            if n not in place:
+                place[n] = len(order)
+                stack.append((len(order), iter(graph.get(n, ()))))
+                order.append(n)
+                above.append(at)
                 break
         else:
-            out.append(node)
             stack.pop()
-    return out[::-1]
+    return order, above
 
 
 def immediate_dominators(graph: Graph, root: int) -> dict[int, int]:
-    """Node -> its immediate dominator, for every node reached from the root; the root is its own."""
-    order = _reverse_postorder(graph, root)
-    rank = {n: k for k, n in enumerate(order)}
-    before: dict[int, list[int]] = {n: [] for n in order}
-    for n in order:
+    """Node -> its immediate dominator, for every node reached from the root; the root is its own.
+
+    Takes O(edges * log(nodes)) time. Nodes are numbered in the order of a depth first search; `semi` and `label` are those
+    of the source.
+    """
+    order, above = _preorder(graph, root)
+    place = {n: k for k, n in enumerate(order)}
+    before: list[list[int]] = [[] for _ in order]
+    for k, n in enumerate(order):
         for m in graph.get(n, ()):
-            before[m].append(n)
-    found = {root: root}
+            before[place[m]].append(k)
+    size = len(order)
+    semi, label = list(range(size)), list(range(size))
+    ancestor = [-1] * size
+    waiting: list[list[int]] = [[] for _ in order]
+    found = [0] * size
 
-    def common(a: int, b: int) -> int:
-        while a != b:
-            while rank[a] > rank[b]:
-                a = found[a]
-            while rank[b] > rank[a]:
-                b = found[b]
-        return a
+    def lowest(v: int) -> int:
+        """The node with the lowest semi-dominator on the way from `v` up to the root of its tree in the forest."""
+        if ancestor[v] < 0:
+            return v
+        path = [v]
+        while ancestor[ancestor[path[-1]]] >= 0:
+            path.append(ancestor[path[-1]])
+        for u in reversed(path[:-1]):
+            a = ancestor[u]
+            if semi[label[a]] < semi[label[u]]:
+                label[u] = label[a]
+            ancestor[u] = ancestor[a]
+        return label[v]
 
-    changed = True
-    while changed:
-        changed = False
-        for n in order[1:]:
-            known = [p for p in before[n] if p in found]
-            new = known[0]
-            for p in known[1:]:
-                new = common(p, new)
-            if found.get(n) != new:
-                found[n] = new
-                changed = True
-    return found
+    for w in range(size - 1, 0, -1):
+        parent = above[w]
+        semi[w] = min((semi[lowest(v)] for v in before[w]), default=parent)
+        waiting[semi[w]].append(w)
+        ancestor[w] = parent
+        for v in waiting[parent]:
+            u = lowest(v)
+            found[v] = u if semi[u] < semi[v] else parent
+        waiting[parent] = []
+    for w in range(1, size):
+        if found[w] != semi[w]:
+            found[w] = found[found[w]]
+    return {n: order[found[k]] for k, n in enumerate(order)}
 
 
 def _graph_of(flow: ControlFlow, function: Function) -> dict[int, list[int]]:
@@ -118,9 +137,10 @@ def loops(flow: ControlFlow, function: Function) -> list[Loop]:
         for t in targets:
             before.setdefault(t, []).append(n)
     bodies: dict[int, set[int]] = {}
+    spans = _spans(above)
     for n in above:
         for head in graph[n]:
-            if _dominates(above, head, n):
+            if spans[head][0] <= spans[n][0] < spans[head][1]:
                 body = bodies.setdefault(head, {head})
                 waiting = [n]
                 while waiting:
@@ -128,21 +148,34 @@ def loops(flow: ControlFlow, function: Function) -> list[Loop]:
                     if m not in body:
                         body.add(m)
                         waiting += [p for p in before.get(m, ()) if p in above]
-    found = [Loop(head, sorted(bodies[head])) for head in sorted(bodies)]
-    for loop in found:
-        body = bodies[loop.head]
-        around = [h for h, b in bodies.items() if h != loop.head and loop.head in b and body <= b]
-        loop.parent = min(around, key=lambda h: len(bodies[h]), default=None)
-        loop.exits = sorted({t for n in body for t in graph[n]} - body)
-    return found
+    found = {head: Loop(head, sorted(bodies[head])) for head in sorted(bodies)}
+    innermost: dict[int, int] = {}
+    for head in sorted(bodies, key=lambda h: -len(bodies[h])):  # loops lie within each other or apart
+        body = bodies[head]
+        found[head].parent = innermost.get(head)
+        innermost.update(dict.fromkeys(body, head))
+        found[head].exits = sorted({t for n in body for t in graph[n]} - body)
+    return list(found.values())
 
 
-def _dominates(above: Mapping[int, int], a: int, b: int) -> bool:
-    while b != a:
-        if above[b] == b:
-            return False
-        b = above[b]
-    return True
+def _spans(above: Mapping[int, int]) -> dict[int, tuple[int, int]]:
+    """Node of a tree -> (its number, the number behind the last node below it); numbers count from above."""
+    below: dict[int, list[int]] = {}
+    roots: list[int] = []
+    for n, parent in above.items():
+        (roots if n == parent else below.setdefault(parent, [])).append(n)
+    entered: dict[int, int] = {}
+    out: dict[int, tuple[int, int]] = {}
+    stack = [(n, False) for n in roots]
+    while stack:
+        n, done = stack.pop()
+        if done:
+            out[n] = entered[n], len(entered)
+        else:
+            entered[n] = len(entered)
+            stack.append((n, True))
+            stack += [(m, False) for m in below.get(n, ())]
+    return out
 
 
 def depth_of(found: Iterable[Loop]) -> dict[int, int]:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from isakit.analysis.control_flow import Block, ControlFlow
-from isakit.codec import Instruction, Memory, SpecialRegister
+from isakit.codec import Instruction
+from isakit.codec.facts import Facts
 from isakit.spec import Kind
 
 Place = tuple[str, int]
 
 
-class _Numbers:
+class Numbers:
     """Registers as bits of an int."""
 
     def __init__(self) -> None:
@@ -47,7 +48,8 @@ class Liveness:
     """The registers that are live at every instruction of a program; `at_end` those that are read after its end."""
 
     flow: ControlFlow
-    numbers: _Numbers
+    numbers: Numbers
+    _in: list[int]
     _out: list[int]
     _facts: dict[int, tuple[int, int]]
     at_end: tuple[Place, ...] = ()
@@ -71,13 +73,14 @@ class Liveness:
     def after(self, address: int) -> frozenset[Place]:
         """The registers live behind the instruction at a byte address."""
         block = self.flow.block_at(address)
-        live = self._out[block.number]
-        for i in reversed(block.instructions):
-            if i.address == address:
-                return frozenset(self.numbers.names(live))
-            uses, kills = self._facts[i.address]
-            live = live & ~kills | uses
-        raise KeyError(f"no instruction stands at {address:#x}")
+        i = block.at(address)
+        behind = address + i.size
+        live = self._before[behind] if behind < block.end else self._out[block.number]
+        return frozenset(self.numbers.names(live))
+
+    def at_start(self, block: int) -> int:
+        """The registers live at the start of a block, as bits of `numbers`."""
+        return self._in[block]
 
     @cached_property
     def files(self) -> tuple[str, ...]:
@@ -138,11 +141,17 @@ def liveness(flow: ControlFlow, live_at_end: Iterable[Place] | None = None) -> L
             instruction set says a program of this type hands on (`InstructionSet.results`), all registers the program
             names of them.
     """
-    numbers = _Numbers()
-    facts = {i.address: (numbers.mask(i.uses), numbers.mask(i.kills)) for b in flow.blocks for i in b.instructions}
+    numbers = Numbers()
+    masks: dict[Facts, tuple[int, int]] = {}
+    facts: dict[int, tuple[int, int]] = {}
     for b in flow.blocks:
         for i in b.instructions:
-            numbers.mask(i.defs)
+            of = i.facts
+            known = masks.get(of)
+            if known is None:
+                known = masks[of] = numbers.mask(of.uses), numbers.mask(of.kills)
+                numbers.mask(of.defs)
+            facts[i.address] = known
     if live_at_end is None:
         handed = flow.program.decoder.isa.results.get(flow.program.program_type, frozenset())
         live_at_end = [p for p in numbers.places if p[0] in handed]
@@ -175,7 +184,7 @@ def liveness(flow: ControlFlow, live_at_end: Iterable[Place] | None = None) -> L
                 if not queued[e.source]:
                     queued[e.source] = True
                     waiting.append(e.source)
-    return Liveness(flow, numbers, out, facts, tuple(numbers.names(at_end)))
+    return Liveness(flow, numbers, before, out, facts, tuple(numbers.names(at_end)))
 
 
 def only_computes(i: Instruction) -> bool:
@@ -185,7 +194,7 @@ def only_computes(i: Instruction) -> bool:
     return (
         i.group in (Kind.ARITHMETIC, Kind.MOVE)
         and not any(file in handed for file, _ in i.defs)
-        and not any(isinstance(o, Memory | SpecialRegister) and o.name in isa.outputs for o in i.operands)
+        and not i.facts.stores
     )
 
 

@@ -8,13 +8,14 @@ lanes may differ, not that they do.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Container, Sequence
+from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from isakit.analysis.chains import START, Chains
-from isakit.analysis.control_flow import ControlFlow
+from isakit.analysis.control_flow import ControlFlow, Function
 from isakit.analysis.dominators import post_dominators
+from isakit.analysis.ssa import MERGE
 from isakit.codec import Instruction
 from isakit.codec.instruction import Place
 from isakit.errors import IsakitError
@@ -43,51 +44,91 @@ class Uniformity:
         # A bit per divergent branch whose lanes meet again; bit 0 is for all others together.
         self._regions = [0] * len(flow.blocks)
         self._next_bit = 1
-        self._above: dict[int, dict[int, int | None]] = {}
+        self._meetings: dict[int, dict[int, int | None]] = {}
         if self._isa.uniform_inputs is not None:
-            self._find()
+            self._find(self._isa.uniform_inputs)
 
     def uniform(self, address: int, place: Place) -> bool:
-        """Whether a register is the same in all lanes that execute the instruction at an address, before it."""
-        inputs = self._isa.uniform_inputs
-        if inputs is None:
+        """Whether a register that the instruction at an address reads is the same in all lanes that execute it.
+
+        Raises KeyError where the instruction does not read it.
+        """
+        if self._isa.uniform_inputs is None:
             return True
-        definitions = self.chains.definitions(address, place)
-        here = self._regions[self._block[address]]
-        for d in definitions:
-            if d == START:
-                if place[0] not in inputs:
-                    return False
-                continue
-            there = self._regions[self._block[d]]
-            if (d, place) in self.divergent or there & ~here or (there and len(definitions) > 1):
-                return False
-        return True
+        value = self.chains.ssa.before(address, place)
+        if value is None:
+            raise KeyError(f"the instruction at {address:#x} does not read {place}")
+        return self._agree(value, self._regions[self._block[address]])
 
     def writes_uniform(self, i: Instruction) -> bool:
         """Whether all that an instruction writes to registers is the same in all lanes that execute it."""
         return not any((i.address, place) in self.divergent for place in i.defs)
 
-    @cached_property
-    def _lane_inputs(self) -> dict[int, bool]:
-        """Address -> whether the instruction asks for something that is a lane's own, apart from registers."""
-        return {i.address: _asks_lanes(i, self._isa) for b in self.flow.blocks for i in b.instructions}
+    def _find(self, inputs: Container[str]) -> None:
+        """Mark what may differ, from what is a lane's own on; every mark only adds marks, and each is made once.
 
-    def _find(self) -> None:
-        """Mark what may differ until nothing changes; every mark only adds marks."""
-        waiting = [i for b in self.flow.blocks for i in b.instructions]
-        while True:
-            before = len(self.divergent), len(self.branches)
-            rest: list[Instruction] = []
-            for i in waiting:
-                if self._lane_inputs[i.address] or not all(self.uniform(i.address, place) for place in i.uses):
-                    self.divergent.update((i.address, place) for place in i.defs)
-                    self._branch(i)
-                else:
-                    rest.append(i)
-            waiting = rest
-            if before == (len(self.divergent), len(self.branches)):
-                return
+        `_varies` and `_apart` tell of each value whether it may differ, and whether a write it may come from is in a
+        region of diverged lanes. `_sole` is the only write it may come from, None where there are several: one of them
+        may have been skipped by lanes, so none may be in such a region.
+        """
+        ssa = self.chains.ssa
+        self._sole = self._sole_writes()
+        self._varies = [a == START and ssa.places[v][0] not in inputs for v, a in enumerate(ssa.addresses)]
+        self._apart = [False] * len(ssa.addresses)
+        self._changed = [v for v, varies in enumerate(self._varies) if varies]
+        self._marked: set[int] = set()
+        self._instructions = {i.address: i for b in self.flow.blocks for i in b.instructions}
+        for i in self._instructions.values():
+            if _asks_lanes(i, self._isa):
+                self._mark(i)
+        while self._changed:
+            v = self._changed.pop()
+            varies, apart = self._varies[v], self._apart[v]
+            for w in self.chains.derived[v]:
+                if (varies and not self._varies[w]) or (apart and not self._apart[w]):
+                    self._varies[w] |= varies
+                    self._note(w, apart)
+            for address in self.chains.readers[v]:
+                if address not in self._marked and not self._agree(v, self._regions[self._block[address]]):
+                    self._mark(self._instructions[address])
+
+    def _sole_writes(self) -> list[int | None]:
+        """For each value the address of the only write it may come from, or `START`; `MERGE` where there is none."""
+        ssa = self.chains.ssa
+        out: list[int | None] = list(ssa.addresses)
+        waiting = [v for v, a in enumerate(ssa.addresses) if a != MERGE]
+        while waiting:
+            v = waiting.pop()
+            for w in self.chains.derived[v]:
+                known, new = out[w], out[v]
+                if known is not None and known != new:
+                    out[w] = new if known == MERGE else None
+                    waiting.append(w)
+        return out
+
+    def _note(self, value: int, apart: bool) -> None:
+        self._apart[value] |= apart
+        self._varies[value] |= self._apart[value] and self._sole[value] is None
+        self._changed.append(value)
+
+    def _agree(self, value: int, here: int) -> bool:
+        """Whether all lanes that execute in a block in these regions have the same in a value."""
+        if self._varies[value]:
+            return False
+        sole = self._sole[value]
+        there = self._regions[self._block[sole]] if sole is not None and sole >= 0 else 0
+        return not there & ~here
+
+    def _mark(self, i: Instruction) -> None:
+        """Note that an instruction has inputs that differ."""
+        if i.address in self._marked:
+            return
+        self._marked.add(i.address)
+        self.divergent.update((i.address, place) for place in i.defs)
+        for v in self.chains.ssa.made(i.address):
+            self._varies[v] = True
+            self._changed.append(v)
+        self._branch(i)
 
     def _branch(self, i: Instruction) -> None:
         """Note that an instruction with divergent inputs sends lanes different ways, if it can."""
@@ -112,6 +153,9 @@ class Uniformity:
             if self._regions[t] & bit:
                 continue
             self._regions[t] |= bit
+            for inside in self.flow.blocks[t].instructions:
+                for v in self.chains.ssa.made(inside.address):
+                    self._note(v, apart=True)
             todo += [e.target for e in self.flow.successors[t] if e.target != meeting]
 
     def _meeting(self, n: int) -> int | None:
@@ -119,13 +163,24 @@ class Uniformity:
         function = self.flow.blocks[n].function
         if function is None:
             return None
-        above = self._above.get(function)
-        if above is None:
-            above = self._above[function] = post_dominators(self.flow, self.flow.functions[function])
-        at = above.get(n)
-        while at is not None and not self.flow.blocks[at].joins:
-            at = above.get(at)
-        return at
+        known = self._meetings.get(function)
+        if known is None:
+            known = self._meetings[function] = self._all_meetings(self.flow.functions[function])
+        return known.get(n)
+
+    def _all_meetings(self, function: Function) -> dict[int, int | None]:
+        above = post_dominators(self.flow, function)
+        out: dict[int, int | None] = {}
+        for n in above:
+            way: list[int] = []
+            at: int | None = n
+            while at is not None and at not in out:
+                way.append(at)
+                at = above.get(at)
+            for m in reversed(way):
+                at = above.get(m)
+                out[m] = at if at is None or self.flow.blocks[at].joins else out[at]
+        return out
 
 
 def _asks_lanes(i: Instruction, isa: InstructionSet) -> bool:
@@ -184,25 +239,30 @@ def dead_code(flow: ControlFlow, chains: Chains | None = None) -> list[int]:
 
     They are not reached, or they only write registers which nothing reads but other dead instructions.
     """
-    from isakit.analysis.liveness import liveness, only_computes
+    from isakit.analysis.liveness import only_computes
 
     chains = chains or Chains(flow)
+    reached = {i.address: i for b in flow.blocks if b.function is not None for i in b.instructions}
     dead = {i.address for b in flow.blocks if b.function is None for i in b.instructions}
-    handed = set(liveness(flow).at_end)
-    by_address = {i.address: i for b in flow.blocks for i in b.instructions}
-    waiting = [a for a, i in by_address.items() if a not in dead and only_computes(i) and i.defs]
-    unresolved = bool(flow.unresolved)
-    changed = not unresolved
-    while changed:
-        changed = False
-        rest: list[int] = []
-        for a in waiting:
-            i = by_address[a]
-            used = any(u not in dead for place in i.defs for u in chains.uses(a, place))
-            if used or any(place in handed for place in i.defs):
-                rest.append(a)
-            else:
-                dead.add(a)
-                changed = True
-        waiting = rest
-    return sorted(dead)
+    if flow.unresolved:
+        return sorted(dead)
+    handed, ssa = set(chains.live.at_end), chains.ssa
+    needed: set[int] = set()
+    waiting = [
+        i for i in reached.values() if not i.defs or not only_computes(i) or any(place in handed for place in i.defs)
+    ]
+    wanted = [False] * len(ssa.addresses)
+    while waiting:
+        i = waiting.pop()
+        if i.address in needed:
+            continue
+        needed.add(i.address)
+        values = [v for v in ssa.used.get(i.address, ()) if not wanted[v]]
+        while values:
+            v = values.pop()
+            if not wanted[v]:
+                wanted[v] = True
+                if ssa.addresses[v] in reached:
+                    waiting.append(reached[ssa.addresses[v]])
+                values += ssa.inputs[v]
+    return sorted(dead | (reached.keys() - needed))

@@ -32,6 +32,7 @@ class Prepared:
     """A machine at its first instruction.
 
     `program`: its code with labels, where the source has them; `arguments`: of a kernel; `name`: of the kernel.
+    Of a shader: `grid`, how its invocations lie in an image, and `results`, which reads what they have computed so far.
     """
 
     isa: str
@@ -40,6 +41,8 @@ class Prepared:
     arguments: list[Argument] = field(default_factory=list[Argument])
     name: str = ""
     kernel: Any = None
+    grid: Any = None
+    results: Callable[[], dict[str, Any]] | None = None
 
     @property
     def labels(self) -> dict[str, int]:
@@ -104,7 +107,7 @@ def _usse(source: Any, specs: list[tuple[str, str, str]], options: dict[str, Any
     before = None if target is None else bound.target_words(grid, target)
     machine = bound.machine(inputs, before, 0, grid.lanes)
     machine.start(bound.code)
-    return Prepared("usse", machine, name=source.stage)
+    return Prepared("usse", machine, name=source.stage, grid=grid, results=lambda: bound.results(machine))
 
 
 __all__ = ["Prepared", "launch_options", "prepare"]

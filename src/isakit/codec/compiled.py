@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from isakit.codec.facts import FormFacts
 from isakit.spec.record import Form
+
+if TYPE_CHECKING:
+    from isakit.codec.decoder import Decoder
 
 
 class _Namespace:
@@ -39,6 +43,13 @@ class CompiledForm:
     def __init__(self, form: Form) -> None:
         self.form = form
         self.addressed = form.addressed
+        self._facts: FormFacts | None = None
+
+    def facts(self, decoder: Decoder) -> FormFacts:
+        """What words of the form do; `decoder` is the one the form was found by."""
+        if self._facts is None:
+            self._facts = FormFacts(decoder, self.form)
+        return self._facts
 
     @cached_property
     def text(self) -> Callable[[int], str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from isakit.codec.compiled import CompiledForm
+from isakit.codec.facts import NOTHING, Facts, Place, places
 from isakit.spec.operands import CodeAddress, Condition, Operand, Register
 from isakit.spec.record import Form, Kind, Record
 
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from isakit.codec.decoder import Decoder
     from isakit.codec.explain import Explanation
 
-Place = tuple[str, int]
-"""A register: file and index."""
+__all__ = ["Instruction", "Place", "registers_written"]
 
 
 def registers_written(instructions: Iterable[Instruction], file: str) -> int:
@@ -28,7 +28,7 @@ class Instruction:
     `word` is the whole instruction as one int (unit 0 in the low bits), `address` is in bytes, `units` counts units.
     """
 
-    __slots__ = ("_accessed", "_operands", "_text", "address", "compiled", "decoder", "error", "units", "word")
+    __slots__ = ("_accessed", "_facts", "_operands", "_text", "address", "compiled", "decoder", "error", "units", "word")
 
     def __init__(
         self, decoder: Decoder, compiled: CompiledForm | None, word: int, address: int, units: int, error: str | None
@@ -38,6 +38,7 @@ class Instruction:
         self._text: str | None = None
         self._operands: tuple[Operand, ...] | None = None
         self._accessed: tuple[list[Register], list[Register]] | None = None
+        self._facts: Facts | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         return _again, (self.decoder, self.word, self.address, self.units, self.error)
@@ -197,12 +198,21 @@ class Instruction:
         return [r for reads, _ in both for r in reads], [w for _, writes in both for w in writes]
 
     @property
+    def facts(self) -> Facts:
+        """What the instruction does to registers and to the flow of control, in short."""
+        found = self._facts
+        if found is None:
+            c = self.compiled
+            found = self._facts = NOTHING if c is None or self.error is not None else c.facts(self.decoder).of(self.word)
+        return found
+
+    @property
     def uses(self) -> tuple[Place, ...]:
         """The registers read, as (file, index), wide ones spelled out.
 
         An operand with an index register may read any register of its file. Registers that are constants are left out.
         """
-        return self.places(self.accesses[0])
+        return self.facts.uses
 
     @property
     def defs(self) -> tuple[Place, ...]:
@@ -210,36 +220,21 @@ class Instruction:
 
         An operand with an index register may write any register of its file.
         """
-        return self.places(self.accesses[1])
+        return self.facts.defs
 
     @property
     def kills(self) -> tuple[Place, ...]:
         """The registers of `defs` that are written as a whole and under no condition."""
-        if self.guarded:
-            return ()
-        return self.places([r for r in self.accesses[1] if not r.partial and r.index_register is None])
+        return self.facts.kills
 
     def places(self, registers: Iterable[Register]) -> tuple[Place, ...]:
         """Registers of the instruction as (file, index), without those that are constants."""
-        files = self.decoder.isa.registers
-        out: dict[Place, None] = {}
-        for r in registers:
-            file = files.get(r.file)
-            if file is None:
-                continue
-            if r.index_register is not None:
-                indices = range(file.count)
-            elif r.words is not None:
-                indices = (r.index + k for k in r.words)
-            else:
-                indices = range(r.index, r.index + max(1, r.width // file.width))
-            out |= {(r.file, n): None for n in indices if n < file.count and n not in file.constant}
-        return tuple(out)
+        return places(registers, self.decoder)
 
     @property
     def guarded(self) -> bool:
         """Whether a condition decides which lanes execute; a guarded write does not end the life of the old value."""
-        return self.guard is not None
+        return self.facts.guarded
 
     @property
     def guard(self) -> Operand | None:
@@ -263,7 +258,7 @@ class Instruction:
     @property
     def _links(self) -> bool:
         record = self.record
-        return bool(record and record.links and record.links in self.operands)
+        return bool(record and record.links and self.facts.links)
 
     @property
     def code_address(self) -> CodeAddress | None:
@@ -294,6 +289,8 @@ class Instruction:
     @property
     def targets(self) -> tuple[int, ...]:
         """Byte addresses of all instructions that are branched to: two where a branch stands beside another."""
+        if not self.facts.jumps:
+            return ()
         scale = self.decoder.view.variant.unit_bytes if self.decoder.isa.word_addressed else 1
         return tuple(o.address * scale for o in self.operands if isinstance(o, CodeAddress))
 
@@ -303,9 +300,8 @@ class Instruction:
         record = self.record
         if record is None or self.error is not None:
             return False
-        if self.decoder.isa.ends_with and any(o in self.decoder.isa.ends_with for o in self.operands):
-            return False
-        return not record.ends or self._links or self.guarded
+        facts = self.facts
+        return not facts.ends and (not record.ends or facts.links or facts.guarded)
 
     def explain(self) -> Explanation:
         """What every bit means."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from isakit.asm.directives import DIRECTIVES
-from isakit.codec.syntax import syntax_line
+from isakit.codec.syntax import spellings, syntax_line
 from isakit.docsgen.instruction import instruction_page
 from isakit.docsgen.overview import registers_page, summary
 from isakit.formats.gxp_directives import GXP_DIRECTIVES
@@ -56,14 +56,28 @@ def search(isas: Sequence[InstructionSet], word: str) -> list[tuple[str, str, st
 
     for isa in isas:
         for r in isa.records:
-            consider(isa.name, r.name, r.doc, *r.notes, *r.mnemonics, *(syntax_line(f) for f in r.forms))
+            consider(isa.name, r.name, r.doc, *r.notes, *r.mnemonics, *_texts(r))
         for f in isa.registers.values():
             consider(isa.name, f.text.replace("{n}", ""), f.doc)
         for s in (*isa.special_registers, *isa.spaces):
             consider(isa.name, s.name, s.doc)
-    for d in DIRECTIVES.values():
+        for name, p in isa.pseudo.items():
+            consider(isa.name, name, p.doc, p.usage)
+    for d in (*DIRECTIVES.values(), *GXP_DIRECTIVES.values()):
         consider("", d.name, d.doc, d.usage)
     return found
+
+
+def _texts(r: Record) -> Iterator[str]:
+    """What the page of an instruction says about its forms, operands and sources."""
+    for f in r.forms:
+        yield syntax_line(f)
+        yield f.layout.doc
+        for name, part in f.parts.items():
+            yield name
+            yield part.accepts()
+            yield from spellings(part) or ()
+    yield from (str(ref) for ref in (r.ref, *r.see))
 
 
 def known_names(isas: Sequence[InstructionSet]) -> list[str]:

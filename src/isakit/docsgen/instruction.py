@@ -8,6 +8,7 @@ from typing import Any
 
 from isakit.codec.explain import bit_names
 from isakit.codec.syntax import spellings, syntax_line
+from isakit.docsgen.figures import rates, usage
 from isakit.docsgen.pseudocode import operations, pseudocode
 from isakit.errors import NotModelled
 from isakit.export.json_ import legal_word
@@ -26,14 +27,14 @@ def instruction_page(isa: InstructionSet, record: Record, pictures: bool = False
 
 
 def _lines(isa: InstructionSet, record: Record, pictures: bool) -> Iterator[str]:
-    names = ", ".join(f"`{m}`" for m in record.mnemonics)
     yield f"# {record.name}"
-    yield ""
-    yield names
     yield ""
     yield from record.doc.splitlines()
     yield ""
+    yield from _chips(isa, record)
     yield "## Syntax"
+    yield ""
+    yield f"Written {', '.join(f'`{m}`' for m in record.mnemonics)}."
     yield ""
     yield "```text"
     yield from dict.fromkeys(syntax_line(f) for f in record.forms)
@@ -49,6 +50,11 @@ def _lines(isa: InstructionSet, record: Record, pictures: bool) -> Iterator[str]
     yield "## Meaning"
     yield ""
     yield from meaning(isa, record)
+    yield "## In real programs"
+    yield ""
+    yield from usage(isa, record)
+    yield from rates(isa, record)
+    yield from _related(isa, record, pictures)
     yield "## Source"
     yield ""
     for ref in (record.ref, *record.see):
@@ -56,6 +62,34 @@ def _lines(isa: InstructionSet, record: Record, pictures: bool) -> Iterator[str]
         yield f"- {ref}" + (f": {title}" if title else "")
     yield f"- status: {record.status.value}"
     yield from (f"- note: {note}" for note in record.notes)
+
+
+def _chips(isa: InstructionSet, record: Record) -> Iterator[str]:
+    """Which variants and program types have the instruction, in one line."""
+    views = [(v, p) for v in isa.variants for p in isa.programs]
+    have = {(v, p) for v, p in views if any(isa.view(v, p).context.has(f.needs) for f in record.forms)}
+    variants = [v for v in isa.variants if any((v, p) in have for p in isa.programs)]
+    programs = [p for p in isa.programs if any((v, p) in have for v in isa.variants)]
+    chips = "all chips" if len(variants) == len(isa.variants) else ", ".join(f"`{v}`" for v in variants) or "no chip"
+    kinds = "" if len(programs) == len(isa.programs) else f", in {', '.join(programs)} programs only"
+    yield f"On {chips}{kinds}. {record.status.value.capitalize()}: {record.ref}."
+    yield ""
+
+
+_MOST_RELATED = 12
+
+
+def _related(isa: InstructionSet, record: Record, linked: bool) -> Iterator[str]:
+    """Instructions that are written with the same mnemonic, and those whose documentation is the same place."""
+    mine = set(record.mnemonics)
+    same = [r for r in isa.records if r is not record and mine & set(r.mnemonics)]
+    place = [r for r in isa.records if r is not record and r not in same and r.ref == record.ref]
+    for title, found in (("Written alike", same), ("From the same place of the document", place)):
+        if found:
+            names = [f"[{r.name}]({r.name}.md)" if linked else f"`{r.name}`" for r in found[:_MOST_RELATED]]
+            more = f" and {len(found) - _MOST_RELATED} more" if len(found) > _MOST_RELATED else ""
+            yield f"{title}: {', '.join(names)}{more}."
+            yield ""
 
 
 def _operands(record: Record) -> Iterator[str]:

@@ -33,7 +33,11 @@ def _toctree(entries: Sequence[str]) -> Iterator[str]:
 
 def index_page(isas: Sequence[InstructionSet]) -> str:
     """The page that leads to everything."""
-    lines = ["# Instruction reference", "", "Made from the instruction records themselves.", ""]
+    lines = ["# Instruction reference", ""]
+    lines += [
+        "Every instruction of the three instruction sets, from the records that the tools themselves work with.",
+        "",
+    ]
     lines += ["| | instructions | |", "|---|---|---|"]
     for isa in isas:
         lines.append(f"| [{isa.name}]({isa.name}/index.md) | {len(isa.records)} | {_cell(summary(isa.doc))} |")
@@ -45,7 +49,8 @@ def index_page(isas: Sequence[InstructionSet]) -> str:
 def mnemonics_page(isas: Sequence[InstructionSet]) -> str:
     """Every mnemonic of every instruction set with the instruction it belongs to, in alphabetical order."""
     found = sorted({(m, isa.name, r.name, summary(r.doc)) for isa in isas for r in isa.records for m in r.mnemonics})
-    lines = ["# Mnemonics", "", "| mnemonic | | instruction | |", "|---|---|---|---|"]
+    lines = ["# Mnemonics", "", "All words an instruction can begin with, and the page that explains it.", ""]
+    lines += ["| mnemonic | | instruction | |", "|---|---|---|---|"]
     lines += [f"| `{m}` | {isa} | [{name}]({isa}/{name}.md) | {_cell(doc)} |" for m, isa, name, doc in found]
     return "\n".join(lines) + "\n"
 
@@ -94,7 +99,9 @@ def _isa_lines(isa: InstructionSet, toctree: bool) -> Iterator[str]:
 
 def registers_page(isa: InstructionSet) -> str:
     """Register files, special registers and memory spaces."""
-    lines = [f"# Registers and memory of {isa.name}", "", "## Register files", ""]
+    lines = [f"# Registers and memory of {isa.name}", ""]
+    lines += ["What an operand can name: register files, special registers and memory spaces.", ""]
+    lines += ["## Register files", ""]
     lines += ["| name | number | bits | | source |", "|---|---|---|---|---|"]
     for f in isa.registers.values():
         name = f.text.replace("{n}", "N") or f.name
@@ -114,6 +121,8 @@ def assembler_page() -> str:
     """How source texts are written, and the directives."""
     lines = [
         "# Assembler",
+        "",
+        "How source texts are written, and every directive they may have.",
         "",
         "A statement ends with the line or with `;`. `//` starts a comment, so does `#` as the first character of a",
         "line; `/* */` encloses one. `NAME:` is a label, `NAME = VALUE` gives a value a name, `.` is the address of",

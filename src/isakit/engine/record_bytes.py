@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from struct import Struct
 from typing import Any
 
@@ -12,44 +12,37 @@ _CODES = {1: "B", 8: "B", 16: "H", 32: "I", 64: "Q"}
 
 
 class Bytes:
-    """Copies fields of a record that are numbers or rows of numbers; all but those of `without`, and records."""
+    """Copies fields of a record that are numbers or rows of numbers; all but those of `without`, and records.
+
+    Both ways are functions made once from the declaration, because a copy is a large part of a short run.
+    """
 
     def __init__(self, record: type[Record], without: Collection[str] = ()) -> None:
         layout = layout_of(record)
-        self._plan: list[tuple[str, int]] = []
-        text, end = "=", 0
+        text, end, at = "=", 0, 0
+        given: list[str] = []
+        taken: list[str] = []
         for f in layout.fields.values():
             if f.element is not None or f.name in without or (f.many is not None and f.many.behind):
                 continue
             count = 0 if f.many is None else f.many.count
             text += f"{f.offset - end}x{count or 1}{_CODES[f.width]}"
             end = f.offset + f.size
-            self._plan.append((f.name, count))
-        self._struct = Struct(text)
+            given.append(f"*thing.{f.name}" if count else f"thing.{f.name}")
+            taken.append(f"thing.{f.name}[:] = v[{at}:{at + count}]" if count else f"thing.{f.name} = v[{at}]")
+            at += count or 1
+        packing = Struct(text)
+        made: dict[str, Any] = {"pack": packing.pack_into}
+        lines = [f"def put(thing, buffer, offset=0):\n    pack(buffer, offset, {', '.join(given)})"]
+        lines += ["def fill(thing, v):", *(f"    {line}" for line in taken)]
+        exec("\n".join(lines), made)
         self.size = layout.size
-
-    def put(self, thing: Any, buffer: Any, offset: int = 0) -> None:
-        """The fields of an object into a buffer."""
-        values: list[int] = []
-        for name, count in self._plan:
-            value = getattr(thing, name)
-            if count:
-                values += value
-            else:
-                values.append(value)
-        self._struct.pack_into(buffer, offset, *values)
-
-    def numbers(self, buffer: Any, offset: int = 0) -> tuple[int, ...]:
-        """What is in a buffer, in the order of the fields."""
-        return self._struct.unpack_from(buffer, offset)
+        self.numbers: Callable[..., tuple[int, ...]] = packing.unpack_from
+        """`numbers(buffer, offset=0)`: what is in a buffer, in the order of the fields."""
+        self.put: Callable[..., None] = made["put"]
+        """`put(thing, buffer, offset=0)`: the fields of an object into a buffer."""
+        self._fill: Callable[[Any, tuple[int, ...]], None] = made["fill"]
 
     def take(self, thing: Any, buffer: Any, offset: int = 0) -> None:
         """The fields from a buffer into an object; lists keep their identity."""
-        values = self.numbers(buffer, offset)
-        at = 0
-        for name, count in self._plan:
-            if count:
-                getattr(thing, name)[:] = values[at : at + count]
-            else:
-                setattr(thing, name, values[at])
-            at += count or 1
+        self._fill(thing, self.numbers(buffer, offset))

@@ -59,7 +59,8 @@ class Framebuffer:
         for k, t in enumerate(self.targets):
             if target in (None, k):
                 if t.floating:
-                    bits: Array = np.array([color], np.float32).view(np.uint32)
+                    with np.errstate(over="ignore"):  # large numbers are infinite
+                        bits: Array = np.array([color], np.float32).view(np.uint32)
                 else:
                     bits = np.array([[int(c) & 0xFFFF_FFFF for c in color]], np.uint32)
                 t.pixels[:] = t.color_format.encoded(bits, self.choices.store)[0]

@@ -97,10 +97,9 @@ class ShaderScene(SceneFile):
     # --- drawing ------------------------------------------------------------------------------------------------------
     def pipeline(self, **options: Any) -> ShaderPipeline:
         """Cleared targets for the scene; options are those of `ShaderPipeline`."""
-        formats = self.data.get("target_formats", ["U8U8U8U8_ABGR"] * int(self.data.get("render_targets", 1)))
         depth: Any = self.data.get("depth_format", "d24")
-        out = ShaderPipeline(self.width, self.height, targets=formats, depth=depth, **options)
-        out.clear(self.data.get("clear", (0, 0, 0, 0)))
+        out = ShaderPipeline(self.width, self.height, targets=self.formats("U8U8U8U8_ABGR"), depth=depth, **options)
+        self.clear(out)
         return out
 
     def draw(self, pipeline: ShaderPipeline, number: int, chip: str = CHIP) -> DrawStats:

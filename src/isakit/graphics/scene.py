@@ -136,10 +136,8 @@ class Scene(SceneFile):
 
     def pipeline(self, *, kind: type[P] = Pipeline, **options: Any) -> P:
         """Cleared targets for the scene, in a pipeline of some kind."""
-        count = int(self.data.get("render_targets", 1))
-        formats = self.data.get("target_formats", ["rgba8"] * count)
-        out = kind(self.width, self.height, targets=options.pop("targets", None) or formats, **options)
-        out.clear(self.data.get("clear", (0, 0, 0, 0)))
+        out = kind(self.width, self.height, targets=options.pop("targets", None) or self.formats("rgba8"), **options)
+        self.clear(out)
         return out
 
     def draw(self, pipeline: Pipeline, number: int, chip: str) -> DrawStats:

@@ -11,6 +11,7 @@ import numpy as np
 from isakit.engine.protocol import Array
 from isakit.errors import FormatError
 from isakit.graphics.draw_state import Blend, DrawState
+from isakit.graphics.framebuffer import Framebuffer
 from isakit.graphics.scene_schema import problem
 from isakit.json_text import parse_json
 
@@ -80,6 +81,17 @@ class SceneFile:
             raise FormatError(str(self.beside(what["file"])), 0, f"has {len(raw)} bytes, {shape} needs {need}")
         return np.frombuffer(raw, kind).reshape(shape)
 
+    def formats(self, usual: str) -> list[str]:
+        """Formats of the render targets."""
+        return list(self.data.get("target_formats") or [usual] * int(self.data.get("render_targets", 1)))
+
+    def clear(self, targets: Framebuffer) -> None:
+        """Clear targets as the scene says. Raises FormatError for a colour that they cannot hold."""
+        try:
+            targets.clear(self.data.get("clear", (0, 0, 0, 0)))
+        except (ValueError, OverflowError) as e:
+            raise self.wrong(f"its clear colour is none of {targets.targets[0].format}: {e}") from None
+
     @staticmethod
     def state(what: Mapping[str, Any]) -> DrawState:
         """Fixed-function state."""
@@ -93,7 +105,7 @@ class SceneFile:
         )
 
 
-MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError)
+MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
 
 
 def lacking(e: Exception) -> str:

@@ -7,6 +7,8 @@ but what they raise waits until the block is left; runs on compiled code that ha
 
 from __future__ import annotations
 
+import importlib
+import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
@@ -18,8 +20,13 @@ from isakit.engine.protocol import Array
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+try:  # without the enumerations of `signal`, which make up most of the time that a short block takes
+    _system: Any = importlib.import_module("_signal")
+except ImportError:
+    _system = signal
+
 WATCHED = tuple(
-    getattr(signal, name)
+    int(getattr(signal, name))
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2")
     if hasattr(signal, name)
 )
@@ -32,6 +39,7 @@ class Deferred:
     def __init__(self) -> None:
         self.pending: BaseException | None = None
         self.stops: list[Array] = []
+        self.thread = threading.get_ident()
         self._handlers: list[tuple[int, Handler]] = []
 
     def _received(self, number: int, frame: FrameType | None) -> None:
@@ -52,10 +60,10 @@ class Deferred:
         """Take over the handlers that are functions; the others end the process or do nothing."""
         try:
             for n in WATCHED:
-                handler = signal.getsignal(n)
+                handler = _system.getsignal(n)
                 if callable(handler) and not isinstance(handler, signal.Handlers):
                     self._handlers.append((n, handler))
-                    signal.signal(n, self._received)
+                    _system.signal(n, self._received)
         except BaseException:
             self.restore()
             raise
@@ -63,7 +71,7 @@ class Deferred:
     def restore(self) -> None:
         """Give the handlers back."""
         for n, handler in self._handlers:
-            signal.signal(n, handler)
+            _system.signal(n, handler)
         self._handlers = []
 
     def check(self) -> None:
@@ -75,6 +83,20 @@ class Deferred:
 
 _active: Deferred | None = None
 """The block the main thread is in; signals are the main thread's."""
+
+
+def _in_child() -> None:
+    """A process forked by another thread is not in the block: nothing there would ever raise what waits."""
+    global _active
+    for n in WATCHED:
+        found = getattr(signal.getsignal(n), "__self__", None)
+        if isinstance(found, Deferred) and found.thread != threading.get_ident():
+            found.restore()
+            _active = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 class deferred:  # noqa: N801 - used like a function

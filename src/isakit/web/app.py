@@ -58,7 +58,8 @@ class Guard:
             return
         refused = self._refused(scope)
         if refused is not None:
-            response: Response = PlainTextResponse(f"{refused}\n", 403, HEADERS)
+            # The connection ends with the answer, so that nobody goes on sending what nobody reads.
+            response: Response = PlainTextResponse(f"{refused}\n", 403, HEADERS | {"Connection": "close"})
             if scope["type"] == "http":
                 await response(scope, receive, send)
             return
@@ -191,7 +192,7 @@ def make_app(
             route("open", opened, "POST"),
             route("alive/{tab}", alive, "GET"),
             route("lesson/{name}", one_lesson, "GET"),
-            route("given/{name}", one_given, "GET"),
+            route("given/{name:path}", one_given, "GET"),
             route("interrupt/{tab}", interrupt, "POST"),
             route("ask/{tab}/{verb}", ask, "POST"),
             route("{name:path}", static, "GET"),

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from isakit.errors import HostError, IsakitError
+from isakit.web.limits import Limits
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _LARGEST_FILE = 16 << 20
@@ -21,7 +22,8 @@ _LARGEST_FILE = 16 << 20
     epilog="""\b
 Examples:
   isakit web --open
-  isakit web kernel.cubin --port 8000""",
+  isakit web kernel.cubin --port 8000
+  isakit web launches""",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port.  [default: a free one]")
 @click.option("--host", default="127.0.0.1", help="The address to listen on.  [default: 127.0.0.1]")
@@ -69,11 +71,21 @@ def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json
 
 
 def _given(name: str) -> dict[str, bytes]:
-    """The file the page opens first, under a name that a page may use."""
-    data = Path(name).read_bytes()
+    """The file the page opens first, under a name that a page may use; the files of a capture with their folder."""
+    path = Path(name)
+    plain = re.sub(r"[^\w.+-]", "_", path.resolve().name, flags=re.ASCII).lstrip("._+-") or "file"
+    if (path / "capture.json").is_file():
+        parts = [path / "capture.json", *sorted(path.glob("launches/*.json")), *sorted(path.glob("blobs/*"))]
+        size = sum(p.stat().st_size for p in parts)
+        if size > Limits().folder:
+            raise IsakitError(f"{name} has {size} bytes; the workbench takes captures of {Limits().folder}")
+        return {f"{plain}/{p.relative_to(path)}": p.read_bytes() for p in parts}
+    if path.is_dir():
+        raise IsakitError(f"{name} is a folder, and no capture of `isakit cuda`: give a file")
+    data = path.read_bytes()
     if len(data) > _LARGEST_FILE:
         raise IsakitError(f"{name} has {len(data)} bytes; the workbench takes {_LARGEST_FILE}")
-    return {re.sub(r"[^\w.+-]", "_", Path(name).name, flags=re.ASCII).lstrip("._+-") or "file": data}
+    return {plain: data}
 
 
 __all__ = ["command"]

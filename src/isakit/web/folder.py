@@ -19,6 +19,7 @@ class Folder:
         self._made = tempfile.TemporaryDirectory(prefix="isakit-web-")
         self.path = Path(self._made.name)
         self.most = most
+        self._held: int | None = None
 
     def close(self) -> None:
         """Remove it with all it holds."""
@@ -26,16 +27,28 @@ class Folder:
 
     def put(self, name: str, data: bytes) -> Path:
         """Keep a file. Raises IsakitError for a name that is a path, or when the folder would be too full."""
-        path = self.path / checked(name)
-        others = sum(f.stat().st_size for f in self.path.iterdir() if f != path)
-        if others + len(data) > self.most:
-            raise IsakitError(f"{name}: the files of a page may have {self.most >> 20} MB together")
+        return self._put(self.path / checked(name), data)
+
+    def put_part(self, folder: str, file: str, data: bytes) -> Path:
+        """Keep a file of a capture; `folder` and `file` are those of `captures.part`, which has checked them."""
+        path = self.path / folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return self._put(path, data)
+
+    def _put(self, path: Path, data: bytes) -> Path:
+        """Write a file. What the folder holds is counted once, and then kept up to date by what is written here."""
+        if self._held is None:
+            self._held = sum(f.stat().st_size for f in self.path.rglob("*") if f.is_file())
+        now = self._held + len(data) - (path.stat().st_size if path.is_file() else 0)
+        if now > self.most:
+            raise IsakitError(f"{path.name}: the files of a page may have {self.most >> 20} MB together")
         path.write_bytes(data)
+        self._held = now
         return path
 
     def names(self) -> list[str]:
         """Names of the files, sorted."""
-        return sorted(f.name for f in self.path.iterdir())
+        return sorted(f.name for f in self.path.iterdir() if f.is_file())
 
     def enter(self) -> None:
         """Make it the working folder, so that names of dropped files are found."""

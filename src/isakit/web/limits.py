@@ -46,5 +46,7 @@ ROWS = 20_000
 """Rows of a comparison in one answer."""
 SCENE = 8 << 20
 """Bytes of a scene file."""
+DRAWS = 10_000
+"""Draws of a captured frame in one answer."""
 PIXELS = 1 << 20
 """Pixels of a scene's picture."""

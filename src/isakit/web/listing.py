@@ -11,6 +11,7 @@ from isakit.web.limits import LINES
 
 if TYPE_CHECKING:
     from isakit.analysis import ControlFlow
+    from isakit.analysis.columns import LiveColumns
     from isakit.asm import Program
     from isakit.codec import Instruction
     from isakit.web.units import Unit
@@ -24,7 +25,8 @@ class Line(TypedDict, total=False):
 
     Byte `address`, its `words` as hexadecimal text, `text`, `label` in front of it, `target` of a branch, the `source`
     and `ptx` lines it comes from (0: unknown), its `block`, whether it is the `first` there, `group` of the
-    instruction, `error` where the words are no instruction, and how many registers of each file are `live` before it.
+    instruction, `error` where the words are no instruction, how many registers of each file are `live` before it, and
+    the live `ranges` as a column per register.
     """
 
     address: int
@@ -39,10 +41,14 @@ class Line(TypedDict, total=False):
     group: str
     error: str | None
     live: dict[str, int]
+    ranges: str
 
 
-def lines(unit: Unit, start: int, count: int) -> dict[str, Any]:
-    """At most `LINES` lines from instruction number `start`, and how many there are."""
+def lines(unit: Unit, start: int, count: int, ranges: bool = False) -> dict[str, Any]:
+    """At most `LINES` lines from instruction number `start`, and how many there are.
+
+    `ranges`: with the live ranges of registers as `isakit dis --live` draws them; `heads` are the lines above.
+    """
     program = unit.program
     flow = flow_of(program) if len(program) <= ANALYSED else None
     blocks = _blocks(program) if flow is not None else {}
@@ -60,8 +66,11 @@ def lines(unit: Unit, start: int, count: int) -> dict[str, Any]:
             row["block"], row["first"] = blocks[i.address]
         if flow is not None:
             row["live"] = _live(flow, i)
+            if ranges:
+                row["ranges"] = _columns(program).of(i)
         rows.append(row)
-    return {"total": len(program), "start": start, "lines": rows}
+    heads = [*_columns(program).heads()] if ranges and flow is not None else []
+    return {"total": len(program), "start": start, "lines": rows, "heads": heads}
 
 
 @lru_cache(maxsize=32)
@@ -90,6 +99,13 @@ def _liveness(program: Program) -> Any:
     from isakit import analysis
 
     return analysis.liveness(flow_of(program))
+
+
+@lru_cache(maxsize=8)
+def _columns(program: Program) -> LiveColumns:
+    from isakit.analysis.columns import LiveColumns
+
+    return LiveColumns(flow_of(program))
 
 
 def _live(flow: ControlFlow, i: Instruction) -> dict[str, int]:

@@ -18,7 +18,8 @@ class Unit:
     """A program.
 
     `id` names it in requests, `file` is the dropped file or the text it came from, `stored` the file of the folder that
-    it is launched from, empty where it cannot be launched by itself.
+    it is launched from, empty where it cannot be launched by itself. `launch`: the number of the launch in the capture
+    `file`, 0 for what comes from elsewhere.
     """
 
     id: str
@@ -28,6 +29,7 @@ class Unit:
     kernel: Kernel | None = None
     language: str = ""
     stored: str = ""
+    launch: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """What the tree of programs shows."""
@@ -35,7 +37,7 @@ class Unit:
         out: dict[str, Any] = {
             "unit": self.id, "file": self.file, "name": self.name, "isa": p.isa, "variant": p.variant,
             "bytes": p.decoder.view.variant.unit_bytes * len(p.units), "type": p.program_type,
-            "language": self.language,
+            "language": self.language, "launch": self.launch,
         }  # fmt: skip
         if k is not None:
             out |= {
@@ -69,6 +71,13 @@ class Units:
         parts = program.kernels or program.by_type or {"": program}
         return self._add(
             file, [Unit(f"{file}:0:{name}", file, name, p, p.kernel, "asm", stored) for name, p in parts.items()]
+        )
+
+    def add_launches(self, file: str, launches: list[tuple[int, Kernel]]) -> list[Unit]:
+        """Units of the launches of a capture, by number, in place of what it held before."""
+        return self._add(
+            file,
+            [Unit(f"{file}:{n}:{k.name}", file, f"{n}: {k.name}", k.program, k, launch=n) for n, k in launches],
         )
 
     def keep(self, file: str, name: str, stored: str) -> list[Unit]:

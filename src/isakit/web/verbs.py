@@ -7,6 +7,7 @@ import binascii
 from typing import TYPE_CHECKING, Any
 
 from isakit.errors import AsmError, FormatError, IsakitError, MachineFault
+from isakit.web import captures
 from isakit.web.folder import Folder, checked, checked_spec
 from isakit.web.limits import ROWS, STEPS, Limits
 from isakit.web.source import LANGUAGES, assembled, compiled, diagnostics, plain
@@ -14,6 +15,7 @@ from isakit.web.units import Units
 
 if TYPE_CHECKING:
     from isakit.asm import Program
+    from isakit.cli.launches import Prepared
     from isakit.codec import Instruction
     from isakit.web.stepping import Stepping
 
@@ -75,6 +77,8 @@ class Workbench:
         """A dropped file: its programs, or its text where it is one; arrays and scenes are kept in the folder."""
         name, data = checked(asked.text("name")), asked.data("data")
         self._folder.put(name, data)
+        if data.startswith(captures.GL):
+            return {"kind": "frames", "files": self._folder.names()}
         ending = name[name.rfind(".") :].lower() if "." in name else ""
         if ending in _BY_ENDING:
             return {"kind": "text", "language": _BY_ENDING[ending], "text": _text(data), "files": self._folder.names()}
@@ -95,6 +99,24 @@ class Workbench:
             raise FormatError(name, 0, "holds no program")
         return {"kind": "programs", "units": [u.as_json() for u in units], "files": self._folder.names()}
 
+    def part(self, asked: Asked) -> dict[str, Any]:
+        """A file of a capture, by its path in the capture's folder; `capture` opens it when all of them are here."""
+        folder, file = captures.part(asked.text("name"), asked.text("path"))
+        self._folder.put_part(folder, file, asked.data("data"))
+        return {}
+
+    def capture(self, asked: Asked) -> dict[str, Any]:
+        """The launches of a capture of `isakit cuda`, each to be launched again."""
+        name = checked(asked.text("name"))
+        units = self._units.add_launches(name, captures.launches(name))
+        if not units:
+            raise FormatError(name, 0, "holds no launch")
+        return {"units": [u.as_json() for u in units], "files": self._folder.names()}
+
+    def frame(self, asked: Asked) -> dict[str, Any]:
+        """The picture behind a draw of a capture of `isakit gl`; without `draw` behind the last one."""
+        return captures.frame(asked.text("name"), asked.number("draw", 0) or None)
+
     def array(self, asked: Asked) -> dict[str, Any]:
         """Make an array for arguments, of a text such as `ramp:f32:8x8`, and keep it under a name."""
         import io
@@ -105,8 +127,8 @@ class Workbench:
         from isakit.cli.arguments import parse
 
         spec = checked_spec(asked.text("spec"))
-        if spec.partition(":")[0] not in ("ramp", "random", "zeros"):
-            raise IsakitError("an array is made by ramp:, random: or zeros:")
+        if spec.partition(":")[0] not in ("ramp", "random", "zeros", "u16", "u32", "f32"):
+            raise IsakitError("an array is made by ramp:, random: or zeros:, a single number by u16:, u32: or f32:")
         try:
             value = parse(spec).value
         except ClickException as e:
@@ -178,10 +200,11 @@ class Workbench:
 
     # --- reading ---
     def listing(self, asked: Asked) -> dict[str, Any]:
-        """Lines of a program."""
+        """Lines of a program; `ranges`: 1 for those with the live ranges of registers as columns."""
         from isakit.web.listing import lines
 
-        return lines(self._units[asked.text("unit")], asked.number("start", 0), asked.number("count", 200))
+        unit, start, count = self._units[asked.text("unit")], asked.number("start", 0), asked.number("count", 200)
+        return lines(unit, start, count, bool(asked.number("ranges", 0, 0, 1)))
 
     def explain(self, asked: Asked) -> dict[str, Any]:
         """The bits of an instruction."""
@@ -227,16 +250,19 @@ class Workbench:
     # --- running ---
     def launch(self, asked: Asked) -> dict[str, Any]:
         """Begin a launch that is stepped; it replaces the one before."""
-        from isakit.web.stepping import begun, launched
+        from isakit.web.stepping import begun
 
         self._stepping = None
-        file, given = self._launch(asked)
         program = self._units[asked.text("unit")].program
-        self._stepping = begun(launched(file, given), program, self._limits.seconds)
+        self._stepping = begun(self._prepared(asked), program, self._limits.seconds)
         return self._stepping.state()
 
-    def _launch(self, asked: Asked) -> tuple[str, dict[str, Any]]:
+    def _prepared(self, asked: Asked) -> Prepared:
+        from isakit.web.stepping import launched
+
         unit = self._units[asked.text("unit")]
+        if unit.launch:
+            return captures.prepared(unit.file, unit.launch)
         given = asked.fields("launch")
         if not unit.stored:
             how = "; begin the text with `.gxp fragment` or `.gxp vertex`" if unit.program.isa == "usse" else ""
@@ -246,7 +272,7 @@ class Workbench:
             wanted["chip"] = unit.program.variant
         else:
             wanted["kernel"] = None
-        return unit.stored, {**given, **wanted}
+        return launched(unit.stored, {**given, **wanted})
 
     def scene(self, asked: Asked) -> dict[str, Any]:
         """Draw a scene of the folder: its picture as PNG. `files`: texts to put into the folder first, by name."""
@@ -318,13 +344,26 @@ class Workbench:
         """What the launch's arrays hold now."""
         return {"arrays": self._session.arrays()}
 
+    def pipeline(self, asked: Asked) -> dict[str, Any]:
+        """What a vµc core has under way around the present cycle, and its rings."""
+        from isakit.web.pipeline import pipeline
+
+        return pipeline(self._session.session)
+
+    def invocations(self, asked: Asked) -> dict[str, Any]:
+        """The invocations of a shader as a picture of a result, a register, or of where they stand."""
+        from isakit.web.invocations import invocations
+
+        stepping = self._session
+        if stepping.prepared is None:
+            raise IsakitError("only the invocations of a shader make a picture")
+        return invocations(stepping.session, stepping.prepared, asked.text("what", ""))
+
     def profile(self, asked: Asked) -> dict[str, Any]:
         """Run a launch from its start, and count what it costs."""
         from isakit.debug.profile import profile
-        from isakit.web.stepping import launched
 
-        file, given = self._launch(asked)
-        prepared = launched(file, given)
+        prepared = self._prepared(asked)
         if prepared.isa != "tesla":
             raise IsakitError("only Tesla kernels can be profiled")
         return profile(prepared.machine, prepared.name, capability=asked.text("capability", "") or None).as_json()

@@ -75,13 +75,16 @@ def _plain(value: Any) -> Any:
 
 
 def _bound(limits: Limits) -> None:
-    """Bounds that the system keeps: files and their size. Memory is watched by the server."""
+    """Bounds that the system keeps: of files, and of memory that a process asks for faster than the server looks."""
     try:
         import resource
     except ImportError:  # no such bounds here
         return
     resource.setrlimit(resource.RLIMIT_FSIZE, (limits.folder, limits.folder))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Memory of its own, used or not: pages of files, and devices' memory as far as it was never touched, count, too.
+    most = 2 * limits.memory
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ static void modules(void)
     char log[64] = "not touched";
     int options[] = {5, 6};
     void *values[] = {log, (void *)64};
-    OK(cuModuleLoadDataEx(&module, ptx, 2, options, values)); EXPECT(log[0], 0);
+    OK(cuModuleLoadDataEx(&module, ptx, 2, options, values)); EXPECT(log[0], 0); EXPECT((size_t)values[1], 0);
     OK(cuModuleGetFunction(&function, module, "twice"));
     OK(cuMemsetD32_v2(x, 21, 1));
     OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, (void *[]){&x}, 0));

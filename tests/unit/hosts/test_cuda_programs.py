@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from isakit.hosts.cuda.device_facts import card
+from isakit.hosts.cuda.modules import FAT_CONTAINER, ProgramModule
+from isakit.hosts.cuda.session import Options, Session
 from isakit.hosts.cuda.table import functions
-from support import cuda_build
+from support import cuda_build, fat_binaries
 from support.cuda_build import Entry, run
 
 pytestmark = pytest.mark.skipif(not cuda_build.has_compiler(), reason="needs `cc` on 64-bit x86 Linux")
@@ -62,6 +65,11 @@ DRIVER = ("modules", "memory", "textures", "devices", "boxes", "references")
 def test_the_driver_interface(driver: Path, tmp_path: Path) -> None:
     out = run("--", driver, *DRIVER, folder=tmp_path).stdout
     assert out == "".join(f"{name} ok\n" for name in DRIVER)
+
+
+def test_the_compiler_of_the_driver_interface_says_what_it_did(tmp_path: Path) -> None:
+    program = cuda_build.build("compiler", tmp_path)
+    assert run("--", program, folder=tmp_path).stdout == "compiler ok\n"
 
 
 def test_the_driver_interface_of_the_first_releases(tmp_path: Path) -> None:
@@ -454,7 +462,20 @@ def test_the_library_passes_with_address_and_undefined_behaviour_checks(tmp_path
     assert out.stdout.count(" ok\n") == len(DRIVER)
     assert run("--", driver, "migration", environment=environment).stdout == "migration ok\n"
     names = ("unbound", "names", "streams", "texture_memory", "queries")
-    others = {"sdk": names, "repeat": ("changes",), "first_driver": (), "rest": ()}
+    others = {"sdk": names, "repeat": ("changes",), "first_driver": (), "rest": (), "compiler": ()}
     for name, arguments in others.items():
         program = cuda_build.build(name, tmp_path / name, flags=flags.split())
         run("--", program, *arguments, environment=environment, folder=tmp_path, timeout=200)
+
+
+def test_packed_ptx_is_compiled_where_there_is_no_machine_code() -> None:
+    image = fat_binaries.container(
+        fat_binaries.entry(1, fat_binaries.packed(fat_binaries.PTX), 13, b"a.cu", 0x2010, len(fat_binaries.PTX))
+    )
+    session = Session(Options(card("sm_13"), engine="reference"))
+    try:
+        module = ProgramModule(session, FAT_CONTAINER, image)
+        assert list(module.loaded)
+        assert "registers" in module.information
+    finally:
+        session.close()

@@ -94,6 +94,36 @@ def test_a_request_that_is_too_long_is_not_taken(running, page):
     assert page.result("grammar", isa="tesla")["mnemonics"]
 
 
+def peak(pid):
+    """The most memory a process has had, in bytes."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(x.split()[1]) * 1024 for x in lines if x.startswith("VmHWM"))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+@pytest.mark.parametrize("length", ["declared", "in pieces"])
+def test_a_gigabyte_is_refused_and_memory_stays_bounded(running, page, length):
+    import socket
+
+    before = peak(running.process.pid)
+    head = f"POST {running.path}ask/{page.tab}/open HTTP/1.1\r\nHost: {running.host}\r\n"
+    head += "Content-Type: application/json\r\n"
+    head += f"Content-Length: {1 << 30}\r\n\r\n" if length == "declared" else "Transfer-Encoding: chunked\r\n\r\n"
+    piece = b"x" * (1 << 20) if length == "declared" else b"100000\r\n" + b"x" * (1 << 20) + b"\r\n"
+    sent = 0
+    with socket.create_connection(("127.0.0.1", running.port), timeout=60) as s:
+        s.sendall(head.encode())
+        try:
+            for _ in range(1 << 10):
+                s.sendall(piece)
+                sent += 1 << 20
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+    assert sent < 1 << 28, "it was not refused on the way"
+    assert peak(running.process.pid) - before < 128 << 20
+    assert page.result("grammar", isa="tesla")["mnemonics"]
+
+
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"null", b"[" * 100_000, b'{"a":' * 5000, b"\xff\xfe", b'"x"'])
 def test_what_is_no_request_is_refused(running, page, body):
     path = f"{running.path}ask/{page.tab}/listing"

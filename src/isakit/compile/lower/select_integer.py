@@ -310,8 +310,8 @@ class IntegerSelection:
         v = i.args[0]
         if (i, 0) in self.plan.folded:
             src: Any = self.memory(v)
-            if src.mode == "s16" and source == "u16":
-                src = Place("s", src.base, src.offset, "u16")
+            if src.mode in ("u16", "s16"):  # the load may have been meant otherwise
+                src.mode = source
         else:
             src = self.half(v)
         if type(src) is Reg and src.half == "h" and source in ("u8", "s8"):

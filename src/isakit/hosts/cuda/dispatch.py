@@ -203,6 +203,9 @@ _QUIET = frozenset(("connect", "refused", "copy", "thread"))
 """Messages that say nothing to a user, or that say what they do themselves."""
 
 
+_OF_THE_DRIVER = ("build_module", "module_handle", "module_log", "module_code", "parameters", "device_name")
+
+
 def _interface(f: Function, body: bytes) -> str:
     """Whose error codes an answer holds: for the library's own messages, those of the call that sent them."""
     if f.interface != "internal":
@@ -214,7 +217,7 @@ def _interface(f: Function, body: bytes) -> str:
     if first == "call":
         call = by_number().get(number)
         return call.interface if call is not None and call.interface != "internal" else "runtime"
-    return "driver" if f.name in ("check_module", "parameters", "device_name") else "runtime"
+    return "driver" if f.name in _OF_THE_DRIVER else "runtime"
 
 
 def shown(arguments: list[Any]) -> str:

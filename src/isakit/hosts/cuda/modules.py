@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from isakit.errors import FormatError, IsakitError
+from isakit.errors import CompileError, FormatError, IsakitError
 from isakit.formats import Module, parse_fatbin, read_elf_cubin, read_text_cubin, write_elf_cubin
 from isakit.formats.elf import ELF_MAGIC
+from isakit.formats.fatbin import LARGEST_UNPACKED
+from isakit.formats.lz4 import unpack_block
 from isakit.hosts.cuda.codes import CudaError
 from isakit.registry import VARIANT_TO_ARCH
 from isakit.runtime import LoadedKernel, LoadedModule
@@ -29,23 +31,31 @@ _MACHINE_CODE = ("elf", "text-cubin")
 
 @dataclass(frozen=True)
 class Candidate:
-    """One program of a module: PTX or machine code (`kind`) for an architecture (10 to 13, 20, ...)."""
+    """One program of a module: PTX or machine code (`kind`) for an architecture (10 to 13, 20, ...).
+
+    `packed`: its data are an LZ4 block.
+    """
 
     kind: str
     arch: int
     data: bytes
+    packed: bool = False
 
 
 class ProgramModule:
     """A module of the program; its code and variables are placed when something of it is first used.
 
-    Attributes: `arch` (10 to 13: what the code that was chosen is for), `placed` (the file of that code).
+    Attributes: `arch` (10 to 13: what the code that was chosen is for), `placed` (the file of that code), `registers`
+    (a thread of compiled code has at most so many; 0: as many as there are), `errors` and `information` (what compiling
+    had to say).
     """
 
     def __init__(self, session: Session, kind: int, image: bytes) -> None:
         self.session, self.kind, self.image = session, kind, image
         self.arch = 0
         self.placed = b""
+        self.registers = 0
+        self.errors = self.information = ""
         self._loaded: LoadedModule | None = None
         self._failed: CudaError | None = None
 
@@ -61,8 +71,9 @@ class ProgramModule:
         data = self.image
         if self.kind == FAT_CONTAINER:
             for e in parse_fatbin(data)[0]:
-                if not e.compressed:
-                    yield Candidate(e.kind, int(e.arch.removeprefix("sm_")), data[e.offset : e.offset + e.size])
+                if not e.compressed or (e.packing == "lz4" and e.kind == "ptx"):
+                    content = data[e.offset : e.offset + e.size]
+                    yield Candidate(e.kind, int(e.arch.removeprefix("sm_")), content, e.compressed)
         elif self.kind == OLD_LIST:
             at = 0
             while at < len(data):
@@ -131,8 +142,28 @@ class ProgramModule:
             raise CudaError("cudaErrorNoKernelImageForDevice", f"no code for sm_10 to sm_13: there is {found}")
         best = max(texts, key=lambda c: c.arch)
         self.arch = best.arch
-        text = best.data.split(b"\0", 1)[0]  # containers pad it with zeros
-        return self.session.compile_ptx(text.decode("utf-8", "replace"))
+        data = unpack_block(best.data, LARGEST_UNPACKED) if best.packed else best.data
+        text = data.split(b"\0", 1)[0]  # containers pad it with zeros
+        return self._compiled_text(text.decode("utf-8", "replace"))
+
+    def _compiled_text(self, text: str) -> Module:
+        from isakit.compile import compile_ptx
+
+        chip = self.session.card.chip
+        try:
+            compiled = compile_ptx(text, chip, path="ptx", max_registers=self.registers)
+        except CompileError as e:
+            self.errors = str(e)
+            raise CudaError("cudaErrorInvalidKernelImage", self.errors.splitlines()[0], driver=218) from None
+        self.errors = "\n".join(map(str, compiled.diagnostics))
+        self.information = "".join(
+            f"{name} for {VARIANT_TO_ARCH[chip]}: {k.registers} registers, {k.shared_bytes} bytes of shared memory, "
+            f"{k.local_bytes} of local memory\n"
+            for name, k in compiled.module.kernels.items()
+        )
+        for name, diagnostics in compiled.failures.items():
+            self.session.options.tell(f"{name} cannot be compiled: {diagnostics[0].message}")
+        return compiled.module
 
     def unload(self) -> None:
         """Forget what is on the device; the next use starts from the image again."""

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from isakit.errors import BudgetExceeded, CompileError, IsakitError, LaunchError, MachineFault
+from isakit.errors import BudgetExceeded, IsakitError, LaunchError, MachineFault
 from isakit.formats import Module
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.device_facts import Card, Version
@@ -188,18 +188,6 @@ class Session:
     def place(self, image: Module) -> LoadedModule:
         """Put a module on the device."""
         return self.device.load(image)
-
-    def compile_ptx(self, text: str) -> Module:
-        """Machine code for PTX. Raises CudaError where there is no compiler, or it does not take the text."""
-        from isakit.compile import compile_ptx
-
-        try:
-            compiled = compile_ptx(text, self.card.chip)
-        except CompileError as e:
-            raise CudaError("cudaErrorInvalidKernelImage", str(e).splitlines()[0], driver=218) from None
-        for name, diagnostics in compiled.failures.items():
-            self.options.tell(f"{name} cannot be compiled: {diagnostics[0].message}")
-        return compiled.module
 
     def bank_address(self, module: LoadedModule, bank: int) -> int:
         """Where the constants of a bank lie in the device's memory: like on a chip, copies reach them there."""

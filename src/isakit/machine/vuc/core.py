@@ -224,6 +224,11 @@ class Core(CoreRecord):
         pairs = zip(self.code, self._ops, strict=True)
         return sorted({w for w, op in pairs if w is not None and (op is not None or not issued)})
 
+    @property
+    def calls_out(self) -> bool:
+        """Whether instructions and events may call functions of the caller's, which may take any time."""
+        return not (self.on_io_load is None is self.on_io_store is self.host.on_interrupt)
+
     # --- counters -----------------------------------------------------------------------------------------------------
     @property
     def issued(self) -> int:

@@ -193,6 +193,10 @@ class Part:
         """The operand of an instruction at `address` (in units of code)."""
         return self.operand(word)
 
+    def describing(self) -> int:
+        """The bits that `operand`, `guards` and `accesses` may look at; those of other operands may be among them."""
+        return self.possible() | self.static_mask()
+
     def spelled(self, word: int) -> Bits:
         """The bits the assembler makes of the text that `word` has here."""
         claimed = self.claimed(word)

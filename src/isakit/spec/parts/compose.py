@@ -257,6 +257,12 @@ class Choice(Part):
     def possible(self) -> int:
         return self._possible
 
+    def describing(self) -> int:
+        out = super().describing()
+        for a in self.alternatives:
+            out |= a.part.describing()
+        return out
+
     def static_mask(self) -> int:
         out = 0
         for a in self.alternatives:
@@ -484,6 +490,9 @@ class Dependent(Part):
     def possible(self) -> int:
         return self.bits
 
+    def describing(self) -> int:
+        return -1  # what it is given may look anywhere
+
     def static_mask(self) -> int:
         return self.bits
 
@@ -526,6 +535,12 @@ class Seq(Part):
         out = 0
         for p in self.parts:
             out |= p.claimed(word)
+        return out
+
+    def describing(self) -> int:
+        out = super().describing()
+        for p in self.parts:
+            out |= p.describing()
         return out
 
     def possible(self) -> int:

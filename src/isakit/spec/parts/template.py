@@ -159,6 +159,14 @@ class Template(Part):
     def _possible(self) -> int:
         return _union(p.possible() for p in self.parts)
 
+    def describing(self) -> int:
+        if callable(self.hints):
+            return -1
+        out = super().describing()
+        for p in self.parts:
+            out |= p.describing()
+        return out
+
     def possible(self) -> int:
         return self._possible
 

@@ -30,7 +30,21 @@ async function stay() {
   onEnded("The server has ended, or this page was asleep too long. Reload the page to go on.");
 }
 
+let waiting = 0;
+
+// A request; one that takes a while is seen to be under way.
 export async function ask(verb, fields = {}) {
+  waiting++;
+  const slow = setTimeout(() => { document.body.dataset.busy = "yes"; }, 300);
+  try {
+    return await answered(verb, fields);
+  } finally {
+    clearTimeout(slow);
+    if (--waiting === 0) delete document.body.dataset.busy;
+  }
+}
+
+async function answered(verb, fields) {
   let response;
   try {
     response = await fetch(`ask/${tab}/${verb}`, {

@@ -44,8 +44,7 @@ function picture(v, width) {
   let high = -Infinity;
   const all = Array.from(v, Number);
   for (const x of all) if (Number.isFinite(x)) { low = Math.min(low, x); high = Math.max(high, x); }
-  const canvas = make("canvas", {width, height, role: "img", "aria-label": `picture of the values from ${low} to ${high}`});
-  canvas.style.width = `${Math.max(64, Math.min(384, width * Math.max(1, Math.floor(256 / width))))}px`;
+  const canvas = sized(width, height, `picture of the values from ${low} to ${high}`);
   const context = canvas.getContext("2d");
   const image = context.createImageData(width, height);
   all.forEach((x, k) => {
@@ -53,6 +52,35 @@ function picture(v, width) {
     image.data.set([255 * Math.min(1, 1.6 * t), 255 * t * t, 255 * (0.35 + 0.65 * t) * (1 - 0.5 * t), 255], 4 * k);
   });
   context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+export const SHAPES = ["words", "bytes", "u16", "f32", "colours"];
+
+// Memory as a picture; `shape`: what its values are.
+export function memoryPicture(answer, shape, width) {
+  const data = Uint8Array.from(answer.data.match(/../g) || [], (h) => parseInt(h, 16)).buffer;
+  const v = shape === "bytes" ? new Uint8Array(data) : shape === "u16" ? new Uint16Array(data, 0, data.byteLength >> 1) : shape === "f32" ? new Float32Array(data, 0, data.byteLength >> 2) : new Uint32Array(data, 0, data.byteLength >> 2);
+  let used = v.length;
+  while (used > width && v[used - 1] === 0) used--;
+  used = Math.min(v.length, Math.ceil(used / width) * width);
+  return make("div", {}, shape === "colours" ? coloured(v.slice(0, used), width) : picture(v.slice(0, used), width),
+    make("p", {class: "quiet"}, `${used} values from ${answer.space}[0x${answer.address.toString(16)}] on; rows of zeros at the end are left out.`));
+}
+
+// Words as colours: red in the lowest byte.
+function coloured(v, width) {
+  const canvas = sized(width, Math.ceil(v.length / width), "words of memory as colours");
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(canvas.width, canvas.height);
+  v.forEach((x, k) => image.data.set([x & 255, x >> 8 & 255, x >> 16 & 255, 255], 4 * k));
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+function sized(width, height, label) {
+  const canvas = make("canvas", {width, height: Math.max(1, height), role: "img", "aria-label": label});
+  canvas.style.width = `${Math.max(64, Math.min(384, width * Math.max(1, Math.floor(256 / width))))}px`;
   return canvas;
 }
 

@@ -4,6 +4,9 @@ import {make} from "./dom.js";
 
 const MARKS = {same: " ", moved: "~", changed: "≠", removed: "−", added: "+"};
 
+// The sign of every instruction of the first program that is not the same in the second.
+export const marks = (data) => new Map(data.rows.filter((r) => r.a && r.change !== "same").map((r) => [r.a.address, MARKS[r.change]]));
+
 export function comparison(data, follow) {
   const rows = data.rows.map((r) => {
     const left = make("td", {class: "mono"}, r.a ? make("a", {class: "target", onclick: () => follow(r.a.address)}, r.a.address.toString(16).padStart(4, "0")) : "", r.a ? ` ${r.a.text}` : "");

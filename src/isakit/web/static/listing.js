@@ -18,8 +18,10 @@ export class Listing {
     this.on = on;
     this.rows = make("div", {class: "rows"});
     this.space = make("div");
-    place.append(this.space, this.rows);
-    this.options = {words: true, live: false};
+    
+    this.options = {words: true, ranges: false};
+    this.head = make("div", {class: "heads", "aria-hidden": "true", hidden: true});
+    place.append(this.head, this.space, this.rows);
     this.clear();
     place.addEventListener("scroll", () => this.draw());
     place.addEventListener("keydown", (e) => this.key(e));
@@ -35,7 +37,10 @@ export class Listing {
     this.here = null;
     this.stops = new Set();
     this.linked = new Set();
+    this.hits = new Set();
+    this.marked = new Map();
     this.heat = null;
+    this.head.hidden = true;
     this.rows.replaceChildren();
     this.space.style.height = "0";
   }
@@ -52,15 +57,44 @@ export class Listing {
   load(chunk) {
     const unit = this.unit;
     if (!this.chunks.has(chunk)) {
-      this.chunks.set(chunk, ask("listing", {unit: unit.unit, start: chunk * CHUNK, count: CHUNK}).then((answer) => {
-        if (this.unit !== unit) return null;
+      const ranges = this.options.ranges;
+      this.chunks.set(chunk, ask("listing", {unit: unit.unit, start: chunk * CHUNK, count: CHUNK, ranges: ranges ? 1 : 0}).then((answer) => {
+        if (this.unit !== unit || this.options.ranges !== ranges) return null;
         this.total = answer.total;
+        this.headOf(answer.heads);
         this.space.style.height = `${Math.min(TALLEST, this.total * ROW)}px`;
         this.chunks.set(chunk, answer.lines);
         return answer.lines;
       }, () => { this.chunks.delete(chunk); return null; }));
     }
     return this.chunks.get(chunk);
+  }
+
+  // The live range of every register as a column; the lines are fetched again.
+  async showRanges(yes) {
+    this.options.ranges = yes;
+    this.chunks.clear();
+    this.head.hidden = true;
+    if (!this.unit) return;
+    await this.load(Math.floor(this.place.scrollTop * this.scale / ROW / CHUNK));
+    this.draw();
+  }
+
+  showWords(yes) {
+    this.options.words = yes;
+    return this.options.ranges ? this.showRanges(true) : this.draw();
+  }
+
+  headOf(lines) {
+    this.head.hidden = !lines.length;
+    const empty = (name) => make("span", {class: name}, name === "address" ? "    " : " ");
+    this.head.replaceChildren(...lines.map((text) => make("div", {class: "row"}, empty("stop"), empty("address"), this.options.words ? empty("words") : null, make("span", {class: "ranges"}, text))));
+  }
+
+  // marks: a sign for addresses that a comparison found different.
+  mark(marks) {
+    this.marked = marks;
+    this.draw();
   }
 
   // The line of a number, if it is loaded.
@@ -101,7 +135,7 @@ export class Listing {
       if (!line) missing.add(Math.floor(n / CHUNK));
       made.push(line ? this.row(n, line) : make("div", {class: "row"}, "…"));
     }
-    this.rows.style.top = `${this.place.scrollTop - (this.place.scrollTop * this.scale % ROW)}px`;
+    this.rows.style.top = `${this.head.offsetHeight + this.place.scrollTop - (this.place.scrollTop * this.scale % ROW)}px`;
     this.rows.replaceChildren(...made);
     if (this.selected >= 0) this.place.setAttribute("aria-activedescendant", `line-${this.selected}`);
     for (const chunk of missing) Promise.resolve(this.load(chunk)).then((lines) => lines && this.draw());
@@ -114,6 +148,7 @@ export class Listing {
     if (n === this.selected) marks.push("selected");
     if (this.linked.has(line.address)) marks.push("linked");
     if (line.error) marks.push("invalid");
+    if (this.hits.has(n)) marks.push("hit");
     const stop = this.stops.has(line.address);
     const text = make("span", {class: "text"});
     if (line.label) text.append(make("span", {class: "label"}, `${line.label}: `));
@@ -139,7 +174,8 @@ export class Listing {
       row.append(cell);
     }
     if (this.options.words) row.append(make("span", {class: "words"}, line.words));
-    if (this.options.live) row.append(make("span", {class: "live", title: "live registers"}, line.live ? String(line.live.r ?? "") : ""));
+    if (this.options.ranges) row.append(make("span", {class: "ranges", title: "live ranges: ^ written, v read, x both, : live"}, line.ranges || ""));
+    if (this.marked.size) row.append(make("span", {class: "mark"}, this.marked.get(line.address) || " "));
     row.append(text);
     return row;
   }

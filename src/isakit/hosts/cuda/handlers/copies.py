@@ -27,6 +27,9 @@ def copy(s: Session, call: int, stream: int, kind: int, *numbers: int) -> tuple[
     width, height, depth = extent = numbers[0], numbers[1], numbers[2]
     known_stream(s, stream)
     to, source = _place(s, numbers[3:10], extent), _place(s, numbers[10:], extent)
+    element = max(numbers[15], 1)  # of a fill
+    if numbers[10] == VALUE and (to[0] % element or (height > 1 and to[1] % element)):
+        raise invalid(f"elements of {element} bytes at {to[0]:#x}, rows {to[1]} bytes apart")
     if s.options.trace:
         f = by_number().get(call)
         s.options.tell(f"{f.name if f else 'copy'}: {width} x {height} x {depth} to {to[0]:#x} from {source[0]:#x}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from isakit.hosts.cuda.codes import CudaError, invalid
 from isakit.hosts.cuda.dispatch import handler
 from isakit.hosts.cuda.handlers.devices import only
@@ -91,13 +93,37 @@ def api_version(s: Session, handle: int) -> int:
 
 
 # --- modules --------------------------------------------------------------------------------------------------------
-@handler("check_module")
-def check(s: Session, number: int) -> int:
-    """A handle for a module that was sent; what is wrong with it shows here."""
+@handler("build_module")
+def build(s: Session, number: int, registers: int) -> tuple[int, int]:
+    """(bytes, microseconds) of the machine code of a module that was sent; what is wrong with it shows here."""
+    s.context()
+    module = s.module(number)
+    module.registers = registers & 0xFFFF_FFFF
+    started = time.perf_counter()
+    assert module.loaded is not None
+    return len(module.placed), int((time.perf_counter() - started) * 1e6)
+
+
+@handler("module_handle")
+def module_handle(s: Session, number: int) -> int:
+    """A handle for a module that was sent."""
     s.context()
     module = s.module(number)
     assert module.loaded is not None
     return s.handles.add(module)
+
+
+@handler("module_log")
+def log(s: Session, number: int, errors: int, room: int) -> bytes:
+    """What compiling a module had to say, cut to the room there is."""
+    module = s.module(number)
+    return (module.errors if errors else module.information).encode()[:room]
+
+
+@handler("module_code")
+def code(s: Session, number: int, room: int) -> bytes:
+    """The machine code of a module."""
+    return s.module(number).placed[:room]
 
 
 @handler("cuModuleUnload")

@@ -84,6 +84,7 @@ int entry_number(enum entry_kind kind, const void *key, uint64_t *number);
 int send_modules(void);
 void texture_bound(const void *key, const int32_t state[10]);
 int send_texture_states(void);
+enum image_kind { FAT_CONTAINER = 1, OLD_LIST, WHOLE_FILE };
 int image_size(const void *image, size_t *size);
 int load_image(const void *image, uint64_t *module);
 

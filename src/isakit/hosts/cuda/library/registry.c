@@ -7,8 +7,6 @@
 #define ELF 0x464c457fu
 #define MOST_ENTRIES 1024
 
-enum image_kind { FAT_CONTAINER = 1, OLD_LIST, WHOLE_FILE };
-
 struct module { const void *description; uint64_t number; int sent; };
 struct entry {
     enum entry_kind kind;

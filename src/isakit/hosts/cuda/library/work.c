@@ -375,56 +375,7 @@ EXPORT int cudaGetTextureReference(const struct texture_reference **texture, con
     return runtime_status(status == NO_SYMBOL ? 18 : status);
 }
 
-/* --- the driver's modules and names ----------------------------------------------------------------------------------- */
-static int load_data(void **module, const void *image)
-{
-    uint64_t number, out;
-    if (!module || !image) return INVALID;
-    int status = load_image(image, &number);
-    if (!status) status = say(OP_check_module, &number, 1, &out, 1);
-    if (!status) *module = address_of(out);
-    return status;
-}
-
-EXPORT int cuModuleLoadData(void **module, const void *image) { return driver_status(load_data(module, image)); }
-EXPORT int cuModuleLoadFatBinary(void **module, const void *image) { return driver_status(load_data(module, image)); }
-
-EXPORT int cuModuleLoad(void **module, const char *path)
-{
-    FILE *file = path ? fopen(path, "rb") : 0;
-    if (!file) return driver_status(path ? 301 : INVALID);
-    char *image = 0;
-    size_t size = 0, got;
-    do {
-        char *more = realloc(image, size + 65536 + 8);
-        if (!more) break;
-        image = more;
-        got = fread(image + size, 1, 65536, file);
-        size += got;
-    } while (got);
-    fclose(file);
-    if (!image) return driver_status(NO_MEMORY);
-    memset(image + size, 0, 8); /* texts end with a zero, and the first word can be read */
-    uint64_t number, out, kind = 3;
-    struct request r = {OP_module, &kind, 1, image, size, &number, 1, 0, 0, 0};
-    int status = module ? ask(&r) : INVALID;
-    free(image);
-    if (!status) status = say(OP_check_module, &number, 1, &out, 1);
-    if (!status) *module = address_of(out);
-    return driver_status(status);
-}
-
-/* Options steer a compiler; of their results only the logs are there: empty. */
-EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options, void **values)
-{
-    enum { WALL_TIME = 2, INFO_LOG, INFO_SIZE, ERROR_LOG, ERROR_SIZE };
-    for (unsigned k = 0; options && values && k < count; k++)
-        if ((options[k] == INFO_LOG || options[k] == ERROR_LOG) && values[k])
-            for (unsigned j = 0; j < count; j++)
-                if (options[j] == options[k] + 1 && (uintptr_t)values[j]) *(char *)values[k] = 0;
-    return driver_status(load_data(module, image));
-}
-
+/* --- the device's name and properties ---------------------------------------------------------------------------------- */
 /* The structure has grown with every version: no more is written than the program's own has room for. */
 static size_t property_bytes(void)
 {

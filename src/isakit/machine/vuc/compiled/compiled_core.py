@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from isakit.arch.vuc.memory_operands import CODE_SIZE
 from isakit.engine.record_bytes import Bytes
-from isakit.machine.interrupts import deferred
+from isakit.machine.interrupts import allowed, deferred
 from isakit.machine.vuc.compiled.code_image import Image, image_of
 from isakit.machine.vuc.compiled.core_functions import LAYOUT
 from isakit.machine.vuc.compiled.word_code import Answers, Traits, landable
@@ -88,23 +88,25 @@ class Driver:
             return core.advance_reference(limit, stops)
         places = _addresses(stops)
         self._cells_known = False  # D[] may have been written since
-        try:
-            while core.cycle < limit:
-                if self.rest > 0:
-                    reason = self._rest(limit, stops)
+        with deferred() as signals:  # so that what raises an interrupt finds a whole state
+            try:
+                while core.cycle < limit:
+                    signals.check()
+                    if self.rest > 0:
+                        reason = self._rest(limit, stops)
+                        if reason != "limit":
+                            return reason
+                        continue
+                    self._prepare(places)
+                    if not core.halted and core.wait is None:
+                        self._excursion(limit)
+                        if core.cycle >= limit:
+                            break
+                    reason = self._reference_cycle(limit, stops)
                     if reason != "limit":
                         return reason
-                    continue
-                self._prepare(places)
-                if not core.halted and core.wait is None:
-                    self._excursion(limit)
-                    if core.cycle >= limit:
-                        break
-                reason = self._reference_cycle(limit, stops)
-                if reason != "limit":
-                    return reason
-        finally:
-            self._export_cells()
+            finally:
+                self._export_cells()
         return "limit"
 
     def _rest(self, limit: int, stops: Container[int]) -> str:
@@ -113,7 +115,8 @@ class Driver:
         begin = core.cycle
         self._export_cells()
         self._cells_known = False
-        reason = core.advance_reference(min(limit, begin + self.rest), stops)
+        with allowed():
+            reason = core.advance_reference(min(limit, begin + self.rest), stops)
         self.rest -= core.cycle - begin
         return reason
 
@@ -132,7 +135,10 @@ class Driver:
             self._cells_known = False
         elif any(e.kind == Kind.EVENT and e.visible <= ahead for e in core.queue[: core.count]):
             self._export_cells()  # mbiread looks into D[]
-        return core.advance_reference(min(limit, ahead), stops)
+        if not core.calls_out:
+            return core.advance_reference(min(limit, ahead), stops)
+        with allowed():
+            return core.advance_reference(min(limit, ahead), stops)
 
     def _misses(self, word: int | None) -> bool:
         """Return whether `word` is missing from the image; after too many misses, the image is recompiled."""
@@ -155,10 +161,9 @@ class Driver:
             return
         assert self._image is not None
         begin = core.cycle
-        with deferred():  # so that what raises an interrupt finds a whole state
-            self._enter()
-            self._image.run(self._state, self._data, self._table, min(room, begin + UNINTERRUPTED))
-            self._leave()
+        self._enter()
+        self._image.run(self._state, self._data, self._table, min(room, begin + UNINTERRUPTED))
+        self._leave()
         self.native_cycles += core.cycle - begin
         if not self.eager and core.cycle < limit:
             self._judge(core.cycle - begin)

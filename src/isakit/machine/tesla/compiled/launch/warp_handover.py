@@ -34,10 +34,13 @@ def masks_of(lanes: Array) -> Array:
 
 
 class WarpStates:
-    """Records of warps, one after the other. `raw`: uint8; `words`: u32 [warps, words of a record], the same memory."""
+    """Records of warps, one after the other. `raw`: uint8; `words`: u32 [warps, words of a record], the same memory.
 
-    def __init__(self, warps: int, state_bytes: int) -> None:
-        self.raw = aligned(warps * state_bytes)
+    `raw` may be given, with anything in it: then `clear` comes first.
+    """
+
+    def __init__(self, warps: int, state_bytes: int, raw: Array | None = None) -> None:
+        self.raw = aligned(warps * state_bytes) if raw is None else raw
         self.words = self.raw.view(np.uint32).reshape(warps, -1)
         self._longs = self.raw.view(np.int64).reshape(warps, -1)
 

@@ -1,0 +1,143 @@
+"""What an instruction does to registers and to the flow of control, remembered by its bits.
+
+Analyses ask this of every instruction of a program, again and again. A part of a form depends on a few bits of the word
+only, so what it says is found once for each value of these bits, and a word is put together from its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from isakit.spec.operands import CodeAddress, Condition, Memory, Register, SpecialRegister
+from isakit.spec.parts import Part
+from isakit.spec.record import Form
+
+if TYPE_CHECKING:
+    from isakit.codec.decoder import Decoder
+
+Place = tuple[str, int]
+"""A register: file and index."""
+
+_LIMIT = 1 << 16
+"""Words that are remembered of a form, and values of the bits of a part."""
+
+
+class Facts:
+    """What a word says wherever it stands.
+
+    Attributes:
+        uses: registers read.
+        defs: registers written.
+        kills: those of `defs` that lose their old value.
+        guarded: a condition decides which lanes execute.
+        jumps: some operand is a code address.
+        ends: an operand says that the program ends here.
+        links: an operand says that this is a call.
+        stores: a result goes to memory or to a special register.
+    """
+
+    __slots__ = ("defs", "ends", "guarded", "jumps", "kills", "links", "stores", "uses")
+
+    def __init__(
+        self, uses: tuple[Place, ...] = (), defs: tuple[Place, ...] = (), kills: tuple[Place, ...] = (),
+        guarded: bool = False, jumps: bool = False, ends: bool = False, links: bool = False,
+        stores: bool = False,
+    ) -> None:  # fmt: skip
+        self.uses, self.defs, self.kills = uses, defs, kills
+        self.guarded, self.jumps, self.ends, self.links, self.stores = guarded, jumps, ends, links, stores
+
+
+NOTHING = Facts()
+"""Of words that are no instruction."""
+
+
+def places(registers: Iterable[Register], decoder: Decoder) -> tuple[Place, ...]:
+    """Registers as (file, index), wide ones spelled out, without those that are constants."""
+    files = decoder.isa.registers
+    out: dict[Place, None] = {}
+    for r in registers:
+        file = files.get(r.file)
+        if file is None:
+            continue
+        if r.index_register is not None:
+            indices = range(file.count)
+        elif r.words is not None:
+            indices = (r.index + k for k in r.words)
+        else:
+            indices = range(r.index, r.index + max(1, r.width // file.width))
+        out |= {(r.file, n): None for n in indices if n < file.count and n not in file.constant}
+    return tuple(out)
+
+
+class FormFacts:
+    """Gives the facts of the words of one form."""
+
+    def __init__(self, decoder: Decoder, form: Form) -> None:
+        shown = {item[1:-1] for item in form.syntax if item[0] == "{"} - {"name"}
+        self._parts = [
+            (p.describing(), _OfPart(decoder, form, name, p, name in shown)) for name, p in form.parts.items()
+        ]
+        self._known: dict[int, Facts] = {}
+
+    def of(self, word: int) -> Facts:
+        """The facts of a word that this form describes."""
+        found = self._known.get(word)
+        if found is None:
+            if len(self._known) >= _LIMIT:
+                self._known.clear()
+            found = self._known[word] = self._put_together(word)
+        return found
+
+    def _put_together(self, word: int) -> Facts:
+        told = [f for bits, part in self._parts if (f := part[word & bits]) is not NOTHING]
+        if len(told) == 1 and not told[0].guarded:
+            return told[0]
+        guarded = any(f.guarded for f in told)
+        return Facts(
+            _joined([f.uses for f in told]),
+            _joined([f.defs for f in told]),
+            () if guarded else _joined([f.kills for f in told]),
+            guarded,
+            any(f.jumps for f in told),
+            any(f.ends for f in told),
+            any(f.links for f in told),
+            any(f.stores for f in told),
+        )
+
+
+def _joined(found: list[tuple[Place, ...]]) -> tuple[Place, ...]:
+    some = [f for f in found if f]
+    if len(some) < 2:
+        return some[0] if some else ()
+    return tuple(dict.fromkeys(p for f in some for p in f))
+
+
+class _OfPart(dict[int, Facts]):
+    """The facts of one part by the value of its bits."""
+
+    def __init__(self, decoder: Decoder, form: Form, name: str, part: Part, shown: bool) -> None:
+        super().__init__()
+        self.decoder, self.form, self.name, self.part, self.shown = decoder, form, name, part, shown
+
+    def __missing__(self, word: int) -> Facts:
+        isa, record = self.decoder.isa, self.form.record
+        reads, writes = self.part.accesses(word, self.name in isa.outputs, isa.outputs)
+        whole = [r for r in writes if not r.partial and r.index_register is None]
+        operand: Any = self.part.operand_at(word, 0) if self.shown else None
+        guarded = operand is not None and (
+            self.part.guards(word) or (isinstance(operand, Condition) and self.name in self.form.control)
+        )
+        found = Facts(
+            places(reads, self.decoder), places(writes, self.decoder), places(whole, self.decoder), guarded,
+            isinstance(operand, CodeAddress),
+            operand is not None and operand in isa.ends_with,
+            record is not None and bool(record.links) and operand == record.links,
+            isinstance(operand, Memory | SpecialRegister) and self.name in isa.outputs,
+        )  # fmt: skip
+        if not (found.uses or found.defs or found.guarded or found.jumps or found.ends or found.links or found.stores):
+            found = NOTHING
+        if len(self) >= _LIMIT:
+            self.clear()
+        self[word] = found
+        return found

@@ -1,0 +1,104 @@
+"""Captures that were dropped onto a page: launches of CUDA programs to be stepped, frames of GL programs to be seen."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isakit.errors import IsakitError
+from isakit.web.folder import checked
+from isakit.web.limits import DRAWS
+
+if TYPE_CHECKING:
+    from isakit.cli.launches import Prepared
+    from isakit.description import Kernel, Module
+
+GL = b"isakit gl capture"
+"""How captures of GL programs begin."""
+_PART = re.compile(r"capture\.json|launches/\d{1,8}\.json|blobs/[0-9a-f]{32}")
+
+
+def part(name: str, path: str) -> tuple[str, str]:
+    """The folders and the file of a part of a capture named `name`; raises IsakitError for what is no part of one."""
+    if not _PART.fullmatch(path):
+        raise IsakitError(f"{path[:60]!r} is no part of a capture")
+    folder, _, file = path.rpartition("/")
+    return f"{checked(name)}.capture" + (f"/{folder}" if folder else ""), file
+
+
+def launches(name: str) -> list[tuple[int, Kernel]]:
+    """The launches of a capture with their kernels, by number. Raises CaptureError and FormatError."""
+    from isakit.formats import load_image
+    from isakit.hosts.cuda.capture import CaptureError
+
+    capture = _capture(name)
+    modules: dict[Any, Module] = {}
+    out: list[tuple[int, Kernel]] = []
+    for number in sorted(capture.launches):
+        entry = capture.launch(number)
+        blob, kernel = entry.get("module"), entry.get("kernel")
+        if not isinstance(blob, str) or not isinstance(kernel, str):
+            raise CaptureError(f"launch {number} names no kernel")
+        if blob not in modules:
+            modules[blob] = load_image(capture.blob(blob))
+        if kernel not in modules[blob].kernels:
+            raise CaptureError(f"the module of launch {number} has no kernel {kernel[:60]!r}")
+        out.append((number, modules[blob].kernels[kernel]))
+    return out
+
+
+def prepared(name: str, number: int) -> Prepared:
+    """The machine of a captured launch at its first instruction. Raises CaptureError and FormatError."""
+    from isakit.cli.launches import Prepared
+    from isakit.hosts.cuda.capture import CaptureError
+
+    capture = _capture(name)
+    try:
+        _, kernel, launch = capture.prepare(number)
+        machine = kernel.machine(**launch)
+    except (KeyError, TypeError, ValueError, AttributeError) as e:
+        raise CaptureError(f"launch {number}: {type(e).__name__}: {e}") from None
+    return Prepared("tesla", machine, kernel.info.program, name=kernel.name, kernel=kernel)
+
+
+def _capture(name: str) -> Any:
+    from isakit.hosts.cuda.replay import Capture
+
+    return Capture(Path(f"{checked(name)}.capture"))
+
+
+def frame(name: str, draw: int | None = None) -> dict[str, Any]:
+    """What a GL program had drawn behind its draw number `draw` (from 1; None: its last): PNG, size and all draws.
+
+    Raises FormatError for a damaged capture, HostError where nothing was drawn to.
+    """
+    from isakit.graphics.png import png
+    from isakit.hosts.drm.replay import Replay
+
+    path = Path(checked(name))
+    if not path.is_file():
+        raise IsakitError(f"there is no file {name!r} here")
+    everything = Replay(path)
+    try:
+        everything.run()
+        draws = everything.draws[:DRAWS]
+        picture = everything.picture() if draw is None else None
+    finally:
+        everything.close()
+    if draw is not None:
+        if not 1 <= draw <= len(draws):
+            raise IsakitError(f"the capture has {len(draws)} draws")
+        some = Replay(path)
+        try:
+            some.run(draws[draw - 1].frame, draws[draw - 1].draw)
+            picture = some.picture()
+        finally:
+            some.close()
+    assert picture is not None
+    height, width = picture.shape[:2]
+    return {
+        "png": base64.b64encode(png(picture)).decode(), "width": width, "height": height, "draw": draw or len(draws),
+        "draws": [vars(d) for d in draws],
+    }  # fmt: skip

@@ -1,0 +1,33 @@
+// What the page knows, for all of its parts, and how it says what went wrong.
+
+import {Failure} from "./api.js";
+import {$, say} from "./dom.js";
+
+export const page = {
+  units: [],         // programs, as the server describes them
+  unit: null,        // the one that is shown
+  state: null,       // where the launch stands, null while there is none
+  launched: null,    // the program that was launched
+  lesson: null,      // name of the lesson
+  scene: null,       // {name, program}: a scene, and the file in it that the editor holds
+  frames: null,      // {name, draw}: a captured frame, and the draw it is shown behind
+  wanted: null,      // the launch that a lesson or an address asks for
+};
+
+// Do something; say what went wrong.
+export async function trying(what) {
+  try {
+    return await what();
+  } catch (e) {
+    if (!(e instanceof Failure)) console.error(e);
+    if (e.kind === "ended") document.dispatchEvent(new Event("worker-ended"));
+    say(e.message, true);
+    return undefined;
+  }
+}
+
+export function tell(title, ...content) {
+  $("dialog-title").textContent = title;
+  $("dialog-body").replaceChildren(...content);
+  $("dialog").showModal();
+}

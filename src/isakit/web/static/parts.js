@@ -1,0 +1,10 @@
+// The two parts that are always there. What happens in them is decided in main.js, which sets the functions.
+
+import {$} from "./dom.js";
+import {Editor} from "./editor.js";
+import {Listing} from "./listing.js";
+
+export const listing = new Listing($("listing"), {});
+
+export const inEditor = {changed: () => {}, moved: () => {}};
+export const editor = new Editor($("editor"), (text) => inEditor.changed(text), (line) => inEditor.moved(line));

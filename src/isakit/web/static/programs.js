@@ -1,0 +1,177 @@
+// Programs of the page: those of dropped files and captures, and those of the text.
+
+import * as api from "./api.js";
+import {$, make, say} from "./dom.js";
+import {grammar} from "./grammar.js";
+import {colourLines, showPtx} from "./looks.js";
+import {page, trying} from "./page.js";
+import {editor, listing} from "./parts.js";
+import {forget, showForm} from "./running.js";
+import {fit, panes, show} from "./views.js";
+
+// Programs of a file in place of those it had; without a file the list is drawn again.
+export function showUnits(units = [], file = "") {
+  if (file) page.units = [...page.units.filter((u) => u.file !== file), ...units];
+  $("programs").replaceChildren(...page.units.map((u) => make("li", {}, make("button", {
+    type: "button", "aria-current": String(u.unit === page.unit?.unit), onclick: () => trying(() => choose(u)),
+  }, u.name || u.file, make("small", {}, `${u.file}, ${u.isa} ${u.variant}, ${u.bytes} bytes`)))));
+}
+
+export async function choose(unit) {
+  page.unit = unit;
+  showUnits();
+  panes.bits.replaceChildren(make("p", {class: "quiet"}, "Click an instruction, or walk through the listing with the arrow keys: here is what each of its bits means."));
+  await listing.show(unit);
+  await colourLines();
+  showForm(unit);
+  await forget();
+  await fit();
+  say(`${unit.name || unit.file}: ${listing.total} instructions`);
+}
+
+// --- the text ---
+
+let checks = 0;
+
+export async function check() {
+  const mine = ++checks;
+  const verdict = (text, kind) => { $("verdict").textContent = text; $("verdict").className = kind; };
+  verdict("…", "");
+  let answer;
+  try {
+    answer = await api.ask("assemble", {source: editor.text, language: $("language").value, isa: $("isa").value, variant: $("variant").value});
+  } catch (e) {
+    if (mine !== checks) return;
+    verdict("not compiled", "bad");
+    $("errors").replaceChildren(make("li", {}, e.message));
+    throw e;
+  }
+  if (mine !== checks) return;
+  editor.errors(answer.diagnostics);
+  $("errors").replaceChildren(...answer.diagnostics.map((d) => make("li", {}, make("button", {type: "button", onclick: () => editor.go(d.line)}, `line ${d.line}`), ` ${[d.message, ...d.notes].join("; ")}`)));
+  const wrong = answer.diagnostics.length;
+  verdict(wrong ? `${wrong} error${wrong === 1 ? "" : "s"}` : "assembles", wrong ? "bad" : "good");
+  showPtx(answer.ptx);
+  if (answer.units.length) {
+    const same = answer.units.find((u) => u.name === page.unit?.name) || answer.units[0];
+    showUnits(answer.units, "editor");
+    await choose(same);
+  }
+}
+
+let kept = 0;
+
+// The text as it is now, as a program of its own, to be compared with what becomes of it.
+export async function keep() {
+  const name = `kept ${++kept}`;
+  const answer = await api.ask("keep", {name});
+  showUnits(answer.units, name);
+  say(`kept as “${name}”; change the text and look at Compare`);
+}
+
+export async function machineChosen() {
+  const rules = await grammar($("isa").value);
+  const before = $("variant").value;
+  $("variant").replaceChildren(...rules.variants.map((v) => make("option", {selected: v === before || v === "gt200" && !rules.variants.includes(before)}, v)));
+  const language = $("language").value;
+  editor.colour(language === "asm" ? rules : null, language);
+}
+
+export async function write(text) {
+  await machineChosen();
+  editor.set(text);
+  await check();
+}
+
+// --- files ---
+
+export function showFiles(files) {
+  $("files").replaceChildren(...files.filter((f) => !f.startsWith("editor.")).map((f) => make("li", {class: "mono"}, f)));
+}
+
+const nameOf = (text) => text.replace(/[^A-Za-z0-9_.+ -]/g, "_").replace(/^[^A-Za-z0-9_]+/, "") || "file";
+
+const contentOf = async (file) => api.base64(new Uint8Array(await file.arrayBuffer()));
+
+// files: of the kind File; those of a capture's folder have a `path` in it.
+export async function openFiles(files) {
+  const parts = new Map();
+  for (const file of files) {
+    const path = (file.path || file.webkitRelativePath || "").split("/");
+    const inside = path.slice(["launches", "blobs"].includes(path.at(-2)) ? -2 : -1).join("/");
+    if (path.length > 1 && /^(capture\.json|launches\/\d+\.json|blobs\/[0-9a-f]{32})$/.test(inside)) {
+      const folder = nameOf(path.at(inside.includes("/") ? -3 : -2) || "capture");
+      parts.set(folder, [...(parts.get(folder) || []), [inside, file]]);
+    } else if (file.size !== undefined) {
+      await trying(() => openFile(file, files.length));
+    }
+  }
+  for (const [folder, found] of parts) await trying(() => openCapture(folder, found));
+}
+
+async function openFile(file, together) {
+  const name = nameOf(file.name);
+  say(`opening ${name} …`);
+  const answer = await api.ask("open", {name, data: await contentOf(file), ...rawMachine(name)});
+  showFiles(answer.files);
+  if (answer.kind === "programs") {
+    showUnits(answer.units, name);
+    await choose(answer.units[0]);
+    room("read");
+  } else if (answer.kind === "scene" || answer.kind === "frames") {
+    page.scene = answer.kind === "scene" ? {name, program: null} : null;
+    page.frames = answer.kind === "frames" ? {name, draw: 0} : null;
+    await fit();
+    await show("picture");
+    room("look");
+  } else if (answer.kind === "text" && page.scene && together > 1) {
+    say(`${name} is kept for the scene`);
+  } else if (answer.kind === "text") {
+    $("language").value = answer.language;
+    await write(answer.text);
+  } else {
+    say(`${name}: ${answer.dtype}, ${answer.shape.join(" × ")}; use it as in:${name}`);
+  }
+}
+
+// Words that no file format explains are of the machine that is chosen.
+const rawMachine = (name) => /\.(bin|hex|raw)$/i.test(name) ? {isa: $("isa").value, variant: $("variant").value} : {};
+
+async function openCapture(name, parts) {
+  for (const [k, [path, file]] of parts.entries()) {
+    say(`opening ${name}: ${k + 1} of ${parts.length} files …`);
+    await api.ask("part", {name, path, data: await contentOf(file)});
+  }
+  const answer = await api.ask("capture", {name});
+  showUnits(answer.units, name);
+  await choose(answer.units[0]);
+  room("read");
+}
+
+// All files of what was dropped, those of folders too.
+export async function dropped(items) {
+  const entries = [...items].map((i) => i.webkitGetAsEntry?.()).filter(Boolean);
+  const out = [];
+  const walk = async (entry, path) => {
+    if (entry.isFile) {
+      const file = await new Promise((done, failed) => entry.file(done, failed));
+      if (path) file.path = `${path}${entry.name}`;
+      out.push(file);
+      return;
+    }
+    const reader = entry.createReader();
+    for (;;) {
+      const some = await new Promise((done, failed) => reader.readEntries(done, failed));
+      if (!some.length) return;
+      for (const e of some) await walk(e, `${path}${entry.name}/`);
+    }
+  };
+  for (const e of entries) await walk(e, "");
+  return out;
+}
+
+// On a narrow screen one part of the page is shown.
+export function room(name) {
+  for (const s of document.querySelectorAll("main > section")) s.classList.toggle("shown", s.id === name);
+  for (const b of $("rooms").children) b.setAttribute("aria-current", String(b.dataset.room === name));
+}

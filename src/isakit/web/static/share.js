@@ -1,0 +1,80 @@
+// Lessons, and pages that are handed on: in an address, or as a file.
+
+import * as api from "./api.js";
+import {$, make} from "./dom.js";
+import {page, tell} from "./page.js";
+import {editor, listing} from "./parts.js";
+import {machineChosen, room, showFiles, write} from "./programs.js";
+import {launchFields} from "./running.js";
+import {encode} from "./state.js";
+import {panes, show} from "./views.js";
+
+function paragraphs(text) {
+  return text.trim().split(/\n\s*\n/).map((p) => make("p", {}, ...p.split(/(`[^`]+`)/).map((t) => t.startsWith("`") ? make("code", {}, t.slice(1, -1)) : t)));
+}
+
+export async function openLesson(name) {
+  const l = await api.lesson(name);
+  page.lesson = name;
+  for (const b of $("lessons").querySelectorAll("button")) b.setAttribute("aria-current", String(b.dataset.lesson === name));
+  const task = l.task.charAt(0).toUpperCase() + l.task.slice(1);
+  $("task").replaceChildren(make("strong", {}, l.title), ...paragraphs(l.about), make("p", {class: "do"}, make("b", {}, "Task. ")), ...paragraphs(task));
+  $("task").querySelector(".do").append(...$("task").querySelector(".do").nextElementSibling.childNodes);
+  $("task").querySelector(".do").nextElementSibling.remove();
+  for (const [file, text] of Object.entries(l.files || {})) showFiles((await api.ask("open", {name: file, data: api.base64(new TextEncoder().encode(text))})).files);
+  for (const [file, spec] of Object.entries(l.arrays || {})) showFiles((await api.ask("array", {name: file, spec})).files);
+  page.scene = l.scene ? {name: l.scene, program: l.program} : null;
+  page.frames = null;
+  await adopt(l);
+  if (l.view) await show(l.view);
+  room("write");
+  document.body.dataset.lesson = name;
+}
+
+export async function adopt(state) {
+  $("language").value = state.language || "asm";
+  $("isa").value = state.isa || "tesla";
+  await machineChosen();
+  if (state.variant) $("variant").value = state.variant;
+  page.wanted = state.launch || null;
+  await write(state.source);
+}
+
+const current = () => ({
+  isa: $("isa").value, variant: $("variant").value, language: $("language").value, source: editor.text, launch: launchFields(), lesson: page.lesson,
+});
+
+export async function share() {
+  const fragment = await encode(current());
+  history.replaceState(null, "", `#${fragment}`);
+  let copied = "";
+  try {
+    await navigator.clipboard.writeText(`#${fragment}`);
+    copied = "The part behind # is in the clipboard.";
+  } catch (e) {
+    copied = "";
+  }
+  tell("Share this page", make("p", {}, "The text and the launch are in the address, behind #. Nothing was uploaded. Whoever runs the workbench opens it by putting that part behind their own address. ", copied),
+    make("textarea", {readOnly: true, rows: 6, cols: 60, value: `#${fragment}`, "aria-label": "Fragment to share"}));
+}
+
+const SAVED = ["lanes", "registers", "stack", "graph", "bits"];
+
+// A page on its own: listing, state and pictures as they are now, without scripts.
+export function save() {
+  const style = [...document.styleSheets].flatMap((s) => [...s.cssRules].map((r) => r.cssText)).join("\n");
+  const parts = SAVED.map((n) => panes[n].firstChild ? `<h2>${n}</h2>${panes[n].innerHTML}` : "");
+  const text = make("pre", {}, editor.text);
+  const rows = [];
+  for (let n = 0; n < Math.min(listing.total, 5000); n++) {
+    const l = listing.line(n);
+    if (l) rows.push(`${l.address === page.state?.address ? ">" : " "} ${l.address.toString(16).padStart(4, "0")}  ${l.words.padEnd(18)}  ${l.label ? `${l.label}: ` : ""}${l.text}`);
+  }
+  const lines = make("pre", {}, rows.join("\n"));
+  const title = make("title", {}, page.unit?.name || "isakit");
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8">${title.outerHTML}<style>${style.replace(/<\//g, "")}
+body { display: block; overflow: auto; height: auto; padding: 1em }</style><h1>isakit</h1><h2>source</h2>${text.outerHTML}<h2>machine code</h2>${lines.outerHTML}${parts.join("")}</html>`;
+  const url = URL.createObjectURL(new Blob([html], {type: "text/html"}));
+  make("a", {href: url, download: `${page.unit?.name || "isakit"}.html`}).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}

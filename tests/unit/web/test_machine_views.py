@@ -1,0 +1,218 @@
+"""What a page shows of microcode, shaders and captures agrees with the library that runs them."""
+
+import base64
+import json
+import zlib
+
+import numpy as np
+import pytest
+
+import isakit
+from isakit import usse, vuc
+from isakit.analysis import control_flow
+from isakit.analysis.columns import LiveColumns
+from isakit.hosts.cuda.capture import blob_name
+from isakit.programs import write
+from isakit.web.lessons import lesson
+from isakit.web.verbs import answer
+from support.gl import CAPTURES
+from support.workbench import asked
+
+
+def begun(bench, name, change=lambda text: text):
+    given = lesson(name)
+    for file, spec in given["arrays"].items():
+        asked(bench, "array", name=file, spec=spec)
+    made = asked(
+        bench, "assemble", source=change(given["source"]), **{k: given[k] for k in ("isa", "variant", "language")}
+    )
+    unit = made["units"][0]["unit"]
+    asked(bench, "launch", unit=unit, launch=given["launch"])
+    return unit
+
+
+# --- vµc ---
+def watched(source, cycles):
+    core = vuc.Core("vp3")
+    core.write_data(np.arange(300))
+    core.data[0] = 8
+    core.load(source)
+    return list(core.watch(cycles))
+
+
+def without_a_filler(text):
+    assert "add  $r2 $r2 0x1" in text
+    lines = text.split("\n")
+    return "\n".join(x for x in lines if "add  $r2 $r2 0x1" not in x)
+
+
+@pytest.mark.parametrize("steps", [0, 5, 30])
+def test_the_pipeline_is_what_the_core_does(bench, steps):
+    begun(bench, "12-vuc-delay-slot")
+    if steps:
+        asked(bench, "move", how="step", count=steps)
+    before = asked(bench, "state")
+    got = asked(bench, "pipeline")
+    assert asked(bench, "state") == before, "looking moves nothing"
+    assert got["now"] == steps
+    expected = {c.number: c for c in watched(lesson("12-vuc-delay-slot")["source"], steps + 20)}
+    for i in got["issues"]:
+        c = expected[i["cycle"]]
+        assert (i["address"], i["text"], i["executed"]) == (4 * c.pc, c.text, c.executed)
+    readable = [(w["register"], w["cycle"]) for i in got["issues"] for w in i["writes"]]
+    landed = [(x.register, c.number + 1) for c in expected.values() for x in c.landed]
+    assert set(readable) <= set(landed)
+    loads = [i for i in got["issues"] if i["text"].startswith("ld") and i["writes"]]
+    assert loads
+    assert all(i["writes"][0]["cycle"] - i["cycle"] == 3 for i in loads)
+
+
+def test_a_load_that_is_read_too_early_is_a_hazard(bench):
+    begun(bench, "12-vuc-delay-slot", without_a_filler)
+    asked(bench, "move", how="step", count=10)
+    notes = [n for i in asked(bench, "pipeline")["issues"] for n in i["notes"]]
+    assert any("reads the old $r4" in n for n in notes)
+
+
+def test_the_instruction_behind_a_taken_branch_stands_in_its_slot(bench):
+    begun(bench, "12-vuc-delay-slot")
+    asked(bench, "move", how="step", count=12)
+    issues = asked(bench, "pipeline")["issues"]
+    slots = [i["text"] for i in issues if i["slot"]]
+    assert slots
+    assert set(slots) == {"add $r3 $r3 0x1"}
+
+
+def test_only_a_core_has_a_pipeline(bench):
+    begun(bench, "13-usse-swizzle")
+    assert answer(bench, "pipeline", {})["kind"] == "input"
+
+
+# --- USSE ---
+def picture(got):
+    values = np.frombuffer(base64.b64decode(got["data"]), "<f4")
+    return values.reshape(got["height"], got["width"], got["components"])
+
+
+def test_results_of_invocations_are_those_of_a_run(bench):
+    begun(bench, "13-usse-swizzle")
+    asked(bench, "move", how="cont")
+    got = picture(asked(bench, "invocations", what="color"))
+    shader = isakit.load("editor.gxp")
+    points, tint = np.load("points.npy"), np.load("tint.npy")
+    expected = usse.run(shader, varyings={"texcoord0": points}, uniforms={"tint": tint}).color
+    assert got.shape == (16, 16, 4)
+    assert (got == expected).all()
+
+
+def test_a_register_of_all_invocations_and_where_they_stand(bench):
+    begun(bench, "13-usse-swizzle")
+    first = asked(bench, "invocations", what="pa0")
+    assert (picture(first)[..., 0] == np.load("points.npy")[..., 0]).all()
+    assert (picture(asked(bench, "invocations", what="place")) == 0).all()
+    asked(bench, "move", how="step")
+    assert (picture(asked(bench, "invocations", what="place")) == 8).all()
+    order = np.frombuffer(base64.b64decode(first["order"]), "<i4")
+    assert sorted(order) == list(range(256))
+    state = asked(bench, "focus", thread=int(order[5]))
+    assert int(state["registers"]["pa0"], 16) == int(np.load("points.npy")[0, 5, 0].view(np.uint32))
+    assert answer(bench, "invocations", {"what": "nothing"})["kind"] == "input"
+
+
+def test_a_kernel_has_no_picture_of_invocations(bench):
+    given = lesson("01-first-kernel")
+    made = asked(bench, "assemble", **{k: given[k] for k in ("source", "isa", "variant", "language")})
+    asked(bench, "launch", unit=made["units"][0]["unit"], launch=given["launch"])
+    assert answer(bench, "invocations", {})["kind"] == "input"
+
+
+# --- the listing ---
+def test_live_ranges_are_those_of_the_disassembler(bench):
+    unit = begun(bench, "12-vuc-delay-slot")
+    program = isakit.isa("vuc", "vp3").assemble(lesson("12-vuc-delay-slot")["source"])
+    columns = LiveColumns(control_flow(program))
+    got = asked(bench, "listing", unit=unit, start=0, count=100, ranges=1)
+    assert [x["ranges"] for x in got["lines"]] == [columns.of(i) for i in program]
+    assert got["heads"] == list(columns.heads())
+    assert asked(bench, "listing", unit=unit, start=0, count=100)["heads"] == []
+
+
+# --- captures ---
+@pytest.fixture
+def capture():
+    """The files of a capture of one launch of the first lesson, with 64 numbers of each array."""
+    program = isakit.isa("tesla", "gt200").assemble(lesson("01-first-kernel")["source"])
+    files: dict[str, bytes] = {}
+
+    def blob(data):
+        files[f"blobs/{blob_name(data)}"] = zlib.compress(data, 1)
+        return blob_name(data)
+
+    x, y = np.arange(64, dtype=np.float32), np.ones(64, np.float32)
+    memory = x.tobytes() + y.tobytes()
+    at = 0x10000
+    params = b"".join([(64).to_bytes(4, "little"), np.float32(2).tobytes(), at.to_bytes(4, "little"),
+                       (at + 256).to_bytes(4, "little")])  # fmt: skip
+    entry = {
+        "kernel": "saxpy", "module": blob(write(program, "elf")), "chip": "gt200", "grid": [2, 1], "block": [32, 1, 1],
+        "shared": 0, "params": params.hex(), "constants": {}, "windows": {}, "textures": {}, "unbound": "",
+        "ranges": [[at, 512]], "memory": {str(at): blob(memory)}, "after": {}, "fault": None, "instructions": 0,
+    }  # fmt: skip
+    files["launches/0001.json"] = json.dumps(entry).encode()
+    files["capture.json"] = json.dumps({"kind": "cuda", "format": 1}).encode()
+    return files
+
+
+def dropped(bench, files):
+    for path, data in files.items():
+        asked(bench, "part", name="run", path=path, data=base64.b64encode(data).decode())
+
+
+def test_a_captured_launch_is_stepped_to_its_result(bench, capture):
+    dropped(bench, capture)
+    [unit] = asked(bench, "capture", name="run")["units"]
+    assert unit["name"] == "1: saxpy"
+    assert asked(bench, "launch", unit=unit["unit"])["finished"] is False
+    assert asked(bench, "move", how="cont")["reason"] == "finished"
+    data = bytes.fromhex(asked(bench, "memory", space="g14", address=0x10100, size=256)["data"])
+    assert (np.frombuffer(data, np.float32) == 2 * np.arange(64, dtype=np.float32) + 1).all()
+    assert asked(bench, "profile", unit=unit["unit"])["counters"]
+
+
+def test_a_damaged_capture_is_an_error(bench, capture):
+    for path in capture:
+        if path.startswith("blobs/"):
+            dropped(bench, {**capture, path: b"damaged"})
+            got = answer(bench, "capture", {"name": "run"})
+            if "result" in got:
+                got = answer(bench, "launch", {"unit": got["result"]["units"][0]["unit"]})
+            assert got["kind"] == "input"
+    dropped(bench, {"launches/0001.json": b"[]"})
+    assert answer(bench, "capture", {"name": "run"})["kind"] == "input"
+    assert answer(bench, "capture", {"name": "nothing"})["kind"] == "input"
+
+
+@pytest.mark.parametrize("path", [
+    "../capture.json", "launches/../../x.json", "/etc/passwd", "blobs/x", "launches/1.json/..", "capture.json\0",
+    "blobs/" + "a" * 33, "run/capture.json", "launches\\1.json",
+])  # fmt: skip
+def test_a_part_of_a_capture_can_lie_nowhere_else(bench, path):
+    got = answer(bench, "part", {"name": "run", "path": path, "data": "AAAA"})
+    assert got["kind"] == "input"
+
+
+def test_a_captured_frame_is_drawn_up_to_any_draw(bench):
+    data = (CAPTURES / "gears-a0.glc").read_bytes()
+    assert asked(bench, "open", name="gears.glc", data=base64.b64encode(data).decode())["kind"] == "frames"
+    whole = asked(bench, "frame", name="gears.glc")
+    assert base64.b64decode(whole["png"]).startswith(b"\x89PNG")
+    assert whole["draw"] == len(whole["draws"]) > 1
+    first = asked(bench, "frame", name="gears.glc", draw=1)
+    assert first["png"] != whole["png"]
+    assert answer(bench, "frame", {"name": "gears.glc", "draw": 10_000})["kind"] == "input"
+
+
+def test_a_damaged_frame_is_an_error(bench):
+    data = (CAPTURES / "triangle-50.glc").read_bytes()
+    asked(bench, "open", name="bad.glc", data=base64.b64encode(data[:60]).decode())
+    assert answer(bench, "frame", {"name": "bad.glc"})["kind"] == "input"
