@@ -246,8 +246,9 @@ class BoundShader:
         """Run over all invocations in chunks and put the results together."""
         before = None if target is None else self.target_words(grid, target)
         parts: list[dict[str, Array]] = []
+        m: Machine | None = None
         for start in range(0, grid.lanes, CHUNK):
-            m = self.machine(inputs, before, start, min(CHUNK, grid.lanes - start))
+            m = self.machine(inputs, before, start, min(CHUNK, grid.lanes - start), m)
             m.run(self.code, self.limit, None if compiled is None else runner(m, *compiled))
             self.notes |= m.notes
             self.instructions += m.executed
@@ -259,15 +260,17 @@ class BoundShader:
         result.notes, result.instructions = tuple(self.notes.values()), self.instructions
         return result
 
-    def machine(self, inputs: Inputs, before: Array | None, start: int, count: int) -> Machine:
-        """The machine for some of the invocations, with their inputs in its registers."""
+    def machine(
+        self, inputs: Inputs, before: Array | None, start: int, count: int, instead_of: Machine | None = None
+    ) -> Machine:
+        """The machine for some of the invocations, with their inputs in its registers; in place of another one."""
         rows = self.code.extent
         rows["pa"] = max(rows["pa"], 4)
         for file, register, words in inputs:
             rows[file] = max(rows[file], register + words.shape[1])
         least = 64 if self.shader.stage == "vertex" else 4
         rows["o"] = max(rows["o"], least, 0 if before is None else before.shape[1])
-        m = Machine(count, memory=self.memory, units=self.units, uniform=self.shared, rows=rows)
+        m = Machine(count, memory=self.memory, units=self.units, uniform=self.shared, rows=rows, instead_of=instead_of)
         for file, register, words in inputs:
             m.files[file][register : register + words.shape[1]] = words[start : start + count].T
         if before is not None:
@@ -361,7 +364,7 @@ class BoundShader:
         out = {"color": declared.unpacked(registers)}
         if self.output is not None:
             # What the program wrote itself reaches the target as it is.
-            out["packed"] = registers[:, : declared.words] if native else self.output.packed(out["color"])
+            out["packed"] = registers[:, : declared.words].copy() if native else self.output.packed(out["color"])
         if gxp.flags & DISCARD or m.killed.any():
             out["discard"] = m.killed
             out["color"][m.killed] = 0
