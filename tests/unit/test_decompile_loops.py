@@ -135,7 +135,7 @@ def test_only_registers_that_matter_are_variables() -> None:
 
 
 @pytest.mark.parametrize(("code", "says"), [
-    ("    br middle\nagain:\n    nop\nmiddle:\n    vtst.sub.f32 lt p0.x pa0 c0.xxxx\n    p0 br again\n", "in the middle"),
+    ("    br middle\nagain:\n    nop\nmiddle:\n    vtst.sub.f32 lt p0.x pa0 c0.xxxx\n    p0 br again\n", "middle"),
     (UNKNOWN.replace("    vmul", "    p1 br far\n    vmul") + "    nop\n    nop\nfar:\n    nop\n", "left for"),
     (UNKNOWN.replace("    vmul", "    vtst.sub.f32 gt p1.x pa0 c4.xxxx\n    kill !p1\n    vmul"), "discards"),
     ("again:\n    nop\n    br again\n", "no end"),

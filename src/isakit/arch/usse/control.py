@@ -341,8 +341,8 @@ _SPECIAL_1_5 = {SPECIAL.cat: 1, SPECIAL.op2: 5, SPECIAL.special: 0, SPECIAL.uppe
     status=Status.INFERRED,
     name="spec_1_5",
     notes=[
-        "what it sets is not known. Its neighbours smlsi and smbo change how later instructions count registers; in all "
-        "known files it is the last instruction, where nothing can depend on it, and only there it is modelled"
+        "what it sets is not known. Its neighbours smlsi and smbo change how later instructions count registers; in "
+        "all known files it is the last instruction, where nothing can depend on it, and only there it is modelled"
     ],
     group="control",
 )
