@@ -114,13 +114,14 @@ def compare_shaders(
     check_engine(engine)
     uniforms = {p.name for shader in (a, b) for p in shader.parameters if p.category == UNIFORM}
     random = uniforms - set((inputs or {}).get("uniforms") or {})
-    largest = 0
-    for k in range(ROUNDS if random else 1):
-        given = random_inputs(a, b, min(count, _LATER) if k else count, seed + k, switches=k > 0)
-        found = _once(a, b, given, inputs or {}, (ulps, rules, engine, max_instructions))
-        largest = found.largest = max(largest, found.largest)
+    how = ulps, rules, engine, max_instructions
+    found = _once(a, b, random_inputs(a, b, count, seed), inputs or {}, how)
+    for k in range(1, ROUNDS if random else 1):
         if not found:
             break
+        largest = found.largest
+        found = _once(a, b, random_inputs(a, b, min(count, _LATER), seed + k, switches=True), inputs or {}, how)
+        found.largest = max(largest, found.largest)
     return found
 
 

@@ -79,12 +79,13 @@ def _choose(
     """Put the colours of local palettes into the texels marked in `palette`."""
     rows, columns = colours[0].shape[:2]
     chosen = np.where(palette, _CHOICES[inside[0], inside[1], codes], -1)
-    for number in np.unique(chosen[palette]).tolist():
+    numbers: list[int] = np.unique(chosen[palette]).tolist()
+    for number in numbers:
         here = np.nonzero(chosen == number)
         y, x = block[0][here[0], 0], block[1][0, here[1]]
         if number >= 8:
             a, b = (c[y, x] for c in colours)
-            weight = (3, 5)[number - 8]
+            weight = 3 if number == 8 else 5
             out[here] = (a * (8 - weight) + b * weight) // 8
         else:
             out[here] = colours[number & 1][(y + (number >> 2)) % rows, (x + (number >> 1 & 1)) % columns]
