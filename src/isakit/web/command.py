@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import re
 import secrets
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -67,7 +70,15 @@ def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json
             webbrowser.open(url)
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, date_header=False,
                                 timeout_graceful_shutdown=1, timeout_keep_alive=30, lifespan="on")  # fmt: skip
-        uvicorn.Server(config).run(sockets=[listening])
+
+        class Server(uvicorn.Server):
+            def handle_exit(self, sig: int, frame: Any) -> None:
+                with contextlib.suppress(RuntimeError):  # not running any more
+                    loop = asyncio.get_running_loop()
+                    loop.call_soon_threadsafe(app.state.tabs.end_streams)
+                super().handle_exit(sig, frame)
+
+        Server(config).run(sockets=[listening])
 
 
 def _given(name: str) -> dict[str, bytes]:
