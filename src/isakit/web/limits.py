@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from isakit.lean import dataclass
 
@@ -60,7 +60,7 @@ PIXELS = 1 << 20
 
 
 @contextlib.contextmanager
-def large_files() -> Iterator[None]:
+def large_files() -> Generator[None]:
     """Lift the worker's bound of the size of files for a while, to make the file in memory that is a card's memory.
 
     It takes what is written to it, and that is watched as the worker's memory is.
