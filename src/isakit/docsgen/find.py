@@ -58,14 +58,23 @@ def search(isas: Sequence[InstructionSet], word: str) -> list[tuple[str, str, st
         for r in isa.records:
             consider(isa.name, r.name, r.doc, *r.notes, *r.mnemonics, *_texts(r))
         for f in isa.registers.values():
-            consider(isa.name, f.text.replace("{n}", ""), f.doc)
-        for s in (*isa.special_registers, *isa.spaces):
-            consider(isa.name, s.name, s.doc)
+            consider(isa.name, f.text.replace("{n}", ""), f.doc, *_numbered(f.text.replace("{n}", ""), wanted))
+        for s in isa.special_registers:
+            consider(isa.name, s.name, s.doc, str(s.ref))
+        for s in isa.spaces:
+            consider(isa.name, s.name, s.doc, *_numbered(s.name.partition("0")[0].strip("[]"), wanted))
         for name, p in isa.pseudo.items():
             consider(isa.name, name, p.doc, p.usage)
     for d in (*DIRECTIVES.values(), *GXP_DIRECTIVES.values()):
         consider("", d.name, d.doc, d.usage)
     return found
+
+
+def _numbered(name: str, wanted: str) -> Iterator[str]:
+    """The word itself, where it is a register or space of this name with a number: `$r12`, `g14[]`."""
+    bare = wanted.strip("$[]")
+    if bare.rstrip("0123456789") == name.strip("$") != bare:
+        yield wanted
 
 
 def _texts(r: Record) -> Iterator[str]:
