@@ -33,9 +33,11 @@ Examples:
 @click.option("--not-only-loopback", is_flag=True, help="Really let other machines in; they need the token.")
 @click.option("--open", "browse", is_flag=True, help="Open the page in the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Say the address as JSON.")
-@click.argument("file", required=False, metavar="[FILE]")
+@click.argument("file", required=False, metavar="[FILE|DIR]")
 def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json: bool, file: str | None) -> None:
     """Open the workbench in the browser: read, write, run and step programs.
+
+    FILE is opened in it: a program, a text, a scene, an array, or a capture; DIR is a capture of `isakit cuda`.
 
     The page works with this machine only. Its address has a random token; anyone who knows it can use the page. Ctrl-C
     ends the server and everything it runs.

@@ -69,10 +69,12 @@ export async function keep() {
   say(`kept as “${name}”; change the text and look at Compare`);
 }
 
+const USUAL = ["gt200", "vp3"];  // what is chosen at first
+
 export async function machineChosen() {
   const rules = await grammar($("isa").value);
   const before = $("variant").value;
-  $("variant").replaceChildren(...rules.variants.map((v) => make("option", {selected: v === before || v === "gt200" && !rules.variants.includes(before)}, v)));
+  $("variant").replaceChildren(...rules.variants.map((v) => make("option", {selected: v === before || USUAL.includes(v) && !rules.variants.includes(before)}, v)));
   const language = $("language").value;
   editor.colour(language === "asm" ? rules : null, language);
 }
