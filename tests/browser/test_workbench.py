@@ -497,7 +497,7 @@ def look(png):
     """Brightness of the parts of a picture, 0 to 255: coarse enough that fonts and small changes do not matter."""
     image = pytest.importorskip("PIL.Image", reason="needs pillow")
     small = image.open(io.BytesIO(png)).convert("L").resize(CELLS, image.Resampling.BOX)
-    return list(small.getdata())
+    return list(small.tobytes())
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
