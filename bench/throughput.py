@@ -94,7 +94,9 @@ PEERS = {
     "add rn f32": "add_f32", "add rz f32": "add_f32", "mul rn f32": "mul_f32", "mad f32": "mad_f32",
     "max f32": "max_f32", "set f32": "set_f32", "add rn f32, half of the lanes": "half_add_f32",
     "add rn f64": "add_f64", "mul rn f64": "mul_f64", "fma rn f64": "fma_f64", "cvt f32 s32": "cvt_f32_s32",
-    "cvt rn s32 f32": "cvt_s32_f32", "rcp": "rcp_f32", "rsqrt": "rsqrt_f32", "lg2": "lg2_f32", "ex2": "ex2_f32",
+    "cvt rn s32 f32": "cvt_s32_f32", "cvt rz s32 f32": "cvt_rz_s32_f32", "cvt f32 u32": "cvt_f32_u32",
+    "cvt f64 f32": "cvt_f64_f32", "cvt f32 f64": "cvt_f32_f64", "cvt s32 f64": "cvt_s32_f64",
+    "cvt f64 s32": "cvt_f64_s32", "min f64": "min_f64", "set f64": "set_f64", "rcp": "rcp_f32", "rsqrt": "rsqrt_f32", "lg2": "lg2_f32", "ex2": "ex2_f32",
     "sin": "sin_f32", "cos": "cos_f32", "ld u8 g[]": "ld_u8", "red add g[], same address": "red_same",
     "red add g[], consecutive": "red_consecutive",
 }  # fmt: skip
@@ -104,7 +106,7 @@ PATTERNS = {
     "stride 3": "stride3", "permuted in the row": "permuted", "scattered": "scattered",
 }  # fmt: skip
 PEERS |= {f"{op} g[], {pattern}": f"{op}_{name}" for op in ("ld", "st") for pattern, name in PATTERNS.items()}
-DOUBLES = ("add_f64", "mul_f64", "fma_f64")
+DOUBLES = ("add_f64", "mul_f64", "fma_f64", "min_f64", "set_f64", "cvt_f32_f64", "cvt_s32_f64")
 
 
 class Peers:
@@ -220,11 +222,11 @@ def rows() -> list[Row]:
     }.items():
         out.append(Row(name, loop_of(text), ["presin f32 $r14 $r8", "preex2 f32 $r15 $r8"]))
     for to, source in (("f32", "s32"), ("f32", "u32"), ("f32", "u16"), ("f32", "s8"), ("f16", "f32")):
-        register = "$r8l" if source[1:] in ("16", "8") else "$r8"
+        register = "$r{d}l" if source[1:] in ("16", "8") else "$r{d}"
         target = "$r{d}l" if to == "f16" else "$r{d}"
         out.append(Row(f"cvt {to} {source}", loop_of(f"cvt rn {to} {target} {source} {register}")))
     for rounding in ("rn", "rz", "rm", "rp"):
-        out.append(Row(f"cvt {rounding} s32 f32", loop_of(f"cvt {rounding}i s32 $r{{d}} f32 $r8")))
+        out.append(Row(f"cvt {rounding} s32 f32", loop_of(f"cvt {rounding}i s32 $r{{d}} f32 $r{{d}}")))
     for rounding in ("rn", "rz"):
         for name, text in {
             "add": "add {r} f64 $r{{d}}d $r16d $r{{d}}d",
@@ -236,10 +238,10 @@ def rows() -> list[Row]:
     out += [
         Row("min f64", loop_of("min f64 $r{d}d $r16d $r{d}d", step=2), data="double"),
         Row("set f64", loop_of("set $r{d} l f64 $r16d $r18d"), data="double"),
-        Row("cvt f64 f32", loop_of("cvt f64 $r{d}d f32 $r8", step=2)),
-        Row("cvt f32 f64", loop_of("cvt rn f32 $r{d} f64 $r16d"), data="double"),
-        Row("cvt s32 f64", loop_of("cvt rzi s32 $r{d} f64 $r16d"), data="double"),
-        Row("cvt f64 s32", loop_of("cvt rn f64 $r{d}d s32 $r8", step=2)),
+        Row("cvt f64 f32", loop_of("cvt f64 $r{d}d f32 $r{d}", step=2)),
+        Row("cvt f32 f64", loop_of("cvt rn f32 $r{d} f64 $r{d}d", step=2), data="double"),
+        Row("cvt s32 f64", loop_of("cvt rzi s32 $r{d} f64 $r{d}d", step=2), data="double"),
+        Row("cvt f64 s32", loop_of("cvt rn f64 $r{d}d s32 $r{d}", step=2)),
     ]
     for pattern, address in ADDRESSES.items():
         start = [*address, "add b32 $r12 b32 s[buffer] $r12"]

@@ -104,9 +104,13 @@ class Runner:
             done = 0
             for path, piece in zip(part, pieces, strict=False):
                 found = RESULT.findall(piece)
-                yield path, found[-1] if found else "crash"
+                yield path, found[0] if found else "crash"
                 done += 1
                 if not found:  # the process has ended: the next one takes the rest
+                    break
+                if len(found) > 1 and done < len(part):  # a test that is skipped ends the process before its headline
+                    yield part[done], found[1]
+                    done += 1
                     break
             if not done:
                 yield part[0], "crash"
@@ -121,18 +125,20 @@ def main() -> None:
     ap.add_argument("--shaders", type=int, default=600)
     ap.add_argument("--programs", action="store_true")
     ap.add_argument("--take", type=int, help="only so many programs, the first ones by SHA-256 of their name")
+    ap.add_argument("--skip", type=int, default=0, help="leave out so many programs at the front of that order")
     ap.add_argument("--match", default="", help="only tests whose name contains this")
     ap.add_argument("--batch", type=int, default=BATCH)
     ap.add_argument("--limit", type=float, default=60.0)
+    ap.add_argument("--mesa", type=Path, help="a folder with another Mesa for the card; llvmpipe stays the installed one")
     ap.add_argument("--reference", type=Path, help="results of llvmpipe, made where the file is missing")
     ap.add_argument("-o", "--output", type=Path)
     o = ap.parse_args()
     root = home()
     files = [f for f in shader_tests(root, o.shaders) if o.match in f]
     commands = {n: c for n, c in (programs(root) if o.programs else {}).items() if o.match in n}
-    if o.take is not None:
-        first = sorted(commands, key=lambda n: hashlib.sha256(n.encode()).hexdigest())[: o.take]
-        commands = {n: commands[n] for n in first}
+    if o.take is not None or o.skip:
+        order = sorted(commands, key=lambda n: hashlib.sha256(n.encode()).hexdigest())[o.skip :]
+        commands = {n: commands[n] for n in order[: o.take]}
     known: dict[str, str] = {}
     if o.reference is not None and o.reference.exists():
         known = json.loads(o.reference.read_text())
@@ -146,7 +152,7 @@ def main() -> None:
         o.reference.write_text(json.dumps(known, indent=1, sort_keys=True))
     report = Report()
     server = Server(chip_named(o.chip), report, CardSettings())
-    card = Runner(root, {**environment(server, LIBRARY.path()), "PIGLIT_PLATFORM": "surfaceless_egl"}, o.limit)
+    card = Runner(root, {**environment(server, LIBRARY.path(), o.mesa), "PIGLIT_PLATFORM": "surfaceless_egl"}, o.limit)
     got: dict[str, str] = {}
     times: dict[str, float] = {}
     started = time.perf_counter()
@@ -162,6 +168,8 @@ def main() -> None:
         begun = time.perf_counter()
         got[name] = card.program(command)
         times[name] = time.perf_counter() - begun
+        if o.output is not None:  # a run of hours that is interrupted is not lost
+            o.output.write_text(json.dumps({"results": got, "seconds": times}, indent=1, sort_keys=True))
         if got[name] != "pass":
             print(f"{got[name]:8} {name} ({times[name]:.1f} s)  {' '.join(command)}", flush=True)
     server.close()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from isakit.hosts.drm.chips import CHIPS
+from support.gl_live import compiled, isakit, on_llvmpipe, ppm
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "gl"
@@ -22,29 +22,10 @@ pytestmark = pytest.mark.mesa
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The examples, compiled."""
-    if not sys.platform.startswith("linux") or shutil.which("cc") is None:
-        pytest.skip("needs Linux and a C compiler")
-    if not Path("/usr/include/EGL/egl.h").exists() or not Path("/usr/include/GLES3/gl31.h").exists():
-        pytest.skip("needs the headers of EGL and GLES (on Debian: apt install libegl-dev libgles-dev)")
-    if not list(Path("/usr/lib").glob("*/dri/nouveau_dri.so")) and not list(Path("/usr/lib").glob("*/libgallium*.so")):
-        pytest.skip("needs Mesa's nouveau driver (on Debian: apt install libgl1-mesa-dri libegl1)")
     folder = tmp_path_factory.mktemp("gl")
     for name in ("triangle", "textured", "gears", "compute"):
-        subprocess.run(
-            ["cc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-o", folder / name, EXAMPLES / f"{name}.c",
-             "-lEGL", "-lGLESv2", "-lm"], check=True,
-        )  # fmt: skip
+        compiled(EXAMPLES / f"{name}.c", folder, ["EGL", "GLESv2", "m"])
     return folder
-
-
-def picture(path: Path) -> np.ndarray:
-    head, data = path.read_bytes().split(b"\n", 1)
-    _, width, height, _ = head.split()
-    return np.frombuffer(data, np.uint8).reshape(int(height), int(width), 3).astype(int)
-
-
-def isakit(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "isakit", *map(str, arguments)], capture_output=True, text=True)
 
 
 @pytest.mark.slow
@@ -55,9 +36,8 @@ def test_the_card_draws_what_llvmpipe_draws(programs: Path, tmp_path: Path, name
     done = isakit("gl", "--chip", chip, "--unsupported", "--", programs / name, str(SIZE), mine)
     assert done.returncode == 0, done.stderr
     assert f"NV{chip.upper()}" in done.stdout
-    env = {**os.environ, "LIBGL_ALWAYS_SOFTWARE": "1", "EGL_PLATFORM": "surfaceless"}
-    subprocess.run([programs / name, str(SIZE), other], env=env, check=True, capture_output=True)
-    assert np.abs(picture(mine) - picture(other)).max() <= 1
+    on_llvmpipe(programs / name, str(SIZE), other)
+    assert np.abs(ppm(mine) - ppm(other)).max() <= 1
 
 
 @pytest.mark.slow
@@ -80,7 +60,7 @@ def test_a_replay_gives_the_pixels_of_the_run(programs: Path, tmp_path: Path) ->
     replay.run()
     found = replay.picture()[:SIZE, :SIZE, :3][::-1]
     replay.close()
-    assert np.array_equal(found, picture(live))
+    assert np.array_equal(found, ppm(live))
 
 
 def test_two_programs_at_once_have_cards_of_their_own(programs: Path, tmp_path: Path) -> None:
@@ -88,7 +68,7 @@ def test_two_programs_at_once_have_cards_of_their_own(programs: Path, tmp_path: 
     assert isakit("gl", "--", "sh", "-c", both).returncode == 0
     alone = isakit("gl", "--", programs / "gears", str(SIZE), tmp_path / "c.ppm")
     assert alone.returncode == 0
-    assert np.array_equal(picture(tmp_path / "b.ppm"), picture(tmp_path / "c.ppm"))
+    assert np.array_equal(ppm(tmp_path / "b.ppm"), ppm(tmp_path / "c.ppm"))
 
 
 def test_a_killed_program_leaves_nothing_behind(programs: Path) -> None:

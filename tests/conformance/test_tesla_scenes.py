@@ -122,7 +122,7 @@ def paint(pipeline: Pipeline, draw: dict[str, Any], image: np.ndarray, depth: np
     assert fragments is not None
     assert pipeline.vertices is not None
     z = fragments.depth()
-    over_w = fragments.evaluated(-1, fragments.corners.over_w, slice(None))
+    over_w = fragments.over_w()
     lanes = np.flatnonzero(quads.covered.ravel())
     x, y = (fragments.x - 0.5).astype(int), (fragments.y - 0.5).astype(int)
     front = fragments.corners.front

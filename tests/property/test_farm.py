@@ -50,9 +50,9 @@ def test_every_campaign_has_a_name_and_says_what_it_does() -> None:
 def test_a_wrong_bound_is_found() -> None:
     """One access beyond the end of a space is let through."""
     with accesses.outside.rewritten("address > limit - size", "address > limit"):
-        case, why = first_failure("hostile", only=lambda c: c["engine"] == "reference")
-    assert case["space"] in ("s", "l")
-    assert "does not fault" in why
+        case, why = first_failure("hostile", only=lambda c: c["engine"] == "reference" and "space" in c)
+    assert case["space"] in ("s", "l", "c0", "c1", "c13", "c14")
+    assert "does not fault" in why or "the fault names lane" in why
 
 
 def test_a_lost_write_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,12 +60,12 @@ def test_a_lost_write_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Memory.store
 
     def forgetful(self: Memory, at: Any, value: Any, size: int) -> None:
-        if size < 16 and len(at) == 1 and int(at[0]) % 64 == 0:
+        if size < 16 and len(at) == 1 and int(at[0]) % 8 == 0:
             return
         store(self, at, value, size)
 
     monkeypatch.setattr(Memory, "store", forgetful)
-    case, why = first_failure("hostile", only=lambda c: c["engine"] == "reference" and not c["load"])
+    case, why = first_failure("hostile", only=lambda c: c["engine"] == "reference" and c.get("op") == "st")
     assert case is not None
     assert why == "Wrong: the store is lost"
 

@@ -12,8 +12,11 @@ from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.sem.value import Value
 
 
-def function(op: Any, statics: dict[str, Any], operands: int, portable: bool, width: int = 32) -> Any:
-    """A compiled function of arrays of unsigned integers of `width` bits, a multiple of 32 rows long."""
+def function(op: Any, statics: dict[str, Any], operands: int, portable: bool, width: int = 32, takes: int = 0) -> Any:
+    """A compiled function of arrays of unsigned integers of `width` bits, a multiple of 32 rows long.
+
+    The operation gets the low `takes` bits of each, or all; its result is extended with zeros.
+    """
     target = host(portable)
     module = Module(32)
     body = Body(module)
@@ -23,7 +26,8 @@ def function(op: Any, statics: dict[str, Any], operands: int, portable: bool, wi
         p = body(f"getelementptr <32 x i{width}>, ptr %a, i64 {k}")
         given[k] = Ref(body(f"load <32 x i{width}>, ptr {p}, align 4"), width)
     low = ValueLowering(body, lambda v: given[v.attr], float_lowerings(target))
-    got = low.splat(low.value(op(*formals, **statics)))
+    operands_of = [f.trunc(takes) for f in formals] if takes and takes < width else formals
+    got = low.resize(low.splat(low.value(op(*operands_of, **statics))), width)
     body.do(f"store <32 x i{width}> {got.text}, ptr %out, align 4")
     module.add(f"define internal i32 @inner(ptr %a, ptr %out) nounwind noinline {{\n{body.text()}\n  ret i32 0\n}}")
     if target.embedded:

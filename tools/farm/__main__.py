@@ -7,9 +7,9 @@ Examples:
   python tools/farm kernels --first 0 --cases 1000    # these seeds
   python tools/farm --ci                              # what continuous integration runs
 
-A crash and a hang of a worker are findings like any other. A finding is made smaller and written as a test into --out;
-the table of what was done goes to standard output, and as Markdown and JSON into --table. Exit status 1: something was
-found.
+A crash and a hang of a worker are findings like any other, and so is a case that takes 16 GiB of memory. A finding is
+made smaller and written as a test into --out; the table of what was done goes to standard output, and as Markdown and
+JSON into --table. Exit status 1: something was found.
 """
 
 from __future__ import annotations
@@ -105,7 +105,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=0.0, help="how long each campaign runs")
     parser.add_argument("--hours", type=float, default=0.0, help="added to --seconds")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="worker processes")
-    parser.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster that does the work")
+    parser.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="scheduler of a Dask cluster that does the work; start its workers\n"
+        "with src, tests and tools/farm of the same checkout in PYTHONPATH",
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "tests/property/found", help="where tests are written")
     parser.add_argument("--table", type=Path, metavar="FILE", help="write the table as FILE.md and FILE.json")
     parser.add_argument("--ci", action="store_true", help="fixed seeds and fresh ones, some seconds of each campaign")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import multiprocessing as mp
+import os
+import pickle
+import subprocess
+import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, cast
 
+from isakit.corpora.workers import work
 from support.farm import campaign
 from support.farm.campaign import Case, minimised
 
@@ -17,6 +22,8 @@ BATCH_SECONDS = 0.5
 """A worker reports so often."""
 START_SECONDS = 120.0
 SHRINK_SECONDS = 60.0
+MEMORY = 16 << 30
+"""Bytes of addresses a worker may have; the address space of a simulated device takes 4 GiB of them."""
 MAX_FINDINGS = 20
 """Findings of one kind count once; a campaign with so many kinds ends."""
 
@@ -99,12 +106,24 @@ def batch(name: str, seeds: Iterable[int], seconds: float, began: Callable[[int]
     return count, covered, failed
 
 
+def limit_memory() -> None:
+    """Let a case that wants all memory be a finding, and not the end of the machine."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY or most > MEMORY:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, most))
+
+
 def worker(name: str, pipe: Connection, current: Any) -> None:
     """Serve a parent: it sends (first seed, step, how many), the worker what `batch` gives."""
 
     def began(seed: int) -> None:
         current.value = seed
 
+    limit_memory()
     while (job := pipe.recv()) is not None:
         first, step, count = job
         pipe.send(batch(name, range(first, first + step * count, step), BATCH_SECONDS, began))
@@ -237,34 +256,51 @@ def _count(done: Done, count: int, covered: set[str], failed: Iterable[tuple[int
             report(found)
 
 
+PIECE_SECONDS = 20.0
+"""About how long a piece of work on a cluster takes."""
+Piece = tuple[str, int, int]
+"""Campaign, first seed, how many."""
+_PIECE = "import pickle, sys, pool; pickle.dump(pool.piece(*pickle.load(sys.stdin.buffer)), sys.stdout.buffer)"
+
+
+def piece(name: str, first: int, count: int) -> Done:
+    """A piece of work, in a worker process of its own, so that a crash or a hang is a finding there."""
+    return run(name, first, count, float("inf"), 1, None, lambda found: None)
+
+
+def cluster_piece(task: Piece) -> Done:
+    """The same in a process that is no Dask worker: those may not have worker processes, and are not to die."""
+    done = subprocess.run([sys.executable, "-c", _PIECE], input=pickle.dumps(task), stdout=subprocess.PIPE, check=True,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})  # fmt: skip
+    return cast(Done, pickle.loads(done.stdout))
+
+
 def _on_cluster(address: str, name: str, first: int, cases: int | None, seconds: float, done: Done,
                 report: Callable[[Finding], None]) -> None:  # fmt: skip
-    """Batches on a Dask cluster whose workers have the project installed; there a crash is the cluster's to tell."""
-    try:
-        from distributed import Client, as_completed
-    except ImportError:
-        raise SystemExit("--dask needs the package `distributed`: pip install distributed") from None
-    size, end = 64, time.monotonic() + seconds
-    with Client(address) as client:
-        workers = 2 * max(1, sum(client.ncores().values()))
-        starts = iter(range(first, first + (cases or 1 << 60), size))
+    """Pieces of work on a Dask cluster whose workers have the project and this folder in PYTHONPATH.
 
-        def submit() -> Any:
-            start = next(starts, None)
-            if start is None or time.monotonic() > end:
-                return None
-            last = min(start + size, first + cases) if cases else start + size
-            return client.submit(batch, name, range(start, last), 1e9, pure=False)
+    A worker that dies costs time and nothing else: its piece is done again.
+    """
+    end = time.monotonic() + seconds
+    last = None if cases is None else first + cases
 
-        running = as_completed([f for f in (submit() for _ in range(workers)) if f is not None])
-        for future in running:
-            if future.status == "error":
-                _count(done, 0, set(), [(first, "a batch died", str(future.exception()), None)], report)
-            else:
-                _count(done, *future.result(), report)
-            more = submit()
-            if more is not None:
-                running.add(more)
+    def pieces() -> Iterator[Piece]:
+        start = first
+        while (last is None or start < last) and time.monotonic() < end and len(done.findings) < MAX_FINDINGS:
+            size = min(4096, max(8, int(done.rate * PIECE_SECONDS)))
+            size = size if last is None else min(size, last - start)
+            yield name, start, size
+            start += size
+
+    def died(task: Piece, e: BaseException) -> Done:
+        why = "the workers of the cluster die"
+        return Done(name, findings={why: Finding(name, task[1], why, f"{why}: {e}")})
+
+    for part in work(cluster_piece, pieces(), dask=address, failed=died):
+        for kind, found in part.findings.items():
+            if kind not in done.findings:
+                report(found)
+        done.add(part)
 
 
 # --- making findings smaller ------------------------------------------------------------------------------------------

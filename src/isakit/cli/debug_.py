@@ -31,6 +31,7 @@ Examples:
   isakit debug shader.gxp --arg texcoord0=in:t.npy -x commands.txt
   isakit debug p2_mailbox.s --json -x commands.txt
   isakit debug scene.json --pixel 40,25 -e "info about"
+  isakit debug frame.glc --draw 3 --pixel 40,25 -e "info about"
 \b
 Arguments are those of `isakit run`. Some commands:
   b PLACE [if EXPR]  c  s  n  fin  rs  rc  p EXPR  x CELL  info warps  layout  help""",
@@ -38,9 +39,17 @@ Arguments are those of `isakit run`. Some commands:
 @launch_options
 @click.option("-x", "scripts", multiple=True, metavar="FILE", help="Carry out the commands of a file, then end.")
 @click.option("-e", "lines", multiple=True, metavar="COMMAND", help="Carry out a command, then end.")
-@click.option("--pixel", metavar="X,Y", help="FILE is a scene: debug the fragment program of a pixel, Y from below.")
+@click.option(
+    "--pixel",
+    metavar="X,Y",
+    help="FILE is a scene or a GL capture: debug the fragment program of a pixel, Y from below.",
+)
 @click.option("--fragment", type=click.IntRange(0), metavar="N",
               help="The pixel's fragment.  [default: the last one that changed it]")  # fmt: skip
+@click.option(
+    "--frame", type=click.IntRange(0), metavar="N", help="FILE is a GL capture: its frame.  [default: the last]"
+)
+@click.option("--draw", type=click.IntRange(1), metavar="K", help="FILE is a GL capture: a draw of the frame.")
 @click.option("--dap", is_flag=True, help="Speak the Debug Adapter Protocol on standard input and output.")
 @click.option("--dap-port", type=click.IntRange(0, 65535), metavar="PORT",
               help="Serve the Debug Adapter Protocol on a port of this machine (0: any that is free).")  # fmt: skip
@@ -56,6 +65,8 @@ def command(
     lines: tuple[str, ...],
     pixel: str | None,
     fragment: int | None,
+    frame: int | None,
+    draw: int | None,
     dap: bool,
     dap_port: int | None,
     gdb_port: int | None,
@@ -72,7 +83,9 @@ def command(
 
     given = [line for path in scripts for line in Path(path).read_text("utf-8").splitlines()] + list(lines)
     if pixel is not None:
-        session = _of_pixel(file, pixel, fragment, options["chip"])
+        session = _of_pixel(file, pixel, fragment, frame, draw, options["chip"])
+    elif (frame, draw) != (None, None):
+        raise click.UsageError("--frame and --draw go with --pixel")
     else:
         prepared = prepare(file, isa_name, variant, options)
         session = Session(prepared.machine, prepared.program, labels=prepared.labels)
@@ -109,8 +122,9 @@ def command(
         _carry_out(commands, (line.rstrip("\n") for line in sys.stdin), as_json, strict=False)
 
 
-def _of_pixel(file: str, place: str, fragment: int | None, chip: str) -> Session:
-    """A session in the fragment program of a pixel of a scene. Raises IsakitError, click.UsageError."""
+def _of_pixel(file: str, place: str, fragment: int | None, frame: int | None, draw: int | None, chip: str) -> Session:
+    """A session in the fragment program of a pixel of a scene or a capture. Raises IsakitError, click.UsageError."""
+    from isakit.cli.replay_ import is_gl
     from isakit.debug.pixels import pixel
     from isakit.tesla import Scene
 
@@ -119,7 +133,14 @@ def _of_pixel(file: str, place: str, fragment: int | None, chip: str) -> Session
         raise click.BadParameter(f"{place!r}: give a column and a row, X,Y", param_hint="--pixel")
     context = click.get_current_context()
     given = context.get_parameter_source("chip") is not click.core.ParameterSource.DEFAULT
-    return pixel(Scene(file), int(x), int(y), chip if given else None).session(fragment)
+    chosen = chip if given else None
+    if is_gl(Path(file)):
+        from isakit.debug.captured_pixels import captured_pixel
+
+        return captured_pixel(Path(file), int(x), int(y), frame, draw, chosen).session(fragment)
+    if (frame, draw) != (None, None):
+        raise click.UsageError("--frame and --draw are for captures of GL programs")
+    return pixel(Scene(file), int(x), int(y), chosen).session(fragment)
 
 
 def _carry_out(commands: Commands, lines: Iterator[str], as_json: bool, strict: bool) -> None:

@@ -32,6 +32,8 @@ is not confined: run only programs you trust.""",
 @click.option("--unsupported", is_flag=True, help="Show at the end what was asked for and is not there.")
 @click.option("--stats", is_flag=True, help="Show at the end what was done.")
 @click.option("--capture", type=click.Path(dir_okay=False), metavar="FILE", help="Record for `isakit replay`.")
+@click.option("--mesa", type=click.Path(exists=True, file_okay=False), metavar="DIR",
+              help="Use the Mesa unpacked in DIR, not the installed one.")  # fmt: skip
 @click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")
 @click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
 @click.option("--threads", type=click.IntRange(1), default=1, help="Threads that run fragments.  [default: 1]")
@@ -47,6 +49,7 @@ def command(
     unsupported: bool,
     stats: bool,
     capture: str | None,
+    mesa: str | None,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -69,6 +72,7 @@ def command(
             CardSettings(**settings),
             capture=None if capture is None else Path(capture),
             dump=None if dump is None else Path(dump),
+            mesa=None if mesa is None else Path(mesa),
         )
     sys.stdout.flush()
     if as_json:

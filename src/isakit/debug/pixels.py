@@ -100,7 +100,7 @@ def pixel(scene: Scene, x: int, y: int, chip: str | None = None) -> Pixel:
     """Draw a scene and look at one pixel: column x, row y from below. Raises LaunchError for a place outside."""
     if not (0 <= x < scene.width and 0 <= y < scene.height):
         raise LaunchError(f"the picture has {scene.width} x {scene.height} pixels; ({x}, {y}) is none of them")
-    pipeline: _WatchedPipeline = scene.pipeline(kind=_WatchedPipeline)
+    pipeline: WatchedPipeline = scene.pipeline(kind=WatchedPipeline)
     pipeline.watch(x, y)
     cleared = pipeline.now()
     for n in range(len(scene.draws)):
@@ -114,13 +114,14 @@ def _shown(color: Iterable[float]) -> str:
     return f"({', '.join(f'{c:.4g}' for c in color)})"
 
 
-class _WatchedPipeline(Pipeline):
+class WatchedPipeline(Pipeline):
     """A pipeline that keeps the fragments of one pixel."""
 
     def watch(self, x: int, y: int) -> None:
         """Say which pixel."""
         self._place = x, y
         self.number = 0
+        self.watching = True
         self.found: list[PixelFragment] = []
         self._colors: tuple[int, ...] = ()
         self.engine = _WatchedEngine(self.engine, self)
@@ -135,13 +136,19 @@ class _WatchedPipeline(Pipeline):
 
     def now(self) -> tuple[float, ...]:
         """The pixel of the first target."""
-        if not self.targets:
+        if not self.inside:
             return ()
         t = self.targets[0]
         x, y = self._place
-        value = t.pixels[y, x]
-        scale = 255.0 if t.pixels.dtype == np.uint8 else 1.0
-        return tuple(float(v) / scale for v in np.atleast_1d(value))
+        form = t.color_format
+        bits = form.decoded(t.pixels[y, x].reshape(1, -1))[0, sorted("rgba".index(c) for c in form.order if c != "x")]
+        return tuple(float(v) for v in (bits if form.integer else bits.view(np.float32)))
+
+    @property
+    def inside(self) -> bool:
+        """Whether the first target has the pixel."""
+        x, y = self._place
+        return bool(self.targets) and y < self.targets[0].pixels.shape[0] and x < self.targets[0].pixels.shape[1]
 
     def settle(self) -> None:
         """The pass of the fragments found last is over."""
@@ -151,7 +158,7 @@ class _WatchedPipeline(Pipeline):
     def shaded(self, launch: Launch, stage: Stage, done: StageRun) -> None:
         """Look for the pixel in a run of fragments."""
         varyings = stage.varyings
-        if not isinstance(varyings, Fragments):
+        if not self.watching or not isinstance(varyings, Fragments):
             return
         x, y = self._place
         visible = np.ones(stage.lanes, bool) if stage.visible is None else stage.visible
@@ -172,9 +179,12 @@ class _WatchedPipeline(Pipeline):
 class _WatchedEngine(StageEngine):
     """Tells a pipeline of the runs of stages."""
 
-    def __init__(self, inner: StageEngine, pipeline: _WatchedPipeline) -> None:
+    def __init__(self, inner: StageEngine, pipeline: WatchedPipeline) -> None:
         self._inner, self._pipeline = inner, pipeline
         self.name = inner.name
+
+    def prepared(self, *_: Any, **__: Any) -> None:
+        """Every run is watched: draws go batch by batch through `run`."""
 
     def run(self, launch: Launch, stage: Stage, results: Iterable[int] | None = None) -> StageRun:
         """See `StageEngine`."""
@@ -187,4 +197,4 @@ class _WatchedEngine(StageEngine):
         self._inner.interrupt()
 
 
-__all__ = ["Pixel", "PixelFragment", "pixel"]
+__all__ = ["Pixel", "PixelFragment", "WatchedPipeline", "pixel"]

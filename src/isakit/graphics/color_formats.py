@@ -6,6 +6,7 @@ g80_defs SURFACE_FORMAT ([nv50] "Formats"); values as [graphics] 2.6 and 3.8 hav
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -62,104 +63,126 @@ class ColorFormat:
     # --- storing ------------------------------------------------------------------------------------------------------
     def encoded(self, bits: Array, store: str = "even") -> Array:
         """Register bits u32 [n, 4] as stored numbers [n, stored]. `store`: rounding of ties, `even` or `up`."""
+        bits = np.ascontiguousarray(bits)
+        return np.stack(self.stored_of([bits[:, k] for k in range(4)], store), axis=1)
+
+    def stored_of(self, bits: Sequence[Array], store: str = "even") -> list[Array]:
+        """The stored numbers of pixels, an array for each, from the register bits u32 of R, G, B and A.
+
+        This is the text that compiled code is traced from.
+        """
         if self.integer:
-            return self._integers(bits)
-        color = np.ascontiguousarray(bits).view(np.float32)
+            return self._joined([self._integer(bits, place, width) for place, width in self._places()])
+        color = [b.view(np.float32) for b in bits]
         if self.kind == "float":
             return self._floats(color)
         if self.srgb:
-            color = color.copy()
-            color[:, :3] = to_srgb(color[:, :3])
-        low = np.float32(-1 if self.kind == "snorm" else 0)
-        clamped = np.clip(np.where(np.isnan(color), np.float32(0), color), low, np.float32(1))
-        widths = self.bits or (8 * np.dtype(self.dtype).itemsize,) * len(self.order)
-        parts: list[Array] = []
-        for place, width in zip(self.order, widths, strict=True):
-            top = (1 << width) - 1 if self.kind == "unorm" else (1 << width - 1) - 1
-            if place == "x":
-                parts.append(np.full(len(color), top, np.int64))
-                continue
-            value = clamped[:, "rgba".index(place)]
-            scaled: Any = value.astype(np.float64) * top if width > 12 else value * np.float32(top)
-            whole: Array = np.rint(scaled) if store == "even" else np.floor(scaled + scaled.dtype.type(0.5))
-            parts.append(whole.astype(np.int64))
-        return self._joined(parts)
+            color = [*(to_srgb(c) for c in color[:3]), color[3]]
+        return self._joined([self._scaled(color, place, width, store) for place, width in self._places()])
 
-    def _joined(self, parts: list[Array]) -> Array:
+    def _places(self) -> list[tuple[str, int]]:
+        """Component and width of the stored numbers, or of the parts of a packed word."""
+        return list(zip(self.order, self._widths, strict=True))
+
+    @property
+    def _widths(self) -> tuple[int, ...]:
+        return self.bits or (8 * np.dtype(self.dtype).itemsize,) * len(self.order)
+
+    def _scaled(self, color: Sequence[Array], place: str, width: int, store: str) -> Array:
+        """A component 0 to 1, or -1 to 1, as an integer."""
+        top = (1 << width) - 1 if self.kind == "unorm" else (1 << width - 1) - 1
+        if place == "x":
+            return np.full(len(color[0]), top, np.int32)
+        value = color["rgba".index(place)]
+        low = np.float32(-1 if self.kind == "snorm" else 0)
+        clamped = np.clip(np.where(np.isnan(value), np.float32(0), value), low, np.float32(1))
+        scaled: Any = clamped.astype(np.float64) * top if width > 12 else clamped * np.float32(top)
+        whole: Array = np.rint(scaled) if store == "even" else np.floor(scaled + scaled.dtype.type(0.5))
+        return whole.astype(np.int32)
+
+    def _integer(self, bits: Sequence[Array], place: str, width: int) -> Array:
+        """A raw number, limited to the width."""
+        if place == "x":
+            return np.zeros(len(bits[0]), np.int64)
+        raw = bits["rgba".index(place)]
+        value = (raw.view(np.int32) if self.kind == "sint" else raw).astype(np.int64)
+        if width < 32:
+            low, high = (0, (1 << width) - 1) if self.kind == "uint" else (-(1 << width - 1), (1 << width - 1) - 1)
+            value = np.clip(value, low, high)
+        return value
+
+    def _joined(self, parts: list[Array]) -> list[Array]:
         if not self.bits:
-            return np.stack(parts, axis=1).astype(self.dtype)
-        word = np.zeros(len(parts[0]), np.int64)
+            return [p.astype(self.dtype) for p in parts]
+        word: Any = 0
         at = 0
         for value, width in zip(parts, self.bits, strict=True):
-            word |= (value & (1 << width) - 1) << at
+            word = (value.astype(np.int64) & (1 << width) - 1) << at | word
             at += width
-        return word.astype(self.dtype)[:, None]
+        return [word.astype(self.dtype)]
 
-    def _integers(self, bits: Array) -> Array:
-        raw = bits.view(np.int32) if self.kind == "sint" else bits
-        widths = self.bits or (8 * np.dtype(self.dtype).itemsize,) * len(self.order)
-        parts: list[Array] = []
-        for place, width in zip(self.order, widths, strict=True):
-            value = np.zeros(len(bits), np.int64) if place == "x" else raw[:, "rgba".index(place)].astype(np.int64)
-            if width < 32:
-                low, high = (0, (1 << width) - 1) if self.kind == "uint" else (-(1 << width - 1), (1 << width - 1) - 1)
-                value = np.clip(value, low, high)
-            parts.append(value)
-        return self._joined(parts)
-
-    def _floats(self, color: Array) -> Array:
+    def _floats(self, color: Sequence[Array]) -> list[Array]:
         if self.bits:  # 11, 11 and 10 bits without a sign
-            return self._joined([small_float(color[:, k], width) for k, width in enumerate(self.bits)])
-        with np.errstate(over="ignore"):
-            out = np.ones((len(color), len(self.order)), self.dtype)
-            for k, place in enumerate(self.order):
-                if place != "x":
-                    out[:, k] = color[:, "rgba".index(place)]
+            return self._joined([small_float(color[k], width) for k, width in enumerate(self.bits)])
+        out: list[Array] = []
+        for place in self.order:
+            if place == "x":
+                out.append(np.ones(len(color[0]), self.dtype))
+                continue
+            value = color["rgba".index(place)]
+            if np.dtype(self.dtype) == np.float16:
+                value = _quiet(value)
+            with np.errstate(over="ignore"):
+                out.append(value.astype(self.dtype))
         return out
 
     # --- loading ------------------------------------------------------------------------------------------------------
     def decoded(self, stored: Array) -> Array:
         """Stored numbers [..., stored] as u32 register bits [..., 4]; absent components are 0, 0, 0, 1."""
         flat = stored.reshape(-1, self.stored)
-        if self.integer:
-            out = np.zeros((len(flat), 4), np.uint32)
-            out[:, 3] = 1
-            for place, value in self._parts(flat):
-                out[:, place] = value.astype(np.int64) & 0xFFFF_FFFF
-            return out.reshape(*stored.shape[:-1], 4)
-        colors = np.zeros((len(flat), 4), np.float32)
-        colors[:, 3] = 1
-        widths = self.bits or (8 * np.dtype(self.dtype).itemsize,) * len(self.order)
-        for place, value in self._parts(flat):
-            if self.kind == "float":
-                colors[:, place] = _from_small(value, self.bits[place]) if self.bits else value
-                continue
-            width = widths[self.order.index("rgba"[place])]
-            if self.kind == "unorm":
-                colors[:, place] = (
-                    value / np.float32((1 << width) - 1) if width < 13 else value / float((1 << width) - 1)
-                )
-            else:
-                if self.bits:
-                    value = value - ((value >> width - 1) << width)
-                colors[:, place] = np.maximum(value / float((1 << width - 1) - 1), -1)
-        if self.srgb:
-            colors[:, :3] = from_srgb(colors[:, :3])
-        return colors.view(np.uint32).reshape(*stored.shape[:-1], 4)
+        parts = self.bits_of([flat[:, k] for k in range(self.stored)])
+        return np.stack(parts, axis=1).reshape(*stored.shape[:-1], 4)
 
-    def _parts(self, flat: Array) -> list[tuple[int, Array]]:
-        """(place in R, G, B, A; numbers) of the components."""
-        out: list[tuple[int, Array]] = []
-        at = 0
-        word = flat[:, 0].astype(np.int64) if self.bits else None
-        for k, place in enumerate(self.order):
-            if word is not None:
-                value = word >> at & (1 << self.bits[k]) - 1
-                at += self.bits[k]
-            else:
-                value = flat[:, k]
-            if place != "x":
-                out.append(("rgba".index(place), value))
+    def bits_of(self, stored: Sequence[Array]) -> list[Array]:
+        """Register bits u32 of R, G, B and A from the stored numbers: what `stored_of` is from the other side."""
+        one = np.uint32(1) if self.integer else np.uint32(0x3F80_0000)
+        out: list[Array] = [np.full(len(stored[0]), one if k == 3 else 0, np.uint32) for k in range(4)]
+        for k, (place, value) in enumerate(self._parts(stored)):
+            if place == "x":
+                continue
+            c = "rgba".index(place)
+            if self.integer:
+                out[c] = value.astype(np.int64).astype(np.uint32)
+                continue
+            color = self._fraction(value, k)
+            if self.srgb and c < 3:
+                color = from_srgb(color)
+            out[c] = color.view(np.uint32)
+        return out
+
+    def _fraction(self, value: Array, k: int) -> Array:
+        """Stored component `k` as f32."""
+        width = self._widths[k]
+        if self.kind == "float":
+            return _from_small(value, width) if self.bits else value.astype(np.float32)
+        if self.kind == "unorm":
+            if width < 13:
+                return value.astype(np.float32) / np.float32((1 << width) - 1)
+            return (value.astype(np.float64) / float((1 << width) - 1)).astype(np.float32)
+        if self.bits:
+            value = value - ((value >> width - 1) << width)
+        whole = np.maximum(value.astype(np.float64) / float((1 << width - 1) - 1), -1.0)
+        return whole.astype(np.float32)
+
+    def _parts(self, stored: Sequence[Array]) -> list[tuple[str, Array]]:
+        """(component, numbers) in order."""
+        if not self.bits:
+            return list(zip(self.order, stored, strict=True))
+        out: list[tuple[str, Array]] = []
+        word, at = stored[0].astype(np.int64), 0
+        for place, width in self._places():
+            out.append((place, word >> at & (1 << width) - 1))
+            at += width
         return out
 
     def mask(self, components: tuple[bool, bool, bool, bool]) -> Any:
@@ -172,6 +195,12 @@ class ColorFormat:
                 out |= ((1 << width) - 1) << at
             at += width
         return np.dtype(self.dtype).type(out)
+
+
+def _quiet(value: Array) -> Array:
+    """f32 whose NaNs are quiet: how they come out of a conversion differs from host to host."""
+    bits = value.view(np.uint32)
+    return np.where(np.isnan(value), bits | np.uint32(1 << 22), bits).view(np.float32)
 
 
 def to_srgb(linear: Array) -> Array:

@@ -19,18 +19,23 @@ from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps, interruptible
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, lanes_of, masks_of
-from isakit.machine.tesla.compiled.launch.worker_context import Bound
-from isakit.machine.tesla.launch import Stats
+from isakit.machine.tesla.compiled.launch.worker_context import Bound, aligned
+from isakit.machine.tesla.launch import Launch, Stats
 
 _spare = threading.local()
+MOST_KEPT = 1 << 26
+"""Bytes of records that a thread keeps; most of them are room for divergence stacks, and never touched."""
 
 
-class _StageWarps(ServedWarps):
+class StageWarps(ServedWarps):
     """The warps of a stage: one block that has rows of items, and lanes that are not visible."""
 
     state: StageState
 
-    def __init__(self, bound: Bound, kernel: Kernel, state: StageState, states: WarpStates) -> None:
+    def __init__(
+        self, bound: Bound, kernel: Kernel, state: StageState, states: WarpStates, table: Array | None = None
+    ) -> None:
+        """`table`: see `_table`; made here if it is not given."""
         super().__init__(bound, kernel, state, states, state.stage.warps)
         put = self.context.put
         put("row_bytes", 4 * state.lane_count)
@@ -41,7 +46,7 @@ class _StageWarps(ServedWarps):
                 put(name, space.memory.bytes)
                 put(f"{name}_size", space.limit)
         self._rows = [np.zeros(state.lane_count, np.uint32)]
-        put("varyings", self._table())
+        put("varyings", self._table() if table is None else table)
 
     def _table(self) -> Array:
         """Addresses of the rows of v[]; words that are not named share one of zeros."""
@@ -65,19 +70,10 @@ def run_stage(bound: Bound, kernel: Kernel, stage: Stage) -> StageRun | None:
     """Run a program to the end of all lanes; None where the reference machine must run it, from the beginning."""
     launch = bound.launch
     state = StageState(launch, stage)
-    states = _states(stage.warps, kernel.state_bytes)
+    states = spare_states(stage.warps, kernel.state_bytes)
     states.clear()
-    masks = stage.masks()
-    for offset, value in (
-        (state_layout.PC, launch.entry),
-        (state_layout.ACTIVE, masks),
-        (state_layout.EXITED, ~masks),
-        (state_layout.STATUS, np.where(masks == 0, state_layout.FINISHED, state_layout.READY)),
-        (state_layout.NUMBER, np.arange(stage.warps)),
-        (state_layout.VISIBLE, masks_of(state.visible)),
-    ):
-        states.column(offset)[:] = value
-    warps = _StageWarps(bound, kernel, state, states)
+    start_warps(states, launch, stage.masks(), masks_of(state.visible))
+    warps = StageWarps(bound, kernel, state, states)
     finished = interruptible(warps.run, bound.stop)
     if bound.stop[0]:
         raise KeyboardInterrupt
@@ -89,10 +85,25 @@ def run_stage(bound: Bound, kernel: Kernel, stage: Stage) -> StageRun | None:
     return StageRun(state, stats)
 
 
-def _states(warps: int, state_bytes: int) -> WarpStates:
-    """Records for a batch; a thread uses them again for the next one, which saves the first touch of their pages."""
-    key = warps, state_bytes
-    found = getattr(_spare, "states", None)
-    if found is None or found[0] != key:
-        found = _spare.states = key, WarpStates(warps, state_bytes)
-    return found[1]
+def start_warps(states: WarpStates, launch: Launch, masks: Array, visible: Array) -> None:
+    """Let warps stand at the entry of a program, with the lanes that run and those that are no helpers, u32 [warps]."""
+    for offset, value in (
+        (state_layout.PC, launch.entry),
+        (state_layout.ACTIVE, masks),
+        (state_layout.EXITED, ~masks),
+        (state_layout.STATUS, np.where(masks == 0, state_layout.FINISHED, state_layout.READY)),
+        (state_layout.NUMBER, np.arange(len(masks))),
+        (state_layout.VISIBLE, visible),
+    ):
+        states.column(offset)[:] = value
+
+
+def spare_states(warps: int, state_bytes: int) -> WarpStates:
+    """Records for a batch. A thread uses their memory again for the next one: the first touch of pages takes time."""
+    room = getattr(_spare, "room", None)
+    nbytes = warps * state_bytes
+    if room is None or len(room) < nbytes:
+        room = aligned(nbytes)
+        if nbytes <= MOST_KEPT:
+            _spare.room = room
+    return WarpStates(warps, state_bytes, room[:nbytes])

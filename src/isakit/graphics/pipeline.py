@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,15 @@ from isakit.errors import LaunchError
 from isakit.graphics.assembly import Attribute, assemble, fetch, packed_inputs
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Multisampling, Rectangle, Viewport
 from isakit.graphics.merge import DepthBuffer, DepthFormat, Merger, RenderTarget
-from isakit.graphics.planes import Corners, Fragments
+from isakit.graphics.planes import Corners, Fragments, words_of
 from isakit.graphics.primitives import Rasterizer
 from isakit.graphics.raster import Bounds, Quads, kept_pixels, pixels
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
-from isakit.graphics.stage import OUTPUT_WORDS, Emitted, Stage
+from isakit.graphics.stage import OUTPUT_WORDS, Emitted, Stage, StageState
 from isakit.graphics.stage_engine import StageEngine
 from isakit.graphics.texture_bindings import Bound, by_stage
 from isakit.graphics.vertices import Vertices, emitted_vertices
+from isakit.machine.tesla.launch import Launch
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
@@ -53,7 +55,8 @@ class Pipeline:
         engine: what executes programs: auto, reference or llvm.
         tier: of the llvm engine: auto, interp or jit.
 
-    Attributes: `targets`, `depth_buffer`, `engine` (a `StageEngine`); of the last draw: `vertices` (outputs of the last
+    Attributes: `targets`, `depth_buffer`, `engine` (a `StageEngine`), `make_all` (machine code for inputs and merger is
+    made for small draws too, not only where it pays); of the last draw: `vertices` (outputs of the last
     vertex stage), `coverage` (its quads), `fragments` (their inputs), `rows` (for each rasterized
     triangle its row in `vertices.primitives`).
     """
@@ -80,9 +83,18 @@ class Pipeline:
         self.engine = StageEngine(engine, tier)
         self.vertices: Vertices | None = None
         self.coverage: Quads | None = None
-        self.fragments: Fragments | None = None
+        self._fragments_of: Callable[[], Fragments] | None = None
+        self._made: Fragments | None = None
+        self.make_all = False
         self.rows: Array | None = None
         self.clear()
+
+    @property
+    def fragments(self) -> Fragments | None:
+        """Inputs of the fragments of the last draw, made when they are asked for."""
+        if self._made is None and self._fragments_of is not None:
+            self._made = self._fragments_of()
+        return self._made
 
     # --- targets ----------------------------------------------------------------------------------------------------
     def clear(
@@ -96,7 +108,8 @@ class Pipeline:
         for k, t in enumerate(self.targets):
             if target in (None, k):
                 if t.floating:
-                    bits: Array = np.array([color], np.float32).view(np.uint32)
+                    with np.errstate(over="ignore"):  # large numbers are infinite
+                        bits: Array = np.array([color], np.float32).view(np.uint32)
                 else:
                     bits = np.array([[int(c) & 0xFFFF_FFFF for c in color]], np.uint32)
                 t.pixels[:] = t.color_format.encoded(bits, self.choices.store)[0]
@@ -240,15 +253,17 @@ class Pipeline:
         **inputs: Any,
     ) -> Array:
         """Run a vertex program over all vertices; returns o[]."""
-        out = np.zeros((OUTPUT_WORDS, lanes), np.uint32)
+        parts: list[Array] = []
         launch = shader.program.launch(*self._units(bound))
         for start in range(0, lanes, LANES):
             stop = min(lanes, start + LANES)
             part = {k: v[:, start:stop] for k, v in inputs.items()}
             done = self.engine.run(launch, Stage(stop - start, choices=self.choices, **part), ())
             stats.instructions += done.stats.instructions
-            out[:, start:stop] = done.state.files["o"][:, : stop - start]
-        return out
+            parts.append(done.state.files["o"][:, : stop - start])
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate([np.zeros((OUTPUT_WORDS, 0), np.uint32), *parts], axis=1)
 
     def _units(self, bound: Mapping[int, Bound]) -> tuple[dict[int, Texture], dict[int, Sampler], TextureChoices]:
         textures = {n: b if isinstance(b, Texture) else b[0] for n, b in bound.items()}
@@ -323,7 +338,10 @@ class Pipeline:
             scissor = state.scissors[min(number, len(state.scissors) - 1)] if state.scissors else state.scissor
             unit = 0.0 if self.depth_buffer is None else self.depth_buffer.unit
             bounds = self._bounds(scissor, state.multisampling)
-            draw = Rasterizer(state, view, bounds, self.choices, unit, last.position, last.point_size)
+            draw = Rasterizer(
+                state, view, bounds, self.choices, unit, last.position, last.point_size, self._triangles(),
+                words_of(fragment.inputs),
+            )
             for drawn in draw(part):
                 quads = _inside(drawn.quads, state)
                 self.coverage = quads
@@ -332,6 +350,14 @@ class Pipeline:
                 stats.quads += len(quads)
                 if len(quads):
                     self._shade(fragment, drawn.corners, quads, state, view, bound, stats)
+
+    def _triangles(self) -> Callable[..., Quads] | None:
+        """What rasterizes triangles, where that is compiled."""
+        if self.engine.name != "llvm":
+            return None
+        from isakit.graphics.compiled_raster import rasterize
+
+        return partial(rasterize, whole=self.make_all)
 
     def _shade(
         self,
@@ -343,10 +369,12 @@ class Pipeline:
         bound: Mapping[int, Bound],
         stats: DrawStats,
     ) -> None:
-        x, y = (p.ravel() for p in pixels(quads))
-        covered = quads.covered.ravel()
-        primitive = np.repeat(quads.primitive, 4)
-        varyings = self.fragments = Fragments(fragment.inputs, corners, x, y, primitive, shown=state.pixel_center)
+        def made() -> Fragments:
+            x, y = (p.ravel() for p in pixels(quads))
+            primitive = np.repeat(quads.primitive, 4)
+            return Fragments(fragment.inputs, corners, x, y, primitive, shown=state.pixel_center)
+
+        self._fragments_of, self._made = made, None
         merger = Merger(self.targets, self.depth_buffer, state, self.choices)
         launch = fragment.program.launch(*self._units(bound))
         wanted = fragment.colors[: len(self.targets)]
@@ -354,6 +382,12 @@ class Pipeline:
             wanted = [*wanted, fragment.second]
         results = {n for c in wanted for n in c}
         results |= {n for n in (fragment.depth, fragment.sample_mask) if n is not None}
+        if self._compiled(fragment, corners, quads, state, view, launch, results, stats):
+            return
+        varyings = self.fragments
+        assert varyings is not None
+        x, y = (p.ravel() for p in pixels(quads))
+        covered, primitive = quads.covered.ravel(), varyings.primitive
         started = time.perf_counter()
 
         def shaded(start: int) -> _Shaded:
@@ -382,16 +416,11 @@ class Pipeline:
         stats.instructions += sum(p[3] for p in parts)
         stats.fragments += len(alive)
         stats.stages["fragments"] = stats.stages.get("fragments", 0.0) + time.perf_counter() - started
-        low, high = sorted(view.depth_range)
-
-        def ranged(z: Array) -> Array:
-            return np.clip(z, np.float32(low), np.float32(high))
-
         front = corners.front[primitive[alive]]
         m = state.multisampling
         if m is None or quads.samples is None:
             z = varyings.depth()[alive] if written is None else written
-            merger.write(x[alive], y[alive], ranged(z), front, colors, second)
+            merger.write(x[alive], y[alive], _ranged(z, view), front, colors, second)
             stats.samples += merger.passed
             return
         samples = quads.samples.reshape(-1, len(m.positions))[alive]
@@ -415,12 +444,50 @@ class Pipeline:
             merger.write(
                 x[lanes] * m.across + px,
                 y[lanes] * m.down + py,
-                ranged(z),
+                _ranged(z, view),
                 front[here],
                 [c[here] for c in colors],
                 None if second is None else second[here],
             )
         stats.samples += merger.passed
+
+    def _compiled(
+        self, fragment: FragmentShader, corners: Corners, quads: Quads, state: DrawState, view: Viewport,
+        launch: Launch, results: set[int], stats: DrawStats,
+    ) -> bool:  # fmt: skip
+        """Shade and merge on compiled code; False where arrays have to do it."""
+        ready = self.engine.prepared(launch, 4 * len(quads), results, self.choices)
+        if ready is None:
+            return False
+        from isakit.graphics.compiled_draw import Drawing, draw
+
+        def merged(s: StageState, start: int, stop: int) -> int:
+            """What the array code does with a batch."""
+            part = self.fragments
+            assert part is not None
+            alive = np.flatnonzero(s.visible)
+            place = alive + start
+            colors = [_registers(s.files["r"], c, alive) for c in fragment.colors[: len(self.targets)]]
+            second = None if fragment.second is None else _registers(s.files["r"], fragment.second, alive)
+            if fragment.depth is None:
+                z = part.part(start, stop).depth()[alive]
+            else:
+                z = _registers(s.files["r"], (fragment.depth,), alive)[:, 0].view(np.float32)
+            merger = Merger(self.targets, self.depth_buffer, state, self.choices)
+            x, y = (p.ravel()[place] for p in pixels(quads))
+            merger.write(x, y, _ranged(z, view), corners.front[part.primitive[place]], colors, second)
+            return merger.passed
+
+        def fragments() -> Fragments:
+            made = self.fragments
+            assert made is not None
+            return made
+
+        drawing = Drawing(
+            fragment, *ready, corners, quads, fragments, state, view.depth_range, self.choices, self.targets,
+            self.depth_buffer, (self.width, self.height), merged, self.threads, self.make_all,
+        )  # fmt: skip
+        return draw(drawing, self.engine.running, stats)
 
     def _mapped(self, function: Callable[[int], _Shaded], items: range) -> list[_Shaded]:
         """Results in order. The first item goes alone: it prepares the program's code for the others."""
@@ -445,6 +512,12 @@ def shown(t: RenderTarget) -> NDArray[np.uint8]:
     if "a" not in t.color_format.order:
         out[..., 3] = 255
     return out
+
+
+def _ranged(z: Array, view: Viewport) -> Array:
+    """Depth inside of the range of the viewport."""
+    low, high = sorted(view.depth_range)
+    return np.clip(z, np.float32(low), np.float32(high))
 
 
 def _registers(file: Array, numbers: Sequence[int], lanes: Array) -> Array:

@@ -1,14 +1,14 @@
 """Interpolation: inputs of fragments as planes over the window. Source: [graphics] 3.7.
 
 Planes are evaluated at pixel centres in f64 and rounded once to f32. Perspective inputs hold the attribute divided by
-w, as the programs expect.
+w, as the programs expect. `Interpolation` has the rule; `compiled_inputs` makes machine code of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.graphics.stage import FACE_WORD
 
-Interpolation = Literal["perspective", "linear", "flat", "constant"]
+Mode = Literal["perspective", "linear", "flat", "constant"]
 """`constant`: as perspective, with the provoking vertex's value at all corners: what a flat shade model makes of it."""
 
 
@@ -35,7 +35,7 @@ class VaryingInput:
     """
 
     o_word: int
-    mode: Interpolation = "perspective"
+    mode: Mode = "perspective"
     back: int | None = None
 
 
@@ -56,6 +56,16 @@ class PrimitiveInput:
 
 
 FragmentInput = PositionInput | VaryingInput | PointInput | PrimitiveInput
+
+
+def words_of(inputs: Sequence[FragmentInput]) -> int:
+    """The lowest number above all output words that inputs of fragments are made from."""
+    found = [-1]
+    for i in inputs:
+        what = i.otherwise if isinstance(i, PointInput) else i
+        if isinstance(what, VaryingInput):
+            found += [w for w in (what.o_word, what.back) if w is not None and w < 0x40]
+    return max(found) + 1
 
 
 class Planes:
@@ -93,6 +103,10 @@ class LinePlanes:
         return corners[:, 0], a * self._step[:, 0], a * self._step[:, 1]
 
 
+Column = tuple[Any, ...]
+"""Name of a number that each primitive has; `Corners.column` says which there are."""
+
+
 @dataclass
 class Corners:
     """What the planes of a draw are made from.
@@ -114,6 +128,89 @@ class Corners:
     upper: bool = False
     numbers: Array | None = None
     whole: tuple[Planes, Array, Array] | None = None
+    _columns: dict[Column, Array] = field(default_factory=dict[Column, Array], init=False, repr=False)
+
+    def column(self, name: Column) -> Array:
+        """A number of every primitive.
+
+        `front` (u32, all ones or 0), `number`, `flat` with a word; `origin` with an axis, and `plane` with what is
+        interpolated and 0, 1 or 2: the value at the origin, and its change per x and per y; `whole origin` and `whole`,
+        the same of whole triangles; `constant` with what is the same everywhere in a point; `corner` with an axis, and
+        `size`, of points. What is interpolated: `depth`, `over_w`, or a mode and a word. All f64 but `front`, `number`
+        and `flat`, which are u32.
+        """
+        found = self._columns.get(name)
+        if found is None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._make(name)
+            found = self._columns[name]
+        return found
+
+    def _make(self, name: Column) -> None:
+        kind, *which = name
+        keep = self._columns
+        if kind == "front":
+            keep[name] = np.where(self.front, np.uint32(0xFFFF_FFFF), np.uint32(0))
+        elif kind == "number":
+            numbers = np.arange(len(self.front)) if self.numbers is None else self.numbers
+            keep[name] = numbers.astype(np.uint32)
+        elif kind == "flat":
+            keep[name] = np.ascontiguousarray(self.flat[:, which[0]])
+        elif kind == "constant":
+            keep[name] = np.ascontiguousarray(self._at_corners(which[0])[:, 0])
+        elif kind in ("corner", "size"):
+            assert self.points is not None
+            low, size = self.points
+            keep[name] = size if kind == "size" else np.ascontiguousarray(low[:, which[0]])
+        elif kind in ("plane", "origin"):
+            assert self.planes is not None
+            if kind == "origin":
+                keep[name] = np.ascontiguousarray(self.planes.origin[:, which[0]])
+                return
+            for k, part in enumerate(self.planes.of(self._at_corners(which[0]))):
+                keep["plane", which[0], k] = np.ascontiguousarray(part)
+        else:
+            assert self.whole is not None
+            planes, values, number = self.whole
+            if kind == "whole origin":
+                keep[name] = planes.origin[number, which[0]]
+                return
+            for k, part in enumerate(planes.of(values[:, :, which[0]])):
+                keep["whole", which[0], k] = part[number]
+
+    def _at_corners(self, what: Column) -> Array:
+        """Values at the corners of what is interpolated, f64 [n, corners]."""
+        kind, *word = what
+        if kind == "depth":
+            return self.depth
+        if kind == "over_w":
+            return self.over_w
+        corners = self.values[:, :, word[0]]
+        if kind == "constant":
+            flat = np.ascontiguousarray(self.flat[:, word[0]]).view(np.float32)
+            corners = np.repeat(flat[:, None], corners.shape[1], axis=1)
+        return corners * self.over_w if kind in ("perspective", "constant") else corners
+
+    @property
+    def shape(self) -> Shape:
+        """What the text of interpolation depends on."""
+        return Shape(self.planes is None, self.points is not None, self.upper, self.whole is not None,
+                     bool(self.front.all()))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Facts about all primitives of a draw.
+
+    Attributes: whether values are `constant`, they are `points` whose places begin at the `upper` edge, triangles were
+    cut from `whole` ones, and all are `front` faces.
+    """
+
+    constant: bool
+    points: bool
+    upper: bool
+    whole: bool
+    front: bool
 
 
 class Fragments:
@@ -136,35 +233,26 @@ class Fragments:
         """`shift`: the place inside a pixel where inputs are evaluated; `shown`: what its position reads beside it."""
         self.inputs, self.corners = inputs, corners
         self.x, self.y, self.primitive = x + shift[0], y + shift[1], primitive
-        self.shown = shown - 0.5
-        self._planes: dict[int, tuple[Array, Array, Array]] = {}
-        if corners.planes is not None:
-            self._from_x = self.x - corners.planes.origin[primitive, 0]
-            self._from_y = self.y - corners.planes.origin[primitive, 1]
+        self.shown = shown
 
     def part(self, start: int, stop: int) -> Fragments:
         """The lanes from `start` to `stop`."""
         out = Fragments.__new__(Fragments)
-        out.inputs, out.corners, out._planes, out.shown = self.inputs, self.corners, self._planes, self.shown
-        for name in ("x", "y", "primitive", "_from_x", "_from_y"):
-            if hasattr(self, name):
-                setattr(out, name, getattr(self, name)[start:stop])
+        out.inputs, out.corners, out.shown = self.inputs, self.corners, self.shown
+        out.x, out.y, out.primitive = (a[start:stop] for a in (self.x, self.y, self.primitive))
         return out
 
-    def evaluated(self, key: int, corners: Array, lanes: slice | Array) -> Array:
-        """Values at the corners [n, 3] interpolated at the lanes' pixels, f64. `key` names them in a cache."""
-        prim = self.primitive[lanes]
-        if self.corners.planes is None:
-            return corners[prim, 0]
-        plane = self._planes.get(key)
-        if plane is None:
-            plane = self._planes[key] = self.corners.planes.of(corners)
-        base, dx, dy = plane
-        return base[prim] + dx[prim] * self._from_x[lanes] + dy[prim] * self._from_y[lanes]
+    def _at(self, here: slice | Array) -> Interpolation:
+        x, y, primitive = self.x[here], self.y[here], self.primitive[here]
+        return Interpolation(self.corners.shape, x, y, lambda name: self.corners.column(name)[primitive], self.shown)
 
     def depth(self) -> Array:
         """Window z of all lanes, f32."""
-        return self.evaluated(-2, self.corners.depth, slice(None)).astype(np.float32)
+        return self._at(slice(None)).depth()
+
+    def over_w(self) -> Array:
+        """1 / clip w of all lanes, f64."""
+        return self._at(slice(None)).over(("over_w",))
 
     def read(self, word: int, flat: bool, centroid: bool, lanes: Lanes) -> Array:
         """See `Varyings`. Without multisampling the centroid is the centre."""
@@ -176,72 +264,81 @@ class Fragments:
         else:
             here = sel[sel < total]  # padding lanes of the last warp stand at the end
             count = len(here)
-        got = self._word(word, flat, here)
+        got = self._at(here).word(self.inputs, word, flat)
         if count == lanes.count:
             return got
         out = np.zeros(lanes.count, np.uint32)
         out[np.flatnonzero(lanes.numbers < total)] = got
         return out
 
-    def _word(self, word: int, flat: bool, here: slice | Array) -> Array:
-        c = self.corners
-        prim = self.primitive[here]
+
+class Interpolation:
+    """The rule by which lanes get their inputs. Works on arrays, and compiled code is traced from it.
+
+    `x`, `y`: f64, where the inputs are evaluated; `of(column)`: a number of each lane's primitive (`Corners.column`).
+    """
+
+    def __init__(self, shape: Shape, x: Array, y: Array, of: Callable[[Column], Array], shown: float) -> None:
+        self.shape, self.x, self.y, self.of, self.shown = shape, x, y, of, shown - 0.5
+
+    def over(self, what: Column) -> Array:
+        """Something interpolated, f64."""
+        if self.shape.constant:
+            return self.of(("constant", what))
+        x, y = self.x - self.of(("origin", 0)), self.y - self.of(("origin", 1))
+        base, dx, dy = (self.of(("plane", what, k)) for k in range(3))
+        return base + dx * x + dy * y
+
+    def depth(self) -> Array:
+        """Window z, f32."""
+        return self.over(("depth",)).astype(np.float32)
+
+    def word(self, inputs: Sequence[FragmentInput], word: int, flat: bool) -> Array:
+        """A word of v[], u32."""
         if word == FACE_WORD:
-            return np.where(c.front[prim], np.uint32(0xFFFF_FFFF), np.uint32(0))
-        if word >= len(self.inputs):
-            return np.zeros(len(prim), np.uint32)
-        what = self.inputs[word]
+            return self.of(("front",))
+        if word >= len(inputs):
+            return self._everywhere(0)
+        what = inputs[word]
         if isinstance(what, PositionInput):
-            return _bits(self._position(what.component, here))
+            return _bits(self._position(what.component))
         if isinstance(what, PrimitiveInput):
-            return prim.astype(np.uint32) if c.numbers is None else c.numbers[prim].astype(np.uint32)
+            return self.of(("number",))
         if isinstance(what, PointInput):
-            if c.points is not None and what.component in ("zero", "one"):
-                return np.full(len(prim), 0x3F80_0000 if what.component == "one" else 0, np.uint32)
-            if c.points is not None:
+            if self.shape.points and what.component in ("zero", "one"):
+                return self._everywhere(0x3F80_0000 if what.component == "one" else 0)
+            if self.shape.points:
                 axis = 0 if what.component == "s" else 1
-                at = ((self.x, self.y)[axis][here] - c.points[0][prim, axis]) / c.points[1][prim]
-                return _bits(1 - at if axis and c.upper else at)
+                at = ((self.x, self.y)[axis] - self.of(("corner", axis))) / self.of(("size",))
+                return _bits(1 - at if axis and self.shape.upper else at)
             if what.otherwise is None:
-                return np.zeros(len(prim), np.uint32)
+                return self._everywhere(0)
             what = what.otherwise
-        if what.back is None or c.front.all():
-            return self._varying(word, what.o_word, what.mode, flat, here, prim)
-        front = self._varying(word, what.o_word, what.mode, flat, here, prim)
-        back = self._varying(-10 - word, what.back, what.mode, flat, here, prim)
-        return np.where(c.front[prim], front, back)
+        front = self._varying(what.o_word, what.mode, flat)
+        if what.back is None or self.shape.front:
+            return front
+        return np.where(self.of(("front",)) != 0, front, self._varying(what.back, what.mode, flat))
 
-    def _varying(self, key: int, o_word: int, mode: str, flat: bool, here: slice | Array, prim: Array) -> Array:
-        c = self.corners
+    def _varying(self, o_word: int, mode: str, flat: bool) -> Array:
         if o_word >= 0x40:
-            return np.full(len(prim), 0x3F80_0000 if o_word & 1 else 0, np.uint32)
+            return self._everywhere(0x3F80_0000 if o_word & 1 else 0)
         if flat or mode == "flat":
-            return c.flat[prim, o_word]
-        if mode == "linear" and c.whole is not None:
-            planes, values, numbers = c.whole
-            base, dx, dy = planes.of(values[:, :, o_word])
-            n = numbers[prim]
-            x, y = self.x[here] - planes.origin[n, 0], self.y[here] - planes.origin[n, 1]
-            return _bits(base[n] + dx[n] * x + dy[n] * y)
-        corners = c.values[:, :, o_word]
-        if mode == "constant":
-            corners = np.repeat(
-                np.ascontiguousarray(c.flat[:, o_word]).view(np.float32)[:, None], corners.shape[1], axis=1
-            )
-        if mode in ("perspective", "constant"):
-            corners = corners * c.over_w
-        return _bits(self.evaluated(key, corners, here))
+            return self.of(("flat", o_word))
+        if mode == "linear" and self.shape.whole:
+            x, y = self.x - self.of(("whole origin", 0)), self.y - self.of(("whole origin", 1))
+            base, dx, dy = (self.of(("whole", o_word, k)) for k in range(3))
+            return _bits(base + dx * x + dy * y)
+        return _bits(self.over((mode, o_word)))
 
-    def _position(self, component: str, here: slice | Array) -> Array:
-        if component == "x":
-            return self.x[here] + self.shown
-        if component == "y":
-            return self.y[here] + self.shown
-        if component == "z":
-            return self.evaluated(-2, self.corners.depth, here)
-        return self.evaluated(-1, self.corners.over_w, here)
+    def _position(self, component: str) -> Array:
+        if component in ("x", "y"):
+            return (self.x if component == "x" else self.y) + self.shown
+        return self.over(("depth",) if component == "z" else ("over_w",))
+
+    def _everywhere(self, bits: int) -> Array:
+        return np.full(len(self.x), bits, np.uint32)
 
 
 def _bits(values: Array) -> Array:
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         return values.astype(np.float32).view(np.uint32)

@@ -28,6 +28,7 @@ from isakit.graphics.raster import (
     snapped,
     with_samples,
 )
+from isakit.graphics.stage import OUTPUT_WORDS
 from isakit.graphics.vertices import Vertices
 
 LARGEST_POINT = 8192.0
@@ -58,6 +59,8 @@ class Rasterizer:
         unit: smallest step of the depth format, for polygon offset.
         position: output words of the clip-space position.
         point_size: output word of the point size, or None.
+        compiled: what rasterizes triangles, in place of the array code.
+        used: output words below this may be inputs of the fragments.
     """
 
     def __init__(
@@ -69,20 +72,26 @@ class Rasterizer:
         unit: float,
         position: Sequence[int],
         point_size: int | None,
+        compiled: Callable[..., Quads] | None = None,
+        used: int = OUTPUT_WORDS,
     ) -> None:
+        self._rasterize = compiled or rasterize
         self.state, self.view, self.bounds, self.choices, self.unit = state, view, bounds, choices, unit
         self.position_words, self.point_size = list(position), point_size
         self.clip_words = [d.o_word for d in state.clip_distances if d.mode == "clip"]
+        own = (*position, *(d.o_word for d in state.clip_distances), -1 if point_size is None else point_size)
+        self._words = min(OUTPUT_WORDS, max(used, max(own) + 1))
 
     def __call__(self, v: Vertices) -> list[Drawn]:
         """What is drawn, in order."""
         v = v.plain()
-        floats = v.words.view(np.float32).astype(np.float64)
-        raw = v.words
+        with np.errstate(invalid="ignore"):
+            floats = v.words[: self._words].view(np.float32).astype(np.float64)
+        raw = v.words[: self._words]
         if self.state.clamp_vertex:
-            some = list(self.state.clamp_vertex)
+            some = [word for word in self.state.clamp_vertex if word < self._words]
             floats[some] = np.clip(np.nan_to_num(floats[some]), 0, 1)
-            raw = v.words.copy()
+            raw = raw.copy()
             raw[some] = floats[some].astype(np.float32).view(np.uint32)
         self._position = floats[self.position_words].T
         self._floats = floats
@@ -143,7 +152,7 @@ class Rasterizer:
         planes = Planes(grid / SUBPIXEL if self.choices.planes == "snapped" else window)
         corners = Corners(planes, over_w, depth, t.values, t.flat, front, numbers=v.numbers[t.number], whole=whole)
         setup = Setup(window, grid, front)
-        quads = self._sampled(lambda sample: rasterize(setup, filled, self.bounds, self.choices.fill, sample))
+        quads = self._sampled(lambda sample: self._rasterize(setup, filled, self.bounds, self.choices.fill, sample))
         if state.polygon_stipple is not None and len(quads):
             rows = np.array(state.polygon_stipple, np.uint32)
             x, y = pixels(quads)

@@ -5,7 +5,7 @@ Positions are snapped to 1/256 pixel; coverage is decided by exact integer edge 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -63,6 +63,58 @@ def doubled_area(p: Array) -> Array:
     return ax * by - bx * ay
 
 
+@dataclass(frozen=True)
+class Edges:
+    """Edge functions of triangles, in their order, and the boxes of pixels around them.
+
+    A pixel is covered where `along_x` * column + `along_y` * row + `value` is not negative at all three edges (int64
+    [n, 3]). Attributes: `numbers` of the triangles; `kept`: those that have an area; `far`: those with corners so far
+    away that 64 bits do not hold this; `corners` in sub-pixel units and `inclusive` edges, for them; `low`, `high`
+    [n, 2]: pixels from and below.
+    """
+
+    numbers: Array
+    kept: Array
+    far: Array
+    corners: Array
+    inclusive: Array
+    along_x: Array
+    along_y: Array
+    value: Array
+    low: Array
+    high: Array
+
+
+def edges_of(setup: Setup, chosen: Array, fill: Literal["lower", "upper"], sample: tuple[int, int]) -> Edges:
+    """What decides on the pixels of the triangles marked in `chosen`; see `rasterize`."""
+    numbers = np.flatnonzero(chosen)
+    p = setup.snapped[numbers] + (_HALF - np.array(sample))
+    far = (np.abs(p) >= _NEAR).any(axis=(1, 2))
+    area = doubled_area(p)
+    if far.any():
+        area[far] = [_exact_area(q) for q in p[far]]
+    turned = area < 0
+    p[turned] = p[turned][:, [0, 2, 1]]
+    low, high = (p.min(axis=1) - _HALF) // SUBPIXEL, (p.max(axis=1) - _HALF) // SUBPIXEL + 2
+    # Edge k goes from corner k to the next one: positive on its left.
+    step = p[:, [1, 2, 0]] - p
+    dx, dy = step[:, :, 0], step[:, :, 1]
+    inclusive = (dy < 0) | ((dy == 0) & (dx > 0 if fill == "lower" else dx < 0))
+    value = np.zeros((len(p), 3), np.int64)
+    near = ~far
+    value[near] = (dx * (_HALF - p[:, :, 1]) - dy * (_HALF - p[:, :, 0]) - ~inclusive)[near]
+    return Edges(numbers, area != 0, far, p, inclusive, -dy * SUBPIXEL, dx * SUBPIXEL, value, low, high)
+
+
+def covers(edges: Iterable[tuple[Any, Any, Any]], x: Any, y: Any) -> Any:
+    """Whether pixels are inside of edges, (along x, along y, value) each. Compiled code is traced from it."""
+    out: Any = None
+    for along_x, along_y, value in edges:
+        here = along_y * y + value + along_x * x >= 0
+        out = here if out is None else out & here
+    return out
+
+
 def rasterize(
     setup: Setup,
     chosen: Array,
@@ -74,40 +126,21 @@ def rasterize(
 
     `sample`: the place inside a pixel that decides, in sub-pixel units.
     """
-    numbers = np.flatnonzero(chosen)
-    p = setup.snapped[numbers] + (_HALF - np.array(sample))
-    far = (np.abs(p) >= _NEAR).any(axis=(1, 2))
-    area = doubled_area(p)
-    if far.any():
-        area[far] = [_exact_area(q) for q in p[far]]
-    turned = area < 0
-    p[turned] = p[turned][:, [0, 2, 1]]
-    kept = area != 0
-    low, high = (p.min(axis=1) - _HALF) // SUBPIXEL, (p.max(axis=1) - _HALF) // SUBPIXEL + 2
-    # Edge k goes from corner k to the next one: positive on its left.
-    step = np.roll(p, -1, axis=1) - p
-    dx, dy = step[:, :, 0], step[:, :, 1]
-    along_x, along_y = -dy * SUBPIXEL, dx * SUBPIXEL
-    inclusive = (dy < 0) | ((dy == 0) & (dx > 0 if fill == "lower" else dx < 0))
-    found: list[Quads] = []
-    for k in np.flatnonzero(far & kept).tolist():
-        found.append(_far_triangle(p[k], numbers[k], inclusive[k], bounds, low[k], high[k]))
-    kept &= ~far
-    value = np.zeros((len(p), 3), np.int64)
-    near = ~far
-    value[near] = (dx * (_HALF - p[:, :, 1]) - dy * (_HALF - p[:, :, 0]) - ~inclusive)[near]
+    return quads_of(edges_of(setup, chosen, fill, sample), bounds)
+
+
+def quads_of(e: Edges, bounds: Bounds) -> Quads:
+    """The quads of triangles inside `bounds`."""
+    found = [
+        _far_triangle(e.corners[k], e.numbers[k], e.inclusive[k], bounds, e.low[k], e.high[k])
+        for k in np.flatnonzero(e.far & e.kept).tolist()
+    ]
 
     def inside(some: Array, xs: Array, ys: Array) -> Array:
-        out: Array | None = None
-        for k in range(3):
-            rows = along_y[some, k, None] * ys + value[some, k, None]
-            columns = along_x[some, k, None] * xs
-            here = rows[:, :, None] + columns[:, None, :] >= 0
-            out = here if out is None else out & here
-        assert out is not None
-        return out
+        of = [[v[some, k, None, None] for v in (e.along_x, e.along_y, e.value)] for k in range(3)]
+        return covers([(a, b, c) for a, b, c in of], xs[:, None, :], ys[:, :, None])
 
-    found += _boxes(numbers, kept, low, high, bounds, inside)
+    found += _boxes(e.numbers, e.kept & ~e.far, e.low, e.high, bounds, inside)
     return in_order(found)
 
 
@@ -212,8 +245,10 @@ Stipple = tuple[int, int, Array]
 def rasterize_lines(ends: Array, width: float, chosen: Array, bounds: Bounds, stipple: Stipple | None = None) -> Quads:
     """Lines between window positions [n, 2, 2], `width` pixels wide.
 
-    A line has one pixel for each column that it crosses (or row, where it is steep), those beside it added in the other
-    direction; the pixel of its last point belongs to what follows. Source: [gl] "Basic Line Segment Rasterization".
+    A line has the pixels whose diamond it leaves: one for each column (or row, where it is steep) whose centre it
+    passes, and that of its first point when this lies in the diamond behind the centre; that of its last point belongs
+    to what follows when the point lies in the diamond. Those beside it are added in the other direction. Source: [gl]
+    "Basic Line Segment Rasterization".
     """
     a, b = ends[:, 0], ends[:, 1]
     delta = b - a
@@ -225,6 +260,8 @@ def rasterize_lines(ends: Array, width: float, chosen: Array, bounds: Bounds, st
     forward = end >= begin
     low = np.where(forward, -(-(begin - _HALF) // SUBPIXEL), (end - _HALF) // SUBPIXEL + 1)
     high = np.where(forward, -(-(end - _HALF) // SUBPIXEL), (begin - _HALF) // SUBPIXEL + 1)
+    entered, left = (_in_diamond(p, axis, forward) for p in (a, b))
+    low, high = low - np.where(forward, entered, -1 * left), high + np.where(forward, -1 * left, entered)
     first = np.maximum(low, np.where(steep, bounds[1], bounds[0]))
     last = np.minimum(high, np.where(steep, bounds[3], bounds[2]))
     counts = np.where(chosen, np.maximum(last - first, 0), 0)
@@ -251,6 +288,14 @@ def rasterize_lines(ends: Array, width: float, chosen: Array, bounds: Bounds, st
     x, y = np.where(is_steep, minor, major), np.where(is_steep, major, minor)
     ok = (x >= bounds[0]) & (x < bounds[2]) & (y >= bounds[1]) & (y < bounds[3])
     return pixels_in_quads(x[ok], y[ok], number[ok])
+
+
+def _in_diamond(point: Array, axis: Array, forward: Array) -> Array:
+    """Where points [n, 2] lie in the diamond of a pixel, behind its centre along their line: 1, else 0."""
+    n = np.arange(len(point))
+    along, across = (snapped(point[n, k]) % SUBPIXEL - _HALF for k in (axis, 1 - axis))
+    behind = np.where(forward, along > 0, along < 0)
+    return (behind & (np.abs(along) + np.abs(across) < _HALF)).astype(np.int64)
 
 
 def pixels_in_quads(x: Array, y: Array, primitive: Array) -> Quads:

@@ -208,10 +208,12 @@ class Scene:
 
     def pipeline(self, *, kind: type[P] = Pipeline, **options: Any) -> P:
         """Cleared targets for the scene, in a pipeline of some kind."""
-        count = int(self.data.get("render_targets", 1))
-        formats = self.data.get("target_formats", ["rgba8"] * count)
+        formats = self.data.get("target_formats") or ["rgba8"] * int(self.data.get("render_targets", 1))
         out = kind(self.width, self.height, targets=options.pop("targets", None) or formats, **options)
-        out.clear(self.data.get("clear", (0, 0, 0, 0)))
+        try:
+            out.clear(self.data.get("clear", (0, 0, 0, 0)))
+        except (ValueError, OverflowError) as e:
+            raise self._wrong(f"its clear colour is none of {out.targets[0].format}: {e}") from None
         return out
 
     def draw(self, pipeline: Pipeline, number: int, chip: str) -> DrawStats:
@@ -270,7 +272,7 @@ class Scene:
         return pipeline
 
 
-_MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError)
+_MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
 
 
 def _lacking(e: Exception) -> str:

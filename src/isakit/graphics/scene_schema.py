@@ -8,6 +8,8 @@ from typing import Any, cast
 from isakit.errors import did_you_mean
 
 FORMAT = "isakit-gfx-scene 1"
+MOST_TARGETS = 8
+_CLEAR = (0.0, 0.0, 0.0, 0.0)
 
 _ARRAY = {"file": str, "dtype": str, "shape": [int], "data": list}
 _PROGRAM: dict[str, Any] = {
@@ -68,6 +70,11 @@ def problem(scene: Any) -> str | None:
         return f"its format is {said!r}, not {FORMAT!r}"
     if not scene.get("draws"):
         return "it draws nothing: `draws` is empty"
+    if len(scene.get("clear", _CLEAR)) != len(_CLEAR):
+        return f"`clear` has {len(scene['clear'])} components, not {len(_CLEAR)}"
+    targets = len(scene.get("target_formats", ())) or scene.get("render_targets", 1)
+    if not 0 <= targets <= MOST_TARGETS:
+        return f"it has {targets} render targets; there are 0 to {MOST_TARGETS}"
     return None
 
 

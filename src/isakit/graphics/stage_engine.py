@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from isakit.graphics.draw_state import GraphicsChoices
 from isakit.graphics.stage import Stage, StageMachine, StageRun, answered
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.runtime.tesla_engine import engine_of, executor
 
+if TYPE_CHECKING:
+    from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
+    from isakit.machine.tesla.compiled.launch.worker_context import Bound
+
 WORTH = 1 << 14
 """Lanes, over all draws of a program, from which on its code is used if it is at hand."""
 MAKING = 1 << 20
 """Lanes from which on it pays to make the code."""
-LEAST = 1 << 10
-"""Lanes that a run counts for at least: the reference machine takes about as long for fewer."""
+LEAST = 1 << 13
+"""Lanes that a run counts for at least: the reference machine takes about as long for fewer, and much longer than
+compiled code. Making that takes as long as some hundred runs."""
 PATIENCE = 0.02
 """Seconds to wait for code that may be found on disk before the reference machine begins."""
 
@@ -40,8 +47,7 @@ class StageEngine:
     def __init__(self, engine: str = "auto", tier: str = "auto") -> None:
         self.name = engine_of(executor(engine, tier))
         self.tier, self._eager = tier, engine == "llvm"
-        self._lock = threading.Lock()
-        self._stops: list[Any] = []
+        self._stops: dict[int, Any] = {}  # without a lock, which a forked process would find taken for ever
 
     def run(self, launch: Launch, stage: Stage, results: Iterable[int] | None = None) -> StageRun:
         """Run a program over the items of a stage to the end of all lanes.
@@ -50,9 +56,7 @@ class StageEngine:
         MachineFault.
         """
         if self.name == "llvm":
-            numbers = range(launch.code.registers) if results is None else results
-            places = frozenset(("r", n) for n in numbers if n < launch.code.registers)
-            done = self._compiled(answered(launch, stage.choices), stage, places)
+            done = self._compiled(launch, stage, range(launch.code.registers) if results is None else results)
             if done is not None:
                 return done
         machine = StageMachine(launch, stage)
@@ -61,38 +65,56 @@ class StageEngine:
 
     def interrupt(self) -> None:
         """Cancel runs in other threads; their results are undefined."""
-        with self._lock:
-            for stop in self._stops:
-                stop[0] = 1
+        for stop in list(self._stops.values()):
+            stop[0] = 1
 
-    def _compiled(self, launch: Launch, stage: Stage, results: frozenset[tuple[str, int]]) -> StageRun | None:
-        """The run on compiled code; None where the reference machine must do it or does it sooner."""
-        from isakit.graphics.compiled_stage import run_stage
+    def prepared(
+        self, launch: Launch, lanes: int, results: Iterable[int], choices: GraphicsChoices
+    ) -> tuple[Launch, Kernel] | None:
+        """The launch with the answers that its program sees, and its code.
+
+        None where the reference machine must run it, or does so sooner. `lanes`: of the draw.
+        """
+        if self.name != "llvm":
+            return None
         from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled
         from isakit.machine.tesla.compiled.launch.compiled_kernels import kernel_of
-        from isakit.machine.tesla.compiled.launch.worker_context import Bound
 
+        launch = answered(launch, choices)
+        places = frozenset(("r", n) for n in results if n < launch.code.registers)
         try:
             if self._eager:
-                kernel = kernel_of(launch, self.tier, results=results)
+                kernel = kernel_of(launch, self.tier, results=places)
             else:
-                kernel = _ready(launch, stage, self.tier, results)
+                kernel = _ready(launch, lanes, self.tier, places)
         except NotCompiled:
             return None
-        if kernel is None:
-            return None
-        bound = Bound(launch, _nothing())
-        with self._lock:
-            self._stops.append(bound.stop)
+        return None if kernel is None else (launch, kernel)
+
+    @contextmanager
+    def running(self, bound: Bound) -> Generator[None]:
+        """What runs meanwhile is cancelled by `interrupt`."""
+        self._stops[id(bound)] = bound.stop
         try:
-            return run_stage(bound, kernel, stage)
+            yield
         finally:
-            with self._lock:
-                self._stops = [s for s in self._stops if s is not bound.stop]
+            del self._stops[id(bound)]
+
+    def _compiled(self, launch: Launch, stage: Stage, results: Iterable[int]) -> StageRun | None:
+        """The run on compiled code; None where the reference machine must do it or does it sooner."""
+        ready = self.prepared(launch, stage.lanes, results, stage.choices)
+        if ready is None:
+            return None
+        from isakit.graphics.compiled_stage import run_stage
+        from isakit.machine.tesla.compiled.launch.worker_context import Bound
+
+        bound = Bound(ready[0], no_memory())
+        with self.running(bound):
+            return run_stage(bound, ready[1], stage)
 
 
 @lru_cache(maxsize=1)
-def _nothing() -> DeviceMemory:
+def no_memory() -> DeviceMemory:
     """Stages have no g[]."""
     return DeviceMemory()
 
@@ -126,11 +148,11 @@ def _make(launch: Launch, tier: str, results: frozenset[tuple[str, int]], always
     return kernel_of(launch, tier, results=results) if always or at_hand(launch, results) else None
 
 
-def _ready(launch: Launch, stage: Stage, tier: str, results: frozenset[tuple[str, int]]) -> Any:
+def _ready(launch: Launch, run: int, tier: str, results: frozenset[tuple[str, int]]) -> Any:
     """The kernel, if it has been made or is found at once; None for programs that few lanes run. Raises NotCompiled."""
     code = launch.code
     with _lock:
-        lanes = _lanes[code] = _lanes.get(code, 0) + max(stage.lanes, LEAST)
+        lanes = _lanes[code] = _lanes.get(code, 0) + max(run, LEAST)
         if lanes < WORTH:
             return None
         known = _making.setdefault(code, {})

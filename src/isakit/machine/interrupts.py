@@ -8,6 +8,7 @@ but what they raise waits until the block is left; runs on compiled code that ha
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
@@ -38,6 +39,7 @@ class Deferred:
     def __init__(self) -> None:
         self.pending: BaseException | None = None
         self.stops: list[Array] = []
+        self.thread = threading.get_ident()
         self._handlers: list[tuple[int, Handler]] = []
 
     def _received(self, number: int, frame: FrameType | None) -> None:
@@ -81,6 +83,20 @@ class Deferred:
 
 _active: Deferred | None = None
 """The block the main thread is in; signals are the main thread's."""
+
+
+def _in_child() -> None:
+    """A process forked by another thread is not in the block: nothing there would ever raise what waits."""
+    global _active
+    for n in WATCHED:
+        found = getattr(signal.getsignal(n), "__self__", None)
+        if isinstance(found, Deferred) and found.thread != threading.get_ident():
+            found.restore()
+            _active = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 class deferred:  # noqa: N801 - used like a function

@@ -43,6 +43,8 @@ _STORE = {"f32": np.float32, "f16": np.float16, "u32": np.uint32, "s32": np.int3
 def to_words(values: Array, ty: str) -> Array:
     """Components of shape [..., components] as 32-bit registers of shape [..., words] in a parameter type."""
     if ty == "c10":
+        if values.shape[-1] > 4:
+            raise NotModelled(f"{values.shape[-1]} components of type c10 in one parameter")
         scaled = np.clip(np.rint(values.astype(np.float64) * 255), -510, 510).astype(np.int64) & 0x3FF
         tens = np.zeros((*values.shape[:-1], 4), np.int64)
         tens[..., : values.shape[-1]] = scaled

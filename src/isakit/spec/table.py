@@ -172,15 +172,13 @@ class FormTable:
         lines = [half for line in re.sub(r"\n\s*([|{])", r" \1", text).strip().splitlines() for half in _halves(line)]
         out: list[Form] = []
         table = _Declarations(lines[0], {n for n, p in parts.items() if isinstance(p, Part) or callable(p)})
-        for combination in product(*(list(_rows(r)) for r in rows)):
-            row = {k: v for cells in combination for k, v in cells.items()}
-            row = {k: _fill(v, row) for k, v in row.items()}
+        for row in combined(*rows):
             for line, pattern in zip(lines[::2], lines[1::2], strict=True):
                 shapes, _, syntax = line.partition(" ")
                 for shape in shapes.split(","):
                     where = _Declaration(table, line, pattern, row)
                     with where:
-                        out.append(self._form(shape, _fill(syntax, row), _fill(pattern, row), parts, where))
+                        out.append(self._form(shape, filled(syntax, row), filled(pattern, row), parts, where))
         return out
 
     def _form(self, name: str, syntax: str, below: str, parts: Mapping[str, Any], where: _Declaration) -> Form:
@@ -357,7 +355,14 @@ def _rows(text: str) -> Iterator[dict[str, str]]:
         yield {k: "" if v == "-" else v for k, v in zip(header, cells, strict=True)}
 
 
-def _fill(text: str, row: Mapping[str, str]) -> str:
+def combined(*tables: str) -> Iterator[dict[str, str]]:
+    """The rows of tables, each with the rows of the others; those of the last table vary fastest."""
+    for combination in product(*(list(_rows(t)) for t in tables)):
+        row = {k: v for cells in combination for k, v in cells.items()}
+        yield {k: filled(v, row) for k, v in row.items()}
+
+
+def filled(text: str, row: Mapping[str, str]) -> str:
     """The text with the cells of a row in place of `<column>`; a cell may name others."""
     for _ in row:
         if "<" not in text:
@@ -366,4 +371,4 @@ def _fill(text: str, row: Mapping[str, str]) -> str:
     return text
 
 
-__all__ = ["Encoding", "FormTable", "Maker", "Shape", "cases", "flag", "number", "words"]
+__all__ = ["Encoding", "FormTable", "Maker", "Shape", "cases", "combined", "filled", "flag", "number", "words"]

@@ -29,7 +29,7 @@ from isakit.texture.texel_formats import UNORM, Format
 from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import TextureChoices
 from isakit.texture.texture_unit import TextureUnit
-from isakit.texture.wrap import BORDER, CLAMP, MIRROR_BORDER, MIRROR_CLAMP
+from isakit.texture.wrap import OUTSIDE
 
 WARP = 32
 _NUMBERS = ("width", "height", "depth", "first", "last", *(f"border{k}" for k in range(4)))
@@ -39,7 +39,6 @@ SLOTS = {name: 8 * n for n, name in enumerate((*_POINTERS, *_NUMBERS, *_FLOATS))
 """Offsets in a record: addresses, integers (i64), f64."""
 MOST_TEXELS, LONGEST = 1 << 29, 1 << 20
 """Textures with more texels, or longer sides, are left to the array code."""
-_OUTSIDE = {BORDER, CLAMP, MIRROR_BORDER, MIRROR_CLAMP}
 DEFAULT_ENVIRONMENT = 0x1F80
 """MXCSR of a fresh process: round to nearest, denormals kept."""
 
@@ -82,7 +81,7 @@ class Question:
         widest = max(n for _, n in self.format.layout.components)
         plain = self.format.layout.kind == "plain" and set(self.format.types) == {UNORM} and widest <= 8
         coloured = self.srgb and self.format.srgb
-        return 31 if plain and not coloured and not _OUTSIDE & set(self.modes) else None
+        return 31 if plain and not coloured and OUTSIDE.isdisjoint(self.modes) else None
 
 
 def question(
@@ -119,7 +118,9 @@ class Descriptor:
         if _packed(texture, sampler):
             self._arrays = [texture.words_of_texels()]
         else:
-            self._arrays = [np.ascontiguousarray(p) for p in texture.planes(sampler.srgb, choices.srgb_bits)]
+            self._arrays = [
+                np.ascontiguousarray(p) for p in texture.planes(sampler.srgb, choices.srgb_bits, choices.srgb_of)
+            ]
         tables = [np.ascontiguousarray(t, np.int64) for t in (texture.widths, texture.heights, texture.depths)]
         tables.append(np.ascontiguousarray(texture.bases, np.int64))
         self._tables = tables
@@ -195,7 +196,7 @@ class _Texture:
         """The colour outside."""
         return [self._number(f"border{k}").astype(np.uint32) for k in range(4)]
 
-    def planes(self, srgb: bool, srgb_bits: int | None = None) -> list[Any]:
+    def planes(self, srgb: bool, srgb_bits: int | None = None, srgb_of: str = "results") -> list[Any]:
         """See `Texture.planes`."""
         count = len(self.format.layout.components)
         if self._q.packed:

@@ -20,10 +20,12 @@ from isakit.texture.sampler_state import Sampler
 from isakit.texture.texel_formats import FLOAT, ONE_FLOAT, ONE_INTEGER, RED, ZERO
 from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import TextureChoices
-from isakit.texture.wrap import EDGE, Tap, linear, nearest, steps
+from isakit.texture.wrap import EDGE, OUTSIDE, Tap, linear, nearest, steps
 from isakit.texture.wrap import ONE as ONE_WEIGHT
 
 ONE = 0x3F80_0000
+_COMPARED = RED
+"""The key of what a comparison reads: R, and the border's first colour."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Image:
 
     def __init__(self, texture: Texture, sampler: Sampler, choices: TextureChoices) -> None:
         self.texture, self.sampler, self.choices = texture, sampler, choices
-        self.planes = texture.planes(sampler.srgb, choices.srgb_bits)
+        self.planes = texture.planes(sampler.srgb, choices.srgb_bits, choices.srgb_of)
         self.integer = texture.format.integer
         self.border = [as_type(b, np.uint32) for b in sampler.border_bits]
         modes = sampler.modes
@@ -60,32 +62,39 @@ class Image:
             # Without normalised coordinates repeating is not possible; it acts as clamping ([cuda]).
             modes = tuple(EDGE if m < EDGE else m for m in modes)
         self.modes: tuple[int, ...] = tuple(modes)
+        self._by_result = choices.border == "results" and not OUTSIDE.isdisjoint(self.modes)
 
     # --- texels -------------------------------------------------------------------------------------------------------
-    def _component(self, source: int, at: Array, inside: Array | None) -> Array:
-        """One raw component (2 R .. 5 A) of texels, as u32; the border colour outside."""
-        k = source - RED
+    def _key(self, source: int, result: int) -> int:
+        """A raw component (2 R .. 5 A) and, in the bits from 3 on, which of the border's colours stands for it."""
+        return source | (result if self._by_result else source - RED) << 3
+
+    def _component(self, key: int, at: Array, inside: Array | None) -> Array:
+        """One raw component of texels, as u32; the border colour outside."""
+        k = (key & 7) - RED
         plane = self.planes[k] if k < len(self.planes) else None
         got = np.zeros(len(at), np.uint32) if plane is None else plane[at]
         if inside is not None:
             smeared = self.texture.format.layout.name.find("Z") >= 0
-            got = np.where(inside, got, self.border[0 if smeared else k])
+            got = np.where(inside, got, self.border[0 if smeared else key >> 3])
         return got
 
     def _constant(self, source: int, n: int) -> Array:
         return np.full(n, {ZERO: 0, ONE_INTEGER: 1, ONE_FLOAT: ONE}.get(source, 0), np.uint32)
 
     def assembled(self, parts: dict[int, Array], n: int, wanted: int) -> list[Array]:
-        """x, y, z, w from raw components by the texture's sources."""
+        """x, y, z, w from raw components by the texture's sources; a comparison stands for R everywhere."""
         zero = np.zeros(n, np.uint32)
-        return [
-            (parts[s] if s in parts else self._constant(s, n)) if wanted >> c & 1 else zero
-            for c, s in enumerate(self.texture.format.sources)
-        ]
+        out: list[Array] = []
+        for c, s in enumerate(self.texture.format.sources):
+            found = parts.get(self._key(s, c), parts.get(_COMPARED if s == RED else -1))
+            out.append(zero if not wanted >> c & 1 else self._constant(s, n) if found is None else found)
+        return out
 
     def needed(self, wanted: int) -> list[int]:
-        """Raw components that the wanted results are taken from."""
-        return sorted({s for c, s in enumerate(self.texture.format.sources) if wanted >> c & 1 and RED <= s < RED + 4})
+        """Keys of the raw components that the wanted results are taken from."""
+        found = enumerate(self.texture.format.sources)
+        return sorted({self._key(s, c) for c, s in found if wanted >> c & 1 and RED <= s < RED + 4})
 
     def strides(self, level: Array) -> Strides:
         """(texels of a row, rows of a layer, first texel) of the levels."""
@@ -109,7 +118,7 @@ class Image:
     def texels(self, at: Array, inside: Array | None, reference: Array | None, wanted: int) -> list[Array]:
         """x, y, z, w of single texels."""
         if reference is not None:
-            parts = {RED: self._compared(reference, self._component(RED, at, inside))}
+            parts = {_COMPARED: self._compared(reference, self._component(_COMPARED, at, inside))}
         else:
             parts = {s: self._component(s, at, inside) for s in self.needed(wanted)}
         return self.assembled(parts, len(at), wanted)
@@ -146,7 +155,7 @@ class Image:
                 axes.append(linear(x, sizes[k], self.modes[k], request.offsets[k], truncate))
             else:
                 axes.append(nearest(x, sizes[k], self.modes[k], request.offsets[k]))
-        sources = [RED] if request.reference is not None else self.needed(request.wanted)
+        sources = [_COMPARED] if request.reference is not None else self.needed(request.wanted)
         values: dict[int, list[Array]] = {s: [] for s in sources}
         weights: list[Array] = []
         strides = self.strides(level)
@@ -167,7 +176,7 @@ class Image:
         """`sums` of a linear filter that reads over the edges of cube faces."""
         truncate = self.choices.weights == "truncate"
         (i, a), (j, b) = (steps(np.where(np.isfinite(x), x, 0.0), truncate) for x in u[:2])
-        sources = [RED] if request.reference is not None else self.needed(request.wanted)
+        sources = [_COMPARED] if request.reference is not None else self.needed(request.wanted)
         values: dict[int, list[Array]] = {s: [] for s in sources}
         weights: list[Array] = []
         strides = self.strides(level)

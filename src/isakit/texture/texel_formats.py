@@ -235,7 +235,9 @@ def linear_from_srgb(bits: Array, fraction: int | None = None) -> Array:
     return value.astype(np.float32).view(np.uint32)
 
 
-def decode(form: Format, texels: Array, srgb: bool = False, srgb_bits: int | None = None) -> list[Array]:
+def decode(
+    form: Format, texels: Array, srgb: bool = False, srgb_bits: int | None = None, srgb_of: str = "results"
+) -> list[Array]:
     """Components R, G, B, A of texels as register bits.
 
     Args:
@@ -243,6 +245,7 @@ def decode(form: Format, texels: Array, srgb: bool = False, srgb_bits: int | Non
         texels: uint8 [texels, bytes per texel]; for compressed formats what `decompressed` gives.
         srgb: decode R, G and B from sRGB.
         srgb_bits: fraction bits of decoded values; None for all of f32.
+        srgb_of: decode what the `results` x, y and z are taken from, or the components that are `stored` as R, G and B.
 
     Returns:
         One u32 array per component the layout has.
@@ -260,5 +263,8 @@ def decode(form: Format, texels: Array, srgb: bool = False, srgb_bits: int | Non
         scale = (quarters[:, 0] >> np.uint64(27)).astype(np.int64) - 15 - 9
         out = [np.ldexp(m.astype(np.float64), scale).astype(np.float32).view(np.uint32) for m in out]
     if srgb:
-        out[:3] = [linear_from_srgb(c, srgb_bits) for c in out[:3]]
+        alpha = form.sources[3] if srgb_of == "results" and form.sources[3] not in form.sources[:3] else -1
+        colors = [k for k in range(min(3, len(out))) if k + RED != alpha]
+        for k in colors:
+            out[k] = linear_from_srgb(out[k], srgb_bits)
     return out

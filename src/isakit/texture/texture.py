@@ -25,6 +25,20 @@ LAYERED = frozenset({"1d_array", "2d_array", "cube_array", "cube"})
 _NAMES = {1: "r", 2: "rg", 3: "rgba", 4: "rgba"}
 
 
+def _rows(raw: Array, count: int, nbytes: int, pitch: int) -> Array:
+    """A copy of `count` rows that begin every `pitch` bytes: uint8 [count, nbytes]. Raises LaunchError.
+
+    Sizes come from texture headers and captures, which say anything.
+    """
+    if min(count, nbytes) < 1 or (count > 1 and pitch < nbytes):
+        raise LaunchError(f"{count} rows of {nbytes} bytes at a pitch of {pitch} are no texture")
+    need = pitch * (count - 1) + nbytes
+    if len(raw) < need:
+        what = f"{count} rows of {nbytes} bytes at a pitch of {pitch}"
+        raise LaunchError(f"a level of {what} needs {need} bytes, there are {len(raw)}")
+    return np.ascontiguousarray(np.lib.stride_tricks.as_strided(raw, (count, nbytes), (pitch, 1)))
+
+
 class Texture:
     """An image with its levels.
 
@@ -135,15 +149,13 @@ class Texture:
         step = pitch or width * n
 
         def texels() -> Array:
-            raw = source()
-            if len(raw) < step * (height * depth - 1) + width * n:
-                size = f"{width} x {height * depth}"
-                raise LaunchError(f"{size} texels of {n} bytes do not fit into {len(raw)} bytes")
-            rows = np.lib.stride_tricks.as_strided(raw, (height * depth, width * n), (step, 1))
-            return np.ascontiguousarray(rows).reshape(-1, n)
+            return _rows(source(), height * depth, width * n, step).reshape(-1, n)
 
+        if target in AXES and (height, depth)[AXES[target] - 1 :] != (1, 1)[AXES[target] - 1 :]:
+            raise LaunchError(f"a {target} texture is not {width} x {height} x {depth}")
+        first = texels().copy()  # before anything as large as the sizes say is made
         out = cls(np.zeros((depth, height, width)[-AXES[target] :], np.uint8), "r8", target)
-        out.format, out._raw, out._source = form, [texels().copy()], texels
+        out.format, out._raw, out._source = form, [first], texels
         out.normalized = out.normalized if normalized is None else normalized
         out._finish()
         return out
@@ -191,17 +203,14 @@ class Texture:
         columns, rows = -(-w // made.block), -(-h // made.block) * d
         tight = columns * made.nbytes
         step = pitch or tight
-        need = step * (rows - 1) + tight
-        if len(raw) < need:
-            raise LaunchError(f"a level of {w} x {h} x {d} texels needs {need} bytes, there are {len(raw)}")
-        lines = np.ascontiguousarray(np.lib.stride_tricks.as_strided(raw, (rows, tight), (step, 1)))
+        lines = _rows(raw, rows, tight, step)
         self.sizes.append(size)
         if made.block > 1:
             blocks = lines.reshape(d, rows // d, columns, made.nbytes)
             self._raw.append(np.concatenate([decompressed(made, b, w, h).reshape(-1, 4) for b in blocks]))
         else:
             self._raw.append(lines.reshape(-1, made.nbytes))
-        return need
+        return step * (rows - 1) + tight
 
     # --- what the texture unit asks -----------------------------------------------------------------------------------
     def refresh(self) -> None:
@@ -212,9 +221,9 @@ class Texture:
                 self._raw = [now.copy()]  # it may be the memory itself
                 self._planes, self._words = {}, None
 
-    def planes(self, srgb: bool, srgb_bits: int | None = None) -> list[Array]:
+    def planes(self, srgb: bool, srgb_bits: int | None = None, srgb_of: str = "results") -> list[Array]:
         """R, G, B, A of all texels as u32 register bits, levels one after another; `bases` says where each starts."""
-        key = srgb and self.format.srgb, srgb_bits
+        key = srgb and self.format.srgb, srgb_bits, srgb_of
         found = self._planes.get(key)
         if found is None:
             found = self._planes[key] = decode(self.format, np.concatenate(self._raw), *key)

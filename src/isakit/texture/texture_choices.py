@@ -24,6 +24,10 @@ class TextureChoices(Settings):
             nearest one by `clamp`.
         size_of_cubes: what texsize says about cube arrays: `layers` (whole cubes), or `faces`.
         srgb_bits: fraction bits of values decoded from sRGB; None for all of f32.
+        srgb_of: what is decoded from sRGB: what the `results` x, y and z are taken from, or the components that are
+            `stored` as R, G and B. They differ where alpha is stored as G, as with luminance and alpha.
+        border: whether the four border colours stand for the `results`, or for the `stored` components, which the
+            texture's sources then permute. Source: drivers permute them before they hand them over.
         query_lod_bits: fraction bits of what texquerylod returns.
         seamless: whether linear filtering crosses the edges of cube faces; off, each face clamps.
         linked: whether sampler numbers are ignored and texture n uses sampler n.
@@ -39,6 +43,8 @@ class TextureChoices(Settings):
     fetch_outside: Literal["zero", "clamp"] = "zero"
     size_of_cubes: Literal["layers", "faces"] = "layers"
     srgb_bits: Annotated[int, range(1, 25)] | None = None
+    srgb_of: Literal["results", "stored"] = "results"
+    border: Literal["results", "stored"] = "results"
     query_lod_bits: Annotated[int, range(25)] = 8
     seamless: bool = False
     linked: bool = False

@@ -14,6 +14,8 @@ from isakit.engine.protocol import Array
 from isakit.texture.lanes import everywhere, except_for, powers_of_two
 
 REPEAT, MIRROR, EDGE, BORDER, CLAMP, MIRROR_EDGE, MIRROR_BORDER, MIRROR_CLAMP = range(8)
+OUTSIDE = frozenset({BORDER, CLAMP, MIRROR_BORDER, MIRROR_CLAMP})
+"""Modes that read the border colour."""
 ONE = 256
 """A linear weight of 1."""
 FAR = 2.0**40
@@ -54,8 +56,17 @@ def wrapped(i: Array, n: Array | int, mode: int) -> tuple[Array, Array | None]:
     return np.clip(i, 0, n - 1), inside
 
 
+def moved(u: Array, mode: int, offset: int) -> tuple[Array, int]:
+    """A coordinate, and what is left to add to the index.
+
+    Modes that clamp the coordinate do so when the offset has been added, as the others wrap then.
+    """
+    return (u + float(offset), 0) if offset and mode in (CLAMP, MIRROR_CLAMP) else (u, offset)
+
+
 def nearest(u: Array, n: Array | int, mode: int, offset: int = 0) -> list[Tap]:
     """The tap of a point sample."""
+    u, offset = moved(u, mode, offset)
     i = np.floor(tamed(u, n, mode)).astype(np.int64)
     if mode in (CLAMP, MIRROR_CLAMP):  # the far end belongs to the last texel
         i = np.minimum(i, n - 1)
@@ -71,6 +82,7 @@ def steps(u: Array, truncate: bool = False) -> tuple[Array, Array]:
 
 def linear(u: Array, n: Array | int, mode: int, offset: int = 0, truncate: bool = False) -> list[Tap]:
     """The two taps of a linear filter; their weights add up to 256."""
+    u, offset = moved(u, mode, offset)
     i, a = steps(tamed(u, n, mode), truncate)
     i = i + offset
     return [Tap(*wrapped(i, n, mode), ONE - a), Tap(*wrapped(i + 1, n, mode), a)]

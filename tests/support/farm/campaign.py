@@ -47,7 +47,7 @@ CAMPAIGNS: dict[str, str] = {
     "words": "codec", "texts": "codec", "containers": "containers", "written": "containers", "ptx-texts": "containers",
     "kernels": "engines", "choices": "engines", "shaders": "engines", "microcode": "engines",
     "ptx": "compiler", "c": "compiler",
-    "hostile": "hostile", "interrupts": "launches", "threads": "launches",
+    "hostile": "hostile", "pushes": "pushes", "interrupts": "launches", "threads": "launches",
 }  # fmt: skip
 """Name of each campaign and the module here that has it; modules are imported when they are needed."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import struct
+import json
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -10,7 +10,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import isakit
 from conftest import shared_dir
 from isakit import formats as f
 from isakit.cli.arguments import parse as argument
@@ -18,43 +17,20 @@ from isakit.compile import compile_ptx
 from isakit.errors import FormatError, IsakitError
 from isakit.formats.lz4 import unpack_block
 from isakit.graphics.scene import Scene
-from isakit.programs import write
+from isakit.hosts.cuda.capture import blob_name
+from isakit.hosts.cuda.replay import Capture
+from isakit.hosts.drm.card_settings import CardSettings
+from isakit.hosts.drm.replay import Replay
+from isakit.runtime.texture_files import read_texture
+from support import hostile_shaders
+from support.farm import samples
 from support.farm.campaign import Campaign, Wrong, pieces_left_out
-from support.fat_binaries import PTX, container, entry, packed
-from support.hostile_texts import SOURCE
+from support.farm.structures import other_number, with_other_numbers, with_other_records, with_other_values
+from support.fat_binaries import PTX, packed
 from support.ptx_random import Program
 
-LARGEST = 1 << 15
-"""Bytes of the files of the conformance data that are used: those that are small say as much as large ones."""
-EDGES = (0, 1, 2, 3, 4, 7, 8, 0x7F, 0x80, 0xFF, 0x100, 0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x7FFF_FFFF, 0x8000_0000,
-         0xFFFF_FFFC, 0xFFFF_FFFF, 1 << 40, (1 << 63) - 1, (1 << 64) - 1)  # fmt: skip
-"""Numbers at which readers go wrong."""
-SCENE = b"""{"width": 8, "height": 8, "draws": [{"code": {"nv50": {"frag": {"words": [4026531841]}}}, "count": 3,
- "mode": "triangles", "attributes": [{"file": "a.bin", "components": 4}]}], "clear": [0, 0, 0, 1]}"""
-
-
-def _npy() -> bytes:
-    head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4, 4), }"
-    head += b" " * (63 - (len(head) + 10) % 64) + b"\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + bytes(64)
-
-
-@cache
-def files() -> tuple[tuple[str, bytes], ...]:
-    """(how it is read, content) of files that are whole."""
-    program = isakit.isa("tesla", "g80").assemble(SOURCE.replace("    tex 2d all $r0 $t0 $s0 $r0 $r1 // 0000\n", ""))
-    images = [write(program, kind) for kind in ("raw", "hex", "cubin", "elf")]
-    compiled = compile_ptx(PTX.decode()).module
-    images += [f.write_elf_cubin(compiled, 64), f.write_elf_cubin(compiled, 32)]
-    images.append(container(entry(1, packed(PTX), 13, b"a.cu", 0x2010, len(PTX)), entry(2, images[3], 13),
-                            entry(4, images[2], 10, b"b.cu")))  # fmt: skip
-    shared = shared_dir()
-    if shared is not None:
-        for pattern in ("corpus/tesla/cubins/*.cubin", "corpus/tesla/textcubins/*.cubin", "corpus/usse/gxp/*.gxp"):
-            small = [p for p in sorted(shared.glob(pattern)) if p.stat().st_size <= LARGEST]
-            images += [p.read_bytes() for p in small[:6]]
-    others = [("scene", SCENE), ("npy", _npy()), ("lz4", packed(PTX))]
-    return (*(("image", i) for i in images), *others)
+LIMIT = 100_000
+"""Instructions a damaged capture may run."""
 
 
 def damaged(data: bytes, r: Random) -> bytes:
@@ -73,8 +49,7 @@ def damaged(data: bytes, r: Random) -> bytes:
         if kind < 0.6:
             at -= at % size
             old = int.from_bytes(out[at : at + size], "little")
-            new = r.choice((r.choice(EDGES), old + r.choice((-1, 1, 4, -4, 8)), old << 1, len(out), len(out) - at))
-            out[at : at + size] = (new & (1 << 8 * size) - 1).to_bytes(size, "little")
+            out[at : at + size] = other_number(old, size, r, len(out), at).to_bytes(size, "little")
         elif kind < 0.7:
             out[at] ^= 1 << r.randrange(8)
         elif kind < 0.8:
@@ -87,10 +62,55 @@ def damaged(data: bytes, r: Random) -> bytes:
     return bytes(out)
 
 
+def _bytes(data: bytes, r: Random) -> bytes:
+    """Damage that knows the structure, or that does not."""
+    return with_other_numbers(data, r) if r.random() < 0.5 else damaged(data, r)
+
+
+def _scene(r: Random) -> bytes:
+    made = r.choice(samples.scenes())
+    if r.random() < 0.85:
+        # Programs have no budget when they draw, so that only what is around them changes.
+        return json.dumps(with_other_values(made, r, ("words",))).encode()
+    return damaged(json.dumps(made).encode(), r)
+
+
+def _gl(r: Random) -> bytes:
+    made = r.choice(samples.gl_captures())
+    return with_other_records(made, r) if r.random() < 0.9 else damaged(made, r)
+
+
+def _cuda(r: Random) -> dict[str, Any]:
+    entry, blobs = samples.cuda_capture()
+    if r.random() < 0.5:
+        return {"entry": with_other_values(entry, r), "blobs": blobs}
+    name, damage = r.choice(sorted(blobs)), r.choice((damaged, with_other_numbers))
+    new = damage(blobs[name], r)
+    known = r.random() < 0.9  # under its right name
+    blobs = {n: new if n == name else data for n, data in blobs.items()}
+    if known:
+        blobs[blob_name(new)] = blobs.pop(name)
+        entry = json.loads(json.dumps(entry).replace(name, blob_name(new)))
+    return {"entry": entry, "blobs": blobs}
+
+
+MAKE: dict[str, tuple[int, Callable[[Random], Any]]] = {
+    "image": (12, lambda r: _bytes(r.choice(samples.images()), r)),
+    "texture": (3, lambda r: _bytes(r.choice(samples.textures()), r)),
+    "npy": (1, lambda r: damaged(samples.npy(), r)),
+    "lz4": (1, lambda r: damaged(packed(PTX), r)),
+    "scene": (2, _scene),
+    "shader": (2, lambda r: _bytes(hostile_shaders.shader(r.choice(("vertex", "fragment"))), r)),
+    "cuda": (2, _cuda),
+    "gl": (2, _gl),
+}
+"""How a damaged file is used: how often, and what makes one."""
+
+
 def _make(seed: int) -> dict[str, Any]:
     r = Random(seed)
-    kind, data = r.choice(files())
-    return {"kind": kind, "data": damaged(data, r)}
+    kind = r.choices(list(MAKE), [often for often, _ in MAKE.values()])[0]
+    return {"kind": kind, "data": MAKE[kind][1](r)}
 
 
 def _read_image(data: bytes) -> set[str]:
@@ -121,14 +141,42 @@ def _read_lz4(data: bytes) -> set[str]:
     return {"read lz4"}
 
 
-READ: dict[str, Callable[[bytes], set[str]]] = {
-    "image": _read_image, "scene": _in_a_file(Scene, ".json"), "npy": _in_a_file(lambda p: argument(f"in:{p}"), ".npy"),
-    "lz4": _read_lz4,
+def _run_shader(data: bytes) -> set[str]:
+    hostile_shaders.run(data)
+    return {"ran shader"}
+
+
+def _draw(path: str) -> None:
+    Scene(path).render(engine="reference")
+
+
+def _replay_gl(path: str) -> None:
+    replay = Replay(Path(path), CardSettings(engine="reference"))
+    try:
+        replay.run()
+        wrong = [fault for fault in replay.report.faults if fault.startswith("internal")]
+    finally:
+        replay.close()
+    if wrong:
+        raise Wrong(wrong[0])
+
+
+def _replay_cuda(data: dict[str, Any]) -> set[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        samples.write_cuda_capture(Path(folder) / "c", data["entry"], data["blobs"])
+        done = Capture(Path(folder) / "c").replay(1, check=True, engine="reference", max_instructions=LIMIT)
+    return {"replayed cuda" if done.same else "replayed cuda, with another result"}
+
+
+READ: dict[str, Callable[[Any], set[str]]] = {
+    "image": _read_image, "texture": _in_a_file(read_texture, ".texture"), "scene": _in_a_file(_draw, ".json"),
+    "npy": _in_a_file(lambda p: argument(f"in:{p}"), ".npy"), "lz4": _read_lz4, "shader": _run_shader,
+    "cuda": _replay_cuda, "gl": _in_a_file(_replay_gl, ".glc"),
 }  # fmt: skip
 
 
 def check_file(case: dict[str, Any]) -> set[str]:
-    """A file is read, or refused with a reason and a place."""
+    """A file is read and used, or refused with a reason and a place."""
     import click
 
     try:
@@ -136,11 +184,15 @@ def check_file(case: dict[str, Any]) -> set[str]:
     except (IsakitError, click.ClickException) as e:
         if isinstance(e, FormatError) and (e.offset < 0 or not e.reason):
             raise Wrong(f"{e!r} has no place or no reason") from None
+        if not str(e).strip():
+            raise Wrong(f"{e!r} says nothing") from None
         return {f"{case['kind']} refused"}
 
 
 def _smaller_file(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
     data = case["data"]
+    if not isinstance(data, bytes):
+        return
     if len(data) <= 4096:
         for shorter in pieces_left_out(data):
             yield {**case, "data": shorter}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -140,3 +143,41 @@ def test_a_texture_over_memory_shows_what_a_kernel_wrote() -> None:
     kernels["write"][1, 32](buffer)
     kernels["read"][1, 32](out)
     assert out.tolist() == list(range(100, 132))
+
+
+def permuted(choices: TextureChoices, u: float) -> list[int]:
+    """A texel whose sources are blue, red, green, alpha, and its border."""
+    image = Texture(np.array([[[255, 0, 0, 255]]], np.uint8), "rgba8")
+    image.format = replace(image.format, sources=(4, 2, 3, 5))
+    sampler = Sampler("border", border=(0.1, 0.2, 0.3, 0.4))
+    words = [np.array([c], np.float32).view(np.uint32) for c in (u, 0.5)]
+    found = TextureUnit({0: image}, {0: sampler}, choices).ask("texauto", 0, 0, words)
+    return [round(float(f.view(np.float32)[0]) * 10) for f in found]
+
+
+@pytest.mark.parametrize(("border", "expected"), [("results", [1, 2, 3, 4]), ("stored", [3, 1, 2, 4])])
+def test_the_border_colour_is_that_of_the_results_or_of_what_is_stored(border: Any, expected: list[int]) -> None:
+    assert permuted(TextureChoices(border=border), -0.5) == expected
+    assert permuted(TextureChoices(border=border), 0.5) == [0, 10, 0, 10]
+
+
+@pytest.mark.parametrize(
+    ("srgb_of", "alpha"), [("results", 100 / 255), ("stored", ((100 / 255 + 0.055) / 1.055) ** 2.4)]
+)
+def test_alpha_that_is_stored_as_green_is_decoded_or_not(srgb_of: Any, alpha: float) -> None:
+    image = Texture(np.array([[[200, 100, 0, 0]]], np.uint8), "srgba8")
+    image.format = replace(image.format, sources=(2, 2, 2, 3))
+    zero = [np.zeros(1, np.uint32)] * 2
+    found = TextureUnit({0: image}, {}, TextureChoices(srgb_of=srgb_of)).ask("texfetch", 0, 0, zero)
+    got = [float(f.view(np.float32)[0]) for f in found]
+    assert got[3] == pytest.approx(alpha)
+    assert got[0] == pytest.approx(((200 / 255 + 0.055) / 1.055) ** 2.4)
+
+
+def test_an_offset_moves_a_coordinate_before_it_is_clamped() -> None:
+    row = Texture(np.array([10, 20, 30, 40], np.float32), target="1d")
+    sampler = Sampler("clamp", border=(99.0, 0, 0, 0))
+    u = TextureUnit({0: row}, {0: sampler})
+    words = [np.array([0.1, 0.9], np.float32).view(np.uint32)]
+    assert u.ask("texauto", 0, 0, words, offsets=(-3,))[0].view(np.float32).tolist() == [10, 10]
+    assert u.ask("texauto", 0, 0, words, offsets=(3,))[0].view(np.float32).tolist() == [40, 40]

@@ -176,3 +176,17 @@ def test_errors_say_what_is_wrong() -> None:
         Sampler.from_words([0] * 7)
     with pytest.raises(NotModelled, match="0x1c"):
         Texture.from_words(pack("tic", {"components": 0x1C, "width": 1, "height": 1}), bytes(64))
+
+
+@pytest.mark.parametrize(
+    ("size", "pitch"),
+    [
+        ((4, 4), -64), ((4, 4), 8), ((0, 4), 64), ((4, 0), 64), ((-1, 1), None), ((4096, 4096), None),
+        (((1 << 31) - 1, (1 << 31) - 1), 64), ((1, (1 << 31) - 1), 4), ((4, -1), 16),
+    ],
+)  # fmt: skip
+def test_sizes_that_are_not_in_memory_are_refused(size: tuple[int, int], pitch: int | None) -> None:
+    """Captures and programs say anything; with a negative pitch memory of the host was read."""
+    memory = np.zeros(256, np.uint8)
+    with pytest.raises(LaunchError):
+        Texture.from_memory(lambda: memory[64:], "r32ui", *size, target="2d", pitch=pitch)

@@ -6,25 +6,11 @@ Source: [usse] 2.6.10; groups 50 to 70 of [004].
 from __future__ import annotations
 
 from isakit.arch.usse.fields import layout
-from isakit.arch.usse.forms import destination, form, seed_view, word_source
+from isakit.arch.usse.forms import destination, forms, word_source
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, const
 from isakit.spec import Choice, Enum, Flag, Form, Imm, Ref, Status, choice, when
-
-OPS = {
-    (2, 0): "and",
-    (2, 1): "or",
-    (3, 0): "xor",
-    (3, 1): "xor2",
-    (4, 0): "shl",
-    (4, 1): "rol",
-    (5, 0): "shr",
-    (5, 1): "asr",
-    (6, 0): "rlp",
-    (6, 1): "rlp2",
-}
-"""Operation by op1 (the low bits of the opcode) and op2."""
 
 VBW = layout(
     "01@63:62 op1@61:59 pred3@58:56 skipinv@55 nosched@54 rptsel@53 sync@52 dext@51 end@50 s1ext@49 s2ext@48 "
@@ -40,30 +26,25 @@ def _source2() -> Choice:
     return choice(when({selector: 6}, number), when({}, word_source(VBW, 2)))
 
 
-def _forms(*wanted: str) -> list[Form]:
-    out: list[Form] = []
-    for (op1, op2), op in OPS.items():
-        if op not in wanted:
-            continue
-        for partial, ty in ((0, "u32"), (1, "u16")):
-            rotations = {v: f"rol{v}" if v else "" for v in range(32)}
-            f = form(
-                VBW,
-                "{name} {dst} {src1} {src2} {rotate} {invert}",
-                {VBW.op1: op1, VBW.op2: op2, VBW.partial: partial},
-                name=f"{op}.{ty}",
-                op=op,
-                ty=ty,
-                dst=destination(VBW, double=False),
-                src1=word_source(VBW, 1),
-                src2=_source2(),
-                rotate=Enum(VBW.s2rot, rotations, {v: v for v in rotations}, label="source 2 is not rotated"),
-                invert=Flag(VBW.s2inv, "inv"),
-            )
-            out.append(f)
-            if op2 == 0 and partial == 0:
-                out.append(seed_view(f, f"{op}.u32"))
-    return out
+ROTATIONS = {v: f"rol{v}" if v else "" for v in range(32)}
+
+
+def _forms(rows: str) -> list[Form]:
+    """The forms of operations: the fields that select them (op1 is the end of the opcode), their names."""
+    return forms(
+        VBW,
+        "{name} {dst} {src1} {src2} {rotate} {invert}",
+        rows,
+        name="<op>.<ty>",
+        op="<op>",
+        ty="<ty>",
+        early="<early>",
+        dst=destination(VBW, double=False),
+        src1=word_source(VBW, 1),
+        src2=_source2(),
+        rotate=Enum(VBW.s2rot, ROTATIONS, {v: v for v in ROTATIONS}, label="source 2 is not rotated"),
+        invert=Flag(VBW.s2inv, "inv"),
+    )
 
 
 def _second(src2, rotate: int, invert: bool, width: int) -> Value:
@@ -97,7 +78,23 @@ def _run(op: str, ty: str, dst, src1, src2, rotate: int, invert: bool) -> None:
 
 
 @usse.insn(
-    _forms("and", "or", "xor", "shl", "shr", "asr"),
+    _forms(
+        """
+        op1  op2  partial  op   ty   early
+        2    0    0        and  u32  and.u32
+        2    0    1        and  u16  -
+        2    1    0        or   u32  -
+        2    1    1        or   u16  -
+        3    0    0        xor  u32  xor.u32
+        3    0    1        xor  u16  -
+        4    0    0        shl  u32  shl.u32
+        4    0    1        shl  u16  -
+        5    0    0        shr  u32  shr.u32
+        5    0    1        shr  u16  -
+        5    1    0        asr  u32  -
+        5    1    1        asr  u16  -
+        """
+    ),
     ref=Ref("usse", "2.6.10 VBW"),
     see=[Ref("004", "0x50000000 - 0x78000000")],
     notes=["[004] saw and, xor, shl and shr only: bit 35 is 0 in its words", "shift counts are taken modulo the width"],
@@ -111,7 +108,15 @@ def bitwise(name, op, ty, dst, src1, src2, rotate, invert):
 
 
 @usse.insn(
-    _forms("rol", "xor2"),
+    _forms(
+        """
+        op1  op2  partial  op    ty   early
+        3    1    0        xor2  u32  -
+        3    1    1        xor2  u16  -
+        4    1    0        rol   u32  -
+        4    1    1        rol   u16  -
+        """
+    ),
     ref=Ref("usse", "2.6.10 VBW"),
     status=Status.INFERRED,
     notes=["xor2 is a second encoding of xor; rol is defined by its name only"],
@@ -122,7 +127,15 @@ def bitwise_inferred(name, op, ty, dst, src1, src2, rotate, invert):
 
 
 @usse.insn(
-    _forms("rlp", "rlp2"),
+    _forms(
+        """
+        op1  op2  partial  op    ty   early
+        6    0    0        rlp   u32  rlp.u32
+        6    0    1        rlp   u16  -
+        6    1    0        rlp2  u32  -
+        6    1    1        rlp2  u16  -
+        """
+    ),
     ref=Ref("usse", "2.6.10 VBW"),
     see=[Ref("004", "0x70000000 - 0x78000000")],
     status=Status.UNKNOWN,

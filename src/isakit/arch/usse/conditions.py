@@ -5,17 +5,18 @@ Source: [usse] 2.6.9. In [004] the groups 48 and 78 only hold illegal instructio
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import layout
 from isakit.arch.usse.float import quad_derivative
-from isakit.arch.usse.forms import PredicatePart, destination, form, source
+from isakit.arch.usse.forms import PerRow, PredicatePart, destination, forms, source
 from isakit.arch.usse.swizzles import swizzle
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, const, select, write
-from isakit.spec import Choice, Enum, Field, Form, Nothing, Ref, Status, choice, when
+from isakit.spec import Choice, Enum, Form, Nothing, Part, Ref, Status, choice, when
 from isakit.spec.parts import ILLEGAL
 
 FLOAT_OPS = {
@@ -44,17 +45,6 @@ INT_OPS = {
     13: "add.u32",
     14: "sub.s32",
     15: "sub.u32",
-}
-BYTE_OPS = {
-    0: "add.s8",
-    1: "sub.s8",
-    2: "add.u8",
-    3: "sub.u8",
-    4: "mul.s8",
-    5: "mul.fp8",
-    6: "mul.u8",
-    7: "add.fp8",
-    8: "sub.fp8",
 }
 BIT_OPS = {0: "and.u32", 1: "or.u32", 2: "xor.u32", 3: "shl.u32", 4: "shr.u32", 5: "rol.u32", 7: "asr.u32"}
 IDIOMS = {(0, 1, 1): "eq", (0, 2, 1): "ne", (1, 2, 1): "lt", (1, 1, 0): "le", (2, 2, 1): "gt", (2, 1, 0): "ge"}
@@ -147,24 +137,29 @@ def integer_result(op: str, a: Value, b: Value, channel: int) -> Value:
     return {"and": a & b, "or": a | b, "xor": a ^ b, "shl": a << n, "shr": a >> n, "asr": a.sar(n)}[name]
 
 
-Kind = tuple[dict[Field, int], str, dict[int, str]]
-"""Fixed bits, operand type, operations."""
-
-
-def _kinds() -> list[Kind]:
-    """The four kinds of tests."""
-    return [
-        ({VTST.alusel: 0, VTST.prec: 0}, "f16", FLOAT_OPS),
-        ({VTST.alusel: 0, VTST.prec: 1}, "f32", FLOAT_OPS),
-        ({VTST.alusel: 1}, "int", INT_OPS),
-        *[({VTST.alusel: 2, VTST.aluop: v}, "int", {v: n}) for v, n in BYTE_OPS.items() if "fp8" not in n],
-        ({VTST.alusel: 3}, "int", BIT_OPS),
-    ]
-
-
-def _fraction_kinds() -> list[Kind]:
-    """The tests on bytes that are fractions."""
-    return [({VTST.alusel: 2, VTST.aluop: v}, "int", {v: n}) for v, n in BYTE_OPS.items() if "fp8" in n]
+_FLOATS = """
+    alusel  prec  ty
+    0       0     f16
+    0       1     f32
+"""
+_INTEGERS, _BITS = "alusel\n1", "alusel\n3"
+"""prec says nothing about integer tests."""
+_BYTES = """
+    alusel  aluop  op
+    2       0      add.s8
+    2       1      sub.s8
+    2       2      add.u8
+    2       3      sub.u8
+    2       4      mul.s8
+    2       6      mul.u8
+"""
+_FRACTIONS = """
+    alusel  aluop  op
+    2       5      mul.fp8
+    2       7      add.fp8
+    2       8      sub.fp8
+"""
+_OPERATIONS = {_FLOATS: FLOAT_OPS, _INTEGERS: INT_OPS, _BITS: BIT_OPS}
 
 
 CHANNELS = {0: "x", 1: "y", 2: "z", 3: "w", 4: "all", 5: "any", 6: "c6", 7: "c7"}
@@ -175,55 +170,73 @@ NO_DESTINATION = 1 << 51 | 1 << 32
 """The destination as compilers write it where there is none: bank special."""
 
 
-def _operands(ty: str) -> dict[str, Any]:
-    """Sources of a test; the second one may repeat its channel x."""
-    is_float = ty != "int"
-    alias, fmt = (8, ty) if is_float else (7, "f32")
-    src1 = source(VTST, 1, double=is_float, alias=alias, ty=fmt)
-    letters = swizzle(VTST.s2scalar, ("xyzw", "xxxx")) if is_float else None
-    src2 = source(VTST, 2, double=is_float, alias=alias, letters=letters, ty=fmt)
-    return {"src1": src1, "src2": src2}
+def _names(stem: str, types: str, ty: str = "") -> Enum:
+    """The names of the operations of a kind of test."""
+    operations = _OPERATIONS[types]
+    return Enum(VTST.aluop, {v: ".".join(filter(None, (stem, n, ty))) for v, n in operations.items()}, operations)
 
 
-def _op(names: dict[int, str]) -> str:
-    """The operation of a form that has only one."""
-    return next(iter(names.values())) if len(names) == 1 else ""
-
-
-def _name(stem: str, names: dict[int, str], ty: str) -> Enum | str:
-    if len(names) == 1:
-        return f"{stem}.{_op(names)}"
-    texts = {v: f"{stem}.{n}.{ty}" if ty != "int" else f"{stem}.{n}" for v, n in names.items()}
-    return Enum(VTST.aluop, texts, names)
-
-
-def _vtst(kinds: list[Kind]) -> list[Form]:
-    out: list[Form] = []
-    for fixed, ty, names in kinds:
-        is_float = ty != "int"
-        dst = destination(VTST, double=is_float, alias=8 if is_float else 7, ty=ty if is_float else "f32")
-        written: Choice = choice(when({VTST.wben: 0}, Nothing()), when({VTST.wben: 1}, dst))
-        # prec says nothing about integer tests
-        f = form(
+def _tests(stem: str, group: int, syntax: str, types: str, **parts: Any) -> list[Form]:
+    """The forms of a kind of tests; a floating point source 2 may repeat its channel x."""
+    fixed = {VTST.group: group}
+    if types == _FLOATS:
+        operand = partial(PerRow, source, VTST, double=True, alias=8, ty="<ty>")
+        return forms(
             VTST,
-            "{name} {condition} {pdst} {dst} {src1} {src2}",
-            {VTST.group: 0x09} | fixed,
-            name=_name("vtst", names, ty),
-            op=_op(names),
-            condition=CONDITION,
-            ty=ty,
-            dst=written,
+            syntax,
+            types,
+            fixed=fixed,
             lacking=ILLEGAL,
-            default=NO_DESTINATION,
-            pdst=PredicatePart(VTST.pdst + VTST.chan, PREDICATE_NAMES, {v: (v & 3, v >> 2) for v in range(32)}),
-            **_operands(ty),
+            name=PerRow(_names, stem, types, "<ty>"),
+            op="",
+            ty="<ty>",
+            condition=CONDITION,
+            src1=operand(n=1),
+            src2=operand(n=2, letters=swizzle(VTST.s2scalar, ("xyzw", "xxxx"))),
+            **parts,
         )
-        out.append(f)
-    return out
+    several = types in _OPERATIONS
+    return forms(
+        VTST,
+        syntax,
+        types,
+        fixed=fixed,
+        lacking=ILLEGAL,
+        name=_names(stem, types) if several else f"{stem}.<op>",
+        op="" if several else "<op>",
+        ty="int",
+        condition=CONDITION,
+        src1=source(VTST, 1),
+        src2=source(VTST, 2),
+        **parts,
+    )
+
+
+def _dst(types: str) -> PerRow | Part:
+    if types == _FLOATS:
+        return PerRow(destination, VTST, double=True, alias=8, ty="<ty>")
+    return destination(VTST, double=False)
+
+
+def _written(dst: Part) -> Choice:
+    """A destination, or none."""
+    return choice(when({VTST.wben: 0}, Nothing()), when({VTST.wben: 1}, dst))
+
+
+def _vtst(types: str) -> list[Form]:
+    return _tests(
+        "vtst",
+        0x09,
+        "{name} {condition} {pdst} {dst} {src1} {src2}",
+        types,
+        dst=PerRow(_written, _dst(types)),
+        default=NO_DESTINATION,
+        pdst=PredicatePart(VTST.pdst + VTST.chan, PREDICATE_NAMES, {v: (v & 3, v >> 2) for v in range(32)}),
+    )
 
 
 @usse.insn(
-    _vtst(_kinds()),
+    _vtst(_FLOATS) + _vtst(_INTEGERS) + _vtst(_BYTES) + _vtst(_BITS),
     ref=Ref("usse", "2.6.9 VTST, VTSTMSK"),
     see=[Ref("004", "0x48000000 - 0x50000000")],
     notes=[
@@ -257,7 +270,7 @@ def _run_test(name, condition, ty, pdst, dst, src1, src2):
 
 
 @usse.insn(
-    _vtst(_fraction_kinds()),
+    _vtst(_FRACTIONS),
     ref=Ref("usse", "2.6.9 VTST, VTSTMSK"),
     status=Status.INFERRED,
     name="vtst_fp8",
@@ -287,30 +300,20 @@ MASK_TYPES = {0: "", 1: "m1", 2: "m2", 3: "m3"}
 ONES = {"u8": 0xFF, "s8": 0x7F, "u16": 0xFFFF, "s16": 0x7FFF, "u32": 0xFFFFFFFF, "s32": 0x7FFFFFFF}
 
 
-def _vtstmsk() -> list[Form]:
-    out: list[Form] = []
-    for fixed, ty, names in [*_kinds(), *_fraction_kinds()]:
-        is_float = ty != "int"
-        f = form(
-            VTST,
-            "{name} {condition} {dst} {src1} {src2} {kind} {nowrite}",
-            {VTST.group: 0x0F} | fixed,
-            name=_name("vtstmsk", names, ty),
-            op=_op(names),
-            condition=CONDITION,
-            ty=ty,
-            lacking=ILLEGAL,
-            dst=destination(VTST, double=is_float, alias=8 if is_float else 7, ty=ty if is_float else "f32"),
-            kind=Enum(VTST.masktype, MASK_TYPES),
-            nowrite=Enum(VTST.wben, {1: "", 0: "nowrite"}, {1: False, 0: True}, idle=frozenset({0})),
-            **_operands(ty),
-        )
-        out.append(f)
-    return out
+def _vtstmsk(types: str) -> list[Form]:
+    return _tests(
+        "vtstmsk",
+        0x0F,
+        "{name} {condition} {dst} {src1} {src2} {kind} {nowrite}",
+        types,
+        dst=_dst(types),
+        kind=Enum(VTST.masktype, MASK_TYPES),
+        nowrite=Enum(VTST.wben, {1: "", 0: "nowrite"}, {1: False, 0: True}, idle=frozenset({0})),
+    )
 
 
 @usse.insn(
-    _vtstmsk(),
+    _vtstmsk(_FLOATS) + _vtstmsk(_INTEGERS) + _vtstmsk(_BYTES) + _vtstmsk(_BITS) + _vtstmsk(_FRACTIONS),
     ref=Ref("usse", "2.6.9 VTST, VTSTMSK"),
     see=[Ref("004", "0x78000000 - 0x80000000")],
     status=Status.INFERRED,

@@ -14,7 +14,7 @@ from typing import Any
 
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import fields_of, layout
-from isakit.arch.usse.forms import form, seed_view
+from isakit.arch.usse.forms import PerRow, forms, seed_view
 from isakit.arch.usse.operands import dest_part, internal_source, source_part
 from isakit.arch.usse.places import DEST_NO_EXT, SRC_NO_EXT, place
 from isakit.arch.usse.registers import Destination, Source
@@ -32,6 +32,7 @@ from isakit.arch.usse.usse import usse
 from isakit.spec import Dependent, Enum, Field, Form, Part, Ref, Silent, Status, Template, template
 from isakit.spec.operands import Compound
 from isakit.spec.parts import ILLEGAL
+from isakit.spec.table import combined
 
 OPERATIONS = (
     "vmad",
@@ -186,47 +187,81 @@ def _operations(vec4: bool, ty: str) -> Template:
 
 SECONDARY_LEGAL = Field(((43, 1),), "op2")
 """The top bit of the second operation, which makes the words with an otherwise empty low half legal."""
-SEED_BASES = {
-    "dot.f32": 0x18 << 56,
-    "mov.f32": 0x38000500 << 32,
-    "mov.f16": 0x38000400 << 32,
-    "rcp.f32": 0x30 << 56,
-    "rsq.f32": 0x30000200 << 32,
-    "log.f32": 0x30000400 << 32,
-    "exp.f32": 0x30000600 << 32,
-}
-"""Words of the mnemonics that another group has, too."""
-SEED_PRIMARIES = {2: "dot", 5: "mov", 6: "rsq", 7: "rcp", 12: "exp", 13: "log"}
 
 
-def _dual() -> list[Form]:
-    out: list[Form] = []
-    for vec4 in (False, True):
-        for code, ty in ((0, "f32"), (1, "f16")):
-            f = form(
-                VDUAL,
-                "{name} {ops}",
-                {VDUAL.vec4: int(vec4), VDUAL.f16: code},
-                name=f"dual{4 if vec4 else 3}.{ty}",
-                ops=_operations(vec4, ty),
-                vec4=vec4,
-                lacking=ILLEGAL,
-            )
-            out.append(f)
-            ops = VDUAL.op1 if vec4 else VDUAL.op1 + VDUAL.w54
-            for v, op in SEED_PRIMARIES.items():
-                if v < 1 << ops.width:
-                    fixed = {ops: v, SECONDARY_LEGAL: 1}
-                    name = f"{op}.{ty}"
-                    base = SEED_BASES.get(name, ops.put(v) | SECONDARY_LEGAL.mask | f.fixed.value if vec4 else None)
-                    if vec4 and name not in SEED_BASES:
-                        base = (base or 0) & ~(1 << 59)  # the same name in the 3-channel group
-                    out.append(seed_view(f, name, [VDUAL.f16, ops, SECONDARY_LEGAL], fixed=fixed, base=base))
-    return out
+def _dual(vec4: bool, row: str, early: str) -> list[Form]:
+    """A form, its row, and what the early page calls some of its words.
+
+    For those `operation` is the first operation. The page has their mnemonics in another group, too: `word` is their
+    word there; without one their own.
+    """
+    made = forms(
+        VDUAL,
+        "{name} {ops}",
+        f"vec4  f16  ty\n{row}",
+        name=f"dual{4 if vec4 else 3}.<ty>",
+        ops=PerRow(_operations, vec4, "<ty>"),
+        vec4=vec4,
+        lacking=ILLEGAL,
+    )
+    first = VDUAL.op1 if vec4 else VDUAL.op1 + VDUAL.w54
+    for view in combined(early):
+        selected = {first: int(view["operation"]), SECONDARY_LEGAL: 1}
+        base = int(view["word"], 16) << 32 if view["word"] else None
+        described = [VDUAL.f16, first, SECONDARY_LEGAL]
+        made.append(seed_view(made[0], view["early"], described, fixed=selected, base=base))
+    return made
 
 
 @usse.insn(
-    _dual(),
+    _dual(
+        False,
+        "0  0  f32",
+        """
+        operation  early    word
+        2          dot.f32  18000000
+        5          mov.f32  38000500
+        6          rsq.f32  30000200
+        7          rcp.f32  30000000
+        12         exp.f32  30000600
+        13         log.f32  30000400
+        """,
+    )
+    + _dual(
+        False,
+        "0  1  f16",
+        """
+        operation  early    word
+        2          dot.f16  -
+        5          mov.f16  38000400
+        6          rsq.f16  -
+        7          rcp.f16  -
+        12         exp.f16  -
+        13         log.f16  -
+        """,
+    )
+    + _dual(
+        True,
+        "1  0  f32",
+        """
+        operation  early    word
+        2          dot.f32  18000000
+        5          mov.f32  38000500
+        6          rsq.f32  30000200
+        7          rcp.f32  30000000
+        """,
+    )
+    + _dual(
+        True,
+        "1  1  f16",
+        """
+        operation  early    word
+        2          dot.f16  20202800
+        5          mov.f16  38000400
+        6          rsq.f16  20206800
+        7          rcp.f16  20207800
+        """,
+    ),
     ref=Ref("usse", "2.6.6 VDUAL"),
     see=[Ref("004", "0x20000000 - 0x30000000")],
     status=Status.INFERRED,

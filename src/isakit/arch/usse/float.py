@@ -9,7 +9,7 @@ from typing import Any
 
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import layout
-from isakit.arch.usse.forms import destination, form, seed_view, source
+from isakit.arch.usse.forms import PerRow, destination, forms, source
 from isakit.arch.usse.operands import internal_source
 from isakit.arch.usse.requests import QUAD
 from isakit.arch.usse.swizzles import (
@@ -29,10 +29,6 @@ from isakit.arch.usse.usse import usse
 from isakit.sem import Value
 from isakit.spec import Enum, Field, Form, Ref, Status, choice, when
 
-TYPES = {0: "f32", 1: "f16"}
-C10_TYPES = {0: "f32", 1: "f16", 2: "c10"}
-SEED_TYPES = {"f32": "f32", "f16": "f16", "c10": "fx10"}
-
 VMAD2 = layout(
     "00000@63:59 fmt@58 pred2@57:56 skipinv@55 sync@52 s0abs@50 s1ext@49 s2ext@48 s2swz@47:45 nosched@43 mask@42:39 "
     "s1neg@37 s1abs@38 s2neg@35 s2abs@36 s0bank@34 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:22 s1swz@21:20 "
@@ -40,25 +36,23 @@ VMAD2 = layout(
 )
 
 
-def _vmad2() -> list[Form]:
-    out: list[Form] = []
-    for code, ty in TYPES.items():
-        f = form(
-            VMAD2,
-            "{name} {dst} {src0} {src1} {src2}",
-            {VMAD2.fmt: code},
-            name=f"vmad2.{ty}",
-            dst=destination(VMAD2, double=True, mask=ty, ty=ty, ext=False),
-            src0=source(VMAD2, 0, double=True, letters=swizzle(VMAD2.s0swz, MAD2_SRC0), ty=ty, ext=False),
-            src1=source(VMAD2, 1, double=True, letters=swizzle(VMAD2.s1swz, MAD2_SRC1), ty=ty),
-            src2=source(VMAD2, 2, double=True, letters=swizzle(VMAD2.s2swz, MAD2_SRC2), ty=ty),
-        )
-        out += [f, seed_view(f, f"mad.{ty}", [VMAD2.fmt])]
-    return out
-
-
 @usse.insn(
-    _vmad2(),
+    forms(
+        VMAD2,
+        "{name} {dst} {src0} {src1} {src2}",
+        """
+        fmt  ty
+        0    f32
+        1    f16
+        """,
+        name="vmad2.<ty>",
+        early="mad.<ty>",
+        described=[VMAD2.fmt],
+        dst=PerRow(destination, VMAD2, double=True, mask="<ty>", ty="<ty>", ext=False),
+        src0=PerRow(source, VMAD2, 0, double=True, letters=swizzle(VMAD2.s0swz, MAD2_SRC0), ty="<ty>", ext=False),
+        src1=PerRow(source, VMAD2, 1, double=True, letters=swizzle(VMAD2.s1swz, MAD2_SRC1), ty="<ty>"),
+        src2=PerRow(source, VMAD2, 2, double=True, letters=swizzle(VMAD2.s2swz, MAD2_SRC2), ty="<ty>"),
+    ),
     ref=Ref("usse", "2.6.1 VMAD2"),
     see=[Ref("004", "0x00000000 - 0x08000000")],
     notes=[
@@ -76,8 +70,6 @@ def vmad2(name, dst, src0, src1, src2):
 
 
 # --- two sources -----------------------------------------------------------------------------------------------------
-NMAD_OPS = {0: "mul", 1: "add", 2: "frc", 3: "dsx", 4: "dsy", 5: "min", 6: "max", 7: "dp"}
-
 NMAD = layout(
     "000@63:61 type@60:59 pred3v@58:56 skipinv@55 sync@52 dext@51 s1ext@49 s2ext@48 s2swz@47:44 nosched@43 mask@42:39 "
     "s1neg@37 s1abs@38 s2abs@36 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:22 s1swz@21:15 s1swz@35:34 s1swz@50 "
@@ -85,47 +77,66 @@ NMAD = layout(
 )
 
 
-def _nmad(*ops: int) -> list[Form]:
-    out: list[Form] = []
-    for opcode, ty in ((0x01, "f32"), (0x02, "f16")):
-        for op in ops:
-            f = form(
-                NMAD,
-                "{name} {dst} {src1} {src2}",
-                {NMAD.type: opcode, NMAD.op: op},
-                name=f"v{NMAD_OPS[op]}.{ty}",
-                op=NMAD_OPS[op],
-                dst=destination(NMAD, double=True, mask="raw", ty=ty),
-                src1=source(NMAD, 1, double=True, letters=swizzle(NMAD.s1swz, CODES4), ty=ty),
-                src2=source(NMAD, 2, double=True, letters=swizzle(NMAD.s2swz, V4STD), ty=ty),
-            )
-            out.append(f)
-            if op == 0:
-                out.append(seed_view(f, f"mul.{ty}"))
-    return out
+_NMAD_TYPES = """
+    type  ty
+    1     f32
+    2     f16
+"""
+
+
+def _nmad(operations: str) -> list[Form]:
+    """The forms of some operations, a table of the field `op`, its name, and what the early page calls it."""
+    return forms(
+        NMAD,
+        "{name} {dst} {src1} {src2}",
+        _NMAD_TYPES,
+        operations,
+        name="v<does>.<ty>",
+        does="<does>",
+        early="<early>",
+        dst=PerRow(destination, NMAD, double=True, mask="raw", ty="<ty>"),
+        src1=PerRow(source, NMAD, 1, double=True, letters=swizzle(NMAD.s1swz, CODES4), ty="<ty>"),
+        src2=PerRow(source, NMAD, 2, double=True, letters=swizzle(NMAD.s2swz, V4STD), ty="<ty>"),
+    )
 
 
 @usse.insn(
-    _nmad(0, 1, 2, 5, 6, 7),
+    _nmad(
+        """
+        op  does  early
+        0   mul   mul.<ty>
+        1   add   -
+        2   frc   -
+        5   min   -
+        6   max   -
+        7   dp    -
+        """
+    ),
     ref=Ref("usse", "2.6.2 V32NMAD, V16NMAD"),
     see=[Ref("004", "0x08000000 - 0x18000000")],
     notes=["[004] only saw the multiplication, which is operation 0"],
 )
-def vector(name, op, dst, src1, src2):
+def vector(name, does, dst, src1, src2):
     """Two-source arithmetic in each channel of the mask: mul, add, min, max, frc, dp.
 
     frc is SRC1 - floor(SRC2); dp is the dot product of all four channels, written to every channel of the mask.
     """
-    if op == "dp":
+    if does == "dp":
         total = fp.dot([src1.channel(k) for k in range(4)], [src2.channel(k) for k in range(4)])
         dst.write(dict.fromkeys(dst.written, total))
         return
-    function = {"mul": fp.mul, "add": fp.add, "frc": fp.subtract_floor, "min": fp.minimum, "max": fp.maximum}[op]
+    function = {"mul": fp.mul, "add": fp.add, "frc": fp.subtract_floor, "min": fp.minimum, "max": fp.maximum}[does]
     dst.write({k: function(src1.channel(k), src2.channel(k)) for k in dst.written})
 
 
 @usse.insn(
-    _nmad(3, 4),
+    _nmad(
+        """
+        op  does  early
+        3   dsx   -
+        4   dsy   -
+        """
+    ),
     ref=Ref("usse", "2.6.2 V32NMAD, V16NMAD"),
     status=Status.INFERRED,
     notes=[
@@ -133,9 +144,9 @@ def vector(name, op, dst, src1, src2):
         "in both pixels of a pair"
     ],
 )
-def derivative(name, op, dst, src1, src2):
+def derivative(name, does, dst, src1, src2):
     """Derivative of SRC1 across the quad of pixels, in x (dsx) or y (dsy); SRC2 is not used."""
-    dst.write({k: quad_derivative(src1.channel(k), op) for k in dst.written})
+    dst.write({k: quad_derivative(src1.channel(k), does) for k in dst.written})
 
 
 def quad_derivative(value: Value, op: str) -> Value:
@@ -162,26 +173,29 @@ VMAD = layout(
 )
 
 
-def _vmad() -> list[Form]:
-    out: list[Form] = []
-    for vec4, tables in ((1, V4STD + V4EXT), (0, V3STD + V3EXT)):
-        f = form(
-            VMAD,
-            "{name} {dst} {src0} {src1} {src2} {rptmode}",
-            {VMAD.opcode2: 1, VMAD.vec4: vec4},
-            name=f"vmad{3 + vec4}.f32",
-            control=("rptmode",),
-            dst=destination(VMAD, double=True, mask="raw"),
-            src0=internal_source(VMAD.g0n, swizzle(VMAD.g0swz, tables), VMAD.g0neg, VMAD.g0abs, "src0"),
-            src1=source(VMAD, 1, double=True, letters=swizzle(VMAD.s1swz, tables)),
-            src2=internal_source(VMAD.g1n, swizzle(VMAD.g1swz, tables), VMAD.g1neg, VMAD.g1abs, "src2"),
-            rptmode=_mode(VMAD.rptmode),
-        )
-        out += [f, seed_view(f, "mad.f32", base=0)]
-    return out
+def _vmad(row: str, swizzles: tuple[str | None, ...]) -> list[Form]:
+    """The form whose sources have these swizzles; its row: the fields that select it, its name."""
+    return forms(
+        VMAD,
+        "{name} {dst} {src0} {src1} {src2} {rptmode}",
+        f"opcode2  vec4  name\n{row}",
+        name="<name>",
+        early="mad.f32",
+        base=0,
+        control=("rptmode",),
+        dst=destination(VMAD, double=True, mask="raw"),
+        src0=internal_source(VMAD.g0n, swizzle(VMAD.g0swz, swizzles), VMAD.g0neg, VMAD.g0abs, "src0"),
+        src1=source(VMAD, 1, double=True, letters=swizzle(VMAD.s1swz, swizzles)),
+        src2=internal_source(VMAD.g1n, swizzle(VMAD.g1swz, swizzles), VMAD.g1neg, VMAD.g1abs, "src2"),
+        rptmode=_mode(VMAD.rptmode),
+    )
 
 
-@usse.insn(_vmad(), ref=Ref("usse", "2.6.3 VMAD3/4"), see=[Ref("004", "0x18000000 - 0x20000000")])
+@usse.insn(
+    [*_vmad("1  1  vmad4.f32", V4STD + V4EXT), *_vmad("1  0  vmad3.f32", V3STD + V3EXT)],
+    ref=Ref("usse", "2.6.3 VMAD3/4"),
+    see=[Ref("004", "0x18000000 - 0x20000000")],
+)
 def vmad(name, dst, src0, src1, src2):
     """Multiply and add with internal registers: DST = SRC0 * SRC1 + SRC2 in each channel of the mask.
 
@@ -200,40 +214,44 @@ VDP = layout(
 )
 
 
-def _vdp_source(vec4: int) -> Any:
-    """Source 1: three letters in the 3-channel form, four where the channel it does not have is not w."""
+def _three_letters() -> Any:
+    """Source 1 of the 3-channel form: three letters, four where the channel it does not have is not w."""
     four = source(VDP, 1, double=True, letters=swizzle(VDP.s1swz, CODES4))
-    if vec4:
-        return four
     unused, used = Field(((15, 3),), "s1w"), Field(((6, 9),), "s1swz")
     three = source(VDP, 1, double=True, letters=swizzle(used, CODES3))
     return choice(when({unused: UNUSED_CHANNEL >> 15}, three), when({}, four))
 
 
-def _vdp(clip: int) -> list[Form]:
-    out: list[Form] = []
-    for vec4, std in ((1, V4STD), (0, V3STD)):
-        names = {v: (f"clip{v >> 0 & 7}" if clip else f"plane{v}" if v else "") for v in range(8)}
-        f = form(
-            VDP,
-            "{name} {dst} {src1} {src2} {plane} {rptmode}",
-            {VDP.opcode2: 0, VDP.vec4: vec4, VDP.clip_en: clip},
-            name=f"vdp{3 + vec4}.f32",
-            control=("rptmode", "plane"),
-            dst=destination(VDP, double=True, mask="raw"),
-            src1=_vdp_source(vec4),
-            src2=internal_source(VDP.g0n, swizzle(VDP.g0swz, std), None, VDP.g0abs, "src2"),
-            plane=Enum(Field(((34, 3),), "clipplane"), names, label="no clip plane"),
-            rptmode=_mode(VDP.rptmode),
-            count=3 + vec4,
-            default=0 if vec4 else UNUSED_CHANNEL,
-        )
-        out += [f, seed_view(f, "dot.f32", [VDP.opcode2])]
-    return out
+def _vdp(row: str, channels: int, planes: str) -> list[Form]:
+    """The form of so many channels; its row: the fields that select it, its name. `planes` names the clip plane."""
+    names = {v: planes.format(v) for v in range(8)}
+    if planes == PLANE:
+        names[0] = ""
+    four = source(VDP, 1, double=True, letters=swizzle(VDP.s1swz, CODES4))
+    return forms(
+        VDP,
+        "{name} {dst} {src1} {src2} {plane} {rptmode}",
+        f"opcode2  clip_en  vec4  name\n{row}",
+        name="<name>",
+        early="dot.f32",
+        described=[VDP.opcode2],
+        control=("rptmode", "plane"),
+        dst=destination(VDP, double=True, mask="raw"),
+        src1=four if channels == 4 else _three_letters(),
+        src2=internal_source(VDP.g0n, swizzle(VDP.g0swz, V4STD if channels == 4 else V3STD), None, VDP.g0abs, "src2"),
+        plane=Enum(Field(((34, 3),), "clipplane"), names, label="no clip plane"),
+        rptmode=_mode(VDP.rptmode),
+        count=channels,
+        default=0 if channels == 4 else UNUSED_CHANNEL,
+    )
+
+
+PLANE, CLIP = "plane{}", "clip{}"
+"""How the clip plane is written, which has a meaning only where the clip bit is set."""
 
 
 @usse.insn(
-    _vdp(0),
+    [*_vdp("0  0  1  vdp4.f32", 4, PLANE), *_vdp("0  0  0  vdp3.f32", 3, PLANE)],
     ref=Ref("usse", "2.6.4 VDP3/4"),
     see=[Ref("004", "0x18000000 - 0x20000000")],
     notes=[
@@ -249,7 +267,7 @@ def vdp(name, dst, src1, src2, count):
 
 
 @usse.insn(
-    _vdp(1),
+    [*_vdp("0  1  1  vdp4.f32", 4, CLIP), *_vdp("0  1  0  vdp3.f32", 3, CLIP)],
     ref=Ref("usse", "2.6.4 VDP3/4"),
     status=Status.INFERRED,
     name="vdp_clip",
@@ -273,29 +291,33 @@ VCOMP = layout(
 )
 
 
-def _vcomp() -> list[Form]:
-    out: list[Form] = []
-    for s, sty in C10_TYPES.items():
-        for d, dty in C10_TYPES.items():
-            names = {v: f"v{n}.{dty}" + ("" if sty == dty else f".{sty}") for v, n in FUNCTIONS.items()}
-            f = form(
-                VCOMP,
-                "{name} {dst} {src1}",
-                {VCOMP.stype: s, VCOMP.dtype: d},
-                name=Enum(VCOMP.op, names, FUNCTIONS),
-                dst=destination(VCOMP, double=True, alias=8, mask="raw", ty=dty),
-                src1=source(VCOMP, 1, double=True, alias=8, letters=swizzle(VCOMP.s1chan, CHANNEL), ty=sty),
-            )
-            out.append(f)
-            if s != 1:
-                suffix = SEED_TYPES[dty] + ("" if sty == dty else f".{SEED_TYPES[sty]}")
-                seeds = {v: f"{n}.{suffix}" for v, n in FUNCTIONS.items()}
-                out.append(seed_view(f, Enum(VCOMP.op, seeds, FUNCTIONS), [VCOMP.dtype, VCOMP.stype]))
-    return out
+def _functions(stem: str, types: str) -> Enum | None:
+    """The names of the functions, None where there are no types."""
+    return Enum(VCOMP.op, {v: f"{stem}{n}.{types}" for v, n in FUNCTIONS.items()}, FUNCTIONS) if types else None
 
 
 @usse.insn(
-    _vcomp(),
+    forms(
+        VCOMP,
+        "{name} {dst} {src1}",
+        """
+        stype  dtype  from  to   types    early
+        0      0      f32   f32  f32      f32
+        0      1      f32   f16  f16.f32  f16.f32
+        0      2      f32   c10  c10.f32  fx10.f32
+        1      0      f16   f32  f32.f16  -
+        1      1      f16   f16  f16      -
+        1      2      f16   c10  c10.f16  -
+        2      0      c10   f32  f32.c10  f32.fx10
+        2      1      c10   f16  f16.c10  f16.fx10
+        2      2      c10   c10  c10      fx10
+        """,
+        name=PerRow(_functions, "v", "<types>"),
+        early=PerRow(_functions, "", "<early>"),
+        described=[VCOMP.dtype, VCOMP.stype],
+        dst=PerRow(destination, VCOMP, double=True, alias=8, mask="raw", ty="<to>"),
+        src1=PerRow(source, VCOMP, 1, double=True, alias=8, letters=swizzle(VCOMP.s1chan, CHANNEL), ty="<from>"),
+    ),
     ref=Ref("usse", "2.6.5 VCOMP"),
     see=[Ref("004", "0x30000000 - 0x38000000")],
     notes=[

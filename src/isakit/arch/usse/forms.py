@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
@@ -14,6 +14,7 @@ from isakit.arch.usse.places import DEST, DEST_NO_EXT, SRC, SRC0, SRC0_NO_EXT, S
 from isakit.arch.usse.usse import SEED, SGX543
 from isakit.spec import Bits, Enum, Field, Flag, Form, Literal, Part, Refusal, bits, make_form, where
 from isakit.spec.operands import Condition, Operand, Register, key_of
+from isakit.spec.table import combined, filled
 
 UNDESCRIBED, UNEXPLORED = "UNDESCRIBED", "UNEXPLORED"
 """Decode errors of the variant `seed`: bits whose meaning the page does not give; groups it did not look at."""
@@ -149,6 +150,53 @@ def form(
         default=default,
         control=(*machine, *control),
     )
+
+
+class PerRow:
+    """A part that depends on the row of a table, see `forms`: `make` of arguments in which `<column>` is filled in."""
+
+    def __init__(self, make: Callable[..., Any], *args: Any, **options: Any) -> None:
+        self._make, self._args, self._options = make, args, options
+
+    def of(self, row: Mapping[str, str]) -> Any:
+        """The part of one row."""
+        return self._make(
+            *(of_row(a, row) for a in self._args), **{n: of_row(a, row) for n, a in self._options.items()}
+        )
+
+
+def of_row(given: Any, row: Mapping[str, str]) -> Any:
+    """What a part or a text is in a row."""
+    if isinstance(given, PerRow):
+        return given.of(row)
+    return filled(given, row) if isinstance(given, str) else given
+
+
+def forms(
+    layout: SimpleNamespace,
+    syntax: str,
+    *tables: str,
+    fixed: Mapping[Field, int] | None = None,
+    early: str | PerRow = "",
+    described: Sequence[Field] = (),
+    base: int | None = None,
+    **given: Any,
+) -> list[Form]:
+    """A form for each row of a table, or for each combination of the rows of several, see `spec.table`.
+
+    Columns that are called like fields of the layout have the bits that select the form; the others are words for
+    `<column>` in texts, and in `PerRow`. `early` is what the early page calls a form, nothing where it has no view of
+    it; `described` and `base` are as for `seed_view`.
+    """
+    out: list[Form] = []
+    for row in combined(*tables):
+        selected = {getattr(layout, c): int(v, 0) for c, v in row.items() if v and hasattr(layout, c)}
+        made = form(layout, syntax, {**(fixed or {}), **selected}, **{n: of_row(p, row) for n, p in given.items()})
+        out.append(made)
+        name = of_row(early, row)
+        if name:
+            out.append(seed_view(made, name, described, base=base))
+    return out
 
 
 def seed_view(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from isakit.arch.usse.fields import layout
-from isakit.arch.usse.forms import NO_SOURCE2, form, source, word_source
+from isakit.arch.usse.forms import NO_SOURCE2, PerRow, form, forms, source, word_source
 from isakit.arch.usse.operands import Span, dest_part
 from isakit.arch.usse.places import place
 from isakit.arch.usse.registers import Location
@@ -22,7 +22,6 @@ DIMENSIONS = {0: "1d", 1: "2d", 2: "3d"}
 CONVERSIONS = {0: "", 1: "native", 2: "f16", 3: "f32"}
 LODS = {0: "", 1: "bias", 2: "replace", 3: "gradient"}
 MODES = {0: "", 1: "gather4", 2: "info", 3: "gather4_uv"}
-COORDINATES = {0: "f32", 1: "f16", 2: "c10"}
 
 
 def _dest(layout: Any, span: Span) -> Part:
@@ -63,40 +62,41 @@ def _detail_registers(word: int) -> int:
     return 2 * (SMP.dim.get(word) + 1) if LODS[SMP.lod.get(word)] == "gradient" else 2
 
 
-def _smp() -> list[Form]:
-    out: list[Form] = []
-    for code, ty in COORDINATES.items():
-        lod: Choice = choice(
-            when({SMP.lod: 0}, Nothing()),
-            when({}, source(SMP, 2, double=True, alias=8, ty=ty, span=_detail_registers)),
-        )
-        names = {d: f"smp{n}.{ty}" for d, n in DIMENSIONS.items()}
-        out.append(
-            form(
-                SMP,
-                "{name} {conv} {dst} {src0} {src1} {lodmode} {src2} {mode} {drc} {maskcount} {minpack}",
-                {SMP.ctype: code},
-                name=Enum(SMP.dim, names, DIMENSIONS),
-                conv=Enum(SMP.conv, CONVERSIONS, label="raw"),
-                ty=ty,
-                dst=_dest(SMP, _texel_registers),
-                src0=source(SMP, 0, double=True, alias=8, ty=ty),
-                src1=source(SMP, 1, double=True, alias=8, span=_state_registers),
-                lodmode=Enum(SMP.lod, LODS),
-                src2=lod,
-                mode=Enum(SMP.sb, MODES),
-                drc=Enum(SMP.drc, {v: f"drc{v}" for v in range(4)}),
-                maskcount=Enum(SMP.maskcount, {v: f"mask{v}" if v else "" for v in range(4)}),
-                minpack=Flag(SMP.minpack, "minpack"),
-                control=("drc", "maskcount", "minpack"),
-                default=NO_SOURCE2,
-            )
-        )
-    return out
+def _detail(ty: str) -> Choice:
+    """The level of detail, what is added to it, or gradients: where there are any."""
+    given = source(SMP, 2, double=True, alias=8, ty=ty, span=_detail_registers)
+    return choice(when({SMP.lod: 0}, Nothing()), when({}, given))
+
+
+def _sample_names(ty: str) -> Enum:
+    return Enum(SMP.dim, {d: f"smp{n}.{ty}" for d, n in DIMENSIONS.items()}, DIMENSIONS)
 
 
 @usse.insn(
-    _smp(),
+    forms(
+        SMP,
+        "{name} {conv} {dst} {src0} {src1} {lodmode} {src2} {mode} {drc} {maskcount} {minpack}",
+        """
+        ctype  ty
+        0      f32
+        1      f16
+        2      c10
+        """,
+        name=PerRow(_sample_names, "<ty>"),
+        conv=Enum(SMP.conv, CONVERSIONS, label="raw"),
+        ty="<ty>",
+        dst=_dest(SMP, _texel_registers),
+        src0=PerRow(source, SMP, 0, double=True, alias=8, ty="<ty>"),
+        src1=source(SMP, 1, double=True, alias=8, span=_state_registers),
+        lodmode=Enum(SMP.lod, LODS),
+        src2=PerRow(_detail, "<ty>"),
+        mode=Enum(SMP.sb, MODES),
+        drc=Enum(SMP.drc, {v: f"drc{v}" for v in range(4)}),
+        maskcount=Enum(SMP.maskcount, {v: f"mask{v}" if v else "" for v in range(4)}),
+        minpack=Flag(SMP.minpack, "minpack"),
+        control=("drc", "maskcount", "minpack"),
+        default=NO_SOURCE2,
+    ),
     ref=Ref("usse", "2.6.13 SMP"),
     status=Status.INFERRED,
     notes=[

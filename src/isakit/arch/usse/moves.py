@@ -5,27 +5,19 @@ Source: [usse] 2.6.7, 2.6.8, 2.7 (LIMM); groups 38 and 40 of [004].
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Any
 
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import layout
-from isakit.arch.usse.forms import NO_SOURCE2, UNDESCRIBED, destination, form, seed_view, source
+from isakit.arch.usse.forms import NO_SOURCE2, UNDESCRIBED, PerRow, destination, form, forms, source
 from isakit.arch.usse.swizzles import SELECT4, V4STD, swizzle
 from isakit.arch.usse.usse import usse
 from isakit.sem import Value, const, select
 from isakit.sem.fp.ieee import float_to_int, float_to_ratio, int_to_float, ratio_to_float
-from isakit.spec import Enum, Flag, Form, Imm, Nothing, Part, Ref, Status
+from isakit.spec import Enum, Flag, Form, Imm, Nothing, Ref, Status
 
-MOVE_TYPES = {0: "i8", 1: "i16", 2: "i32", 3: "c10", 4: "f16", 5: "f32"}
 FLOATS = {"c10", "f16", "f32"}
 CONDITIONS = {0: "eq", 1: "ne", 2: "lt", 3: "le"}
-SEED_MOVES = {0: "mov", 1: "cmov", 2: "cmov8"}
-
-
-def _seed_type(ty: str) -> str:
-    return "fx10" if ty == "c10" else ty
-
-
 VMOV = layout(
     "00111@63:59 pred3@58:56 skipinv@55 cond@39 cond@54 s0usesswz@53 sync@52 dext@51 end@50 s0ext@50 s1ext@49 "
     "s2ext@48 type@47:46 rpt@45:44 nosched@43 dt@42:40 swz@38:35 s0bank@34 dbank@33:32 s1bank@31:30 s2bank@29:28 "
@@ -33,60 +25,99 @@ VMOV = layout(
 )
 
 
-def _move_forms(kind: int) -> list[Form]:
-    out: list[Form] = []
-    for code, ty in MOVE_TYPES.items():
-        is_float = ty in FLOATS
-        alias, kind_of_float = 7 if is_float else 6, ty if is_float else "f32"
+_INTEGER_TYPES = """
+    dt  ty   early_ty
+    0   i8   i8
+    1   i16  i16
+    2   i32  i32
+"""
+_FLOAT_TYPES = """
+    dt  ty   early_ty  written
+    3   c10  fx10      raw
+    4   f16  f16       f16
+    5   f32  f32       f32
+"""
+_DST: dict[str, Any] = {
+    _INTEGER_TYPES: destination(VMOV, double=False, alias=6),
+    _FLOAT_TYPES: PerRow(destination, VMOV, double=True, alias=7, mask="<written>", ty="<ty>"),
+}
+_DEFAULT = {_INTEGER_TYPES: VMOV.mask.put(15) | VMOV.swz.put(4), _FLOAT_TYPES: 0}
+"""Compilers write channel x and xyzw where neither matters."""
 
-        operand = partial(source, VMOV, double=is_float, alias=alias, ty=kind_of_float)
-        letters = swizzle(VMOV.swz, V4STD) if is_float else None
-        rule = "raw" if ty == "c10" else ty
-        dst = destination(VMOV, double=is_float, alias=alias, mask=rule if is_float else None, ty=kind_of_float)
-        # Compilers write channel x and xyzw where neither matters.
-        default = 0 if is_float else VMOV.mask.put(15) | VMOV.swz.put(4)
-        flags = ("skipinv", "nosched", "sync", "end") if kind == 0 else ("skipinv", "nosched", "sync")
-        fixed = {VMOV.type: kind, VMOV.dt: code}
-        if kind == 0:
-            f = form(
-                VMOV,
-                "{name} {dst} {src1}",
-                fixed,
-                flags=flags,
-                name=f"vmov.{ty}",
-                ty=ty,
-                dst=dst,
-                src1=operand(1, letters=letters),
-                default=default,
-            )
-            out += [f, seed_view(f, f"mov.{_seed_type(ty)}", [VMOV.type, VMOV.dt])]
-            continue
-        stem = "vmovc" if kind == 1 else "vmovcu8"
-        for swizzled in (0, 1) if is_float else (0,):
-            span = (lambda _: 2) if kind == 2 else None  # bytes of it, whatever the swizzle
-            names = {v: f"{stem}.{n}.{ty}" for v, n in CONDITIONS.items()}
-            f = form(
-                VMOV,
-                "{name} {dst} {src0} {src1} {src2}",
-                fixed | ({VMOV.s0usesswz: swizzled} if is_float else {}),
-                flags=flags,
-                name=Enum(VMOV.cond, names, CONDITIONS),
-                ty=ty,
-                dst=dst,
-                src0=operand(0, letters=letters if swizzled else None, span=span),
-                src1=operand(1, letters=letters),
-                src2=operand(2, letters=letters),
-                default=default,
-            )
-            out.append(f)
-            # The page has two conditions; the bit that tells eq from ne is outside of what it describes.
-            seeds = {0: f"{SEED_MOVES[kind]}.eqzero.{_seed_type(ty)}", 2: f"{SEED_MOVES[kind]}.ltzero.{_seed_type(ty)}"}
-            out.append(seed_view(f, Enum(VMOV.cond, seeds, CONDITIONS, illegal=UNDESCRIBED), [VMOV.type, VMOV.dt]))
-    return out
+
+def _operand(types: str, n: int, **options: Any) -> PerRow:
+    """A source: floats are swizzled registers, 64 bits each."""
+    if types == _INTEGER_TYPES:
+        return PerRow(source, VMOV, n, alias=6, **options)
+    return PerRow(source, VMOV, n, double=True, alias=7, ty="<ty>", **{"letters": swizzle(VMOV.swz, V4STD)} | options)
+
+
+def _moves(types: str) -> list[Form]:
+    return forms(
+        VMOV,
+        "{name} {dst} {src1}",
+        types,
+        fixed={VMOV.type: 0},
+        flags=("skipinv", "nosched", "sync", "end"),
+        name="vmov.<ty>",
+        ty="<ty>",
+        early="mov.<early_ty>",
+        described=[VMOV.type, VMOV.dt],
+        dst=_DST[types],
+        src1=_operand(types, 1),
+        default=_DEFAULT[types],
+    )
+
+
+def _conditional(stem: str, ty: str) -> Enum:
+    return Enum(VMOV.cond, {v: f"{stem}.{n}.{ty}" for v, n in CONDITIONS.items()}, CONDITIONS)
+
+
+def _early_conditional(stem: str, ty: str) -> Enum:
+    """The page has two conditions; the bit that tells eq from ne is outside of what it describes."""
+    return Enum(VMOV.cond, {0: f"{stem}.eqzero.{ty}", 2: f"{stem}.ltzero.{ty}"}, CONDITIONS, illegal=UNDESCRIBED)
+
+
+def _conditional_moves(kind: str, types: str, *more: str, **first: Any) -> list[Form]:
+    """The forms of a kind, a table of one row; `first` are options of source 0."""
+    return forms(
+        VMOV,
+        "{name} {dst} {src0} {src1} {src2}",
+        kind,
+        types,
+        *more,
+        flags=("skipinv", "nosched", "sync"),
+        name=PerRow(_conditional, "<stem>", "<ty>"),
+        ty="<ty>",
+        early=PerRow(_early_conditional, "<early_stem>", "<early_ty>"),
+        described=[VMOV.type, VMOV.dt],
+        dst=_DST[types],
+        src0=_operand(types, 0, **first),
+        src1=_operand(types, 1),
+        src2=_operand(types, 2),
+        default=_DEFAULT[types],
+    )
+
+
+_AS_IT_IS, _SWIZZLED = "s0usesswz\n0", "s0usesswz\n1"
+"""Whether source 0 has the swizzle of the others, or none."""
+_COMPARED = """
+    type  stem   early_stem
+    1     vmovc  cmov
+"""
+_COMPARED_BYTES = """
+    type  stem     early_stem
+    2     vmovcu8  cmov8
+"""
+
+
+def _four_bytes(_: int) -> int:
+    """The registers with the bytes that are compared, whatever the swizzle."""
+    return 2
 
 
 @usse.insn(
-    _move_forms(0),
+    _moves(_INTEGER_TYPES) + _moves(_FLOAT_TYPES),
     ref=Ref("usse", "2.6.7 VMOV"),
     see=[Ref("004", "0x38000000 - 0x40000000")],
     group="move",
@@ -107,7 +138,9 @@ def _compare_zero(v: Value, condition: str, ty: str) -> Value:
 
 
 @usse.insn(
-    _move_forms(1),
+    _conditional_moves(_COMPARED, _INTEGER_TYPES)
+    + _conditional_moves(_COMPARED, _FLOAT_TYPES, _AS_IT_IS, letters=None)
+    + _conditional_moves(_COMPARED, _FLOAT_TYPES, _SWIZZLED),
     ref=Ref("usse", "2.6.7 VMOV"),
     see=[Ref("004", "0x38000000 - 0x40000000")],
     notes=["a source 0 in sa read 0 on hardware: not modelled, avoid it"],
@@ -124,7 +157,9 @@ def vmovc(name, ty, dst, src0, src1, src2):
 
 
 @usse.insn(
-    _move_forms(2),
+    _conditional_moves(_COMPARED_BYTES, _INTEGER_TYPES, span=_four_bytes)
+    + _conditional_moves(_COMPARED_BYTES, _FLOAT_TYPES, _AS_IT_IS, letters=None, span=_four_bytes)
+    + _conditional_moves(_COMPARED_BYTES, _FLOAT_TYPES, _SWIZZLED, span=_four_bytes),
     ref=Ref("usse", "2.6.7 VMOV"),
     see=[Ref("004", "0x38000000 - 0x40000000")],
     status=Status.INFERRED,
@@ -149,14 +184,7 @@ def vmovcu8(name, ty, dst, src0, src1, src2):
 
 
 # --- pack and unpack -------------------------------------------------------------------------------------------------
-PACK_TYPES = {0: "u8", 1: "s8", 2: "o8", 3: "u16", 4: "s16", 5: "f16", 6: "f32", 7: "c10"}
 PACK_FLOATS = {"f16", "f32", "c10"}
-SEED_PACKS = {0: "u8", 4: "s16"}
-
-
-def _legal(sty: str, dty: str) -> bool:
-    return "c10" not in (sty, dty) or (sty in PACK_FLOATS and dty in PACK_FLOATS)
-
 
 VPCK = layout(
     "01000@63:59 pred3@58:56 skipinv@55 nosched@54 sync@52 dext@51 end@50 s1ext@49 s2ext@48 rpt@47:44 sfmt@43:41 "
@@ -165,40 +193,72 @@ VPCK = layout(
 )
 
 
-def _pack_forms(odd: bool) -> list[Form]:
-    out: list[Form] = []
-    for s, sty in PACK_TYPES.items():
-        for d, dty in PACK_TYPES.items():
-            if not _legal(sty, dty) or ("o8" in (sty, dty)) != odd:
-                continue
-            rest = VPCK.sel1 + VPCK.sel2 + VPCK.sel3
-            if sty == "f32":
-                selectors = VPCK.sel0low + VPCK.a + rest
-                src1 = source(VPCK, 1, double=True, letters=swizzle(selectors, SELECT4), ty=sty)
-                src2: Part = source(VPCK, 2, double=True, ty=sty)
-            else:
-                selectors = VPCK.sel0low + VPCK.sel0bit1 + rest
-                double = sty in PACK_FLOATS
-                number = VPCK.s1n if double else VPCK.a + VPCK.s1n
-                src1 = source(VPCK, 1, double=double, letters=swizzle(selectors, SELECT4), ty=sty, number=number)
-                src2 = Nothing()
-            f = form(
-                VPCK,
-                "{name} {dst} {src1} {src2} {scale}",
-                {VPCK.sfmt: s, VPCK.dfmt: d},
-                name=f"vpck.{dty}.{sty}",
-                sty=sty,
-                dty=dty,
-                dst=destination(VPCK, double=False, mask="raw", ty=dty),
-                src1=src1,
-                src2=src2,
-                scale=Flag(VPCK.scale, "scale"),
-                default=0 if sty == "f32" else NO_SOURCE2,
-            )
-            out.append(f)
-            if d in SEED_PACKS and s != 7:
-                out.append(seed_view(f, f"mov.{dty}" if s == d else f"pack.{dty}.{sty}", [VPCK.sfmt, VPCK.dfmt]))
-    return out
+_FROM_INTEGERS = """
+    sfmt  sty
+    0     u8
+    1     s8
+    3     u16
+    4     s16
+"""
+_FROM_F16, _FROM_F32, _FROM_C10, _FROM_O8 = (
+    "sfmt  sty\n5  f16",
+    "sfmt  sty\n6  f32",
+    "sfmt  sty\n7  c10",
+    "sfmt  sty\n2  o8",
+)
+_TO_NUMBERS = """
+    dfmt  dty  early
+    0     u8   pack.u8.<sty>
+    1     s8   -
+    3     u16  -
+    4     s16  pack.s16.<sty>
+    5     f16  -
+    6     f32  -
+"""
+_TO_FLOATS = """
+    dfmt  dty  early
+    5     f16  -
+    6     f32  -
+    7     c10  -
+"""
+_TO_C10, _TO_O8 = "dfmt  dty  early\n7  c10  -", "dfmt  dty  early\n2  o8  -"
+_EARLY_COPIES = {"pack.u8.u8": "mov.u8", "pack.s16.s16": "mov.s16"}
+_SELECTORS = VPCK.sel1 + VPCK.sel2 + VPCK.sel3
+
+
+def _early_pack(name: str) -> str:
+    """What the early page calls a conversion: one to the same type is a move."""
+    return _EARLY_COPIES.get(name, name)
+
+
+def _packs(sources: str, *destinations: str) -> list[Form]:
+    """The conversions from some types, which have the same sources, to others."""
+    letters = swizzle(VPCK.sel0low + VPCK.sel0bit1 + _SELECTORS, SELECT4)
+    operands: dict[str, Any] = {"src1": PerRow(source, VPCK, 1, letters=letters, ty="<sty>", number=VPCK.a + VPCK.s1n)}
+    if sources in (_FROM_F16, _FROM_C10):
+        operands = {"src1": PerRow(source, VPCK, 1, double=True, letters=letters, ty="<sty>", number=VPCK.s1n)}
+    operands |= {"src2": Nothing(), "default": NO_SOURCE2}
+    if sources == _FROM_F32:
+        letters = swizzle(VPCK.sel0low + VPCK.a + _SELECTORS, SELECT4)
+        operands = {"src1": source(VPCK, 1, double=True, letters=letters), "src2": source(VPCK, 2, double=True)}
+    return [
+        f
+        for table in destinations
+        for f in forms(
+            VPCK,
+            "{name} {dst} {src1} {src2} {scale}",
+            sources,
+            table,
+            name="vpck.<dty>.<sty>",
+            early=PerRow(_early_pack, "<early>"),
+            described=[VPCK.sfmt, VPCK.dfmt],
+            sty="<sty>",
+            dty="<dty>",
+            dst=PerRow(destination, VPCK, double=False, mask="raw", ty="<dty>"),
+            scale=Flag(VPCK.scale, "scale"),
+            **operands,
+        )
+    ]
 
 
 LIMITS = {"u8": (0, 255), "s8": (-127, 127), "u16": (0, 65535), "s16": (-32767, 32767), "c10": (-510, 510)}
@@ -267,7 +327,10 @@ def _converted(v: Value, sty: str, dty: str, scale: bool) -> Value:
 
 
 @usse.insn(
-    _pack_forms(odd=False),
+    _packs(_FROM_INTEGERS, _TO_NUMBERS)
+    + _packs(_FROM_F16, _TO_NUMBERS, _TO_C10)
+    + _packs(_FROM_F32, _TO_NUMBERS, _TO_C10)
+    + _packs(_FROM_C10, _TO_FLOATS),
     ref=Ref("usse", "2.6.8 VPCK"),
     see=[Ref("004", "0x40000000 - 0x48000000")],
     notes=[
@@ -289,7 +352,10 @@ def vpck(name, sty, dty, dst, src1, scale, src2):
 
 
 @usse.insn(
-    _pack_forms(odd=True),
+    _packs(_FROM_INTEGERS, _TO_O8)
+    + _packs(_FROM_F16, _TO_O8)
+    + _packs(_FROM_F32, _TO_O8)
+    + _packs(_FROM_O8, _TO_NUMBERS, _TO_O8),
     ref=Ref("usse", "2.6.8 VPCK"),
     see=[Ref("004", "0x40000000 - 0x48000000")],
     status=Status.UNKNOWN,

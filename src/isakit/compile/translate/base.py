@@ -147,8 +147,8 @@ class Base:
         raise self.refuse("a register or a constant was expected", operand)
 
     def _symbol_plus(self, operand: Address) -> Value:
-        assert isinstance(operand.base, Name)
-        assert isinstance(operand.base.what, Variable)
+        if not isinstance(operand.base, Name) or not isinstance(operand.base.what, Variable):
+            raise self.refuse("the address of a variable was expected", operand)
         return self.b.op("add", self.address_of(operand.base.what, operand.base), Const(operand.offset))
 
     def _word_of(self, operand: Operand, r: Register, ty: str) -> Value:

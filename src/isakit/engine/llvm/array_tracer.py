@@ -26,10 +26,12 @@ LANES = 16
 """Lanes of a vector."""
 _TYPES = {
     np.dtype(bool): "i1", np.dtype(np.uint8): "i8", np.dtype(np.uint16): "i16", np.dtype(np.uint32): "i32",
-    np.dtype(np.int32): "i32", np.dtype(np.int64): "i64", np.dtype(np.uint64): "i64",
+    np.dtype(np.int8): "i8", np.dtype(np.int16): "i16", np.dtype(np.int32): "i32",
+    np.dtype(np.int64): "i64", np.dtype(np.uint64): "i64",
     np.dtype(np.float16): "half", np.dtype(np.float32): "float", np.dtype(np.float64): "double",
 }  # fmt: skip
 F32, F64, I64, U32 = (np.dtype(t) for t in (np.float32, np.float64, np.int64, np.uint32))
+_SUFFIX = {"half": "f16", "float": "f32", "double": "f64"}
 _COMPARED = {"less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge"}
 _FLOAT_OPS = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
 _INTEGER_OPS = {"add": "add", "subtract": "sub", "multiply": "mul", "bitwise_and": "and", "bitwise_or": "or",
@@ -150,7 +152,7 @@ class Tracer:
     def intrinsic(self, name: str, dtype: Any, *args: TracedArray) -> TracedArray:
         """A call of an LLVM intrinsic on lanes of one type."""
         vector = self.type(dtype)
-        suffix = {"float": "f32", "double": "f64"}.get(_TYPES[np.dtype(dtype)], _TYPES[np.dtype(dtype)])
+        suffix = _SUFFIX.get(_TYPES[np.dtype(dtype)], _TYPES[np.dtype(dtype)])
         f = self.module.declare(f"llvm.{name}.v{LANES}{suffix}", f"{vector} @({', '.join([vector] * len(args))})")
         return self.value(f"call {vector} {f}({', '.join(f'{vector} {a.text}' for a in args)})", dtype)
 
@@ -166,7 +168,7 @@ class Tracer:
         if source == target:
             return TracedArray(self, a.text, to)
         if a.dtype.kind == "f" and to.kind == "f":
-            name = "fpext" if to == F64 else "fptrunc"
+            name = "fpext" if to.itemsize > a.dtype.itemsize else "fptrunc"
         elif a.dtype.kind == "f":
             name = "fptosi" if to.kind == "i" or to.itemsize == 4 else "fptoui"
             if to == U32:  # as NumPy: by way of i64
@@ -180,7 +182,7 @@ class Tracer:
         else:
             name = "sext" if a.dtype.kind == "i" else "zext"
         out = self.value(f"{name} {self.type(a.dtype)} {a.text} to {self.type(to)}", to)
-        if name == "fpext":
+        if name == "fpext" and a.dtype == F32:
             out.narrow = a
         return out
 
@@ -385,11 +387,31 @@ class Tracer:
         places = self.value(f"getelementptr {ty}, ptr {base}, <{LANES} x i32> {narrow}", U32).text
         size = np.dtype(dtype).itemsize
         f = self.module.declare(
-            f"llvm.masked.gather.v{LANES}{ {'float': 'f32', 'double': 'f64'}.get(ty, ty) }.v{LANES}p0",
+            f"llvm.masked.gather.v{LANES}{_SUFFIX.get(ty, ty)}.v{LANES}p0",
             f"{vector} @(<{LANES} x ptr>, i32, <{LANES} x i1>, {vector})",
         )
         text = f"call {vector} {f}(<{LANES} x ptr> {places}, i32 {size}, <{LANES} x i1> {lanes}, {vector} poison)"
         return self.value(text, dtype)
+
+    def loaded(self, places: str, dtype: Any, lanes: TracedArray) -> TracedArray:
+        """What is at addresses <n x ptr>, for some lanes; always read again."""
+        ty, vector = _TYPES[np.dtype(dtype)], self.type(dtype)
+        f = self.module.declare(
+            f"llvm.masked.gather.v{LANES}{_SUFFIX.get(ty, ty)}.v{LANES}p0",
+            f"{vector} @(<{LANES} x ptr>, i32, <{LANES} x i1>, {vector})",
+        )
+        listed = f"<{LANES} x ptr> {places}, i32 1, {self.type(bool)} {lanes.text}, {vector} zeroinitializer"
+        return TracedArray(self, self.body(f"call {vector} {f}({listed})"), dtype)
+
+    def stored(self, places: str, value: TracedArray, lanes: TracedArray) -> None:
+        """Put numbers to addresses <n x ptr>, for some lanes."""
+        ty, vector = _TYPES[value.dtype], self.type(value.dtype)
+        f = self.module.declare(
+            f"llvm.masked.scatter.v{LANES}{_SUFFIX.get(ty, ty)}.v{LANES}p0",
+            f"void @({vector}, <{LANES} x ptr>, i32, <{LANES} x i1>)",
+        )
+        listed = f"{vector} {value.text}, <{LANES} x ptr> {places}, i32 1, {self.type(bool)} {lanes.text}"
+        self.body.do(f"call void {f}({listed})")
 
     def of_quad(self, a: TracedArray, lane: int) -> TracedArray:
         """What a lane of its quad has, for every lane."""

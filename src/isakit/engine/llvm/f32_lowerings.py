@@ -153,13 +153,13 @@ def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]
     f = low.module.declare(
         "llvm.x86.avx512.mask.cmp.ps.512", "<16 x i1> @(<16 x float>, <16 x float>, i32, <16 x i1>, i32)"
     )
-    test = f"i32 {_PREDICATES[int(bits.text) & 15]}, <16 x i1> splat (i1 true), i32 4"
+    test = f"i32 {PREDICATES[int(bits.text) & 15]}, <16 x i1> splat (i1 true), i32 4"
     both = zip(*(pieces(low, _floats(low, r), "float", PIECE) for r in (a, b)), strict=True)
     flags = [low.body(f"call <16 x i1> {f}(<16 x float> {x}, <16 x float> {y}, {test})") for x, y in both]
     return Ref(joined(low, flags, "i1", PIECE), 1)
 
 
-_PREDICATES = (
+PREDICATES = (
     0x0B, 0x11, 0x00, 0x12, 0x1E, 0x0C, 0x1D, 0x07, 0x03, 0x19, 0x08, 0x1A, 0x16, 0x04, 0x15, 0x0F,
 )  # fmt: skip
 """Predicate of `vcmpps` by relations: 1 less, 2 equal, 4 greater, 8 unordered."""

@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from isakit.engine.llvm.f32_lowerings import PREDICATES
 from isakit.engine.llvm.ir_text import Ref
 from isakit.engine.llvm.values import Native, ValueLowering
 from isakit.engine.llvm.vector_pieces import joined, pieces
 from isakit.sem.fp.core import F64
-from isakit.sem.fp.f64 import NAN
+from isakit.sem.fp.f64 import NAN, f64_compare
+from isakit.sem.operation import Operation
 
 EMBEDDED_ROUNDING = {"rn": 8, "rm": 9, "rp": 10, "rz": 11}
 """Rounding operand of the AVX-512 intrinsics: the mode, exceptions suppressed."""
@@ -140,6 +142,22 @@ def _odd(low: ValueLowering, args: Sequence[Ref], results: Sequence[str]) -> str
     return low.any(odd)
 
 
+def denormal(low: ValueLowering, x: Ref) -> Ref:
+    """Smaller than the least normal number, but not zero."""
+    fraction = 23 if x.width == 32 else 52
+    less = low.op("sub", low.op("and", x, low.constant((1 << (x.width - 1)) - 1, x.width)), low.constant(1, x.width))
+    return low.op("icmp ult", less, low.constant((1 << fraction) - 1, x.width), 1)
+
+
+def carefully(
+    low: ValueLowering, operation: Operation, args: Sequence[Ref], statics: dict[str, Any], odd: Ref, usual: Ref
+) -> Ref:
+    """`usual`, but by the definition for all lanes where a lane is odd."""
+    vectors = [low.splat(a) for a in args]
+    f = low.definition(operation, tuple(statics.items()), tuple(a.width for a in args))
+    return low.unlikely(low.any(odd), usual, lambda: low.call(f, vectors, usual.width))
+
+
 def _first_lane(low: ValueLowering, r: Ref) -> Ref:
     return Ref(low.body(f"extractelement {low.type(r)} {r.text}, i64 0"), r.width, True)
 
@@ -179,6 +197,30 @@ def _portable(name: str) -> Native:
     return lower
 
 
-EMBEDDED_F64: dict[str, Native] = {f"f64_{name}": _embedded(name) for name in INTRINSICS}
+def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    """Whether the relation of two numbers is among constant bits; the instruction takes denormals for zeros."""
+    a, b, bits = args
+    if not bits.uniform or not bits.text.lstrip("-").isdigit() or (a.uniform and b.uniform):
+        return None
+    vector, flags = f"<{PIECE} x double>", f"<{PIECE} x i1>"
+    f = low.module.declare("llvm.x86.avx512.mask.cmp.pd.512", f"{flags} @({vector}, {vector}, i32, {flags}, i32)")
+    test = f"i32 {PREDICATES[int(bits.text) & 15]}, {flags} splat (i1 true), i32 4"
+    cut = [pieces(low, _doubles(low, r), "double", PIECE) for r in (a, b)]
+    got = [low.body(f"call {flags} {f}({vector} {x}, {vector} {y}, {test})") for x, y in zip(*cut, strict=True)]
+    usual = Ref(joined(low, got, "i1", PIECE), 1)
+    odd = low.op("or", *(denormal(low, low.splat(r)) for r in (a, b)))
+
+    def by_definition() -> Ref:
+        relation = low.definition(f64_compare, tuple(statics.items()), (64, 64))
+        found = low.op("and", low.call(relation, [low.splat(r) for r in (a, b)], bits.width), bits)
+        return low.op("icmp ne", found, low.constant(0, bits.width), 1)
+
+    return low.unlikely(low.any(odd), usual, by_definition)
+
+
+EMBEDDED_F64: dict[str, Native] = {
+    **{f"f64_{name}": _embedded(name) for name in INTRINSICS},
+    "holds f64_compare": _comparison,
+}
 PORTABLE_F64: dict[str, Native] = {f"f64_{name}": _portable(name) for name in INTRINSICS}
 """Multiply-add wants a host with FMA instructions: without them LLVM would call a function of the C library."""

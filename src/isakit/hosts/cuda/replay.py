@@ -98,20 +98,23 @@ class Capture:
             raise CaptureError(f"{self.folder} has no launch {number}; it has {len(self.launches)}")
         return self._json(self.launches[number])
 
-    def replay(self, number: int, *, check: bool = False, **options: Any) -> Outcome:
+    def replay(
+        self, number: int, *, check: bool = False, max_instructions: int | None = None, **options: Any
+    ) -> Outcome:
         """Run a launch again.
 
         Args:
             number: the launch.
             check: compare the memory it leaves with what was captured.
+            max_instructions: bound, as `LoadedKernel.launch` has it.
             **options: engine, tier and threads of the device.
 
-        Raises CaptureError and FormatError for a damaged capture.
+        Raises CaptureError and FormatError for a damaged capture, BudgetExceeded.
         """
         entry = self.launch(number)
         try:
-            return self._replay(number, entry, check, options)
-        except (KeyError, TypeError, ValueError, AttributeError) as e:
+            return self._replay(number, entry, check, max_instructions, options)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as e:
             raise CaptureError(f"{self.launches[number]}: {type(e).__name__}: {e}") from None
 
     def prepare(self, number: int, **options: Any) -> tuple[Device, LoadedKernel, dict[str, Any]]:
@@ -157,11 +160,13 @@ class Capture:
                 raise CaptureError(f"memory at {address:#x}")
             yield address, data
 
-    def _replay(self, number: int, entry: dict[str, Any], check: bool, options: dict[str, Any]) -> Outcome:
+    def _replay(
+        self, number: int, entry: dict[str, Any], check: bool, limit: int | None, options: dict[str, Any]
+    ) -> Outcome:
         device, kernel, launch = self._prepare(entry, options)
         outcome = Outcome(number, entry["kernel"], Stats(), expected_fault=entry.get("fault"))
         try:
-            outcome.stats = kernel.launch(**launch)
+            outcome.stats = kernel.launch(**launch, max_instructions=limit)
         except MachineFault as e:
             outcome.fault = e
         if check:

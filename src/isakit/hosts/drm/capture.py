@@ -31,6 +31,8 @@ ALLOCATE = struct.Struct("<IQQ")
 """handle, offset, size."""
 WRITE = struct.Struct("<Q")
 PAIR = struct.Struct("<II")
+SEGMENT = struct.Struct("<QQ")
+"""Of a push, behind the number of the channel: address, bytes."""
 MOST_RECORD = 1 << 24
 Kind = Literal["allocate", "free", "write", "object", "channel", "push"]
 KINDS: tuple[Kind, ...] = ("allocate", "free", "write", "object", "channel", "push")
@@ -169,6 +171,8 @@ def _record(path: Path, kind: Kind, data: bytes) -> CapturedEvent:
                 raise FormatError(str(path), 0, "a write beyond the card's memory")
             return CapturedEvent(kind, (offset,), data[WRITE.size :])
         if kind == "push":
+            if len(data) % SEGMENT.size != 4:
+                raise FormatError(str(path), 0, f"a push of {len(data)} bytes")
             return CapturedEvent(kind, struct.unpack(f"<I{(len(data) - 4) // 8}Q", data))
         return CapturedEvent(kind, PAIR.unpack(data))
     except struct.error as e:

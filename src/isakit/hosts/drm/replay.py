@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +39,7 @@ class Replay:
         chip: another chip than the one of the capture.
         report: collects what is done.
 
-    Attributes: `draws` that were done; `pictures` of render target 0 behind each of them, where they were asked for.
+    Attributes: `draws` that were done; `on_channel`: called with every channel before anything is done in it.
     Raises FormatError.
     """
 
@@ -58,6 +59,8 @@ class Replay:
         self._channels: dict[int, Channel] = {}
         self._classes: dict[int, int] = {}
         self._handles: dict[int, int] = {}
+        self._freed: list[int] = []
+        self.on_channel: Callable[[Channel], None] | None = None
         self._last: Channel | None = None
         self._stop: tuple[int | None, int | None] = None, None
 
@@ -76,6 +79,7 @@ class Replay:
 
     def _do(self, r: capture.CapturedEvent) -> None:
         if r.kind == "allocate":
+            self._free()
             handle, offset, size = r.numbers
             try:
                 made = self.memory.allocate(size, 1, offset=offset)
@@ -85,7 +89,7 @@ class Replay:
         elif r.kind == "free":
             found = self._handles.pop(r.numbers[0], None)
             if found is not None:
-                self.memory.free(found)
+                self._freed.append(found)
         elif r.kind == "write":
             self.memory.bytes[r.numbers[0] : r.numbers[0] + len(r.data)] = np.frombuffer(r.data, np.uint8)
         elif r.kind == "object":
@@ -97,11 +101,19 @@ class Replay:
             flat = r.numbers[1:]
             channel.push(list(zip(flat[::2], flat[1::2], strict=True)))
 
+    def _free(self) -> None:
+        """Give back what was freed. When room is needed: targets of a program that cleans up can be looked at."""
+        for handle in self._freed:
+            self.memory.free(handle)
+        self._freed.clear()
+
     def _channel(self, number: int) -> Channel:
         found = self._channels.get(number)
         if found is None:
             found = Channel(self.memory, self.chip, self.report, self.settings, self._classes)
             found.engine3d.drawing.on_draw = self._drawn
+            if self.on_channel is not None:
+                self.on_channel(found)
             self._channels[number] = found
         return found
 

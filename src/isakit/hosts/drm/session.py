@@ -13,6 +13,7 @@ from isakit.errors import HostError
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.dump import Dump
+from isakit.hosts.drm.mesa import variables
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.server import Server
 from isakit.hosts.drm.shim_library import LIBRARY
@@ -20,9 +21,12 @@ from isakit.hosts.drm.shim_library import LIBRARY
 SOCKET_VARIABLE = "ISAKIT_DRM_SOCKET"
 
 
-def environment(server: Server, shim: Path) -> dict[str, str]:
-    """Variables for a program that shall find the card."""
-    env = dict(os.environ)
+def environment(server: Server, shim: Path, mesa: Path | None = None) -> dict[str, str]:
+    """Variables for a program that shall find the card, with the Mesa in a folder or the installed one.
+
+    Raises HostError where the folder has none.
+    """
+    env = dict(os.environ) if mesa is None else os.environ | variables(mesa)
     before = env.get("LD_PRELOAD")
     env["LD_PRELOAD"] = f"{shim}:{before}" if before else str(shim)
     env[SOCKET_VARIABLE] = str(server.path)
@@ -41,8 +45,11 @@ def run(
     *,
     capture: Path | None = None,
     dump: Path | None = None,
+    mesa: Path | None = None,
 ) -> int:
     """Run a program to its end; returns its exit code, 128 + n where signal n ended it.
+
+    `mesa`: a folder with a Mesa that takes the installed one's place.
 
     Raises HostError where the library cannot be made or the program not be started.
     """
@@ -52,7 +59,7 @@ def run(
     server = Server(chip, report, settings, capture, None if dump is None else Dump(dump))
     try:
         try:
-            process = subprocess.Popen(list(command), env=environment(server, shim))
+            process = subprocess.Popen(list(command), env=environment(server, shim, mesa))
         except OSError as e:
             raise HostError(f"cannot start {command[0]}: {e.strerror}") from e
         old = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program gets it too, and decides

@@ -72,7 +72,7 @@ class Surface:
 
     def read(self) -> Array:
         """A copy as u8 `shape`."""
-        return np.ascontiguousarray(self.view()).reshape(self.shape)
+        return np.array(self.view(), order="C").reshape(self.shape)
 
     def write(self, data: Array) -> None:
         """Store u8 `shape`."""

@@ -12,7 +12,9 @@ Source: [001] "Memory", [tesla] 7, 10.
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -65,8 +67,19 @@ class Accesses:
 
     def __init__(self, name: str, choices: Choices) -> None:
         self.name, self.choices = name, choices
-        self._misaligned, self._outside = numpy_function(accesses.misaligned), numpy_function(accesses.outside)
-        self._aligned = numpy_function(accesses.aligned, choices=choices)
+
+    # The rules, where something is accessed: many spaces are made for each draw, and few of them are read by NumPy.
+    @cached_property
+    def _misaligned(self) -> Callable[..., Any]:
+        return numpy_function(accesses.misaligned)
+
+    @cached_property
+    def _outside(self) -> Callable[..., Any]:
+        return numpy_function(accesses.outside)
+
+    @cached_property
+    def _aligned(self) -> Callable[..., Any]:
+        return numpy_function(accesses.aligned, choices=self.choices)
 
     def first_bad(
         self, kind: str, bad: Array, address: Array, where: tuple[Lanes, Array | None], detail: str
@@ -102,7 +115,8 @@ class OwnSpace(Accesses):
         where = lanes, chosen
         address = self.aligned(address, size, where)
         good = None
-        bad = self._outside(address, np.uint32(size), np.uint32(self.limit))
+        # Arrays, as NumPy warns of numbers that wrap around.
+        bad = self._outside(address, np.array([size], np.uint32), np.array([self.limit], np.uint32))
         if bad.any():
             if self.choices.out_of_range == "fault":
                 raise self.first_bad(OUT_OF_RANGE, bad, address, where, f"the space has {self.limit:#x} bytes")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -278,6 +279,16 @@ _known: dict[object, Stretches] = {}
 _lock = threading.Lock()
 KEPT = 64
 """Programs whose stretches are remembered."""
+
+
+def _in_child() -> None:
+    """A forked process does not have the thread that held the lock."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 def stretches_of(code: Code, target: Host) -> Stretches:

@@ -18,10 +18,10 @@ from isakit.hosts.drm.engines.copy import NO_OBJECTS
 from isakit.hosts.drm.engines.eng3d import Engine3D
 from isakit.hosts.drm.engines.programs import Programs
 from isakit.hosts.drm.engines.shared import ConstantBuffers
-from isakit.hosts.drm.memory import BASE, VideoMemory
+from isakit.hosts.drm.engines.windows import Windows
+from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.tables import COMPUTE
-from isakit.machine.tesla.address_spaces import LinearWindow
 from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
@@ -30,7 +30,9 @@ from isakit.runtime.tesla_engine import executor
 
 PROGRAM = 8
 """The kind of program in `ConstantBuffers`."""
-SPARE_CONSTANTS = 0x7E
+DEFAULT_BANKS = {0: 0x7E, 15: 0x7F}
+"""c[] bank -> the buffer the driver binds to it in a set-up that may never arrive. Source: [nv50] "Drivers' own
+quirks", and the buffers that it writes."""
 LOCAL_BYTES = 1 << 12
 WINDOWS = 16
 
@@ -144,6 +146,17 @@ class ComputeEngine(Engine):
         """An address of the compute engine, or the 3D engine's where the driver's set-up has not arrived."""
         return self.address(name) or self.graphics.address(name)
 
+    def _banks(self) -> dict[int, bytes]:
+        """The c[] banks of a launch."""
+        bound = self.graphics.constants.bound | self.constants.bound
+        for bank, number in DEFAULT_BANKS.items():
+            if (PROGRAM, bank) not in bound:
+                known = self.graphics.constants.defined | self.constants.defined
+                if number in known:
+                    self.constants.define(number, *known[number])
+                    self.constants.bind(PROGRAM, bank, number)
+        return self.graphics.constants.banks(PROGRAM) | self.constants.banks(PROGRAM)
+
     def device(self) -> DeviceMemory:
         """The card's memory as kernels see it: offsets in the memory file."""
         if self._device is None:
@@ -167,13 +180,7 @@ class ComputeEngine(Engine):
         grid, block = self.get("GRIDDIM"), self.get("BLOCKDIM_XY")
         count = self.get("USER_PARAM_COUNT") >> 8 & 0xFF
         params = np.array([self.get("USER_PARAM", i) for i in range(min(count, 64))], np.uint32).tobytes()
-        windows: dict[int, Any] = {}
-        for i in range(WINDOWS):
-            address, limit = self.address("GLOBAL_ADDRESS", i), self.get("GLOBAL_LIMIT", i)
-            room = self.memory.room(address)
-            if room:
-                windows[i] = LinearWindow(address - BASE, min(limit + 1, room))
-        banks = self.graphics.constants.banks(PROGRAM) | self.constants.banks(PROGRAM)
+        banks = self._banks()
         table, limit = self._first("TIC_ADDRESS"), self.get("TIC_LIMIT") or self.graphics.get("TIC_LIMIT")
         samplers, last = self._first("TSC_ADDRESS"), self.get("TSC_LIMIT") or self.graphics.get("TSC_LIMIT")
         textures: dict[int, Any] = {}
@@ -181,23 +188,27 @@ class ComputeEngine(Engine):
         for slot, tic in self.textures.items():
             textures[slot] = self.graphics.drawing.images.texture(images.entry(self.memory, table, tic, limit, "TIC"))
             used[slot] = images.sampler(images.entry(self.memory, samplers, self.samplers.get(slot, 0), last, "TSC"))
-        run = Launch(
-            code,
-            CHIPS[variant],
-            (grid & 0xFFFF, grid >> 16),
-            (block & 0xFFFF, block >> 16, self.get("BLOCKDIM_Z") & 0xFFFF),
-            entry=start,
-            shared_bytes=self.get("SHARED_SIZE") & 0xFFFF,
-            params=params,
-            constants=banks,
-            windows=windows,
-            local_bytes=LOCAL_BYTES if uses_local else 0,
-            textures=textures,
-            samplers=used,
-            texturing=self.settings.texturing,
-            limits=False,
-        )
-        stats = executor(self.settings.engine, self.settings.tier)(run, self.device(), None)
+        with Windows(self.memory) as windows:
+            for i in range(WINDOWS):
+                pitch, limit, mode = (self.get(f"GLOBAL_{what}", i) for what in ("PITCH", "LIMIT", "MODE"))
+                windows.add(i, self.address("GLOBAL_ADDRESS", i), pitch, limit, mode)
+            run = Launch(
+                code,
+                CHIPS[variant],
+                (grid & 0xFFFF, grid >> 16),
+                (block & 0xFFFF, block >> 16, self.get("BLOCKDIM_Z") & 0xFFFF),
+                entry=start,
+                shared_bytes=self.get("SHARED_SIZE") & 0xFFFF,
+                params=params,
+                constants=banks,
+                windows=windows.by_number,
+                local_bytes=LOCAL_BYTES if uses_local else 0,
+                textures=textures,
+                samplers=used,
+                texturing=self.settings.texturing,
+                limits=False,
+            )
+            stats = executor(self.settings.engine, self.settings.tier)(run, self.device(), None)
         self.report.count("instructions", stats.instructions)
         self.report.spent("kernels", time.perf_counter() - started)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from isakit.hosts.drm.dump import Dump
     from isakit.hosts.drm.engines.eng3d import Engine3D
 
+P = TypeVar("P", bound=Pipeline)
 OnDraw = Callable[[int, int, str, int], None]
 """Called behind a draw with its frame and number, its primitives, and the fragments it had."""
 STAGES = {"vertex": 0, "geometry": 1, "fragment": 2}
@@ -39,6 +40,8 @@ SEGMENT = {"vertex": "VP", "geometry": "GP", "fragment": "FP"}
 OUTPUTS = {1: "points", 2: "line_strip", 3: "triangle_strip"}
 LEAST_LOCAL = 1 << 10
 SHADE_FLAT = 0x1D00
+G80 = 0x5097
+"""The class of the first chip's 3D engine."""
 
 
 @dataclass
@@ -96,16 +99,22 @@ class Drawing:
     def __init__(self, engine: Engine3D) -> None:
         self.engine = engine
         self.programs = Programs(engine.memory, engine.chip)
-        self.images = images.Images(engine.memory)
-        s = engine.settings
-        self.pipeline = Pipeline(
-            1, 1, targets=(), depth=None, choices=s.choices, texturing=s.texturing, threads=s.threads,
-            engine=s.engine, tier=s.tier,
-        )  # fmt: skip
+        self.images = images.Images(engine.memory, engine.chip.class_3d == G80)
+        self.pipeline: Pipeline = self.use(Pipeline)
         self.stream = StreamOutput(engine)
         self.frame = self.draws = 0
         self.on_draw: OnDraw | None = None
         self.dump: Dump | None = None
+
+    def use(self, kind: type[P]) -> P:
+        """Draw with a pipeline of some kind from now on."""
+        s = self.engine.settings
+        made = kind(
+            1, 1, targets=(), depth=None, choices=s.choices, texturing=s.texturing, threads=s.threads,
+            engine=s.engine, tier=s.tier,
+        )  # fmt: skip
+        self.pipeline = made
+        return made
 
     def before_clear(self) -> None:
         """A clear after draws begins a new frame."""
@@ -273,6 +282,8 @@ class Drawing:
         state = e.draw_state
         if state.line_width and e.get("LINE_SMOOTH_ENABLE") & 1 and batch.mode.startswith("line"):
             e.report.missing("smooth lines (drawn without)")
+        if e.get("SAMPLE_SHADING") & 0x10 and state.multisampling is not None:
+            e.report.missing("fragment programs for every sample (run once for a pixel)")
         if e.get("DEPTH_BOUNDS_EN") & 1:
             e.report.missing("depth bounds test (drawn without)")
         attributes: list[int] = []
@@ -281,6 +292,10 @@ class Drawing:
         result = e.last_map
         colors, depth = self._images()
         fragment = self._fragment(result, len(colors))
+        if None in colors and state.color_masks is not None:
+            bound = [c is not None for c in colors] + [True] * (len(state.color_masks) - len(colors))
+            masks = tuple(m if b else (False,) * 4 for m, b in zip(state.color_masks, bound, strict=True))
+            state = replace(state, color_masks=masks)  # what goes to a target that is not there is dropped
         restart = None
         edges: Array | None = None
         if batch.words:
@@ -386,7 +401,7 @@ class _Layers:
             colors = [None if c is None else OpenColor(c, layer) for c in self.colors]
             depth = OpenDepth(self.depth, layer) if self.depth is not None else None
             found = self._open[layer] = colors, depth
-        nothing = RenderTarget("r8", 1, 1)
+        nothing = RenderTarget("r8", 0, 0)  # nothing is written to it
         self.pipeline.targets = [nothing if c is None else c.target for c in found[0]]
         self.pipeline.depth_buffer = None if found[1] is None else found[1].buffer
 

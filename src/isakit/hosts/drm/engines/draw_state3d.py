@@ -293,7 +293,7 @@ class State3D(Engine):
             line_width=max(1.0, self.number("LINE_WIDTH")),
             line_stipple=((stipple & 0xFF) + 1, stipple >> 8 & 0xFFFF) if self.get("LINE_STIPPLE_ENABLE") & 1 else None,
             clip_distances=self._clip_distances(result),
-            point_origin="upper" if self.get("POINT_SPRITE_CTRL") & 0x10 else "lower",
+            point_origin="lower" if self.get("POINT_SPRITE_CTRL") & 0x10 else "upper",
             viewports=self.viewports,
             scissors=self.scissors,
             viewport_word=result.word(self.get("SEMANTIC_VIEWPORT") & 0xFF)

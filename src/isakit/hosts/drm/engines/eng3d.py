@@ -86,7 +86,7 @@ class Engine3D(State3D):
         "RT*", "ZETA_*", "CLEAR_*", "CB_*", "VP_*", "GP_*", "FP_*", "VERTEX_*", "VB_*", "PRIM_RESTART_*", "TIC_*",
         "TSC_*", "QUERY_*", "COND_*", "STRMOUT_*", "SEMAPHORE*", "NOPERSPECTIVE_BITMAP", "DRAW_TFB_STRIDE", "TEX_MISC",
         "LINKED_TSC", "LOCAL_SIZE_LOG", "WINDOW_OFFSET_X", "WINDOW_OFFSET_Y", "ISA_FLAGS", "DEPTH_BOUNDS*",
-        "PIXEL_CENTER_INTEGER", "LINE_SMOOTH_ENABLE", "BIND_*", "SHADE_MODEL",
+        "PIXEL_CENTER_INTEGER", "LINE_SMOOTH_ENABLE", "BIND_*", "SHADE_MODEL", "SAMPLE_SHADING",
     )  # fmt: skip
 
     def __init__(self, memory: VideoMemory, report: Report, chip: CardChip, settings: CardSettings) -> None:

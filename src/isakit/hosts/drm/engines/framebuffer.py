@@ -71,9 +71,11 @@ def color_image(engine: Engine, i: int) -> ColorImage | None:
     if across >> 31:
         pitch = across & 0x7FFF_FFFF
         width = min(pitch // form.nbytes, LARGEST)
+        _not_empty(width, height)
         surface = Surface(engine.memory, address, width * form.nbytes, height, pitch=pitch)
         return ColorImage(surface, form, width, height, 0, False)
     width = min(across & 0xFFFF_FFF, LARGEST)
+    _not_empty(width, height)
     size = engine.get("RT_BLOCK_DIMENSIONS", i)
     mode = engine.get("RT_ARRAY_MODE")
     volume = bool(mode >> 16 & 1)
@@ -93,11 +95,17 @@ def depth_image(engine: Engine) -> DepthImage | None:
     if code not in DEPTH_FORMATS:
         raise NotModelled(f"depth format {code:#x}")
     width, height = (min(engine.get(n) & 0xFFFF_FFF, LARGEST) for n in ("ZETA_HORIZ", "ZETA_VERT"))
+    _not_empty(width, height)
     size = engine.get("ZETA_BLOCK_DIMENSIONS")
     surface = Surface(
         engine.memory, address, width * DEPTH_FORMATS[code][1], height, block_y=size >> 4 & 15, block_z=size >> 8 & 15
     )
     return DepthImage(surface, code, width, height, engine.get("ZETA_LAYER_STRIDE") << 2)
+
+
+def _not_empty(width: int, height: int) -> None:
+    if not (width and height):
+        raise NotModelled(f"a target of {width} x {height} pixels")
 
 
 class OpenColor:

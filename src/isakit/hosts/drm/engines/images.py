@@ -20,6 +20,7 @@ from isakit.texture.sampler_state import Sampler
 from isakit.texture.texel_formats import layout
 from isakit.texture.texture import AXES, LAYERED, TARGETS, Texture
 
+_SECOND_VERSION = 1 << 31
 KEPT = 64
 """Textures that are kept decoded."""
 
@@ -50,14 +51,21 @@ def level_blocks(rows: int, depth: int, volume: bool) -> tuple[int, int]:
 
 
 class Images:
-    """Textures by their TIC words; one is decoded again when its bytes have changed."""
+    """Textures by their TIC words; one is decoded again when its bytes have changed.
 
-    def __init__(self, memory: VideoMemory) -> None:
-        self.memory = memory
+    `short_headers`: whether the chip knows the first version of TIC entries only, as G80 does: their last word is a
+    colour key and says nothing about levels. Drivers set the bit of the second version there, too. Source: [graphics]
+    1.1.
+    """
+
+    def __init__(self, memory: VideoMemory, short_headers: bool = False) -> None:
+        self.memory, self.short_headers = memory, short_headers
         self._kept: OrderedDict[tuple[int, ...], tuple[bytes, Texture]] = OrderedDict()
 
     def texture(self, words: tuple[int, ...]) -> Texture:
         """The texture of a TIC entry. Raises GpuFault, NotModelled."""
+        if self.short_headers:
+            words = (*words[:4], words[4] & ~_SECOND_VERSION, *words[5:7], 0)
         data = self._bytes(words)
         found = self._kept.get(words)
         if found is not None and found[0] == data:

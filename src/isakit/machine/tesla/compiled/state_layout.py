@@ -64,6 +64,16 @@ def flag(n: int, bit: int) -> int:
     return CONDITIONS + 16 * n + 4 * bit
 
 
+LOCAL_ROW = 128
+"""Bytes of a word of l[] in all lanes: the words of a warp's lanes are neighbours.
+
+A warp has 32 times the bytes of a thread, one warp after the other; word `n` of its lanes is row `n` there. The
+reference machine keeps the bytes of a thread together, as it sees them: `launch.warp_handover` goes between the two.
+"""
+NO_LOCAL = 4 * LOCAL_ROW
+"""Bytes that are there where threads have no l[]: an access that no lane makes reads and writes up to four rows."""
+
+
 def slot(name: str, ty: str = "i64") -> str:
     """IR that loads a slot of the context `%ctx`, named like the slot."""
     return f"  %{name}_p = getelementptr i8, ptr %ctx, i64 {SLOT[name]}\n  %{name} = load {ty}, ptr %{name}_p\n"

@@ -180,3 +180,36 @@ with multiprocessing.get_context("fork").Pool(3) as pool:
 """
     done = python(f"SIZE = {FORKED}\n{PREPARE}\n{then}\n", cache=cache, timeout=240)
     assert (done.stdout, done.stderr) == ("[0, 1, 2, 3, 4, 5]\n", "")
+
+
+@needs_fork
+def test_a_child_forked_by_a_thread_during_a_launch_reacts_to_signals(cache: Path) -> None:
+    """The main thread's launch defers them, and goes on in the parent only."""
+    then = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+text = ["mov b32 $r1 b32 s[turns]", "again:", "add b32 $r1 $r1 0xffffffff", "set $c0 # g u32 $r1 $r20"]
+text = ["mov b32 $r20 0x0", *text, "(lg $c0) bra #again", "exit nop"]
+kernel = device.load(isakit.isa("tesla", "gt200").assemble("\\n".join([".kernel k", ".param turns u32", *text])))["k"]
+codes = []
+def fork():
+    from isakit.machine import interrupts
+    while interrupts._active is None:
+        time.sleep(0.001)
+    child = os.fork()
+    if child == 0:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        except KeyboardInterrupt:
+            os._exit(0)
+        os._exit(7)
+    codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+thread = threading.Thread(target=fork)
+thread.start()
+while thread.is_alive():
+    kernel.launch(1, 32, np.uint32(3_000_000))
+print(codes)
+"""
+    done = python(program("small", then), cache=cache, timeout=60)
+    assert (done.stdout, done.stderr) == ("[0]\n", "")

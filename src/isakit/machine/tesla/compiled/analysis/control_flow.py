@@ -126,6 +126,16 @@ class Flow:
         self.leaders &= self.steps.keys()
         self.resumable &= self.steps.keys()
 
+    @cached_property
+    def looping(self) -> frozenset[int]:
+        """Addresses inside of loops, as far as jumps back tell: where more code for less time pays."""
+        out = set[int]()
+        for pc in self.order:
+            back = [n for n in self.steps[pc].successors if n <= pc]
+            if back:
+                out.update(at for at in self.order if min(back) <= at <= pc)
+        return frozenset(out)
+
     def _explore(self, entry: int) -> None:
         todo = [entry]
         while todo:

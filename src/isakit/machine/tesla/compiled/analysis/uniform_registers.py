@@ -49,12 +49,12 @@ def has_calls(trace: Trace) -> bool:
 
 @lru_cache(maxsize=4096)
 def _plain(trace: Trace) -> bool:
-    """Integer operations on registers, parameters and words of s[] and c[]."""
+    """Integer operations on registers, parameters and words of s[], c[] and g[]."""
     if any(e.when is not None or e.kind not in ("write", "load") for e in trace.effects):
         return False
     if any(e.name == "o" for e in trace.of_kind("write")):
         return False  # outputs of a stage are memory
-    if any(e.kind == "load" and (e.name[0] not in "sc" or e.get("size") > 4) for e in trace.effects):
+    if any(e.kind == "load" and (e.name[0] not in "scg" or e.get("size") > 4) for e in trace.effects):
         return False
     return not _kinds(trace) & {"call", "machine", "atomic"}
 

@@ -35,12 +35,15 @@ LANES, WORDS = multiples(1), multiples(4)
 class Placed:
     """Where accesses are: offsets from the pointer of the space, and the lanes (bools) whose access counts.
 
-    `nothing`: an i1 for all lanes that says that none counts.
+    `nothing`: an i1 for all lanes that says that none counts. `row`: a uniform offset is that of a row with a word for
+    every lane. `step`: bytes from one word of a lane to the next.
     """
 
     offsets: Ref
     lanes: str
     nothing: Ref | None = None
+    row: bool = False
+    step: int = 4
 
 
 class Placement:
@@ -108,14 +111,21 @@ class Placement:
             f, bits = c.shared("check_own"), c.as_bits(lanes)
             c.stop(step, c.body(f"call i1 {f}(i32 {limit.text}, {V32} {address.text}, i32 {size}, i32 {bits})"))
         if space == "l":
-            number = c.body(f"load i32, ptr {c.state_pointer(state_layout.NUMBER)}")
-            first = low.op("mul", Ref(number, 32, True), low.constant(32, 32))
-            thread = low.op("add", first, Ref(LANES, 32))
-            address = low.op("add", address, low.op("mul", thread, limit))
+            address = self._local_place(address, limit, low)
         if space in ROWS:
             word, byte = low.op("lshr", address, low.constant(2, 32)), low.op("and", address, low.constant(3, 32))
             address = low.op("add", self._item_row(word, low), byte)
+        if space == "l":
+            return Placed(address, lanes, nothing, address.uniform, state_layout.LOCAL_ROW)
         return Placed(address, lanes, nothing)
+
+    def _local_place(self, address: Ref, limit: Ref, low: ValueLowering) -> Ref:
+        """Where an address of l[] is, see `state_layout`; for an address of all lanes where it is for lane 0."""
+        number = self.code.body(f"load i32, ptr {self.code.state_pointer(state_layout.NUMBER)}")
+        first = low.op("mul", low.op("mul", Ref(number, 32, True), low.constant(32, 32)), limit)
+        word, byte = low.op("lshr", address, low.constant(2, 32)), low.op("and", address, low.constant(3, 32))
+        place = low.op("add", low.op("mul", word, low.constant(state_layout.LOCAL_ROW, 32)), low.op("add", first, byte))
+        return place if address.uniform else low.op("add", place, Ref(WORDS, 32))
 
     def _one_by_one(
         self, step: Step, address: Ref, size: int, limit: Ref, low: ValueLowering, lanes: str

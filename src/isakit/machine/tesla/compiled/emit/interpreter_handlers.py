@@ -226,6 +226,10 @@ class HandlerCode(WarpCode):
         offset = b(f"sub i32 {self.number(PC)}, {self.slot('code_address', 'i32')}")
         return b(f"zext i32 {b(f'lshr i32 {offset}, 2')} to i64")
 
+    def in_loop(self, step: Step) -> bool:
+        """Handlers are made once, and run for many instructions."""
+        return True
+
     def bound(self, space: str) -> bool:
         """A space that a launch does not have has size 0."""
         return True

@@ -193,9 +193,9 @@ class LaneCode:
     def tag(self, n: int, value: str | None) -> None:
         """Note what the lanes of $aN have in common, for accesses relative to it; None: nothing is known.
 
-        Known are half warps whose lanes are neighbouring words (`%aNrow`, `%aNrows` for 16 lanes) or equal, at
-        multiples of 4. `%aNlow` and `%aNhigh` are the values of lanes 0 and 16, `%aNend` what a space must hold to have
-        all words; if nothing is known it is out of reach.
+        `%aNend` is what a space must hold to have the words of all lanes, out of reach if one is at no multiple of 4 or
+        nothing is known. `%aNplain` tells of half warps whose lanes are neighbouring words (`%aNrow`, `%aNrows` for 16
+        lanes) or equal; `%aNlow` and `%aNhigh` are the values of lanes 0 and 16.
         """
         b = self.body
         if n not in self._tagged:
@@ -212,11 +212,25 @@ class LaneCode:
         ends = [b(f"extractelement {V32} {value}, i64 {lane}") for lane in (0, 16)]
         low_bits = b(f"and i32 {b(f'or i32 {ends[0]}, {ends[1]}')}, 3")
         aligned = b(f"icmp eq i32 {low_bits}, 0")
-        bytes_there = b(f"select i1 {is_row}, i32 64, i32 {b(f'select i1 {is_same}, i32 4, i32 {UNREACHABLE}')}")
-        bytes_there = b(f"select i1 {aligned}, i32 {bytes_there}, i32 {UNREACHABLE}")
         larger = self.module.declare("llvm.umax.i32", "i32 @(i32, i32)")
         last = b(f"call i32 {larger}(i32 {ends[0]}, i32 {ends[1]})")
-        self.store32(b(f"add i32 {last}, {bytes_there}"), f"a{n}end")
+        bytes_there = b(f"select i1 {is_row}, i32 64, i32 4")
+        self.store32(
+            b(f"select i1 {aligned}, i32 {b(f'add i32 {last}, {bytes_there}')}, i32 {UNREACHABLE}"), f"a{n}end"
+        )
+        plain, any_order, tagged = b(f"or i1 {is_row}, {is_same}"), b.fresh("order"), b.fresh("tagged")
+        b.do(f"store i1 {plain}, ptr %a{n}plain")
+        b.do(f"br i1 {plain}, label %{tagged}, label %{any_order}, !prof !2")
+        b.label(any_order)
+        greatest, either = (
+            self.module.declare(f"llvm.vector.reduce.{name}.v32i32", f"i32 @({V32})") for name in ("umax", "or")
+        )
+        low_bits = b(f"and i32 {b(f'call i32 {either}({V32} {value})')}, 3")
+        even = b(f"icmp eq i32 {low_bits}, 0")
+        end = b(f"add i32 {b(f'call i32 {greatest}({V32} {value})')}, 4")
+        self.store32(b(f"select i1 {even}, i32 {end}, i32 {UNREACHABLE}"), f"a{n}end")
+        b.do(f"br label %{tagged}")
+        b.label(tagged)
         one = b(f"insertelement <16 x i1> poison, i1 {is_row}, i64 0")
         rows = b(f"shufflevector <16 x i1> {one}, <16 x i1> poison, <16 x i32> zeroinitializer")
         b.do(f"store <16 x i1> {rows}, ptr %a{n}rows")
@@ -410,6 +424,10 @@ class LaneCode:
     @abstractmethod
     def unit_of(self, step: Step) -> str:
         """The position of an instruction in the code, in units of four bytes, as i64."""
+
+    @abstractmethod
+    def in_loop(self, step: Step) -> bool:
+        """Whether an instruction is executed so often that more code for less time pays."""
 
     @property
     @abstractmethod

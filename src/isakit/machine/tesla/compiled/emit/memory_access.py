@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from isakit.arch.tesla.atomics import ATOMIC_OPERATIONS
 from isakit.engine.graph import Plan
-from isakit.engine.llvm import Ref, ValueLowering
+from isakit.engine.llvm import Body, Ref, ValueLowering
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
-from isakit.machine.tesla.compiled.emit.access_placement import LANES, Placement, multiples
+from isakit.machine.tesla.compiled.emit.access_placement import LANES, WORDS, Placed, Placement, multiples
+from isakit.machine.tesla.compiled.emit.memory_atomics import NEUTRAL, Update, in_a_row, in_one_word
+from isakit.machine.tesla.compiled.emit.memory_windows import load_from_windows
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
 from isakit.sem.trace import Effect
 from isakit.sem.value import Value
@@ -25,7 +27,8 @@ def _strided(first: int, step: int) -> str:
 class _Rows:
     """Accesses that may be to neighbours.
 
-    The addresses, the lanes that access, the pointer if so; label if not, label after both, site.
+    The addresses, the lanes that access, the pointer if so; label if not, label after both, site, and start and length
+    of the buffer it remembers.
     """
 
     addresses: Ref
@@ -34,6 +37,8 @@ class _Rows:
     far: str
     done: str
     site: str
+    start: str
+    length: str
 
 
 class Access(Placement):
@@ -52,8 +57,12 @@ class Access(Placement):
             got = [self._by_tag(step, e.name, relative, where, low)]
         elif relative is not None and not self._by_rule:
             got = [self._load_own(step, e.name, relative, lanes)]
-        elif size >= 4 and not some and e.name[0] == "g" and self.code.bound(e.name) and self.code.full:
-            got = self._row(step, e.name, low.splat(low.resize(low.value(where), 32)), size, low)
+        elif not some and e.name[0] == "g" and self.code.bound(e.name) and self.code.full:
+            address = low.resize(low.value(where), 32)
+            if address.uniform and self.code.choices.out_of_range == "fault":
+                got = self._alike(step, e.name, address, size, low)
+            else:
+                got = self._row(step, e.name, low.splat(address), size, low)
         else:
             got = self._load_placed(step, e.name, low.resize(low.value(where), 32), size, low, lanes)
         if node is None:
@@ -72,7 +81,7 @@ class Access(Placement):
     ) -> list[Ref]:
         """The words at addresses that nothing is known of; 0 where an access does not count."""
         placed = self._place(step, space, address, size, low, lanes)
-        got = self._loaded(space, placed.offsets, size, low, placed.lanes)
+        got = self._loaded_row(space, placed, size, low) if placed.row else self._loaded(space, placed, size, low)
         if placed.lanes == lanes:
             return got
         nothing = placed.nothing or low.op("xor", Ref(placed.lanes, 1), low.constant(1, 1))
@@ -86,11 +95,11 @@ class Access(Placement):
     def ahead(self, steps: Sequence[Step]) -> set[int]:
         """Check all accesses of a block relative to $a registers it does not write before, at once; returns those.
 
-        Lanes that do not access rows or the same words run the version of the block for some lanes.
+        Where an access may be outside of its space the version of the block for some lanes runs.
         """
         c, b = self.code, self.code.body
         reach: dict[tuple[str, int], int] = {}
-        stored, written = set[int](), set[int]()
+        written = set[int]()
         for s in steps:
             assert s.trace is not None
             for e in s.trace.of_kind("load", "store"):
@@ -100,10 +109,8 @@ class Access(Placement):
                     continue
                 n, distance = relative
                 reach[e.name, n] = max(distance, reach.get((e.name, n), 0))
-                if e.kind == "store":
-                    stored.add(n)
             written |= {n for file, n in s.writes if file == "a"}
-        tests = [b(f"load i1, ptr %a{n}row") for n in sorted(stored)]
+        tests: list[str] = []
         for (space, n), distance in sorted(reach.items()):
             end = b(f"add i32 {c.load32(f'a{n}end')}, {distance}")
             tests.append(b(f"icmp ule i32 {end}, {self._own(space)[1]}"))
@@ -150,9 +157,9 @@ class Access(Placement):
         """A word per lane at $aN plus an offset, all lanes active."""
         b = self.code.body
         if relative[0] in self.code.certain:
-            return Ref(self._words_by_tag(space, relative), 32)
+            return Ref(self._words_by_tag(step, space, relative, low), 32)
         far, done = self._if_tagged(space, relative)
-        v1 = self._words_by_tag(space, relative)
+        v1 = self._words_by_tag(step, space, relative, low)
         b.do(f"br label %{done}")
         near = b.current
         b.label(far)
@@ -167,7 +174,36 @@ class Access(Placement):
         b.label(done)
         return Ref(b(f"phi {V32} [ {v1}, %{near} ], [ {v2}, %{far} ]"), 32)
 
-    def _words_by_tag(self, space: str, relative: tuple[int, int]) -> str:
+    def _words_by_tag(self, step: Step, space: str, relative: tuple[int, int], low: ValueLowering) -> str:
+        """Words at $aN plus an offset that are all in the space: rows and equal addresses, or in any order."""
+        c, b = self.code, self.code.body
+        rows, others, done = b.fresh("rows"), b.fresh("others"), b.fresh("done")
+        plain = b(f"load i1, ptr %a{relative[0]}plain")
+        b.do(f"br i1 {plain}, label %{rows}, label %{others}, !prof !2")
+        b.label(rows)
+        ways = [(self._words_in_rows(space, relative), b.current)]
+        b.do(f"br label %{done}")
+        b.label(others)
+        at = self._relative_places(relative, low.fork())
+        base, limit = self._own(space)
+        if c.host.embedded and c.in_loop(step):
+            beyond = b.fresh("beyond")
+            found = load_from_windows(b, base, at.text, ("0", limit), beyond)
+            ways.append((found, b.current))
+            b.do(f"br label %{done}")
+            b.label(beyond)
+        far = b(f"call {V32} {c.shared('load_words')}(ptr {base}, {V32} {at.text}, i32 -1)")
+        ways.append((far, b.current))
+        b.do(f"br label %{done}")
+        b.label(done)
+        return b(f"phi {V32} " + ", ".join(f"[ {words}, %{label} ]" for words, label in ways))
+
+    def _relative_places(self, relative: tuple[int, int], low: ValueLowering) -> Ref:
+        """Places of the lanes at $aN plus an offset."""
+        a = self.code.body(f"load {V32}, ptr {self.code.variable(('a', relative[0]))}")
+        return low.op("add", Ref(a, 32), low.constant(relative[1], 32))
+
+    def _words_in_rows(self, space: str, relative: tuple[int, int]) -> str:
         b, v16 = self.code.body, "<16 x i32>"
         rows = b(f"load <16 x i1>, ptr %a{relative[0]}rows")
         parts: list[str] = []
@@ -178,12 +214,30 @@ class Access(Placement):
             parts.append(b(f"select <16 x i1> {rows}, {v16} {row}, {v16} {same}"))
         return b(f"shufflevector {v16} {parts[0]}, {v16} {parts[1]}, {V32} {LANES}")
 
+    def _alike(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> list[Ref]:
+        """The words of g[] at one address for all lanes, all of them active; where nothing is there the warp stops."""
+        c, b = self.code, self.code.body
+        address = self._even(step, address, size, TRUE, low)
+        at, lanes = self._windowed(step, space, address, low, TRUE)
+        site = c.site()
+        start, length = self._last_buffer(site)
+        inside = self._inside(at.text, start, length, size)
+        aligned = b(f"icmp eq i32 {b(f'and i32 {at.text}, {size - 1}')}, 0")
+        far, done = b.fresh("far"), b.fresh("done")
+        b.do(f"br i1 {b(f'and i1 {inside}, {aligned}')}, label %{done}, label %{far}, !prof !2")
+        b.label(far)
+        self._in_buffers(step, site, low.fork().splat(at), size, lanes, low)
+        b.do(f"br label %{done}")
+        b.label(done)
+        return self._loaded(space, Placed(at, lanes), size, low)
+
     def _row(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> list[Ref]:
         """The words of g[] for an access of `size` bytes per lane, all lanes active."""
-        b, words = self.code.body, size // 4
+        b, words = self.code.body, max(size // 4, 1)
         rows = self._rows(step, space, address, size, low)
-        whole = b(f"load <{32 * words} x i32>, ptr {rows.pointer}, align 4")
-        v1 = [whole]
+        element = f"i{8 * min(size, 4)}"
+        whole = b(f"load <{32 * words} x {element}>, ptr {rows.pointer}, align {min(size, 4)}")
+        v1 = [whole if size >= 4 else b(f"zext <32 x {element}> {whole} to {V32}")]
         if words > 1:
             row = f"<{32 * words} x i32>"
             v1 = [b(f"shufflevector {row} {whole}, {row} poison, {_strided(k, words)}") for k in range(words)]
@@ -192,13 +246,52 @@ class Access(Placement):
         ways = [(v1, near)]
         b.label(rows.far)
         if size == 4 and rows.lanes == TRUE and self.code.host.embedded:
-            ways.append(self._load_near(space, rows))
+            inline = self.code.in_loop(step)
+            ways.append(self._load_windows(space, rows) if inline else self._load_near(space, rows))
         v2 = [r.text for r in self._load_missed(step, space, rows, size, low.fork())]
         b.do(f"br label %{rows.done}")
         ways.append((v2, b.current))
         b.label(rows.done)
         chosen = [", ".join(f"[ {each[k]}, %{label} ]" for each, label in ways) for k in range(words)]
         return [Ref(b(f"phi {V32} {text}"), 32) for text in chosen]
+
+    def _load_windows(self, space: str, rows: _Rows) -> tuple[list[str], str]:
+        """Words that are near each other, see `memory_windows`; the block for others is open behind it."""
+        b, beyond = self.code.body, self.code.body.fresh("beyond")
+        buffer = rows.start, rows.length
+        found = load_from_windows(b, self._base(space), rows.addresses.text, buffer, beyond)
+        b.do(f"br label %{rows.done}")
+        near = b.current
+        b.label(beyond)
+        return [found], near
+
+    @staticmethod
+    def _descending(b: Body, words: str) -> str:
+        """The words of the lanes in reverse order."""
+        index = f"{V32} <" + ", ".join(f"i32 {31 - j}" for j in range(32)) + ">"
+        return b(f"shufflevector {V32} {words}, {V32} poison, {index}")
+
+    def _store_falling(
+        self, space: str, at: Ref, word: Ref, buffer: tuple[str, str] | None, done: str, low: ValueLowering
+    ) -> None:
+        """Store a word per lane where neighbours have falling addresses; the block for others is open behind it.
+
+        `buffer`: where the words must lie, start and length; None where they are known to be good.
+        """
+        b, beyond, near = self.code.body, self.code.body.fresh("beyond"), self.code.body.fresh("falling")
+        last = b(f"extractelement {V32} {at.text}, i64 31")
+        row = low.op("sub", low.splat(Ref(b(f"add i32 {last}, 124"), 32, True)), Ref(WORDS, 32))
+        other = b(f"icmp ne {V32} {at.text}, {row.text}")
+        good = b(f"icmp eq i32 {b(f'bitcast {V1} {other} to i32')}, 0")
+        if buffer is not None:
+            aligned = b(f"icmp eq i32 {b(f'and i32 {last}, 3')}, 0")
+            good = b(f"and i1 {good}, {b(f'and i1 {self._inside(last, *buffer, 128)}, {aligned}')}")
+        b.do(f"br i1 {good}, label %{near}, label %{beyond}")
+        b.label(near)
+        p = self._scalar_pointer(space, last)
+        b.do(f"store {V32} {self._descending(b, word.text)}, ptr {p}, align 4")
+        b.do(f"br label %{done}")
+        b.label(beyond)
 
     def _load_near(self, space: str, rows: _Rows) -> tuple[list[str], str]:
         """Words of a few neighbouring lines of memory, in any order; the block for others is open behind it."""
@@ -216,7 +309,7 @@ class Access(Placement):
     def _load_missed(self, step: Step, space: str, rows: _Rows, size: int, low: ValueLowering) -> list[Ref]:
         """The words where the lanes do not access neighbours in the buffer that was accessed last."""
         placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, low)
-        got = self._loaded(space, placed.offsets, size, low, placed.lanes)
+        got = self._loaded(space, placed, size, low)
         if placed.lanes == TRUE:
             return got
         return [low.select(Ref(placed.lanes, 1), g, low.constant(0, g.width)) for g in got]
@@ -234,10 +327,8 @@ class Access(Placement):
         row = low.op("add", low.splat(Ref(first, 32, True)), Ref(multiples(size), 32))
         other = b(f"icmp ne {V32} {address.text}, {row.text}")
         neighbours = b(f"icmp eq i32 {b(f'bitcast {V1} {other} to i32')}, 0")
-        start = b(f"load i32, ptr {site}, align 8")
-        length = b(f"load i32, ptr {b(f'getelementptr i8, ptr {site}, i64 4')}, align 4")
-        offset = b(f"zext i32 {b(f'sub i32 {first}, {start}')} to i64")
-        inside = b(f"icmp ule i64 {b(f'add i64 {offset}, {32 * size}')}, {b(f'zext i32 {length} to i64')}")
+        start, length = self._last_buffer(site)
+        inside = self._inside(first, start, length, 32 * size)
         aligned = b(f"icmp eq i32 {b(f'and i32 {first}, {size - 1}')}, 0")
         good = b(f"and i1 {neighbours}, {b(f'and i1 {inside}, {aligned}')}")
         if lanes != TRUE:
@@ -245,11 +336,58 @@ class Access(Placement):
         near, far, done = b.fresh("near"), b.fresh("far"), b.fresh("done")
         b.do(f"br i1 {good}, label %{near}, label %{far}, !prof !2")
         b.label(near)
-        return _Rows(address, lanes, self._scalar_pointer(space, first), far, done, site)
+        return _Rows(address, lanes, self._scalar_pointer(space, first), far, done, site, start, length)
 
-    def _loaded(self, space: str, offsets: Ref, size: int, low: ValueLowering, lanes: str) -> list[Ref]:
-        """The words (or the byte, the halfword) at the offsets."""
+    def _last_buffer(self, site: str) -> tuple[str, str]:
+        """Start and length of the buffer that the instruction accessed last."""
         b = self.code.body
+        start = b(f"load i32, ptr {site}, align 8")
+        return start, b(f"load i32, ptr {b(f'getelementptr i8, ptr {site}, i64 4')}, align 4")
+
+    def _inside(self, first: str, start: str, length: str, size: int) -> str:
+        """Whether `size` bytes from an address on are in a buffer, as i1."""
+        b = self.code.body
+        offset = b(f"zext i32 {b(f'sub i32 {first}, {start}')} to i64")
+        return b(f"icmp ule i64 {b(f'add i64 {offset}, {size}')}, {b(f'zext i32 {length} to i64')}")
+
+    def _local_row(self, space: str, placed: Placed, k: int, low: ValueLowering) -> str:
+        """Pointer to the row of word `k` of all lanes."""
+        at = low.op("and", placed.offsets, low.constant(~3, 32))
+        return self._scalar_pointer(space, low.op("add", at, low.constant(k * placed.step, 32)).text)
+
+    def _loaded_row(self, space: str, placed: Placed, size: int, low: ValueLowering) -> list[Ref]:
+        """The words (or the byte, the halfword) of rows."""
+        b = self.code.body
+        pointers = [self._local_row(space, placed, k, low) for k in range(max(size // 4, 1))]
+        words = [Ref(b(f"load {V32}, ptr {p}, align 4"), 32) for p in pointers]
+        return words if size >= 4 else [self._part(words[0], placed.offsets, size, low)]
+
+    @staticmethod
+    def _part(word: Ref, offsets: Ref, size: int, low: ValueLowering) -> Ref:
+        """The byte or halfword of a word."""
+        shift = low.op("shl", low.op("and", offsets, low.constant(3, 32)), low.constant(3, 32))
+        return low.op("and", low.op("lshr", word, shift), low.constant((1 << 8 * size) - 1, 32))
+
+    def _store_local_row(
+        self, space: str, placed: Placed, words: Sequence[Ref], size: int, low: ValueLowering, some: bool
+    ) -> None:
+        """Store words (or a byte, a halfword) into rows."""
+        b = self.code.body
+        for k, word in enumerate(words):
+            p = self._local_row(space, placed, k, low)
+            if size < 4 or some:
+                old = Ref(b(f"load {V32}, ptr {p}, align 4"), 32)
+                if size < 4:
+                    shift = low.op("shl", low.op("and", placed.offsets, low.constant(3, 32)), low.constant(3, 32))
+                    kept = low.op("shl", low.constant((1 << 8 * size) - 1, 32), shift)
+                    new = low.op("and", low.op("shl", word, shift), kept)
+                    word = low.op("or", new, low.op("and", old, low.op("xor", kept, low.constant(-1, 32))))
+                word = low.select(Ref(placed.lanes, 1), word, old) if some else word
+            b.do(f"store {V32} {word.text}, ptr {p}, align 4")
+
+    def _loaded(self, space: str, placed: Placed, size: int, low: ValueLowering) -> list[Ref]:
+        """The words (or the byte, the halfword) at the offsets."""
+        b, offsets, lanes = self.code.body, placed.offsets, placed.lanes
         if offsets.uniform:
             out: list[Ref] = []
             for k in range(0, size, 4):
@@ -261,13 +399,9 @@ class Access(Placement):
             return out
         if size < 4:
             word = self._load_words(space, low.op("and", offsets, low.constant(~3, 32)), low, lanes)
-            shift = low.op("shl", low.op("and", offsets, low.constant(3, 32)), low.constant(3, 32))
-            part = low.op("lshr", word, shift)
-            return [low.op("and", part, low.constant((1 << 8 * size) - 1, 32))]
-        return [
-            self._load_words(space, low.op("add", offsets, low.constant(k, 32)) if k else offsets, low, lanes)
-            for k in range(0, size, 4)
-        ]
+            return [self._part(word, offsets, size, low)]
+        places = [low.op("add", offsets, low.constant(k * placed.step, 32)) if k else offsets for k in range(size // 4)]
+        return [self._load_words(space, place, low, lanes) for place in places]
 
     # --- stores ---------------------------------------------------------------------------------------------
     def output(self, word: Ref, value: Ref, low: ValueLowering, lanes: str, some: bool) -> None:
@@ -306,21 +440,25 @@ class Access(Placement):
             self._store_relative(step, relative, where, words[0], low)
             return
         address = low.splat(low.resize(low.value(where), 32))
-        if size >= 4 and not some and e.name[0] == "g" and self.code.bound(e.name) and self.code.full:
-            self._store_row(step, e.name, address, words, low)
+        if not some and e.name[0] == "g" and self.code.bound(e.name) and self.code.full:
+            self._store_row(step, e.name, address, words, size, low)
             return
+        if e.name == "l":
+            address = low.resize(low.value(where), 32)  # one number where all lanes have the same
         placed = self._place(step, e.name, address, size, low, lanes)
-        offsets = low.splat(placed.offsets)
-        if size < 4:
-            self._store_small(e.name, offsets, words[0], size, placed.lanes)
-            return
-        self._store_each(e.name, offsets, words, low, placed.lanes)
+        if placed.row:
+            self._store_local_row(e.name, placed, words, size, low, some or placed.lanes != lanes)
+        elif size < 4:
+            self._store_small(e.name, low.splat(placed.offsets), words[0], size, placed.lanes)
+        else:
+            self._store_each(e.name, placed, words, low)
 
-    def _store_each(self, space: str, offsets: Ref, words: Sequence[Ref], low: ValueLowering, lanes: str) -> None:
-        """Consecutive words per lane, wherever they are."""
+    def _store_each(self, space: str, placed: Placed, words: Sequence[Ref], low: ValueLowering) -> None:
+        """Words of each lane, wherever they are."""
+        offsets = low.splat(placed.offsets)
         for k, word in enumerate(words):
-            at = low.op("add", offsets, low.constant(4 * k, 32)) if k else offsets
-            self._store_words(space, at, word, low, lanes)
+            at = low.op("add", offsets, low.constant(k * placed.step, 32)) if k else offsets
+            self._store_words(space, at, word, low, placed.lanes)
 
     def _store_relative(
         self, step: Step, relative: tuple[int, int], where: Value, word: Ref, low: ValueLowering
@@ -328,18 +466,32 @@ class Access(Placement):
         """A word per lane at $aN plus an offset of s[]."""
         b = self.code.body
         if relative[0] in self.code.certain:
-            self._store_rows(relative, word)
+            self._store_by_tag(step, relative, word, low)
             return
         far, done = self._if_tagged("s", relative)
-        rows = b.fresh("rows")
-        b.do(f"br i1 {b(f'load i1, ptr %a{relative[0]}row')}, label %{rows}, label %{far}")
-        b.label(rows)
-        self._store_rows(relative, word)
+        self._store_by_tag(step, relative, word, low)
         b.do(f"br label %{done}")
         b.label(far)
         inner = low.fork()
         placed = self._place(step, "s", inner.splat(inner.resize(inner.value(where), 32)), 4, inner, TRUE)
         self._store_words("s", inner.splat(placed.offsets), word, inner, placed.lanes)
+        b.do(f"br label %{done}")
+        b.label(done)
+
+    def _store_by_tag(self, step: Step, relative: tuple[int, int], word: Ref, low: ValueLowering) -> None:
+        """Store at $aN plus an offset where all words are in s[]."""
+        b, c = self.code.body, self.code
+        rows, others, done = b.fresh("rows"), b.fresh("others"), b.fresh("done")
+        b.do(f"br i1 {b(f'load i1, ptr %a{relative[0]}row')}, label %{rows}, label %{others}, !prof !2")
+        b.label(rows)
+        self._store_rows(relative, word)
+        b.do(f"br label %{done}")
+        b.label(others)
+        inner = low.fork()
+        at = self._relative_places(relative, inner)
+        if c.in_loop(step):
+            self._store_falling("s", at, word, None, done, inner)
+        self._store_words("s", at, word, inner, TRUE)
         b.do(f"br label %{done}")
         b.label(done)
 
@@ -350,9 +502,11 @@ class Access(Placement):
             half = b(f"shufflevector {V32} {word.text}, {V32} poison, {index}")
             b.do(f"store <16 x i32> {half}, ptr {p}, align 4")
 
-    def _store_row(self, step: Step, space: str, address: Ref, words: Sequence[Ref], low: ValueLowering) -> None:
-        """Consecutive words of g[] per lane, all lanes active."""
-        b, size = self.code.body, 4 * len(words)
+    def _store_row(
+        self, step: Step, space: str, address: Ref, words: Sequence[Ref], size: int, low: ValueLowering
+    ) -> None:
+        """`size` bytes of g[] per lane, all lanes active."""
+        b = self.code.body
         rows = self._rows(step, space, address, size, low)
         whole, count = [w.text for w in words], 32
         while len(whole) > 1:
@@ -364,12 +518,21 @@ class Access(Placement):
                 for x, y in zip(whole[:half], whole[half:], strict=True)
             ]
             count *= 2
-        b.do(f"store <{count} x i32> {whole[0]}, ptr {rows.pointer}, align 4")
+        element = f"i{8 * min(size, 4)}"
+        if size < 4:
+            whole = [b(f"trunc {V32} {whole[0]} to <32 x {element}>")]
+        b.do(f"store <{count} x {element}> {whole[0]}, ptr {rows.pointer}, align {min(size, 4)}")
         b.do(f"br label %{rows.done}")
         b.label(rows.far)
+        if size == 4 and rows.lanes == TRUE and self.code.in_loop(step):
+            buffer = rows.start, rows.length
+            self._store_falling(space, rows.addresses, words[0], buffer, rows.done, low.fork())
         inner = low.fork()
         placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, inner)
-        self._store_each(space, placed.offsets, words, inner, placed.lanes)
+        if size < 4:
+            self._store_small(space, placed.offsets, words[0], size, placed.lanes)
+        else:
+            self._store_each(space, placed, words, inner)
         b.do(f"br label %{rows.done}")
         b.label(rows.done)
 
@@ -407,7 +570,7 @@ class Access(Placement):
 
     # --- atomics --------------------------------------------------------------------------------------------
     def atomic(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: str) -> None:
-        """Read-modify-write, lane after lane; defines the node of the old values."""
+        """Read-modify-write, as lane after lane; defines the node of the old values."""
         b, size = self.code.body, int(e.get("size"))
         if e.name[0] != "g":
             raise NotCompiled(f"an atomic on {e.name}[]")
@@ -431,7 +594,13 @@ class Access(Placement):
             q = b(f"getelementptr i{bits}, ptr {olds}, i32 {lane}")
             b.do(f"store i{bits} {old}, ptr {q}")
 
+        node, done = plan.effects.get(id(e.result)), b.fresh("updated")
+        if bits == 32:
+            update = Update(op, operands, offsets, self.code.as_bits(lanes), node is not None)
+            for way in (in_one_word, in_a_row) if op.name in NEUTRAL and len(operands) == 1 else (in_a_row,):
+                way(low.fork(), update, lambda at: self._scalar_pointer(e.name, at), olds, done)
         self._each_lane(lanes, one)
-        node = plan.effects.get(id(e.result))
+        b.do(f"br label %{done}")
+        b.label(done)
         if node is not None:
             low.define(node, Ref(b(f"load {vector}, ptr {olds}, align 64"), bits))

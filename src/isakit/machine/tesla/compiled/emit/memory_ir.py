@@ -11,6 +11,7 @@ from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.compiled.emit.control_functions import ALWAYS, add_functions
 from isakit.machine.tesla.compiled.emit.control_functions import symbol as routine_symbol
+from isakit.machine.tesla.compiled.emit.memory_windows import near_loads
 from isakit.machine.tesla.compiled.state_layout import V1, V32
 from isakit.machine.tesla.rules import accesses
 from isakit.sem.value import Value
@@ -62,7 +63,7 @@ def add_support(module: Module, target: Host) -> None:
     module.declare("llvm.cttz.i32", "i32 @(i32, i1)")
     module.declare("llvm.ctlz.i32", "i32 @(i32, i1)")
     text = _checks() + _check_own(module) + _loads(gather, load) + _own_loads() + _stores(scatter, store)
-    text += _near_loads(module) if target.embedded else ""
+    text += near_loads(Body(module)) if target.embedded else ""
     add_functions(module, target, DEFAULT, ALWAYS)
     text = text.replace("%look(", f"@{in_buffers(target)}(")
     for name in SIGNATURES:
@@ -205,62 +206,6 @@ pair:
 far:
   %gathered = call {V32} {gather}(<32 x ptr> %each, i32 4, {V1} %m, {V32} zeroinitializer)
   ret {V32} %gathered
-}}
-"""
-
-
-def _near_loads(module: Module) -> str:
-    """`load_near`: words of all lanes from one aligned window of memory, by permuting it; and whether they are there.
-
-    The window is of 128 or 256 bytes and has the word of lane 0; it must lie in the buffer that was hit last. All words
-    that are multiples of four and differ from its beginning in low bits only are in it.
-    """
-    v16 = "<16 x i32>"
-    permute = module.declare("llvm.x86.avx512.vpermi2var.d.512", f"{v16} @({v16}, {v16}, {v16})")
-    b = Body(module)
-
-    def window(size: int) -> None:
-        """Return the words of a window of this size; where they are not all in it, what is written next goes on."""
-        start = b(f"and i32 %first, {-size}")
-        one = b(f"insertelement {V32} poison, i32 {start}, i64 0")
-        starts = b(f"shufflevector {V32} {one}, {V32} poison, {V32} zeroinitializer")
-        inner = b(f"xor {V32} %at, {starts}")
-        odd = b(f"icmp ne {V32} {b(f'and {V32} {inner}, splat (i32 {~(size - 4)})')}, zeroinitializer")
-        all_here = b(f"icmp eq i32 {b(f'bitcast {V1} {odd} to i32')}, 0")
-        offset = b(f"zext i32 {b(f'sub i32 {start}, %begin')} to i64")
-        room = b(f"icmp ule i64 {b(f'add i64 {offset}, {size}')}, %length64")
-        b.do(f"br i1 {b(f'and i1 {all_here}, {room}')}, label %in{size}, label %not{size}")
-        b.label(f"in{size}")
-        p = b(f"getelementptr i8, ptr %memory, i64 {b(f'zext i32 {start} to i64')}")
-        places = [b(f"getelementptr i8, ptr {p}, i64 {k}") for k in range(0, size, 64)]
-        lines = [b(f"load {v16}, ptr {place}, align 4") for place in places]
-        index = b(f"lshr {V32} {inner}, splat (i32 2)")
-        halves: list[str] = []
-        for first in (0, 16):
-            which = f"{v16} <" + ", ".join(f"i32 {first + j}" for j in range(16)) + ">"
-            part = b(f"shufflevector {V32} {index}, {V32} poison, {which}")
-            found = b(f"call {v16} {permute}({v16} {lines[0]}, {v16} {part}, {v16} {lines[1]})")
-            if size > 128:
-                other = b(f"call {v16} {permute}({v16} {lines[2]}, {v16} {part}, {v16} {lines[3]})")
-                upper = b(f"icmp uge {v16} {part}, splat (i32 32)")
-                found = b(f"select <16 x i1> {upper}, {v16} {other}, {v16} {found}")
-            halves.append(found)
-        words = b(f"shufflevector {v16} {halves[0]}, {v16} {halves[1]}, {V32} {_numbers(1)}")
-        some = b(f"insertvalue {{{V32}, i1}} poison, {V32} {words}, 0")
-        b.do(f"ret {{{V32}, i1}} {b(f'insertvalue {{{V32}, i1}} {some}, i1 true, 1')}")
-        b.label(f"not{size}")
-
-    for size in (128, 256):
-        window(size)
-    b.do(f"ret {{{V32}, i1}} {{{V32} zeroinitializer, i1 false}}")
-    return f"""
-define {{{V32}, i1}} @load_near(ptr %memory, ptr %site, {V32} %at) nounwind noinline {{
-  %first = extractelement {V32} %at, i64 0
-  %begin = load i32, ptr %site, align 8
-  %length_p = getelementptr i8, ptr %site, i64 4
-  %length = load i32, ptr %length_p, align 4
-  %length64 = zext i32 %length to i64
-{b.text()}
 }}
 """
 

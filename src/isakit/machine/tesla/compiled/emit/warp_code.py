@@ -101,6 +101,7 @@ class WarpCode(SavingCode):
             for name in ("end", "low", "high"):
                 b.do(f"%a{n}{name} = alloca i32")
             b.do(f"%a{n}row = alloca i1")
+            b.do(f"%a{n}plain = alloca i1")
             b.do(f"%a{n}rows = alloca <16 x i1>")
         for place in self._places:
             ty = V1 if place[0] == "c" else V32
@@ -199,6 +200,10 @@ class WarpCode(SavingCode):
     def unit_of(self, step: Step) -> str:
         """See `LaneCode`."""
         return str((step.pc - self.flow.code.address) // 4)
+
+    def in_loop(self, step: Step) -> bool:
+        """See `LaneCode`."""
+        return step.pc in self.flow.looping
 
     def _steps_of(self, pc: int, following: int | None) -> list[Step]:
         out: list[Step] = []

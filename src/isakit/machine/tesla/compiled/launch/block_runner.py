@@ -8,14 +8,13 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.machine.interrupts import wait_stoppable
 from isakit.machine.progress import Watcher, watcher
-from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel, kernel_of
@@ -43,9 +42,9 @@ class Worker:
     def __init__(self, shape: Shape) -> None:
         state_bytes, n, self.registers, shared_limit, local_limit, sites = shape
         self.shape = shape
-        self.states = WarpStates(n, state_bytes)
         self.shared = aligned(shared_limit + 64)
-        self.local = aligned(max(64, 32 * n * local_limit + 64))
+        self.local = aligned(max(state_layout.NO_LOCAL, 32 * n * local_limit + 64))
+        self.states = WarpStates(n, state_bytes, local=self.local)
         self.sites = np.zeros(max(1, sites), np.uint64)
         self.barriers = np.zeros(32, np.uint32)
         self.context = Slots()
@@ -283,10 +282,6 @@ class NativeRun:
         """A reference machine in the state the worker's block is in, counts included."""
         machine = Machine(self.launch, self.device, blocks=(block, block + 1))
         machine.blocks[0].shared[:] = worker.shared[: len(machine.blocks[0].shared)]
-        local = machine.state.spaces.get("l")
-        if local is not None:
-            memory = cast(OwnSpace, local).memory
-            memory.bytes[: memory.size] = worker.local[: memory.size]
         to_machine(worker.states, worker.barriers.reshape(1, 16, 2), machine)
         return machine
 

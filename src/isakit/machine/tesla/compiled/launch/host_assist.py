@@ -32,7 +32,7 @@ from isakit.machine.tesla.compiled.launch.warp_handover import (
     lanes_of,
     to_machine,
 )
-from isakit.machine.tesla.compiled.launch.worker_context import Bound, Context
+from isakit.machine.tesla.compiled.launch.worker_context import Bound, Context, aligned
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.gang_state import State
 from isakit.machine.tesla.machine import Machine, executing_lanes, has_effect
@@ -44,7 +44,7 @@ T = TypeVar("T")
 class ServedWarps:
     """Warps of a reference machine's `state`, in blocks of `per_block`, that run on compiled code.
 
-    s[] and l[] stay where the state has them; registers are in `states`. `barriers`: u32 [blocks, 16, 2].
+    s[] stays where the state has it; registers and l[] are in `states`. `barriers`: u32 [blocks, 16, 2].
     """
 
     def __init__(self, bound: Bound, kernel: Kernel, state: State, states: WarpStates, per_block: int) -> None:
@@ -67,6 +67,12 @@ class ServedWarps:
             found = state.spaces.get(space)
             if found is None:
                 self.context.put(f"{slot}_limit", 0)
+                if space == "l":
+                    self._no_local = aligned(state_layout.NO_LOCAL)
+                    self.context.put(slot, self._no_local)
+            elif space == "l":
+                states.local = aligned(max(64, self.blocks * step))
+                self._of_block[slot] = states.local.ctypes.data, step
             else:
                 self._of_block[slot] = cast(OwnSpace, found).memory.bytes.ctypes.data, step
 

@@ -14,13 +14,12 @@ import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
 from isakit.engine.llvm import Host, Loaded, object_code
 from isakit.engine.protocol import Array
-from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import interpreter_handlers as handlers
 from isakit.machine.tesla.compiled.emit import scheduler_ir
@@ -350,10 +349,6 @@ class ProbedRun:
         before = stats.instructions, stats.warp_instructions
         machine.set_schedule((block, block + 1, end, -1))
         machine.blocks[0].shared[:] = worker.shared[: len(machine.blocks[0].shared)]
-        local = machine.state.spaces.get("l")
-        if local is not None:
-            memory = cast(OwnSpace, local).memory
-            memory.bytes[: memory.size] = worker.local[: memory.size]
         served = worker.states.column(state_layout.STATUS)[context.get("halted_warp")] == state_layout.SERVED
         to_machine(worker.states, worker.barriers.reshape(1, 16, 2), machine)
         if done:  # the last block is among those that were counted

@@ -115,9 +115,10 @@ class _Block:
         words[:, state_layout.THREADS // 4 : state_layout.NUMBER // 4] = 0  # counts
         h.update(words.tobytes())
         h.update(self.warps.barriers.tobytes())
-        for space in self.machine.state.spaces.values():
-            if isinstance(space, OwnSpace) and space.writable:
-                h.update(space.memory.bytes.tobytes())
+        h.update(b"" if self.states.local is None else self.states.local.tobytes())
+        shared = self.machine.state.spaces["s"]
+        assert isinstance(shared, OwnSpace)
+        h.update(shared.memory.bytes.tobytes())
 
 
 class ResidentBlocks:

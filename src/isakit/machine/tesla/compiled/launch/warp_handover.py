@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from isakit.engine.protocol import Array
+from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.block import FINISHED, READY, WAITING, Warp
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Place
@@ -34,10 +35,15 @@ def masks_of(lanes: Array) -> Array:
 
 
 class WarpStates:
-    """Records of warps, one after the other. `raw`: uint8; `words`: u32 [warps, words of a record], the same memory."""
+    """Records of warps, one after the other. `raw`: uint8; `words`: u32 [warps, words of a record], the same memory.
 
-    def __init__(self, warps: int, state_bytes: int) -> None:
-        self.raw = aligned(warps * state_bytes)
+    `raw` may be given, with anything in it: then `clear` comes first. `local`: uint8, what the warps have in l[], as
+    `state_layout` says; None where it is not here.
+    """
+
+    def __init__(self, warps: int, state_bytes: int, raw: Array | None = None, local: Array | None = None) -> None:
+        self.local = local
+        self.raw = aligned(warps * state_bytes) if raw is None else raw
         self.words = self.raw.view(np.uint32).reshape(warps, -1)
         self._longs = self.raw.view(np.int64).reshape(warps, -1)
 
@@ -157,8 +163,21 @@ def from_machine(machine: Machine, states: WarpStates, barriers: Array) -> None:
     for offset, counts in zip(state_layout.EVENTS, machine.state.events, strict=True):
         states.column(offset)[:] = counts
     states.from_files(machine.state.files, every_place(machine.launch.code.registers), slice(None))
+    for mine, theirs in _local_words(states, machine):
+        mine[:] = theirs
     for block, rows in zip(machine.blocks, barriers, strict=True):
         rows[:] = block.arrivals
+
+
+def _local_words(states: WarpStates, machine: Machine) -> Iterable[tuple[Array, Array]]:
+    """Words of l[] here and in the machine, which keeps the bytes of a thread together: u32 [warps, words, lanes]."""
+    space = machine.state.spaces.get("l")
+    if states.local is None or not isinstance(space, OwnSpace):
+        return
+    theirs = space.memory.bytes[: space.memory.size].view(np.uint32)
+    mine = states.local[: space.memory.size].view(np.uint32)
+    words = space.limit // 4
+    yield mine.reshape(-1, words, 32), theirs.reshape(-1, 32, words).transpose(0, 2, 1)
 
 
 def to_machine(states: WarpStates, barriers: Array, machine: Machine) -> None:
@@ -171,6 +190,8 @@ def to_machine(states: WarpStates, barriers: Array, machine: Machine) -> None:
     machine.state.issued[:] = executed
     for offset, counts in zip(state_layout.EVENTS, machine.state.events, strict=True):
         counts[:] = states.column(offset)
+    for mine, theirs in _local_words(states, machine):
+        theirs[:] = mine
     for w in machine.warps:
         _control_to_machine(states, w)
     for block, rows in zip(machine.blocks, barriers.tolist(), strict=True):

@@ -65,6 +65,9 @@ class Bound:
         return self._textures
 
 
+_INDEX = {name: offset // 8 for name, offset in SLOT.items()}
+
+
 class Slots:
     """The slots of `layout`: `numbers` (int64) at `address`. Arrays that were put into them live as long as they do."""
 
@@ -136,4 +139,4 @@ class Context(Slots):
         slots |= dict.fromkeys(("a", "p", "o", *(f"c{k}" for k in range(16))), nothing)
         for k, (data, size) in bound.constants.items():
             slots[f"c{k}"], slots[f"c{k}_size"] = address_of(data), size
-        self.numbers[:] = [slots.get(name, 0) for name in SLOT]
+        self.numbers[[_INDEX[name] for name in slots]] = list(slots.values())

@@ -1,0 +1,322 @@
+"""Fragments of a draw on compiled code from end to end: inputs, program and output merger, batch by batch.
+
+Batches go to threads; what they leave is merged in drawing order. A batch that compiled code cannot finish runs on the
+reference machine, and the array merger takes its fragments, in its turn.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from isakit.engine import Lanes
+from isakit.engine.protocol import Array
+from isakit.graphics.compiled_inputs import InputQuestion, inputs_function, put_columns
+from isakit.graphics.compiled_merge import MergeQuestion, fits, merge_function, put_state, stencil_names
+from isakit.graphics.compiled_quads import GROUP_QUADS, Compiled
+from isakit.graphics.compiled_stage import StageWarps, spare_states, start_warps
+from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices
+from isakit.graphics.merge import DepthBuffer, RenderTarget
+from isakit.graphics.merge_rules import ColorMerge
+from isakit.graphics.planes import Corners, Fragments
+from isakit.graphics.raster import Quads
+from isakit.graphics.shader import FragmentShader
+from isakit.graphics.stage import Stage, StageMachine, StageState
+from isakit.graphics.stage_engine import no_memory
+from isakit.machine.tesla.address_spaces import OwnSpace
+from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
+from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
+from isakit.machine.tesla.compiled.launch.host_assist import interruptible
+from isakit.machine.tesla.compiled.launch.warp_handover import masks_of
+from isakit.machine.tesla.compiled.launch.worker_context import Bound, aligned
+from isakit.machine.tesla.launch import Launch
+
+LANES = 1 << 14
+"""Lanes of a batch: their records stay in the cache while they are filled, run and merged."""
+Merged = Callable[[StageState, int, int], int]
+"""Merges the fragments of a batch from a state, with its first and last lane; returns the samples that passed."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What is drawn, and to what.
+
+    Attributes: the launch of the fragment program with its `kernel`, what is known of its fragments (`corners`,
+    `quads`; `fragments` makes arrays of their inputs), `state` and `depth_range` of the draw, the pixels it may go to;
+    `merge` does what the array code does; `whole` makes functions whatever the size of the draw.
+    """
+
+    shader: FragmentShader
+    launch: Launch
+    kernel: Kernel
+    corners: Corners
+    quads: Quads
+    fragments: Callable[[], Fragments]
+    state: DrawState
+    depth_range: tuple[float, float]
+    choices: GraphicsChoices
+    targets: list[RenderTarget]
+    depth: DepthBuffer | None
+    size: tuple[int, int]
+    merge: Merged
+    threads: int
+    whole: bool
+
+
+def draw(d: Drawing, running: Callable[[Bound], AbstractContextManager[None]], stats: DrawStats) -> bool:
+    """Run and merge all fragments; False where the array code must do it, and nothing has been done.
+
+    `running` is told what to set for an interrupt. Raises MachineFault.
+    """
+    functions = _functions(d)
+    if functions is None:
+        return False
+    started = time.perf_counter()
+    work = _Work(d, *functions)
+    with running(work.bound):
+        interruptible(work.run, work.bound.stop)
+    if work.bound.stop[0]:
+        raise KeyboardInterrupt
+    stats.instructions += work.instructions
+    stats.fragments += work.visible
+    stats.samples += work.passed
+    stats.stages["fragments"] = stats.stages.get("fragments", 0.0) + time.perf_counter() - started
+    return True
+
+
+def merge_question(
+    shader: FragmentShader,
+    registers: int,
+    state: DrawState,
+    targets: list[RenderTarget],
+    depth: DepthBuffer | None,
+    choices: GraphicsChoices,
+) -> MergeQuestion:
+    """What a draw asks of the output merger."""
+    colors = tuple(tuple(c) for c in shader.colors[: len(targets)])
+    merges = tuple(ColorMerge.of(state, k, t.color_format, choices) for k, t in enumerate(targets[: len(colors)]))
+    tested = depth is not None and (state.depth is not None or state.stencil is not None)
+    return MergeQuestion(
+        registers,
+        colors,
+        merges,
+        None if shader.second is None else tuple(shader.second),
+        shader.depth if tested and state.depth is not None else None,
+        depth.format if tested and depth is not None else None,
+        state.depth if tested else None,
+        bool(tested and state.depth_write),
+        None if state.alpha_test is None else state.alpha_test[0],
+        stencil_names(state.stencil) if tested else None,
+    )
+
+
+def _functions(d: Drawing) -> tuple[Compiled, Compiled, MergeQuestion] | None:
+    """The functions of the inputs and of the merger; None where the array code goes its own way."""
+    state, shader, kernel = d.state, d.shader, d.kernel
+    if state.multisampling is not None or shader.sample_mask is not None or d.quads.samples is not None:
+        return None
+    q = merge_question(shader, kernel.facts.registers, state, d.targets, d.depth, d.choices)
+    if any(len(c) != 4 for c in q.colors) or (q.second is not None and len(q.second) != 4):
+        return None
+    for target, merge in zip(d.targets, q.merges, strict=False):
+        if merge is not None and not fits(target.pixels, merge.form.nbytes, *d.size):
+            return None
+    images = (d.depth.depth, d.depth.stencil) if q.depth_format is not None and d.depth is not None else ()
+    if not all(fits(i, i.itemsize, *d.size) for i in images):
+        return None
+    words = sorted({(w, flat) for w, flat, _ in kernel.flow.varyings if w < VARYING_WORDS})
+    asked = InputQuestion(tuple(shader.inputs), tuple(words), q.reads_depth, d.corners.shape, float(state.pixel_center))
+    pixels = None if d.whole else 4 * len(d.quads)
+    inputs = inputs_function(asked, kernel.target, pixels)
+    merger = merge_function(q, kernel.target, pixels)
+    return None if inputs is None or merger is None else (inputs, merger, q)
+
+
+class _Later:
+    """Inputs of a batch for instructions that the host executes: made when one asks."""
+
+    def __init__(self, work: _Work, start: int, stop: int) -> None:
+        self._work, self._start, self._stop = work, start, stop
+        self._made: Fragments | None = None
+
+    def read(self, word: int, flat: bool, centroid: bool, lanes: Lanes) -> Array:
+        """See `Varyings`."""
+        if self._made is None:
+            self._made = self._work.fragments().part(self._start, self._stop)
+        return self._made.read(word, flat, centroid, lanes)
+
+
+class _Batches:
+    """What a thread uses for one batch after the other: registers, inputs, and the records of the two functions."""
+
+    def __init__(self, work: _Work) -> None:
+        d = work.drawing
+        self.work, self.lanes = work, min(LANES, -(-4 * len(d.quads) // 32) * 32)
+        self.warps = self.lanes // 32
+        self.state = StageState(d.launch, Stage(self.lanes, varyings=_Later(work, 0, 0), choices=d.choices))
+        self.states = spare_states(self.warps, d.kernel.state_bytes)
+        words = work.words
+        count = len(words) + work.question.reads_depth
+        rows = aligned(4 * (count + 1) * self.lanes).view(np.uint32).reshape(count + 1, self.lanes)
+        table = np.full(4 * VARYING_WORDS, rows[count].ctypes.data, np.int64)
+        self.inputs, self.merger = work.inputs.job(), work.merger.job()
+        for k in range(count):
+            self.inputs.put(f"row{k}", rows[k])
+        for k, (word, flat) in enumerate(words):
+            for centroid in (0, 1):
+                table[word + VARYING_WORDS * (flat + 2 * centroid)] = rows[k].ctypes.data
+        self.stage_warps = StageWarps(work.bound, d.kernel, self.state, self.states, table)
+        self._rows = rows
+        put_columns(self.inputs, work.inputs.slots, d.corners)
+        put_columns(self.merger, work.merger.slots, d.corners)
+        put_state(self.merger, work.question, d.state, d.targets, d.depth)
+        low, high = sorted(d.depth_range)
+        for name, value in (
+            ("states", self.states.raw), ("state_bytes", d.kernel.state_bytes), ("low", float(np.float32(low))),
+            ("high", float(np.float32(high))), *zip(("x", "y", "primitive"), work.places, strict=True),
+        ):  # fmt: skip
+            self.merger.put(name, value)
+            self.inputs.put(name, value)
+        if work.question.reads_depth:
+            self.merger.put("z", rows[len(words)])
+
+    def shade(self, start: int, stop: int) -> StageMachine | None:
+        """Run the program; None if the records have what it leaves, else the reference machine that did it."""
+        work, states, state = self.work, self.states, self.state
+        d = work.drawing
+        groups = -(-(stop - start) // (4 * GROUP_QUADS))
+        work.inputs.run(self.inputs.address, 0, groups, start // 4)
+        covered = work.covered[start:stop]
+        later = _Later(work, start, stop)
+        state.stage = Stage(stop - start, varyings=later, visible=covered, choices=d.choices)
+        state.visible[: stop - start] = covered
+        state.visible[stop - start :] = False
+        local = state.spaces.get("l")
+        if isinstance(local, OwnSpace):
+            local.memory.bytes[:] = 0
+        masks = np.zeros(self.warps, np.uint32)
+        masks[: state.stage.warps] = state.stage.masks()
+        states.clear()
+        start_warps(states, d.launch, masks, masks_of(state.visible))
+        if self.stage_warps.run():
+            return None
+        if work.bound.stop[0]:
+            raise KeyboardInterrupt
+        machine = StageMachine(d.launch, Stage(stop - start, varyings=later, visible=covered, choices=d.choices))
+        machine.run()
+        return machine
+
+    def merge(self, start: int, stop: int) -> None:
+        """Merge what the program left in the records."""
+        groups = -(-(stop - start) // (4 * GROUP_QUADS))
+        done = self.work.merger.run(self.merger.address, 0, groups, start // 4)
+        self.work.count(int(self.states.count(state_layout.THREADS).sum()), done >> 32, done & 0xFFFF_FFFF)
+
+
+class _Work:
+    """The batches of a draw, and what has been done of it."""
+
+    def __init__(self, d: Drawing, inputs: Compiled, merger: Compiled, question: MergeQuestion) -> None:
+        self.drawing, self.inputs, self.merger, self.question = d, inputs, merger, question
+        self.bound = Bound(d.launch, no_memory())
+        self.words = sorted({(w, flat) for w, flat, _ in d.kernel.flow.varyings if w < VARYING_WORDS})
+        self.covered = d.quads.covered.reshape(-1)
+        # A group reads four quads, also at the end.
+        room = -(-len(d.quads) // GROUP_QUADS) * GROUP_QUADS
+        self.places = [_padded(a, room) for a in (d.quads.x, d.quads.y, d.quads.primitive)]
+        self.instructions = self.visible = self.passed = 0
+        self._fragments: Fragments | None = None
+        self._turn = threading.Condition()
+        self._next = 0
+        self._failed = False
+
+    def fragments(self) -> Fragments:
+        """Arrays of the inputs of all fragments."""
+        with self._turn:
+            if self._fragments is None:
+                self._fragments = self.drawing.fragments()
+            return self._fragments
+
+    def count(self, instructions: int, visible: int = 0, passed: int = 0) -> None:
+        """Something has been done; called in the turn of a batch, or before any."""
+        self.instructions += instructions
+        self.visible += visible
+        self.passed += passed
+
+    def run(self) -> None:
+        """All batches."""
+        starts = range(0, len(self.covered), LANES)
+        count = min(self.drawing.threads, len(starts))
+        if count < 2:
+            mine = _Batches(self)
+            for start in starts:
+                self._batch(mine, start)
+            return
+        left = iter(starts)
+        taking = threading.Lock()
+
+        def some() -> None:
+            mine = _Batches(self)
+            while True:
+                with taking:
+                    start = next(left, None)
+                if start is None or self._failed:
+                    return
+                try:
+                    self._batch(mine, start)
+                except BaseException:
+                    with self._turn:
+                        self._failed = True
+                        self._turn.notify_all()
+                    raise
+
+        futures = [_pool(count).submit(some) for _ in range(count)]
+        wait(futures)
+        for future in futures:
+            future.result()
+
+    def _batch(self, mine: _Batches, start: int) -> None:
+        stop = min(len(self.covered), start + LANES)
+        machine = mine.shade(start, stop)
+        with self._turn:
+            self._turn.wait_for(lambda: self._next == start or self._failed)
+        if self._failed:
+            return
+        if machine is None:
+            mine.merge(start, stop)
+        else:
+            visible, passed = int(machine.state.visible.sum()), self.drawing.merge(machine.state, start, stop)
+            self.count(machine.stats.instructions, visible, passed)
+        with self._turn:
+            self._next = start + LANES
+            self._turn.notify_all()
+
+
+@lru_cache(maxsize=4)
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads stay for the next draw, with their memory. A batch waits only for batches that run already."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="isakit-fragments")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def _padded(a: Array, room: int) -> Array:
+    if len(a) == room and a.dtype == np.int64 and a.flags.c_contiguous:
+        return a
+    out = np.zeros(room, np.int64)
+    out[: len(a)] = a
+    return out
+
+
+__all__ = ["Drawing", "draw", "merge_question"]

@@ -1,0 +1,94 @@
+"""Inputs of fragments as machine code, traced from the rule in `planes`.
+
+A function fills rows of 32-bit numbers, one for each input that a program names and one for the depth, for the lanes of
+a batch. Where all lanes of a group belong to one primitive, its numbers are loaded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from isakit.engine.llvm import Host
+from isakit.engine.llvm.array_tracer import TracedArray
+from isakit.graphics.compiled_quads import Compiled, Job, Name, QuadFunction, function_of
+from isakit.graphics.planes import Column, Corners, FragmentInput, Interpolation, Shape
+
+Word = tuple[int, bool]
+"""A word of v[], and whether it is read without interpolation."""
+_U32 = ("front", "number", "flat")
+
+
+@dataclass(frozen=True)
+class InputQuestion:
+    """What is built into a function.
+
+    Attributes: the `inputs` of the fragments, which `words` are read, whether `depth` is wanted, facts about the
+    primitives (`shape`), and what positions read beside a pixel's number (`shown`).
+    """
+
+    inputs: tuple[FragmentInput, ...]
+    words: tuple[Word, ...]
+    depth: bool
+    shape: Shape
+    shown: float
+
+
+def written(q: InputQuestion) -> QuadFunction:
+    """The text of a function."""
+    f = QuadFunction()
+    code, b = f.code, f.code.body
+    x = f.lanes(f.quads("x"), (0, 1, 0, 1)).astype(np.float64) + 0.5
+    y = f.lanes(f.quads("y"), (0, 0, 1, 1)).astype(np.float64) + 0.5
+    four = f.quads("primitive")
+    primitive = f.lanes(four)
+    first = b(f"extractelement <4 x i64> {four}, i64 0")
+    same = b(f"icmp eq {code.type(np.int64)} {primitive.text}, {code.scalar(first, np.int64).text}")
+    alike = b(f"icmp eq i16 {b(f'bitcast {code.type(bool)} {same} to i16')}, -1")
+    rows = [f.slot(f"row{k}") for k in range(len(q.words) + q.depth)]
+    b.do(f"br i1 {alike}, label %alike, label %apart")
+    for label, uniform in (("alike", True), ("apart", False)):
+        b.label(label)
+        code.forget()
+        columns: dict[Column, TracedArray] = {}
+
+        def of(name: Column, uniform: bool = uniform, columns: dict[Column, TracedArray] = columns) -> Any:
+            if name not in columns:
+                dtype: Any = np.uint32 if name[0] in _U32 else np.float64
+                pointer = f.slot(name)
+                if uniform:
+                    place = b(f"getelementptr {code.element(dtype)}, ptr {pointer}, i64 {first}")
+                    columns[name] = code.scalar(b(f"load {code.element(dtype)}, ptr {place}"), dtype)
+                else:
+                    columns[name] = code.gathered(pointer, primitive, dtype)
+            return columns[name]
+
+        at = Interpolation(q.shape, x, y, of, q.shown)  # type: ignore[arg-type]
+        values: list[Any] = [at.word(q.inputs, word, flat) for word, flat in q.words]
+        if q.depth:
+            values.append(at.depth())
+        for row, value in zip(rows, values, strict=True):
+            v = code.of(value)
+            b.do(f"store {code.type(v.dtype)} {v.text}, "
+                 f"ptr {b(f'getelementptr {code.type(v.dtype)}, ptr {row}, i64 %group')}, align 4")  # fmt: skip
+        if uniform:
+            b.do("br label %next")
+    return f
+
+
+def inputs_function(q: InputQuestion, target: Host, pixels: int | None = None) -> Compiled | None:
+    """The function of a question; see `function_of`."""
+    return function_of(q, lambda: written(q), target, pixels)
+
+
+def put_columns(job: Job, slots: Sequence[Name], corners: Corners) -> None:
+    """Fill the slots of a job that are columns of primitives."""
+    for name in slots:
+        if isinstance(name, tuple):
+            job.put(name, corners.column(name))
+
+
+__all__ = ["InputQuestion", "inputs_function", "put_columns"]

@@ -1,0 +1,277 @@
+"""The output merger as machine code, traced from `merge_rules`.
+
+A function takes the fragments of a batch from the records of their warps: lanes that are still visible, and the
+registers that are their results. Quads go in drawing order; the four of a group together, unless two of them are at the
+same place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from isakit.engine.llvm import Host
+from isakit.engine.llvm.array_tracer import LANES, TracedArray
+from isakit.engine.protocol import Array
+from isakit.graphics.compiled_quads import GROUP_QUADS, Compiled, Job, QuadFunction, function_of
+from isakit.graphics.draw_state import DrawState, Stencil
+from isakit.graphics.merge import DepthBuffer, RenderTarget
+from isakit.graphics.merge_rules import ColorMerge, DepthFormat, holds, stored_depth, tests
+from isakit.machine.tesla.compiled import state_layout
+
+_WORDS = {1: (np.uint8, 1), 2: (np.uint16, 1), 4: (np.uint32, 1), 8: (np.int64, 1), 16: (np.int64, 2)}
+"""Bytes of a pixel -> the numbers it is loaded and stored as."""
+_OF_A_SIDE = ("ref", "read_mask", "write_mask")
+
+
+@dataclass(frozen=True)
+class MergeQuestion:
+    """What is built into a function.
+
+    Attributes: `registers` of a lane that there are; `colors`, the registers with the colour of each target, and
+    `merges`, what is done with it (None for nothing); `second`, registers of the second colour; `depth_register`, with
+    a depth that the program wrote; `depth_format`, comparison and whether depth is written, None without tests; the
+    comparison of alpha; for each side comparison and operations of the stencil test.
+    """
+
+    registers: int
+    colors: tuple[tuple[int, ...], ...]
+    merges: tuple[ColorMerge | None, ...]
+    second: tuple[int, ...] | None
+    depth_register: int | None
+    depth_format: DepthFormat | None
+    depth: str | None
+    depth_write: bool
+    alpha: str | None
+    stencil: tuple[tuple[str, str, str, str], tuple[str, str, str, str]] | None
+
+    @property
+    def reads_depth(self) -> bool:
+        """Whether the interpolated depth is looked at."""
+        return self.depth is not None and self.depth_register is None
+
+
+class _Merge:
+    """The text of one function."""
+
+    def __init__(self, q: MergeQuestion) -> None:
+        self.q, self.f = q, QuadFunction()
+        self.code, self.b = self.f.code, self.f.code.body
+        self._registers: dict[int, TracedArray] = {}
+
+    def written(self) -> QuadFunction:
+        """All of it."""
+        q, f, b, code = self.q, self.f, self.b, self.code
+        x4, y4 = f.quads("x"), f.quads("y")
+        state = self._state()
+        visible = self._visible(state)
+        b.do(f"br i1 {b(f'icmp eq i16 {visible}, 0')}, label %next, label %some")
+        b.label("some")
+        x, y = f.lanes(x4, (0, 1, 0, 1)), f.lanes(y4, (0, 0, 1, 1))
+        numbers = [n for c, m in zip(q.colors, q.merges, strict=True) if m is not None for n in c]
+        if q.alpha is not None and q.colors:
+            numbers.append(q.colors[0][3])
+        numbers += [*(q.second or ()), *(() if q.depth_register is None else (q.depth_register,))]
+        for n in dict.fromkeys(numbers):
+            self._registers[n] = self._register(state, n)
+        z = self._depth()
+        front: Any = None
+        if q.stencil is not None:
+            primitive = f.lanes(f.quads("primitive"))
+            front = code.gathered(f.slot(("front",)), primitive, np.uint32) != 0
+        f.head("  %step_v = alloca i32")
+        twice = self._same_place(x4, y4)
+        b.do("store i32 0, ptr %step_v")
+        b.do("br label %steps")
+        b.label("steps")
+        step = b("load i32, ptr %step_v")
+        b.do(f"store i32 {b(f'add i32 {step}, 1')}, ptr %step_v")
+        shift = b(f"trunc i32 {b(f'shl i32 {step}, 2')} to i16")
+        quad = b(f"shl i16 15, {shift}")
+        chosen = b(f"select i1 {twice}, i16 {quad}, i16 -1")
+        code.forget()
+        lanes = TracedArray(code, b(f"bitcast i16 {b(f'and i16 {visible}, {chosen}')} to {code.type(bool)}"), bool)
+        self._merged(x, y, z, front, lanes)
+        last = b(f"select i1 {twice}, i32 {GROUP_QUADS - 1}, i32 0")
+        b.do(f"br i1 {b(f'icmp ult i32 {step}, {last}')}, label %steps, label %all")
+        b.label("all")
+        return f
+
+    # --- where things are ---------------------------------------------------------------------------------------------
+    def _state(self) -> str:
+        """The record of the warp of the group."""
+        b = self.b
+        warp = b("lshr i64 %group, 1")
+        offset = b(f"mul i64 {warp}, {self.f.slot('state_bytes', 'i64')}")
+        return b(f"getelementptr i8, ptr {self.f.slot('states')}, i64 {offset}")
+
+    def _half(self) -> str:
+        return self.b("and i64 %group, 1")
+
+    def _visible(self, state: str) -> str:
+        """The lanes of the group that are visible, i16; they are counted."""
+        b = self.b
+        at = b(f"add i64 {b(f'shl i64 {self._half()}, 1')}, {state_layout.VISIBLE}")
+        visible = b(f"load i16, ptr {b(f'getelementptr i8, ptr {state}, i64 {at}')}")
+        self._count(visible, 32)
+        return visible
+
+    def _count(self, lanes: str, shift: int) -> None:
+        b = self.b
+        f = self.f.module.declare("llvm.ctpop.i16", "i16 @(i16)")
+        count = b(f"call i16 {f}(i16 {lanes})")
+        wide, before = b(f"shl i64 {b(f'zext i16 {count} to i64')}, {shift}"), b("load i64, ptr %count_v")
+        b.do(f"store i64 {b(f'add i64 {before}, {wide}')}, ptr %count_v")
+
+    def _register(self, state: str, n: int) -> TracedArray:
+        """A register of the lanes; those that are not allocated read 0."""
+        b, code = self.b, self.code
+        if n >= self.q.registers:
+            return code.constant(0, np.uint32)
+        at = b(f"add i64 {b(f'shl i64 {self._half()}, 6')}, {state_layout.register(n)}")
+        place = b(f"getelementptr i8, ptr {state}, i64 {at}")
+        return TracedArray(code, b(f"load {code.type(np.uint32)}, ptr {place}, align 4"), np.uint32)
+
+    def _depth(self) -> Any:
+        """Depth as it is stored, or anything where it is not looked at."""
+        q, code, b = self.q, self.code, self.b
+        if q.depth is None or q.depth_format is None:
+            return code.constant(0, np.int64)
+        if q.depth_register is not None:
+            z: Any = self._registers[q.depth_register].view(np.float32)
+        else:
+            row = b(f"getelementptr {code.type(np.float32)}, ptr {self.f.slot('z')}, i64 %group")
+            z = TracedArray(code, b(f"load {code.type(np.float32)}, ptr {row}, align 4"), np.float32)
+        z = np.clip(z, self.f.float("low", np.float32), self.f.float("high", np.float32))
+        return stored_depth(q.depth_format, z)
+
+    def _same_place(self, x4: str, y4: str) -> str:
+        """Whether two of the four quads are at one place."""
+        b = self.b
+        key = b(f"or <4 x i64> {b(f'shl <4 x i64> {y4}, splat (i64 32)')}, {x4}")
+        found = []
+        for order in ("1, i32 2, i32 3, i32 0", "2, i32 3, i32 0, i32 1"):
+            other = b(f"shufflevector <4 x i64> {key}, <4 x i64> poison, <4 x i32> <i32 {order}>")
+            found.append(b(f"bitcast <4 x i1> {b(f'icmp eq <4 x i64> {key}, {other}')} to i4"))
+        return b(f"icmp ne i4 {b(f'or i4 {found[0]}, {found[1]}')}, 0")
+
+    def _places(self, what: str, x: TracedArray, y: TracedArray, nbytes: int) -> str:
+        """Addresses of pixels of an image with rows `what_row` bytes apart."""
+        offset = y * self.f.number(f"{what}_row") + x * nbytes
+        return self.b(f"getelementptr i8, ptr {self.f.slot(what)}, <{LANES} x i64> {offset.text}")
+
+    # --- what happens -------------------------------------------------------------------------------------------------
+    def _merged(self, x: TracedArray, y: TracedArray, z: Any, front: Any, lanes: TracedArray) -> None:
+        q, code = self.q, self.code
+        if q.alpha is not None and q.colors:
+            alpha = self._registers[q.colors[0][3]].view(np.float32)
+            lanes = lanes & code.of(holds(q.alpha, alpha, self.f.float("alpha", np.float32)), bool)
+        if q.depth_format is not None and (q.depth is not None or q.stencil is not None):
+            lanes = self._tested(x, y, z, front, lanes)
+        self._count(self.b(f"bitcast {code.type(bool)} {lanes.text} to i16"), 0)
+        second = None if q.second is None else [self._registers[n] for n in q.second]
+        for k, (numbers, merge) in enumerate(zip(q.colors, q.merges, strict=True)):
+            if merge is None:
+                continue
+            places = self._places(f"target{k}", x, y, merge.form.nbytes)
+            old = self._pixels(places, merge, lanes) if merge.reads else None
+            constant = [self.f.float(f"constant{c}") for c in range(4)] if merge.blend is not None else []
+            new = merge.merged([self._registers[n] for n in numbers], second, old, constant)  # type: ignore[arg-type]
+            self._put(places, merge, [code.of(v, merge.form.dtype) for v in new], lanes)
+
+    def _tested(self, x: TracedArray, y: TracedArray, z: Any, front: Any, lanes: TracedArray) -> TracedArray:
+        q, code = self.q, self.code
+        kind: Any = np.float32 if q.depth_format == "d32f" else np.int64
+        old_depth = old_stencil = sides = None
+        at = stencil_at = ""
+        if q.depth is not None:
+            at = self._places("depth", x, y, np.dtype(kind).itemsize)
+            old_depth = code.loaded(at, kind, lanes)
+        if q.stencil is not None:
+            stencil_at = self._places("stencil", x, y, 1)
+            old_stencil = code.loaded(stencil_at, np.uint8, lanes)
+            sides = [self._side(k, names) for k, names in enumerate(q.stencil)]
+        passed, stencil = tests(q.depth, sides, z, front, old_depth, old_stencil)  # type: ignore[arg-type]
+        if stencil is not None:
+            code.stored(stencil_at, code.of(stencil, np.uint8), lanes)
+        lanes = lanes & code.of(passed, bool)
+        if q.depth is not None and q.depth_write:
+            code.stored(at, code.of(z, kind), lanes)
+        return lanes
+
+    def _side(self, k: int, names: tuple[str, str, str, str]) -> Any:
+        """A stencil side whose numbers are those of the job."""
+        numbers = {n: self.f.number(f"{n}{k}").astype(np.int32) for n in _OF_A_SIDE}
+        return SimpleNamespace(**dict(zip(("func", "fail", "depth_fail", "passed"), names, strict=True)), **numbers)
+
+    def _pixels(self, places: str, merge: ColorMerge, lanes: TracedArray) -> list[Array]:
+        """The stored numbers of pixels."""
+        code, form = self.code, merge.form
+        dtype, count = _WORDS[form.nbytes]
+        words = [code.loaded(self._word(places, k), dtype, lanes) for k in range(count)]
+        size = np.dtype(form.dtype).itemsize
+        unsigned: Any = {1: np.uint8, 2: np.uint16, 4: np.uint32}[size]
+        per = np.dtype(dtype).itemsize // size
+        return [(words[k // per] >> 8 * size * (k % per)).astype(unsigned).view(form.dtype) for k in range(form.stored)]  # type: ignore[misc]
+
+    def _put(self, places: str, merge: ColorMerge, parts: list[TracedArray], lanes: TracedArray) -> None:
+        code, form = self.code, merge.form
+        dtype, count = _WORDS[form.nbytes]
+        size = np.dtype(form.dtype).itemsize
+        unsigned: Any = {1: np.uint8, 2: np.uint16, 4: np.uint32}[size]
+        per = np.dtype(dtype).itemsize // size
+        for k in range(count):
+            word: Any = None
+            for n, part in enumerate(parts[k * per : (k + 1) * per]):
+                bits = part.view(unsigned).astype(dtype) << 8 * size * n
+                word = bits if word is None else word | bits
+            code.stored(self._word(places, k), word, lanes)
+
+    def _word(self, places: str, k: int) -> str:
+        return self.b(f"getelementptr i8, <{LANES} x ptr> {places}, i64 {8 * k}") if k else places
+
+
+def merge_function(q: MergeQuestion, target: Host, pixels: int | None = None) -> Compiled | None:
+    """The function of a question; see `function_of`.
+
+    It returns how many lanes were visible, times 2**32, and how many passed all tests.
+    """
+    return function_of(q, lambda: _Merge(q).written(), target, pixels)
+
+
+def fits(image: Array, nbytes: int, width: int, height: int) -> bool:
+    """Whether the pixels of an image lie as the functions expect, and there are enough of them."""
+    inside = image.shape[0] >= height and image.shape[1] >= width
+    whole = image.ndim < 3 or image.strides[2] == image.itemsize
+    return inside and whole and image.strides[1] == nbytes and image.flags.writeable
+
+
+def put_state(
+    job: Job, q: MergeQuestion, state: DrawState, targets: list[RenderTarget], depth: DepthBuffer | None
+) -> None:
+    """Fill the slots of a job that are the same for all batches of a draw."""
+    for k, target in enumerate(targets):
+        job.put(f"target{k}", target.pixels)
+        job.put(f"target{k}_row", target.pixels.strides[0])
+    if depth is not None:
+        for name, image in (("depth", depth.depth), ("stencil", depth.stencil)):
+            job.put(name, image)
+            job.put(f"{name}_row", image.strides[0])
+    for c, value in enumerate(state.blend_constant):
+        job.put(f"constant{c}", float(value))
+    if state.alpha_test is not None:
+        job.put("alpha", float(np.float32(state.alpha_test[1])))
+    for k, side in enumerate(state.stencil or ()):
+        for name in _OF_A_SIDE:
+            job.put(f"{name}{k}", int(getattr(side, name)))
+
+
+def stencil_names(sides: tuple[Stencil, Stencil] | None) -> Any:
+    """What of a stencil test is built in."""
+    return None if sides is None else tuple((s.func, s.fail, s.depth_fail, s.passed) for s in sides)
+
+
+__all__ = ["MergeQuestion", "fits", "merge_function", "put_state", "stencil_names"]

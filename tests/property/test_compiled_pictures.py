@@ -1,0 +1,36 @@
+"""Random draws on compiled code and on arrays: every pixel, depth, stencil number and count."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from isakit.graphics import compiled_draw
+from support.picture_fuzz import RandomDraw
+
+
+def compare(seed: int, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether compiled code drew at least a part of it; fails where something differs."""
+    used: list[bool] = []
+    real = compiled_draw.draw
+    monkeypatch.setattr(compiled_draw, "draw", lambda *a: used.append(real(*a)) or used[-1])
+    monkeypatch.setattr(compiled_draw, "LANES", 256)
+    draw = RandomDraw(seed)
+    expected = draw.drawn("reference")
+    for threads in (1, 2):
+        for k, (a, b) in enumerate(zip(expected, draw.drawn("llvm", threads), strict=True)):
+            assert np.array_equal(a, b), f"seed {seed}, {threads} threads, output {k}: {draw}"
+    return any(used)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_draws_leave_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    compare(seed, monkeypatch)
+
+
+@pytest.mark.slow
+def test_a_thousand_random_draws_leave_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = sum(compare(seed, monkeypatch) for seed in range(100, 1100))
+    assert compiled > 600

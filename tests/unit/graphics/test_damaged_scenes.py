@@ -1,0 +1,87 @@
+"""Scenes and captures with impossible values are refused, at once and with a reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from isakit.errors import FormatError
+from isakit.graphics.scene import Scene
+from isakit.hosts.drm import capture as drm
+from isakit.hosts.drm.card_settings import CardSettings
+from isakit.hosts.drm.replay import Replay
+from support.farm import samples
+from support.farm.structures import HEAD, capture, numbers, records, with_other_numbers, with_other_values
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"render_targets": 1 << 31}, "2147483648 render targets; there are 0 to 8"),
+        ({"render_targets": -1}, "-1 render targets"),
+        ({"target_formats": ["rgba8"] * 9}, "9 render targets"),
+        ({"clear": [0.0, 0.0, 0.0]}, "`clear` has 3 components, not 4"),
+        ({"clear": [float("nan"), 0, 0, 0], "target_formats": ["rgba8ui"]}, "its clear colour is none of rgba8ui"),
+    ],
+)
+def test_impossible_scenes_are_refused(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
+    path = tmp_path / "scene.json"
+    path.write_text(json.dumps({**samples.scenes()[0], **changes}))
+    with pytest.raises(FormatError) as e:
+        Scene(path).render(engine="reference")
+    assert says in str(e.value)
+
+
+def test_large_clear_colours_are_infinite(tmp_path: Path) -> None:
+    path = tmp_path / "scene.json"
+    path.write_text(json.dumps({**samples.scenes()[0], "clear": [1e39, 0, 0, 0], "target_formats": ["rgba32f"]}))
+    assert Scene(path).pipeline(engine="reference").image()[0, 0, 0] == float("inf")
+
+
+def test_a_push_whose_segment_is_cut_off_is_refused(tmp_path: Path) -> None:
+    made = samples.gl_captures()[0]
+    found = [(k, c[:-8] if k == drm.KINDS.index("push") else c) for k, c in records(made)]
+    path = tmp_path / "x.glc"
+    path.write_bytes(capture(made[:HEAD], found))
+    replay = Replay(path, CardSettings(engine="reference"))
+    with pytest.raises(FormatError, match="a push of 12 bytes"):
+        replay.run()
+    replay.close()
+
+
+def test_a_draw_to_nothing_and_to_a_second_target_writes_the_second_one() -> None:
+    """Render target 0 of a program may be unbound while others are drawn to."""
+    import numpy as np
+
+    from isakit.graphics.draw_state import DrawState, GraphicsChoices
+    from isakit.graphics.merge import Merger, RenderTarget
+
+    nothing, target = RenderTarget("r8", 0, 0), RenderTarget("rgba8", 4, 4)
+    color = np.full((2, 4), np.float32(1).view(np.uint32), np.uint32)
+    at, z = np.array([1, 3]), np.zeros(2, np.float32)
+    Merger([nothing, target], None, DrawState(), GraphicsChoices()).write(at, at, z, z == 0, [color, color])
+    assert np.argwhere(target.pixels[..., 0]).tolist() == [[1, 1], [3, 3]]
+
+
+def test_records_of_a_capture_come_back() -> None:
+    made = samples.gl_captures()[0]
+    assert records(capture(made[:HEAD], records(made))) == records(made)
+
+
+def test_numbers_of_structures_are_found_and_changed() -> None:
+    for data in samples.images():
+        if data[:4] in (b"\x7fELF", b"GXP\0", b"\x50\xed\x55\xba"):
+            assert len(numbers(data)) > 40
+            assert any(with_other_numbers(data, Random(seed)) != data for seed in range(3))
+
+
+def test_values_of_json_change_and_the_original_stays() -> None:
+    value = {"a": [1, 2, {"b": "c"}], "words": ["1"]}
+    others = [with_other_values(value, Random(seed), ("words",)) for seed in range(20)]
+    assert any(o != value for o in others)
+    assert value == {"a": [1, 2, {"b": "c"}], "words": ["1"]}
+    assert all(o.get("words", ["1"]) == ["1"] for o in others)

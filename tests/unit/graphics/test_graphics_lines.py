@@ -1,0 +1,53 @@
+"""Which pixels of a line are drawn: those whose diamond it leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from isakit.graphics.raster import SUBPIXEL, rasterize_lines
+
+BOUNDS = (0, 0, 16, 16)
+
+
+def pixels(*ends: tuple[float, float, float, float]) -> list[tuple[int, int]]:
+    """The pixels of lines x0, y0, x1, y1."""
+    q = rasterize_lines(np.array(ends, float).reshape(-1, 2, 2), 1.0, np.ones(len(ends), bool), BOUNDS)
+    lane = np.nonzero(q.covered)
+    return sorted(zip((q.x[lane[0]] + (lane[1] & 1)).tolist(), (q.y[lane[0]] + (lane[1] >> 1)).tolist(), strict=True))
+
+
+def leaves(line: tuple[float, float, float, float], x: int, y: int) -> bool:
+    """Whether a line is somewhere in the diamond of a pixel and ends outside of it, by walking along it."""
+    t = np.linspace(0, 1, 4001)
+    away = np.abs(line[0] + (line[2] - line[0]) * t - x - 0.5) + np.abs(line[1] + (line[3] - line[1]) * t - y - 0.5)
+    return bool((away < 0.5).any() and away[-1] >= 0.5)
+
+
+def near_a_corner(line: tuple[float, float, float, float]) -> bool:
+    """Whether a line ends or passes between two diamonds so closely that rounding to the sub-pixel grid decides."""
+    if any(abs(x % 1 - 0.5) + abs(y % 1 - 0.5) == 0.5 for x, y in (line[:2], line[2:])):
+        return True
+    (x0, y0), (x1, y1) = sorted((line[:2], line[2:]), key=lambda p: p[abs(line[3] - line[1]) > abs(line[2] - line[0])])
+    if abs(y1 - y0) > abs(x1 - x0):
+        x0, y0, x1, y1 = y0, x0, y1, x1
+    at = y0 + (np.arange(16) + 0.5 - x0) * (y1 - y0) / (x1 - x0)
+    return bool((np.abs(at - np.rint(at)) < 1 / SUBPIXEL).any())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_line_has_the_pixels_whose_diamond_it_leaves(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        line = tuple((rng.integers(2 * SUBPIXEL, 14 * SUBPIXEL, 4) / SUBPIXEL).tolist())
+        if near_a_corner(line):
+            continue
+        expected = [(x, y) for x in range(16) for y in range(16) if leaves(line, x, y)]
+        assert pixels(line) == sorted(expected)
+
+
+def test_a_point_that_two_lines_share_is_drawn_once() -> None:
+    there, back = (3.25, 3.5, 8.625, 5.625), (8.625, 5.625, 4.5, 9.25)
+    once = pixels(there) + pixels(back)
+    assert len(once) == len(set(once))
+    assert (8, 5) in once
