@@ -44,8 +44,9 @@ def _let_go() -> None:
 def _run() -> None:
     import atexit
     import gc
-    import signal  # what handles interrupts needs it  # noqa: F401
+    from importlib import import_module
 
+    import_module("signal")  # what handles interrupts needs it
     # Loading an instruction set makes some hundred thousand objects, all of which stay: looking through them again and
     # again for garbage takes a tenth of a short run, and once more at its end as long as `import numpy`.
     gc.set_threshold(50_000, 20, 100)
