@@ -339,7 +339,14 @@ class Pipeline:
             unit = 0.0 if self.depth_buffer is None else self.depth_buffer.unit
             bounds = self._bounds(scissor, state.multisampling)
             draw = Rasterizer(
-                state, view, bounds, self.choices, unit, last.position, last.point_size, self._triangles(),
+                state,
+                view,
+                bounds,
+                self.choices,
+                unit,
+                last.position,
+                last.point_size,
+                self._triangles(),
                 words_of(fragment.inputs),
             )
             for drawn in draw(part):

@@ -143,6 +143,8 @@ class Texture:
             target: buffer, 1d, 2d, rect or 3d.
             pitch: bytes from a row to the next; tight by default.
             normalized: as for arrays.
+
+        Raises LaunchError for sizes that the memory does not hold, and for rows that overlap.
         """
         form = format_named(format)
         n = form.layout.nbytes
