@@ -130,7 +130,12 @@ class OwnAccess(Placement):
             ways.append((found, b.current))
             b.do(f"br label %{done}")
             b.label(beyond)
-        far = b(f"call {V32} {c.shared('load_words')}(ptr {base}, {V32} {at.text}, i32 -1)")
+        if c.host.embedded:
+            gather = b.module.declare("llvm.masked.gather.v32i32.v32p0", f"{V32} @(<32 x ptr>, i32, {V1}, {V32})")
+            each = b(f"getelementptr i8, ptr {base}, {V32} {at.text}")
+            far = b(f"call {V32} {gather}(<32 x ptr> {each}, i32 4, {V1} {TRUE}, {V32} zeroinitializer)")
+        else:
+            far = b(f"call {V32} {c.shared('load_words')}(ptr {base}, {V32} {at.text}, i32 -1)")
         ways.append((far, b.current))
         b.do(f"br label %{done}")
         b.label(done)
