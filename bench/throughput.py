@@ -96,7 +96,8 @@ PEERS = {
     "add rn f64": "add_f64", "mul rn f64": "mul_f64", "fma rn f64": "fma_f64", "cvt f32 s32": "cvt_f32_s32",
     "cvt rn s32 f32": "cvt_s32_f32", "cvt rz s32 f32": "cvt_rz_s32_f32", "cvt f32 u32": "cvt_f32_u32",
     "cvt f64 f32": "cvt_f64_f32", "cvt f32 f64": "cvt_f32_f64", "cvt s32 f64": "cvt_s32_f64",
-    "cvt f64 s32": "cvt_f64_s32", "min f64": "min_f64", "set f64": "set_f64", "rcp": "rcp_f32", "rsqrt": "rsqrt_f32", "lg2": "lg2_f32", "ex2": "ex2_f32",
+    "cvt f64 s32": "cvt_f64_s32", "min f64": "min_f64", "set f64": "set_f64",
+    "rcp": "rcp_f32", "rsqrt": "rsqrt_f32", "lg2": "lg2_f32", "ex2": "ex2_f32",
     "sin": "sin_f32", "cos": "cos_f32", "ld u8 g[]": "ld_u8", "red add g[], same address": "red_same",
     "red add g[], consecutive": "red_consecutive",
 }  # fmt: skip

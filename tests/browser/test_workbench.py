@@ -1,7 +1,11 @@
 """The workbench in a real browser: every lesson opened, stepped and checked, as a user does it."""
 
+import io
+import json
+import os
 import shutil
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -483,3 +487,33 @@ def test_the_accessibility_tree_has_the_parts_of_the_page(page):
                  'listbox "Instructions"', 'tablist "Views"', 'toolbar "Run and step"', "status"):  # fmt: skip
         assert part in tree, part
     assert tree.count("heading") >= 3
+
+
+LOOKS = Path(__file__).parent / "looks.json"
+CELLS = 24, 15
+
+
+def look(png):
+    """Brightness of the parts of a picture, 0 to 255: coarse enough that fonts and small changes do not matter."""
+    image = pytest.importorskip("PIL.Image", reason="needs pillow")
+    small = image.open(io.BytesIO(png)).convert("L").resize(CELLS, image.Resampling.BOX)
+    return list(small.tobytes())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [380, 900, 1500])
+def test_pages_look_as_they_were_drawn(chromium, running, scheme, width):
+    """Loosely: with ISAKIT_NEW_LOOKS=1 the looks are written anew, which is for someone who has seen them."""
+    page = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
+    page.goto(running.url)
+    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    until(page, "document.fonts.status === 'loaded' && !document.body.dataset.busy")
+    seen, name = look(page.screenshot()), f"{width} {scheme}"
+    page.context.close()
+    known = json.loads(LOOKS.read_text()) if LOOKS.exists() else {}
+    if os.environ.get("ISAKIT_NEW_LOOKS"):
+        LOOKS.write_text(json.dumps({**known, name: seen}, sort_keys=True) + "\n")
+        return
+    away = [abs(a - b) for a, b in zip(known[name], seen, strict=True)]
+    assert sum(away) / len(away) < 8, "the page as a whole"
+    assert sorted(away)[len(away) * 95 // 100] < 40, "its parts"

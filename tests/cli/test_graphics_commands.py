@@ -176,3 +176,19 @@ def test_every_engine_draws_the_same_picture(tmp_path: Path) -> None:
         run("draw", scene, "-o", str(tmp_path / f"{engine}.bin"), "--engine", engine, "--tier", "interp")
     assert (tmp_path / "llvm.bin").read_bytes() == (tmp_path / "reference.bin").read_bytes()
     run("draw", scene, "-o", str(tmp_path / "x.png"), "--engine", "none", code=2)
+
+
+def test_a_scene_of_shaders_looks_as_in_the_documentation(tmp_path: Path) -> None:
+    out = tmp_path / "ring.png"
+    run("draw", str(ROOT / "examples/usse/scene"), "-o", str(out))
+    assert (pixels(out.read_bytes()) == pixels((ROOT / "docs/images/usse-ring.png").read_bytes())).all()
+
+
+@pytest.mark.parametrize("option", [("--chip", "gt200"), ("--threads", "2"), ("--tier", "jit")])
+def test_options_of_chips_are_refused_for_a_scene_of_shaders(option: tuple[str, str], tmp_path: Path) -> None:
+    run("draw", str(ROOT / "examples/usse/scene"), "-o", str(tmp_path / "ring.png"), *option, code=2)
+
+
+def test_a_scene_of_shaders_has_no_pixel_to_debug() -> None:
+    found = run("debug", str(ROOT / "examples/usse/scene/scene.json"), "--pixel", "40,25", code=1)
+    assert "no program for a Tesla chip" in found.stderr

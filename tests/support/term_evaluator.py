@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isakit.decompile.glsl import Decompiled
+from isakit.decompile.glsl import Decompiled, LoopTerms
 from isakit.decompile.terms import Term, every
 
 Array = np.ndarray[Any, Any]
@@ -48,14 +48,33 @@ _DTYPES = {"float": np.float32, "uint": np.uint32, "int": np.int32, "bool": np.b
 
 def evaluate(d: Decompiled, given: Mapping[str, Any], textures: Mapping[str, Any], count: int) -> dict[str, Array]:
     """The results by name, [count, components], and `discard`. `given`: [count or elements, components] by name."""
-    values: dict[int, Array] = {}
+    given = dict(given)
     uniforms = {g.name for g in d.interface.given if g.kind == "uniform"}
-    with np.errstate(all="ignore"):
-        for t in every(d.roots):
-            values[id(t)] = _value(t, [values[id(a)] for a in t.args], given, uniforms, textures, d, count)
-    out = {r.output.name: np.broadcast_to(values[id(r.term)], (count, r.term.size)) for r in d.results}
-    out["discard"] = np.broadcast_to(values[id(d.discard)], (count, 1))
-    return out
+
+    def computed(terms: list[Term], known: Mapping[str, Any]) -> list[Array]:
+        values: dict[int, Array] = {}
+        with np.errstate(all="ignore"):
+            for t in every(terms):
+                values[id(t)] = _value(t, [values[id(a)] for a in t.args], known, uniforms, textures, d, count)
+        return [np.broadcast_to(values[id(t)], (count, t.size)) for t in terms]
+
+    def run(loop: LoopTerms, known: dict[str, Any], active: Array) -> None:
+        entered, *before = computed(loop.outside, known)
+        active = active & entered
+        known |= {v.name: value for v, value in zip(loop.variables, before, strict=True)}
+        while active.any():
+            inside = known | {v.inside: known[v.name] for v in loop.variables}
+            for x in loop.inner:
+                run(x, inside, active)
+            *after, again = computed([*(v.after for v in loop.variables), loop.again], inside)
+            for v, value in zip(loop.variables, after, strict=True):
+                known[v.name] = np.where(active, value, known[v.name])
+            active = active & again
+
+    for loop in d.loops:
+        run(loop, given, np.ones((count, 1), bool))
+    *results, discard = computed([*(r.term for r in d.results), d.discard], given)
+    return {r.output.name: value for r, value in zip(d.results, results, strict=True)} | {"discard": discard}
 
 
 def _value(t: Term, args: list[Array], given: Any, uniforms: set[str], textures: Any, d: Decompiled,

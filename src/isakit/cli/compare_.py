@@ -70,6 +70,8 @@ def _shaders(a: Any, b: Any, options: dict[str, Any]) -> Comparison:
 
     limit = {} if options["limit"] is None else {"max_instructions": options["limit"]}
     given = shader_inputs([a, b], options["specs"], options["textures"])
+    if "output" in given.inputs:
+        raise click.BadParameter("colours are compared as the shaders leave them, without output=", param_hint="--arg")
     return compare_shaders(a, b, inputs=given.inputs, count=options["count"], seed=options["seed"],
                            ulps=options["ulps"], engine=options["engine"], **limit)  # fmt: skip
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from isakit.spec import InstructionSet, Record
 
 
-_SHORTEST_STEM = 3
+_SHORTEST_STEM = 4
 
 
 @click.command(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import click
 
@@ -17,7 +18,8 @@ from isakit.errors import IsakitError
     epilog="""\b
 Examples:
   isakit draw scene.json -o out.png
-  isakit draw scene.json -o out.png --chip gt215 --stats""",
+  isakit draw scene.json -o out.png --chip gt215 --stats
+  isakit draw examples/usse/scene -o ring.png""",
 )
 @click.option("-o", "--output", metavar="OUT", required=True, help="The picture: a PNG, or raw pixels for .bin.")
 @click.option("--chip", metavar="CHIP", help="The simulated chip.  [default: the first one the scene is for]")
@@ -41,19 +43,25 @@ def command(
 ) -> None:
     """Draw a scene file and write the picture.
 
-    The scene's row 0 is the lowest row of the picture.
+    Its programs are for Tesla chips, or shaders of GXP files. Row 0 of a Tesla target is the lowest row of the picture.
     """
-    from isakit.tesla import Scene, png
+    from isakit.graphics.gxm_scene import ShaderScene, open_scene
+    from isakit.graphics.png import png
 
     if output != "-" and Path(output).suffix.lower() not in (".png", ".bin", ""):
         raise click.BadParameter(f"{output!r}: a picture is a .png, or a .bin of raw pixels", param_hint="--output")
 
-    found = Scene(scene)
-    pipeline = found.pipeline(threads=threads, engine=engine, tier=tier)
+    found = open_scene(scene)
+    if isinstance(found, ShaderScene):
+        if threads > 1 or tier != "auto" or chip not in (None, found.default_chip):
+            raise click.UsageError(f"{scene} has shaders for {found.default_chip}: no --chip, --threads, --tier")
+        pipeline = found.pipeline(engine=engine)
+    else:
+        pipeline = found.pipeline(threads=threads, engine=engine, tier=tier)
     if target >= len(pipeline.targets):
         raise IsakitError(f"the scene has {len(pipeline.targets)} render targets; there is no number {target}")
     draws = _shown(range(len(found.draws)), "drawing")
-    drawn = [found.draw(pipeline, n, chip or found.default_chip) for n in draws]
+    drawn = [found.draw(cast("Any", pipeline), n, chip or found.default_chip) for n in draws]
     image = pipeline.image(target)
     if Path(output).suffix == ".bin":
         write_bytes(output, image.tobytes())

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isakit.formats import Shader
+    from isakit.runtime.vertex_streams import VertexStream
 
 TEXTURE_WORDS = ("nearest", "linear", "clamp", "repeat", "mirror")
+_STREAM = re.compile(r"stream:(.+?):([A-Za-z]\w*):(\d{1,9})(?::(\d{1,9})(?::(\d{1,9}))?)?")
 _OUTPUT = re.compile(r"([A-Za-z_]\w*)=out:(.+)")
 
 
@@ -48,7 +50,11 @@ def shader_inputs(shaders: Sequence[Shader], specs: Sequence[str], textures: Seq
         if saved and m[1] not in known:
             out.outputs[m[1]] = Path(saved[2])
             continue
-        value = parse(spec[m.end() :]).value
+        given = spec[m.end() :]
+        if m[1] == "output" and m[1] not in known:
+            out.inputs["output"] = given
+            continue
+        value = _stream(given) if given.startswith("stream:") else parse(given).value
         if m[1] == "target":
             out.inputs["target"] = value
         else:
@@ -57,6 +63,20 @@ def shader_inputs(shaders: Sequence[Shader], specs: Sequence[str], textures: Seq
         name, texture = shader_texture(spec)
         out.inputs.setdefault("textures", {})[name] = texture
     return out
+
+
+def _stream(spec: str) -> VertexStream:
+    """An attribute of `stream:FILE:FORMAT:COMPONENTS[:OFFSET[:STRIDE]]`. Raises click.BadParameter, OSError."""
+    from isakit.runtime.vertex_streams import VertexStream
+
+    m = _STREAM.fullmatch(spec)
+    if m is None:
+        raise click.BadParameter(f"{spec!r}: give stream:FILE:FORMAT:COMPONENTS, then an offset and a stride",
+                                 param_hint="--arg")  # fmt: skip
+    path, form, components, offset, stride = m.groups()
+    return VertexStream(
+        Path(path).read_bytes(), form, int(components), int(offset or 0), int(stride) if stride else None
+    )
 
 
 def shader_texture(spec: str) -> tuple[str, Any]:

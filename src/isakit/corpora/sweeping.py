@@ -64,7 +64,7 @@ def sweep(
 
     Args:
         kernel: a kernel loaded into a device.
-        jobs: `Job`s, or tuples (grid, block, argument, ...). Arrays of the caller are not changed.
+        jobs: each a `Job` or a tuple (grid, block, argument, ...). Arrays of the caller are not changed.
         processes: processes on this machine; None: one per core, 1: this one.
         dask: address of a Dask scheduler, or a `distributed.Client`, in place of processes here.
         progress: called with the number of distinct launches that are done.

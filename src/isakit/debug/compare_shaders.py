@@ -20,14 +20,22 @@ from isakit.runtime.usse_layout import fragment_inputs
 Array = NDArray[Any]
 Inputs = dict[str, Any]
 _SPECIAL = (0.0, 1.0, -1.0, 0.5, 2.0, 1 / 255)
+_SWITCHES = (0.0, 1.0, 2.0, 3.0, 4.0, -1.0, 0.5)
+"""What uniforms often are that choose between parts of a program."""
+ROUNDS = 24
+"""Sets of random uniforms that are tried, the later ones with fewer invocations."""
+_LATER = 128
 _TEXELS = 8
 
 
-def random_inputs(shader: Shader, other: Shader | None = None, count: int = 1024, seed: int = 0) -> Inputs:
+def random_inputs(
+    shader: Shader, other: Shader | None = None, count: int = 1024, seed: int = 0, *, switches: bool = False
+) -> Inputs:
     """Inputs for `isakit.usse.run`: random numbers in the range of each format, some of them 0, 1, -1, 1/2, 2, 1/255.
 
     Floats lie between -2 and 2, integers anywhere in their type; textures have 8 x 8 random bytes per channel. With
-    `other` the inputs serve both shaders.
+    `other` the inputs serve both shaders. With `switches` half of the floats in uniforms are 0, 1, 2, 3, 4, -1 or 1/2,
+    as those are that choose between parts of a program.
     """
     r = np.random.default_rng(seed)
     out: Inputs = {"attributes": {}, "varyings": {}, "uniforms": {}, "textures": {}}
@@ -37,7 +45,11 @@ def random_inputs(shader: Shader, other: Shader | None = None, count: int = 1024
             if p.category == ATTRIBUTE:
                 out["attributes"].setdefault(p.name, _numbers(r, p, (count, components * max(1, p.array_size))))
             elif p.category == UNIFORM:
-                out["uniforms"].setdefault(p.name, _numbers(r, p, (max(1, p.array_size), components)))
+                values = _numbers(r, p, (max(1, p.array_size), components))
+                if switches and values.dtype.kind == "f":
+                    chosen = np.array(_SWITCHES, np.float32)[r.integers(0, len(_SWITCHES), values.shape)]
+                    values = np.where(r.random(values.shape) < 0.5, chosen, values)
+                out["uniforms"].setdefault(p.name, values)
             elif p.category == SAMPLER:
                 cube = bool(p.semantic_index & 16)
                 shape = ((6,) if cube else ()) + (_TEXELS, _TEXELS, 4)
@@ -46,8 +58,8 @@ def random_inputs(shader: Shader, other: Shader | None = None, count: int = 1024
         v = s.file.varyings
         if isinstance(v, FragmentVaryings):
             for i in fragment_inputs(v.inputs):
-                values = _floats(r, (count, 4))
-                out["varyings"].setdefault(i.name, r.integers(0, 256, (count, 4)) if i.ty == "u8" else values)
+                floats = _floats(r, (count, 4))
+                out["varyings"].setdefault(i.name, r.integers(0, 256, (count, 4)) if i.ty == "u8" else floats)
     if any(s.file.flags & READS_COLOR for s in (shader, other or shader)):
         out["target"] = r.uniform(0, 1, (count, 4)).astype(np.float32)
     out["count"] = count
@@ -89,7 +101,7 @@ def compare_shaders(
         inputs: `attributes`, `varyings`, `uniforms`, `textures`, `target`, `count` as for `isakit.usse.run`; what is
             left out is random (`random_inputs`). A shader gets the inputs it knows.
         count: random vertices or pixels.
-        seed: of the random numbers.
+        seed: of the random numbers. Where uniforms are random, several sets of them are tried (`ROUNDS`).
         ulps: how far two f32 results may lie apart, in units in the last place.
         rules: as for `isakit.usse.run`.
         engine: as for `isakit.usse.run`; where the values part is found on the reference engine.
@@ -100,15 +112,32 @@ def compare_shaders(
     if a.stage != b.stage:
         raise LaunchError(f"a {a.stage} and a {b.stage} shader have nothing to compare")
     check_engine(engine)
-    given = random_inputs(a, b, count, seed)
-    for group, values in (inputs or {}).items():
+    uniforms = {p.name for shader in (a, b) for p in shader.parameters if p.category == UNIFORM}
+    random = uniforms - set((inputs or {}).get("uniforms") or {})
+    how = ulps, rules, engine, max_instructions
+    found = _once(a, b, random_inputs(a, b, count, seed), inputs or {}, how)
+    for k in range(1, ROUNDS if random else 1):
+        if not found:
+            break
+        largest = found.largest
+        found = _once(a, b, random_inputs(a, b, min(count, _LATER), seed + k, switches=True), inputs or {}, how)
+        found.largest = max(largest, found.largest)
+    return found
+
+
+def _once(
+    a: Shader, b: Shader, given: Inputs, inputs: Mapping[str, Any], how: tuple[int, Rules, Engine, int]
+) -> Comparison:
+    """One run of both shaders."""
+    ulps, rules, engine, limit = how
+    for group, values in inputs.items():
         if group in ("count", "target"):
             given[group] = values
         elif values:
             given[group] |= values
-    if inputs and any(inputs.get(g) for g in ("attributes", "varyings")):
+    if any(inputs.get(g) for g in ("attributes", "varyings")):
         _match_counts(given, inputs)
-    runs = [_Run(s, given, rules, max_instructions) for s in (a, b)]
+    runs = [_Run(s, given, rules, limit) for s in (a, b)]
     results = [r.results(engine) for r in runs]
     found, largest = differences(results[0], results[1], ulps)
     out = Comparison(tuple(dict.fromkeys([*results[0], *results[1]])), found, None, largest)

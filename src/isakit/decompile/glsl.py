@@ -9,8 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from isakit.arch.usse.arithmetic import DEFAULT, Rules
-from isakit.decompile.interface import WIDTHS, Fetch, Interface, Output
-from isakit.decompile.symbolic import ALWAYS, Execution, Outcome, bits
+from isakit.decompile.interface import WIDTHS, Fetch, Interface, Output, Symbol
+from isakit.decompile.loops import Loop, variable
+from isakit.decompile.paths import ALWAYS
+from isakit.decompile.symbolic import Execution, Outcome, bits
 from isakit.decompile.terms import Term, Terms, every
 from isakit.decompile.typed import Typing
 from isakit.decompile.vectors import Folding
@@ -55,6 +57,65 @@ class Result:
     term: Term
 
 
+@dataclass(frozen=True)
+class Variable:
+    """A register that a loop changes: its name behind the loop and inside of it, its value before, and after a turn."""
+
+    name: str
+    inside: str
+    before: Term
+    after: Term
+
+
+@dataclass(frozen=True)
+class LoopTerms:
+    """A loop: whether it begins, its variables, the loops inside of it, whether there is another iteration."""
+
+    entered: Term
+    variables: list[Variable]
+    inner: list[LoopTerms]
+    again: Term
+
+    @property
+    def body(self) -> list[Term]:
+        """What is computed in an iteration, loops inside of it apart."""
+        return [*(v.after for v in self.variables), self.again, *(t for x in self.inner for t in x.outside)]
+
+    @property
+    def outside(self) -> list[Term]:
+        """What is computed in front of it."""
+        return [self.entered, *(v.before for v in self.variables)]
+
+    @property
+    def everything(self) -> list[Term]:
+        """All its terms."""
+        return [*self.outside, *self.body, *(t for x in self.inner for t in x.everything)]
+
+    def used(self, names: set[str]) -> LoopTerms:
+        """With those variables only that `names`, read behind the loop, depend on; adds to `names` what they read."""
+        chosen: dict[str, Variable] = {}
+        terms = [self.again]
+        inner: list[LoopTerms] = []
+        count = -1
+        while count != len(names) + len(chosen):
+            count = len(names) + len(chosen)
+            names |= symbols(terms)
+            chosen |= {v.name: v for v in self.variables if v.name in names or v.inside in names}
+            inner = []
+            for x in reversed(self.inner):
+                inner.insert(0, x.used(names | symbols([v.after for v in chosen.values()])))
+            terms = [self.again, *(v.after for v in chosen.values()), *(t for x in inner for t in x.everything)]
+        names |= symbols([self.entered, *(v.before for v in chosen.values())])
+        return LoopTerms(self.entered, list(chosen.values()), inner, self.again)
+
+
+def symbols(terms: Sequence[Term]) -> set[str]:
+    """Names that terms read."""
+    return {
+        t.attr.vector[0] if isinstance(t.attr, Symbol) else t.attr[0][0] for t in every(list(terms)) if t.op == "symbol"
+    }
+
+
 class Decompiled:
     """A shader's results as terms. Raises NotModelled where something has no expression, and says what and where."""
 
@@ -78,11 +139,26 @@ class Decompiled:
         if self.outcome.depth is not None:
             outputs.append(Output("depth", "", 0, 1, "f32"))
             components.append([typing.float(self.outcome.depth)])
+        typed = [self._typed(loop, typing, execution) for loop in execution.loops]
+        names = symbols([t for c in components for t in c] + [self.discard])
+        used = [loop.used(names) for loop in reversed(typed)][::-1]
         folding = Folding(self.terms)
-        everything = [*components, [self.discard]]
+        everything = [*components, [self.discard], *([t] for loop in used for t in loop.everything)]
         folding.learn(everything)
         self.results = [Result(o, folding.fold(c)) for o, c in zip(outputs, components, strict=True)]
         self.discard = folding.fold([self.discard])
+        self.loops = [_folded(loop, folding) for loop in used if loop.variables]
+
+    def _typed(self, loop: Loop, typing: Typing, execution: Execution) -> LoopTerms:
+        """A loop as terms."""
+        variables: list[Variable] = []
+        for key, after in loop.after.items():
+            read = typing.float if key in loop.floats else typing.uint
+            before, after = (v.zext(32) if v.width < 32 else v for v in (loop.before[key], after))
+            out, inside = (variable(loop.number, key, k, key in loop.floats).name for k in (False, True))
+            variables.append(Variable(out, inside, read(before), read(execution.pruned(execution.one(after), ALWAYS))))
+        inner = [self._typed(x, typing, execution) for x in loop.inner]
+        return LoopTerms(typing.condition(loop.entered), variables, inner, typing.condition(loop.again))
 
     def _components(self, o: Output) -> Iterable[Value]:
         if o.ty not in WIDTHS:
@@ -94,8 +170,17 @@ class Decompiled:
 
     @property
     def roots(self) -> list[Term]:
-        """All terms that are printed."""
-        return [*(r.term for r in self.results), self.discard]
+        """All terms that are printed, those inside of loops apart."""
+        return [*(r.term for r in self.results), self.discard, *(t for x in self.loops for t in x.outside)]
+
+
+def _folded(loop: LoopTerms, folding: Folding) -> LoopTerms:
+    def one(t: Term) -> Term:
+        return folding.fold([t])
+
+    variables = [Variable(v.name, v.inside, one(v.before), one(v.after)) for v in loop.variables]
+    inner = [_folded(x, folding) for x in loop.inner if x.variables]
+    return LoopTerms(one(loop.entered), variables, inner, one(loop.again))
 
 
 class Printer:
@@ -254,8 +339,8 @@ def expressions(shader: Shader, rules: Rules = DEFAULT) -> str:
     """A shader as one expression per result: a sketch for readers, not for a compiler.
 
     Temporaries `t0` ... are what is used more than once. `f16(x)` is x rounded to half precision, `unorm8(x)` x
-    rounded to a byte's fraction. Raises NotModelled for what has no expression (loops, computed registers), and names
-    it.
+    rounded to a byte's fraction. Loops whose number of iterations is not known are written as loops. Raises NotModelled
+    for what has no expression (computed registers, calls, stores), and names it.
     """
     d = Decompiled(shader, False, rules)
     printer = Printer(d.roots, False, d.interface.samplers)
@@ -281,8 +366,36 @@ def glsl(shader: Shader, rules: Rules = DEFAULT) -> str:
     return "".join(f"{line}\n" for line in [*lines, "}"])
 
 
-def _body(d: Decompiled, printer: Printer, names: dict[str, str]) -> list[str]:
+def _loop(loop: LoopTerms, printer: Printer) -> list[str]:
+    """The statements of a loop. In an iteration everything is computed from what the one before has left."""
     out: list[str] = []
+    for v in loop.variables:
+        text = printer.text(v.before)
+        out += printer.lines
+        printer.lines.clear()
+        out.append(f"{v.before.type} {v.name} = {text};")
+    entered = printer.text(loop.entered)
+    out += printer.lines
+    printer.lines.clear()
+    inside = Printer(loop.body, printer.exact, printer.samplers)
+    body = [f"{v.before.type} {v.inside} = {v.name};" for v in loop.variables]
+    for x in loop.inner:
+        body += _loop(x, inside)
+    for v in loop.variables:
+        text = inside.text(v.after)
+        body += inside.lines
+        inside.lines.clear()
+        body += assignment(v.name, v.after, text, inside.choice(v.after))
+    again = inside.text(loop.again)
+    body += [*inside.lines, f"if (!({again})) break;"]
+    printer.helpers |= inside.helpers
+    always = loop.entered.op == "number" and loop.entered.attr
+    out.append("for (;;) {" if always else f"if ({entered}) for (;;) {{")
+    return [*out, *(f"    {line}" for line in body), "}"]
+
+
+def _body(d: Decompiled, printer: Printer, names: dict[str, str]) -> list[str]:
+    out: list[str] = [line for x in d.loops for line in _loop(x, printer)]
     if d.discard.op != "number" or d.discard.attr:
         text = printer.text(d.discard)
         out += [*printer.lines, f"if ({text}) discard;"]

@@ -2,12 +2,14 @@
 
 Branches become conditions. Going through the words in order, every instruction knows on which path invocations reach
 it; a branch forward takes its condition to the target, and a write keeps the old value on the other paths. A branch
-back is a loop, which has no expression.
+back is a loop: its iterations are executed one after the other where all invocations make the same known number of
+them, otherwise once, on symbols for the registers it changes (`loops`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isakit.arch.usse import requests
@@ -15,78 +17,27 @@ from isakit.arch.usse.arithmetic import DEFAULT, Rules, using
 from isakit.arch.usse.registers import ROLES
 from isakit.decompile.float_tests import zero_comparison
 from isakit.decompile.interface import BufferAddress, Fetch, Interface, TextureState, texel_words
+from isakit.decompile.loops import (
+    MOST_INSTRUCTIONS,
+    MOST_TURNS,
+    Key,
+    Loop,
+    floating,
+    loop_ends,
+    value_of,
+    variable,
+)
+from isakit.decompile.paths import ALWAYS, NEVER, Path, without
 from isakit.engine.graph import postorder
 from isakit.errors import MachineFault, NotModelled
 from isakit.machine.usse.shader_code import Binding, Code, Increments, Step, check_modelled
 from isakit.sem.semantics import traced
 from isakit.sem.trace import Effect
-from isakit.sem.value import INTEGER_MEANING, Value, all_of, binary, const, node, on, select, u1
+from isakit.sem.value import INTEGER_MEANING, Value, binary, const, node, on, select, u1
+from isakit.spec import Status
 
-Literal = tuple[Value, bool]
-MOST = 16
-"""Conjunctions of a path up to which conditions are taken apart."""
 MOST_PRUNED = 50_000
 """Values on paths up to which alternatives are looked for that cannot be."""
-
-
-class Path:
-    """On which outcomes of conditions an instruction is reached: a disjunction of conjunctions of literals."""
-
-    def __init__(self, terms: frozenset[frozenset[Literal]]) -> None:
-        self.terms = terms
-
-    def both(self, condition: Value, wanted: bool) -> Path:
-        """The path where a condition also is as wanted."""
-        if condition.op == "const":
-            return self if bool(condition.attr) == wanted else NEVER
-        if condition.op == "not":
-            return self.both(condition.args[0], not wanted)
-        if condition.op in ("and", "or") and zero_comparison(condition) is None and len(self.terms) <= MOST:
-            first, second = condition.args
-            if (condition.op == "and") == wanted:
-                return self.both(first, wanted).both(second, wanted)
-            return self.both(first, wanted).either(self.both(first, not wanted).both(second, wanted))
-        literal, opposite = (condition, wanted), (condition, not wanted)
-        return Path(frozenset(t | {literal} for t in self.terms if opposite not in t))
-
-    def either(self, other: Path) -> Path:
-        """The two paths joined; what they differ in drops out where both outcomes are there."""
-        terms = set(self.terms | other.terms)
-        while merged := next(_merges(terms), None):
-            first, second, common = merged
-            terms -= {first, second}
-            terms.add(common)
-        return Path(frozenset(t for t in terms if not any(u < t for u in terms)))
-
-    def decides(self, other: Path) -> bool | None:
-        """Whether lanes on this path are on another one: always, never, or (None) it depends."""
-        if all(any(o <= t for o in other.terms) for t in self.terms):
-            return True
-        if all(any((c, not wanted) in t for c, wanted in o) for t in self.terms for o in other.terms):
-            return False
-        return None
-
-    def value(self) -> Value:
-        """1 on the path."""
-        out = u1(0)
-        for term in sorted(self.terms, key=len):
-            out = out | all_of([c if wanted else ~c for c, wanted in term])
-        return out
-
-    def __bool__(self) -> bool:
-        return bool(self.terms)
-
-
-ALWAYS = Path(frozenset({frozenset[Literal]()}))
-NEVER = Path(frozenset[frozenset[Literal]]())
-
-
-def _merges(terms: set[frozenset[Literal]]) -> Any:
-    for t in terms:
-        for literal in t:
-            other = t - {literal} | {(literal[0], not literal[1])}
-            if other in terms:
-                yield t, other, t - {literal}
 
 
 @dataclass
@@ -103,7 +54,7 @@ class Outcome:
 
 
 class Execution:
-    """Runs programs of one shader; equal values are one object."""
+    """Runs programs of one shader; equal values are one object. `loops` are those with an expression, in order."""
 
     def __init__(self, interface: Interface, rules: Rules = DEFAULT) -> None:
         self.interface, self.rules = interface, rules
@@ -113,31 +64,131 @@ class Execution:
         self._paths: dict[int, Path] = {}
         self._path = ALWAYS
         self._pruned: dict[object, Value] = {}
+        self.now: Outcome = Outcome({})
+        self.loops: list[Loop] = []
+        self._steps: list[Step | None] = []
+        self._ends: dict[int, int] = {}
+        self._increments = Increments()
+        self._head, self._again = -1, NEVER
+        self._written: set[Key] = set()
+        self._number = 0
 
     def run(self, program: Any, registers: dict[tuple[str, int], Value]) -> Outcome:
         """Execute a program from its first instruction.
 
-        Raises NotModelled for what has no expression (loops, registers chosen at run time, stores) and for
+        Raises NotModelled for what has no expression (registers chosen at run time, stores, some loops) and for
         instructions of unknown meaning; MachineFault for words that are no instruction.
         """
         self.now = Outcome(dict(registers))
         self._increments = Increments()
+        self._steps = Code(program, self.rules).steps
+        self._ends = loop_ends([j for pc, step in enumerate(self._steps) for j in self._jumps(pc, step)])
         pending: dict[int, Path] = {}
-        path = ALWAYS
-        for pc, step in enumerate(Code(program, self.rules).steps):
-            path = path.either(pending.pop(pc, NEVER))
-            if not path:
-                continue
-            if step is None:
-                raise MachineFault("ILLEGAL_OPCODE", 8 * pc)
-            try:
-                path = self._step(pc, step, path, pending)
-            except NotModelled as e:
-                raise NotModelled(f"{pc:04x}: {e.what}", e.why) from None
+        path = self._through(0, len(self._steps), ALWAYS, pending)
         for rest in pending.values():
             path = path.either(rest)
         self.now.path = path
         return self.now
+
+    def _through(self, start: int, stop: int, path: Path, pending: dict[int, Path], loop: int = -1) -> Path:
+        """Execute instructions, in the loop that begins with the instruction `loop`; returns the path at their end."""
+        pc = start
+        while pc < stop:
+            path = path.either(pending.pop(pc, NEVER))
+            last = self._ends.get(pc)
+            if path and last is not None and pc != loop:
+                path, pc = self._loop(pc, last, path), last + 1
+                continue
+            if path:
+                step = self._steps[pc]
+                if step is None:
+                    raise MachineFault("ILLEGAL_OPCODE", 8 * pc)
+                try:
+                    path = self._step(pc, step, path, pending)
+                except NotModelled as e:
+                    what = e.what if e.what[4:6] == ": " else f"{pc:04x}: {e.what}"
+                    raise NotModelled(what, e.why) from None
+            pc += 1
+        return path
+
+    # --- loops -------------------------------------------------------------------------------------------------------
+    def _jumps(self, pc: int, step: Step | None) -> Iterator[tuple[int, int]]:
+        """The branch at an instruction and its target."""
+        if step is None or step.name not in ("br", "bra") or step.status is Status.UNKNOWN:
+            return
+        binding = step.binding(0, Increments())
+        for e in traced(step.form, binding.word).of_kind("control"):
+            target = self._target(pc, e, [self.rebuilt(v, binding, {}) for v in e.args])
+            if target is not None:
+                yield pc, target
+
+    @staticmethod
+    def _target(pc: int, e: Effect, args: list[Value]) -> int | None:
+        if args[0].op != "const":
+            return None
+        number = args[0].number
+        number -= number >> 31 << 32
+        return pc + number if e.name == requests.BRANCH.name else number
+
+    def _iteration(self, head: int, last: int, path: Path) -> tuple[Path, Path]:
+        """Execute the instructions of a loop once; returns the path that goes on with it, and the one that leaves."""
+        around = self._head, self._again
+        self._head, self._again = head, NEVER
+        pending: dict[int, Path] = {}
+        left = self._through(head, last + 1, path, pending, head).either(pending.pop(last + 1, NEVER))
+        again = self._again
+        self._head, self._again = around
+        return again, left
+
+    def _loop(self, head: int, last: int, path: Path) -> Path:
+        before = replace(self.now, registers=dict(self.now.registers))
+        made, written = len(self.loops), set(self._written)
+        inside, turns = path, min(MOST_TURNS, MOST_INSTRUCTIONS // (last + 1 - head))
+        for _ in range(turns):
+            inside, left = self._iteration(head, last, inside)
+            if not inside:
+                return left
+            if left:
+                break
+        self.now = before
+        del self.loops[made:]
+        self._written = written
+        return self._symbolic_loop(head, last, path)
+
+    def _symbolic_loop(self, head: int, last: int, path: Path) -> Path:
+        """Execute a loop once, on symbols for the registers it changes."""
+        before, increments, outer = self.now, self._increments, self.loops
+        number = self._number
+        self._number += 1
+        written = self._written
+        keys, floats = set[Key](), frozenset[Key]()
+        while True:
+            self._written, self.loops = set(), []
+            self.now = replace(before, registers=dict(before.registers))
+            now = {k: self.one(value_of(variable(number, k, True, k in floats), _width(k))) for k in keys}
+            self.now.registers.update(now)
+            again, left = self._iteration(head, last, ALWAYS)
+            same = self.now.killed is before.killed and self.now.depth is before.depth
+            if not same or self._increments != increments:
+                raise NotModelled(f"{head:04x}: an expression for a loop that discards, or sets depth or increments")
+            found = frozenset(k for k in keys if _width(k) == 32 and floating(self.now.registers[k]))
+            if self._written <= keys and found <= floats:
+                break
+            keys, floats = keys | self._written, floats | found
+        if not left:
+            raise NotModelled(f"{head:04x}: an expression for a loop", "it has no end")
+        after = {k: v for k, v in self.now.registers.items() if k in keys and v is not now[k]}
+        inner, self.loops, self.now = self.loops, outer, before
+        zero = {k: const(0, _width(k)) for k in after}
+        entered = self.one(path.value())
+        old = {k: self.now.registers.get(k, zero[k]) for k in after}
+        self.loops.append(Loop(number, entered, old, after, again.value(), floats, inner))
+        self._paths[id(entered)] = path
+        for k in after:
+            new = self.one(value_of(variable(number, k, False, k in floats), _width(k)))
+            self.now.registers[k] = self._chosen(entered, new, old[k], path)
+        self._written = written | keys
+        return path
 
     def _step(self, pc: int, step: Step, path: Path, pending: dict[int, Path]) -> Path:
         check_modelled(step)
@@ -186,6 +237,7 @@ class Execution:
         if args[0].op != "const":
             raise NotModelled("an expression for a register chosen at run time")
         key = e.name, args[0].number
+        self._written.add(key)
         condition = self.one(active.value() & when)
         if when.op == "const":
             self._paths[id(condition)] = active
@@ -208,18 +260,19 @@ class Execution:
         if e.name in (requests.BRANCH.name, requests.JUMP.name):
             if e.get("link") or args[0].op != "const":
                 raise NotModelled("an expression for a call")
-            number = args[0].number
-            number -= number >> 31 << 32
-            target = pc + number if e.name == requests.BRANCH.name else number
-            if target <= pc:
-                raise NotModelled(f"an expression for a loop (branch back to {target:04x})")
+            target = self._target(pc, e, args)
+            if target is None or not 0 <= target <= len(self._steps):
+                raise NotModelled("an expression for a branch", "it leads out of the program")
+            if target == self._head:
+                self._again = self._again.either(active)
+                return without(path, active)
             pending[target] = pending.get(target, NEVER).either(active)
-            return _without(path, active)
+            return without(path, active)
         if e.name == requests.KILL_LANES.name:
             condition = e.get("condition")
             dead = active if condition is None else active.both(self._predicate(condition[0]), not condition[1])
             self.now.killed = self.one(self.now.killed | dead.value())
-            return _without(path, dead)
+            return without(path, dead)
         if e.name == requests.DEPTH.name:
             old = const(0, 32) if self.now.depth is None else self.now.depth
             self.now.depth = self._chosen(self.one(active.value()), args[0], old, active)
@@ -227,7 +280,7 @@ class Execution:
             self._increments = Increments(tuple(e.get(r) for r in ROLES))
         elif e.name == requests.BASES.name:
             self._increments = Increments(bases=tuple(e.get(r) for r in ROLES))
-        elif e.name != requests.EMIT_RESULTS.name:
+        elif e.name not in (requests.EMIT_RESULTS.name, requests.STATE_AT_END.name):
             raise NotModelled(f"an expression for `{e.name}`")
         return path
 
@@ -330,23 +383,17 @@ class Execution:
         return self.interface.buffer_word(base.attr, offset)
 
 
+def _width(key: Key) -> int:
+    """Bits of a register."""
+    return 1 if key[0] == "p" else 32
+
+
 def _same(a: Value, b: Value) -> bool:
     return a is b
 
 
 def _opposite(a: Value, b: Value) -> bool:
     return (a.op == "not" and a.args[0] is b) or (b.op == "not" and b.args[0] is a)
-
-
-def _without(path: Path, gone: Path) -> Path:
-    """The invocations of a path that did not take a part of it."""
-    out = path
-    for term in gone.terms:
-        rest = NEVER
-        for condition, wanted in term:
-            rest = rest.either(out.both(condition, not wanted))
-        out = rest
-    return out
 
 
 def chosen(condition: Value, a: Value, b: Value) -> Value:

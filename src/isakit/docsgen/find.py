@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from isakit.asm.directives import DIRECTIVES
 from isakit.codec.syntax import spellings, syntax_line
@@ -46,32 +46,47 @@ def _names_registers(isa: InstructionSet, name: str) -> bool:
 
 
 def search(isas: Sequence[InstructionSet], word: str) -> list[tuple[str, str, str]]:
-    """(instruction set or "", name, summary) of what has a word in its name, spelling or text, in any case."""
+    """(instruction set or "", name, summary) of what has a word in its name, spelling or text, in any case.
+
+    What has it in its operands and sources only comes last.
+    """
     wanted = word.lower()
     found: list[tuple[str, str, str]] = []
+    last: list[tuple[str, str, str]] = []
 
-    def consider(isa: str, name: str, doc: str, *more: str) -> None:
+    def consider(isa: str, name: str, doc: str, *more: str, inside: Iterable[str] = ()) -> None:
         if any(wanted in text.lower() for text in (name, doc, *more)):
             found.append((isa, name, summary(doc)))
+        elif any(wanted in text.lower() for text in inside):
+            last.append((isa, name, summary(doc)))
 
     for isa in isas:
         for r in isa.records:
-            consider(isa.name, r.name, r.doc, *r.notes, *r.mnemonics, *_texts(r))
+            syntax = (syntax_line(f) for f in r.forms)
+            consider(isa.name, r.name, r.doc, *r.notes, *r.mnemonics, *syntax, inside=_inside(r))
         for f in isa.registers.values():
-            consider(isa.name, f.text.replace("{n}", ""), f.doc)
-        for s in (*isa.special_registers, *isa.spaces):
-            consider(isa.name, s.name, s.doc)
+            consider(isa.name, f.text.replace("{n}", ""), f.doc, *_numbered(f.text.replace("{n}", ""), wanted))
+        for s in isa.special_registers:
+            consider(isa.name, s.name, s.doc, str(s.ref))
+        for s in isa.spaces:
+            consider(isa.name, s.name, s.doc, *_numbered(s.name.partition("0")[0].strip("[]"), wanted))
         for name, p in isa.pseudo.items():
             consider(isa.name, name, p.doc, p.usage)
     for d in (*DIRECTIVES.values(), *GXP_DIRECTIVES.values()):
         consider("", d.name, d.doc, d.usage)
-    return found
+    return found + last
 
 
-def _texts(r: Record) -> Iterator[str]:
-    """What the page of an instruction says about its forms, operands and sources."""
+def _numbered(name: str, wanted: str) -> Iterator[str]:
+    """The word itself, where it is a register or space of this name with a number: `$r12`, `g14[]`."""
+    bare = wanted.strip("$[]")
+    if bare.rstrip("0123456789") == name.strip("$") != bare:
+        yield wanted
+
+
+def _inside(r: Record) -> Iterator[str]:
+    """What the page of an instruction says about its layouts, operands and sources."""
     for f in r.forms:
-        yield syntax_line(f)
         yield f.layout.doc
         for name, part in f.parts.items():
             yield name

@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.graphics.assembly import Attribute, assemble, fetch, packed_inputs
-from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Multisampling, Rectangle, Viewport
-from isakit.graphics.merge import DepthBuffer, DepthFormat, Merger, RenderTarget
+from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Viewport
+from isakit.graphics.framebuffer import Framebuffer
+from isakit.graphics.merge import DepthFormat, Merger
+from isakit.graphics.merge_rules import in_range
 from isakit.graphics.planes import Corners, Fragments, words_of
 from isakit.graphics.primitives import Rasterizer
-from isakit.graphics.raster import Bounds, Quads, kept_pixels, pixels
+from isakit.graphics.raster import Quads, kept_pixels, pixels
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
-from isakit.graphics.stage import OUTPUT_WORDS, Emitted, Stage, StageState
+from isakit.graphics.stage import LANES, OUTPUT_WORDS, Emitted, Stage, StageState
 from isakit.graphics.stage_engine import StageEngine
 from isakit.graphics.texture_bindings import Bound, by_stage
 from isakit.graphics.vertices import Vertices, emitted_vertices
@@ -32,8 +34,6 @@ from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
 
 CONSTANTS = 0x40
 """Result map entries from here on are constants, not output words."""
-LANES = 1 << 15
-"""Lanes that run side by side; small enough for the registers to stay in the cache."""
 _Shaded = tuple[Array, list[Array], Array | None, int]
 """Positions of the fragments that are left, their colours and depth, instructions."""
 
@@ -41,7 +41,7 @@ MAX_VERTICES = 1 << 24
 """Vertices of a draw, all instances together: their outputs are kept until it is done."""
 
 
-class Pipeline:
+class Pipeline(Framebuffer):
     """Render targets and what draws into them.
 
     Args:
@@ -74,12 +74,8 @@ class Pipeline:
         engine: str = "auto",
         tier: str = "auto",
     ) -> None:
-        if width < 1 or height < 1 or max(width, height) > 8192:
-            raise LaunchError(f"a target is 1 to 8192 pixels wide and high, not {width} x {height}")
-        self.width, self.height = width, height
-        self.targets = [RenderTarget(f, width, height) for f in targets]
-        self.depth_buffer = None if depth is None else DepthBuffer(depth, width, height)
-        self.choices, self.texturing, self.threads = choices or GraphicsChoices(), texturing, threads
+        super().__init__(width, height, targets, depth, choices)
+        self.texturing, self.threads = texturing, threads
         self.engine = StageEngine(engine, tier)
         self.vertices: Vertices | None = None
         self.coverage: Quads | None = None
@@ -87,7 +83,6 @@ class Pipeline:
         self._made: Fragments | None = None
         self.make_all = False
         self.rows: Array | None = None
-        self.clear()
 
     @property
     def fragments(self) -> Fragments | None:
@@ -95,47 +90,6 @@ class Pipeline:
         if self._made is None and self._fragments_of is not None:
             self._made = self._fragments_of()
         return self._made
-
-    # --- targets ----------------------------------------------------------------------------------------------------
-    def clear(
-        self,
-        color: Sequence[float] = (0.0, 0.0, 0.0, 0.0),
-        depth: float = 1.0,
-        stencil: int = 0,
-        target: int | None = None,
-    ) -> None:
-        """Fill one render target, or all of them together with depth and stencil."""
-        for k, t in enumerate(self.targets):
-            if target in (None, k):
-                if t.floating:
-                    with np.errstate(over="ignore"):  # large numbers are infinite
-                        bits: Array = np.array([color], np.float32).view(np.uint32)
-                else:
-                    bits = np.array([[int(c) & 0xFFFF_FFFF for c in color]], np.uint32)
-                t.pixels[:] = t.color_format.encoded(bits, self.choices.store)[0]
-        if target is None and self.depth_buffer is not None:
-            self.depth_buffer.depth[:] = self.depth_buffer.encoded(np.array([depth], np.float32))[0]
-            self.depth_buffer.stencil[:] = stencil
-
-    def image(self, target: int = 0) -> NDArray[Any]:
-        """A copy of a render target, [height, width, components], row 0 at window y 0."""
-        return self.targets[target].pixels.copy()
-
-    def picture(self, target: int = 0) -> NDArray[np.uint8]:
-        """A render target as it is looked at: uint8 [height, width, 4], the upper row first.
-
-        Floating point targets are clamped to 0 to 1; of integer targets the low eight bits are shown.
-        """
-        t = self.targets[target]
-        out = shown(t)
-        return np.ascontiguousarray(out[::-1])
-
-    @property
-    def depth(self) -> NDArray[np.float32]:
-        """Depth as f32 [height, width]. Raises LaunchError where there is no depth buffer."""
-        if self.depth_buffer is None:
-            raise LaunchError("this pipeline has no depth buffer")
-        return self.depth_buffer.values()
 
     # --- drawing ----------------------------------------------------------------------------------------------------
     def draw(
@@ -228,7 +182,7 @@ class Pipeline:
         rows = fetch(arrays, inputs, ids, instance)
         words = self._run(vertex, rows.shape[1], bound, stats, attributes=rows)
         stats.vertices = n * instances
-        one = assemble(mode, order, restart, state.provoking == "last")
+        one = assemble(mode, order, restart, state.provoking == "last", self.choices.quads)
         if edges is not None and one.corners.shape[1] == 3:
             one = replace(one, edges=one.edges & edges[one.corners])
         shift = (np.arange(instances) * n)[:, None]
@@ -310,14 +264,6 @@ class Pipeline:
         w, h = self.width / 2, self.height / 2
         return Viewport((w, h, 1.0 if state.half_z else 0.5), (w, h, 0.0 if state.half_z else 0.5))
 
-    def _bounds(self, scissor: Rectangle | None, m: Multisampling | None) -> Bounds:
-        width = self.width if m is None else self.width // m.across
-        height = self.height if m is None else self.height // m.down
-        if scissor is None:
-            return 0, 0, width, height
-        x, y, w, h = scissor
-        return max(0, x), max(0, y), min(width, x + w), min(height, y + h)
-
     def _fragments(
         self,
         v: Vertices,
@@ -337,9 +283,17 @@ class Pipeline:
             view = state.viewports[min(number, len(state.viewports) - 1)] if state.viewports else self._viewport(state)
             scissor = state.scissors[min(number, len(state.scissors) - 1)] if state.scissors else state.scissor
             unit = 0.0 if self.depth_buffer is None else self.depth_buffer.unit
-            bounds = self._bounds(scissor, state.multisampling)
+            m = state.multisampling
+            bounds = self.bounds(scissor) if m is None else self.bounds(scissor, m.across, m.down)
             draw = Rasterizer(
-                state, view, bounds, self.choices, unit, last.position, last.point_size, self._triangles(),
+                state,
+                view,
+                bounds,
+                self.choices,
+                unit,
+                last.position,
+                last.point_size,
+                self._triangles(),
                 words_of(fragment.inputs),
             )
             for drawn in draw(part):
@@ -502,22 +456,10 @@ class Pipeline:
                 raise
 
 
-def shown(t: RenderTarget) -> NDArray[np.uint8]:
-    """A target as uint8 [height, width, 4], row 0 first."""
-    if t.format == "rgba8":
-        return t.pixels
-    if t.floating:
-        return np.rint(np.clip(np.nan_to_num(t.decoded(t.pixels)), 0, 1) * 255).astype(np.uint8)
-    out = (t.color_format.decoded(t.pixels) & 0xFF).astype(np.uint8)
-    if "a" not in t.color_format.order:
-        out[..., 3] = 255
-    return out
-
-
 def _ranged(z: Array, view: Viewport) -> Array:
     """Depth inside of the range of the viewport."""
     low, high = sorted(view.depth_range)
-    return np.clip(z, np.float32(low), np.float32(high))
+    return in_range(z, np.float32(low), np.float32(high))
 
 
 def _registers(file: Array, numbers: Sequence[int], lanes: Array) -> Array:

@@ -254,6 +254,16 @@ class Fragments:
         """1 / clip w of all lanes, f64."""
         return self._at(slice(None)).over(("over_w",))
 
+    def perspective(self, o_word: int) -> Array:
+        """An output word of the stage before at all lanes, f32: interpolated with perspective and rounded once."""
+        at = self._at(slice(None))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return (at.over(("perspective", o_word)) / at.over(("over_w",))).astype(np.float32)
+
+    def value(self, what: PositionInput | PointInput) -> Array:
+        """A place at all lanes, f32."""
+        return self._at(slice(None)).word([what], 0, False).view(np.float32)
+
     def read(self, word: int, flat: bool, centroid: bool, lanes: Lanes) -> Array:
         """See `Varyings`. Without multisampling the centroid is the centre."""
         total = len(self.x)

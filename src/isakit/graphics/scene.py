@@ -11,104 +11,44 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numpy as np
-
 from isakit.arch.tesla.tesla import tesla
-from isakit.engine.protocol import Array
-from isakit.errors import FormatError
 from isakit.graphics.assembly import Attribute, Input
-from isakit.graphics.draw_state import Blend, DrawState, DrawStats
+from isakit.graphics.draw_state import DrawStats
 from isakit.graphics.pipeline import Pipeline
 from isakit.graphics.planes import FragmentInput, PositionInput, VaryingInput
-from isakit.graphics.scene_schema import problem
+from isakit.graphics.scene_file import MALFORMED, SceneFile, chip_of, lacking
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
-from isakit.json_text import parse_json
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 
 _COMPONENTS = "xyzw"
-_DTYPES = {
-    "f32": np.float32, "f16": np.float16, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32,
-    "i8": np.int8, "i16": np.int16, "i32": np.int32, "s8": np.int8, "s16": np.int16, "s32": np.int32,
-}  # fmt: skip
-_CHIPS: Mapping[str, str] = {"50": "g80", "84": "g84", "a0": "gt200", "a3": "gt215", "aa": "mcp77"}
 _TARGETS = {"2darray": "2d_array", "1darray": "1d_array", "cubearray": "cube_array"}
 
 
 P = TypeVar("P", bound=Pipeline)
 
 
-class Scene:
-    """A scene file.
-
-    Attributes: `chips` (variants it has programs for), `width`, `height`, `draws` (the JSON objects).
-    Raises FormatError for files that are no scene or lack something.
-    """
+class Scene(SceneFile):
+    """A scene file with programs of Tesla chips."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        if self.path.is_dir():
-            self.path /= "scene.json"
-        try:
-            self.data: dict[str, Any] = parse_json(self.path.read_bytes())
-        except ValueError as e:
-            raise self._wrong(f"is no JSON: {e}") from None
-        if not isinstance(self.data, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise self._wrong("is no scene: it is no object")
-        for key in ("width", "height", "draws"):
-            if key not in self.data:
-                raise self._wrong(f"is no scene: it lacks {key!r}")
-        wrong = problem(self.data)
-        if wrong is not None:
-            raise self._wrong(f"is no scene: {wrong}")
-        try:
-            self.width, self.height = int(self.data["width"]), int(self.data["height"])
-            self.draws: list[dict[str, Any]] = list(self.data["draws"])
-            self.chips = [_chip(c) for c in self.draws[0]["code"]] if self.draws else []
-        except _MALFORMED as e:
-            raise self._wrong(f"is no scene: {_lacking(e)}") from None
-
-    def _wrong(self, reason: str) -> FormatError:
-        return FormatError(str(self.path), 0, reason)
-
-    # --- arrays and files ---------------------------------------------------------------------------------------------
-    def _beside(self, name: str) -> Path:
-        """A file of the scene; it must lie in the scene's folder."""
-        path = (self.path.parent / name).resolve()
-        if self.path.parent.resolve() not in path.parents:
-            raise self._wrong(f"names a file outside its folder: {name!r}")
-        return path
-
-    def array(self, what: Mapping[str, Any]) -> Array:
-        """An array given by file, dtype and shape, or by `data` in the JSON itself.
-
-        Raises FormatError for an unknown type and for a file of another size.
-        """
-        kind = _DTYPES.get(str(what.get("dtype", "f32")))
-        if kind is None:
-            raise self._wrong(f"has an array of type {what.get('dtype')!r}; there are: {', '.join(_DTYPES)}")
-        if "data" in what:
-            return np.array(what["data"], kind)
-        shape = tuple(int(n) for n in what["shape"])
-        raw = self._beside(what["file"]).read_bytes()
-        need = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
-        if len(raw) != need:
-            raise FormatError(str(self._beside(what["file"])), 0, f"has {len(raw)} bytes, {shape} needs {need}")
-        return np.frombuffer(raw, kind).reshape(shape)
+        super().__init__(path)
+        if self.chips == ["sgx543"]:
+            raise self.wrong("has shaders for sgx543, and no program for a Tesla chip")
 
     # --- programs -----------------------------------------------------------------------------------------------------
     def _code(self, draw: Mapping[str, Any], chip: str, stage: str) -> dict[str, Any] | None:
-        codes = {_chip(c): v for c, v in draw["code"].items()}
+        codes = {chip_of(c): v for c, v in draw["code"].items()}
         code = codes.get(chip, codes.get("any"))
         if code is None:
-            raise self._wrong(f"has no programs for {chip}; there are: {', '.join(codes)}")
+            raise self.wrong(f"has no programs for {chip}; there are: {', '.join(codes)}")
         return cast("dict[str, Any] | None", code.get(stage))
 
     def _text(self, code: Mapping[str, Any]) -> Any:
         if "words" in code:
             return [int(w, 16) if isinstance(w, str) else int(w) for w in code["words"]]
         text = str(code["asm"])
-        return text if "\n" in text else self._beside(text)
+        return text if "\n" in text else self.beside(text)
 
     def _options(self, draw: Mapping[str, Any], code: Mapping[str, Any], stage: str) -> dict[str, Any]:
         out: dict[str, Any] = {"local_bytes": int(code.get("local_bytes", 0))}
@@ -122,7 +62,7 @@ class Scene:
     def _vertex(self, draw: Mapping[str, Any], chip: str) -> VertexShader:
         code = self._code(draw, chip, "VERT")
         if code is None:
-            raise self._wrong("has a draw without vertex program")
+            raise self.wrong("has a draw without vertex program")
         if "a_words" not in code:
             ids = {k: bool(code.get(k)) for k in ("vertex_id", "instance_id")}
             options = self._options(draw, code, "VERT")
@@ -152,7 +92,7 @@ class Scene:
     def _fragment(self, draw: Mapping[str, Any], chip: str) -> FragmentShader:
         code = self._code(draw, chip, "FRAG")
         if code is None:
-            raise self._wrong("has a draw without fragment program")
+            raise self.wrong("has a draw without fragment program")
         options = self._options(draw, code, "FRAG")
         if "inputs" in code:
             given = [what if isinstance(what, str) else (int(what[0]), str(what[1])) for what in code["inputs"]]
@@ -194,26 +134,10 @@ class Scene:
         )
         return texture, sampler
 
-    @staticmethod
-    def state(what: Mapping[str, Any]) -> DrawState:
-        """Fixed-function state."""
-        blend = what.get("blend")
-        return DrawState(
-            depth=what.get("depth"),
-            depth_write=what.get("depth_write", True),
-            cull=what.get("cull"),
-            blend=None if blend is None else Blend(*blend),
-            point_size=float(what.get("psize") or 1.0) if not isinstance(what.get("psize"), bool) else 1.0,
-        )
-
     def pipeline(self, *, kind: type[P] = Pipeline, **options: Any) -> P:
         """Cleared targets for the scene, in a pipeline of some kind."""
-        formats = self.data.get("target_formats") or ["rgba8"] * int(self.data.get("render_targets", 1))
-        out = kind(self.width, self.height, targets=options.pop("targets", None) or formats, **options)
-        try:
-            out.clear(self.data.get("clear", (0, 0, 0, 0)))
-        except (ValueError, OverflowError) as e:
-            raise self._wrong(f"its clear colour is none of {out.targets[0].format}: {e}") from None
+        out = kind(self.width, self.height, targets=options.pop("targets", None) or self.formats("rgba8"), **options)
+        self.clear(out)
         return out
 
     def draw(self, pipeline: Pipeline, number: int, chip: str) -> DrawStats:
@@ -246,8 +170,8 @@ class Scene:
             }
             mode = str(d["mode"])
             self._check(d, options)
-        except _MALFORMED as e:
-            raise self._wrong(f"draw {number}: {_lacking(e)}") from None
+        except MALFORMED as e:
+            raise self.wrong(f"draw {number}: {lacking(e)}") from None
         return pipeline.draw(mode, vertex, fragment, geometry=geometry, **options)
 
     def _check(self, draw: Mapping[str, Any], options: Mapping[str, Any]) -> None:
@@ -256,7 +180,7 @@ class Scene:
         indices = options["indices"]
         have = len(indices) if indices is not None else min(rows, default=None)
         if have is not None and (draw.get("count") or 0) > have:
-            raise self._wrong(f"draws {draw['count']} vertices and has {have}")
+            raise self.wrong(f"draws {draw['count']} vertices and has {have}")
 
     @property
     def default_chip(self) -> str:
@@ -270,18 +194,6 @@ class Scene:
         for n in range(len(self.draws)):
             self.draw(pipeline, n, chip or self.default_chip)
         return pipeline
-
-
-_MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
-
-
-def _lacking(e: Exception) -> str:
-    return f"it lacks {e}" if isinstance(e, KeyError) else f"something in it has another form: {e}"
-
-
-def _chip(name: str) -> str:
-    """A chip by the compiler's number for it, or by name."""
-    return _CHIPS.get(name, name)
 
 
 def _outputs(code: Mapping[str, Any]) -> dict[str, Any]:

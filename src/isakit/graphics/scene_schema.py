@@ -13,7 +13,8 @@ _CLEAR = (0.0, 0.0, 0.0, 0.0)
 
 _ARRAY = {"file": str, "dtype": str, "shape": [int], "data": list}
 _PROGRAM: dict[str, Any] = {
-    "words": [(str, int)], "asm": str, "max_gpr": int, "local_bytes": int, "position": [int], "point_size": (int, None),
+    "words": [(str, int)], "asm": str, "gxp": str, "max_gpr": int, "local_bytes": int, "position": [int],
+    "point_size": (int, None),
     "o_words": [{"sem": str, "comp": str, "o_word": int}],
 }  # fmt: skip
 _PROGRAMS: dict[str, Any] = {
@@ -39,12 +40,16 @@ _DRAW: dict[str, Any] = {
         "blend": (list, None), "cull": (str, None), "depth": (str, None), "depth_write": bool, "restart": bool,
         "psize": (bool, int, float, None), "seamless": bool,
     },
-    "attribs": [{**_ARRAY, "normalized": bool, "divisor": int}],
+    "attribs": [{
+        **_ARRAY, "normalized": bool, "divisor": int, "name": str, "format": str, "components": int, "offset": int,
+        "stride": int, "count": int,
+    }],
     "indices": _ARRAY,
+    "uniforms": {"*": (int, float, list, dict)},
     "constants": {"VERT": _ARRAY, "GEOM": _ARRAY, "FRAG": _ARRAY},
     "textures": [{
-        "unit": int, "target": str, "format": str, "levels": [_ARRAY], "mag": str, "min": str, "wrap_s": str,
-        "wrap_t": str, "wrap_r": str, "border": [_NUMBER], "compare": (str, None),
+        "name": str, "file": str, "unit": int, "target": str, "format": str, "levels": [_ARRAY], "mag": str,
+        "min": str, "wrap_s": str, "wrap_t": str, "wrap_r": str, "border": [_NUMBER], "compare": (str, None),
     }],
     "code": {"*": _PROGRAMS},
     # Where a scene came from; nothing here reads it.

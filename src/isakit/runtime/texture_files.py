@@ -17,6 +17,7 @@ from isakit.errors import FormatError, IsakitError, LaunchError
 from isakit.machine.usse import Cube, Texture, Volume
 from isakit.runtime.npy import load_array
 from isakit.texture.gxm_formats import BASE_FORMATS, GxmFormat, decode_gxm, gxm_format, texture_bytes
+from isakit.texture.gxm_state import TEXTURE_TYPES, GxmTextureState
 
 Array = NDArray[Any]
 Levels = list[Array]
@@ -32,7 +33,8 @@ _DXGI = {10: "F16F16F16F16", 24: "U2U10U10U10", 26: "F11F11F10", 28: "U8U8U8U8",
          83: "UBC5", 84: "SBC5", 85: "U5U6U5_RGB", 86: "U1U5U5U5_ARGB", 87: "U8U8U8U8_ARGB", 91: "U8U8U8U8_ARGB",
          115: "U4U4U4U4_ARGB"}  # fmt: skip
 _KTX_COMPRESSED = {0x83F0: "UBC1_1BGR", 0x83F1: "UBC1", 0x83F2: "UBC2", 0x83F3: "UBC3", 0x8C00: "PVRT4BPP_1BGR",
-                   0x8C01: "PVRT2BPP_1BGR", 0x8C02: "PVRT4BPP", 0x8C03: "PVRT2BPP", 0x8DBB: "UBC4",
+                   0x8C01: "PVRT2BPP_1BGR", 0x8C02: "PVRT4BPP", 0x8C03: "PVRT2BPP",
+                   0x9137: "PVRTII2BPP", 0x9138: "PVRTII4BPP", 0x8DBB: "UBC4",
                    0x8DBC: "SBC4", 0x8DBD: "UBC5", 0x8DBE: "SBC5"}  # fmt: skip
 _KTX_PLAIN = {
     (0x1401, 0x1903): "U8_R", (0x1401, 0x8227): "U8U8", (0x1401, 0x1907): "U8U8U8_BGR",
@@ -43,8 +45,6 @@ _KTX_PLAIN = {
     (0x1406, 0x1903): "F32_R", (0x1406, 0x8227): "F32F32",
 }  # fmt: skip
 _KTX_MAGIC = b"\xabKTX 11\xbb\r\n\x1a\n"
-_GXT_LAYOUTS = {0: "swizzled", 2: "cube", 3: "linear", 5: "swizzled", 6: "linear", 7: "cube"}
-"""Bits 31:29 of a GXM texture type; 4 is tiled."""
 
 
 class _File:
@@ -64,7 +64,7 @@ class _File:
     def level(self, at: int, format: GxmFormat, width: int, height: int, **more: Any) -> tuple[Array, int]:
         """Texels of a level and where the next one begins."""
         try:
-            size = texture_bytes(format, width, height, more.get("stride"))
+            size = texture_bytes(format, width, height, more.get("stride"), more.get("layout", "linear"))
             if at + size > len(self.data):
                 raise self.bad(
                     at, f"{width} x {height} texels of {format.name} take {size} bytes, the file ends before"
@@ -211,34 +211,38 @@ def _ktx(f: _File) -> list[Levels]:
 
 
 def _gxt(f: _File) -> list[Levels]:
-    """The first texture of a GXT file. Version 3 has sizes in its records; older ones are not supported."""
+    """The first texture of a GXT file. The records of version 3 have sizes, those of older ones texture state."""
     count, p4, p8 = f.u32(8), f.u32(20), f.u32(24)
-    if f.u32(4) & 0xFFFF != 3:
+    version = f.u32(4) & 0xFFFF
+    if not 1 <= version <= 3:
         raise f.bad(4, f"GXT version {f.u32(4):#x} is not supported")
     if not count:
         raise f.bad(8, "a GXT file without textures")
     at, size, index = f.u32(32), f.u32(36), struct.unpack("<i", struct.pack("<I", f.u32(40)))[0]
-    kind, number, dims = f.u32(48) >> 29, f.u32(52), f.u32(56)
-    levels = f.data[60] if len(f.data) > 60 else 0
+    if version == 3:
+        dims, kind, number = f.u32(56), f.u32(48) >> 29, f.u32(52)
+        width, height = dims & 0xFFFF, dims >> 16
+        levels = f.data[60] if len(f.data) > 60 else 0
+    else:
+        state = GxmTextureState.from_words([f.u32(48 + 4 * k) for k in range(4)])
+        kind, number, width, height, levels = state.kind, state.format, state.width, state.height, state.levels
     if number >> 24 not in BASE_FORMATS:
         raise f.bad(52, f"there is no texture format {number:#x}")
     try:
         format = gxm_format(number)
     except LaunchError as e:
         raise f.bad(52, str(e)) from None
-    layout = _GXT_LAYOUTS.get(kind)
-    if layout is None:
-        raise f.bad(48, f"texture type {kind} (tiled) is not supported")
+    if kind not in TEXTURE_TYPES:
+        raise f.bad(48, f"there is no texture type {kind}")
+    layout, cube = TEXTURE_TYPES[kind]
     palette = _gxt_palette(f, at, size, index, format, p4, p8) if format.base in ("P4", "P8") else None
-    cube = layout == "cube"
     out: list[Levels] = []
     for _ in range(6 if cube else 1):
         found: Levels = []
-        for w, h in _sizes(f, dims & 0xFFFF, dims >> 16, max(1, levels)):
+        for w, h in _sizes(f, width, height, max(1, levels)):
             # Rows of a linear texture begin at multiples of eight texels.
             stride = {"stride": -(-w // 8) * 8 * format.bits // 8} if layout == "linear" and _plain(format) else {}
-            way = "linear" if layout == "linear" else "swizzled"
-            texels, at = f.level(at, format, w, h, layout=way, palette=palette, **stride)
+            texels, at = f.level(at, format, w, h, layout=layout, palette=palette, **stride)
             found.append(texels)
         out.append(found)
     return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -28,16 +28,22 @@ from isakit.formats.gxp import (
 )
 from isakit.formats.shader import Shader
 from isakit.machine.usse import DEFAULT, Code, Cube, Machine, Memory, Rules, Texture, Volume
-from isakit.machine.usse.texture_samples import state_word
+from isakit.machine.usse.texture_samples import sampled, state_word
 from isakit.runtime import usse_layout as layout
 from isakit.runtime.usse_engine import Engine, check_engine, runner, sampling, stretches_for
+from isakit.runtime.usse_grid import Grid
+from isakit.runtime.usse_output import OutputRegister
 
 if TYPE_CHECKING:
     from isakit.machine.usse.compiled_shader import Stretches
 
 Array = NDArray[Any]
+Inputs = list[tuple[str, int, Array]]
+"""What is in registers before a program: file, first register, words [invocations, registers]."""
 CHUNK = 16384
 """Invocations that run together: their registers fit the processor's cache."""
+BACK_FACING = 16
+"""The global register whose bit 0 tells the facing."""
 
 
 class Result(dict[str, Array]):
@@ -72,15 +78,18 @@ def run(
     rules: Rules = DEFAULT,
     max_instructions: int = 1_000_000,
     engine: Engine = "auto",
+    output: str | None = None,
 ) -> Result:
     """Run a shader over many vertices or pixels.
 
     Args:
         shader: what `isakit.load` gives for a GXP file.
-        attributes: vertex inputs by name or semantic: arrays [vertices, components], or one row for all.
+        attributes: vertex inputs by name or semantic: arrays [vertices, components], or one row for all; or
+            `VertexStream`, as they lie in memory.
         varyings: fragment inputs: `texcoord0` .. `texcoord9`, `color0`, `color1`, `fog`, `position`; arrays
             [pixels, components] or images [height, width, components]. Neighbours for derivatives are those of the
-            image; in a plain list four pixels in a row are a quad.
+            image; in a plain list four pixels in a row are a quad. `back_facing` (bool, for all or for each) is what
+            programs read in g16.
         uniforms: by name: scalars, vectors, or arrays [array size, components]; what is not given is 0.
         textures: by the sampler's name: a `Texture` or `Volume`, or an array of texels.
         buffers: uniform buffers in memory, by name or number: arrays, changed in place by stores.
@@ -90,6 +99,8 @@ def run(
         max_instructions: limit for a program that does not end.
         engine: `reference`, `llvm` (compiled code for the straight parts of the program), or `auto`: compiled code once
             enough invocations have run for it to pay.
+        output: format of the output register of a fragment shader (`declared`, `uchar4`, `half4` ...): the result
+            `packed` holds its words, u32 [pixels, words].
 
     Missing components of inputs are 0, a missing fourth one is 1. Raises LaunchError for names and shapes that do not
     fit, NotModelled for instructions of unknown meaning, MachineFault for bad addresses, BudgetExceeded.
@@ -99,6 +110,10 @@ def run(
     check_engine(engine)
     bound = BoundShader(shader, uniforms or {}, textures or {}, buffers or {}, rules, max_instructions)
     bound.engine = engine
+    if output is not None:
+        if shader.stage != "fragment":
+            raise LaunchError("only fragment shaders have an output register")
+        bound.output = OutputRegister.asked(output, shader.file)
     grid, inputs = bound.grid(attributes or {}, varyings or {}, count, target)
     return bound.over(grid, inputs, target, stretches_for(engine, bound.code, grid.lanes))
 
@@ -106,10 +121,12 @@ def run(
 class BoundShader:
     """One shader with uniforms and textures bound; its secondary program has run unless `once` is False.
 
-    `engine` samples the texels that are fetched before the program starts.
+    `engine` samples the texels that are fetched before the program starts. `output` is the format in which results
+    hold colours as `packed` words, too.
     """
 
     engine: Engine = "reference"
+    output: OutputRegister | None = None
 
     def __init__(
         self,
@@ -214,25 +231,24 @@ class BoundShader:
     # --- invocations -------------------------------------------------------------------------------------------------
     def grid(
         self, attributes: Mapping[str, Any], varyings: Mapping[str, Any], count: int | None, target: Any
-    ) -> tuple[_Grid, list[tuple[int, Array]]]:
-        """The invocations, and what is in their registers before: (first register, words [invocations, registers])."""
+    ) -> tuple[Grid, Inputs]:
+        """The invocations, and what is in their registers before."""
         vertex = self.shader.stage == "vertex"
         if vertex and varyings:
             raise LaunchError("a vertex shader takes attributes, not varyings")
         if not vertex and attributes:
             raise LaunchError("a fragment shader takes varyings, not attributes")
         given = attributes if vertex else varyings
-        grid = _Grid(given if target is None else {**given, "target": target}, count)
+        grid = Grid(given if target is None else {**given, "target": target}, count)
         return grid, self._attribute_inputs(grid, given) if vertex else self._varying_inputs(grid, given)
 
-    def over(
-        self, grid: _Grid, inputs: list[tuple[int, Array]], target: Any, compiled: tuple[Stretches, bool] | None
-    ) -> Result:
+    def over(self, grid: Grid, inputs: Inputs, target: Any, compiled: tuple[Stretches, bool] | None) -> Result:
         """Run over all invocations in chunks and put the results together."""
         before = None if target is None else self.target_words(grid, target)
         parts: list[dict[str, Array]] = []
+        m: Machine | None = None
         for start in range(0, grid.lanes, CHUNK):
-            m = self.machine(inputs, before, start, min(CHUNK, grid.lanes - start))
+            m = self.machine(inputs, before, start, min(CHUNK, grid.lanes - start), m)
             m.run(self.code, self.limit, None if compiled is None else runner(m, *compiled))
             self.notes |= m.notes
             self.instructions += m.executed
@@ -244,15 +260,19 @@ class BoundShader:
         result.notes, result.instructions = tuple(self.notes.values()), self.instructions
         return result
 
-    def machine(self, inputs: list[tuple[int, Array]], before: Array | None, start: int, count: int) -> Machine:
-        """The machine for some of the invocations, with their inputs in its registers."""
+    def machine(
+        self, inputs: Inputs, before: Array | None, start: int, count: int, instead_of: Machine | None = None
+    ) -> Machine:
+        """The machine for some of the invocations, with their inputs in its registers; in place of another one."""
         rows = self.code.extent
-        rows["pa"] = max(rows["pa"], 4, *(register + words.shape[1] for register, words in inputs), 0)
+        rows["pa"] = max(rows["pa"], 4)
+        for file, register, words in inputs:
+            rows[file] = max(rows[file], register + words.shape[1])
         least = 64 if self.shader.stage == "vertex" else 4
         rows["o"] = max(rows["o"], least, 0 if before is None else before.shape[1])
-        m = Machine(count, memory=self.memory, units=self.units, uniform=self.shared, rows=rows)
-        for register, words in inputs:
-            m.files["pa"][register : register + words.shape[1]] = words[start : start + count].T
+        m = Machine(count, memory=self.memory, units=self.units, uniform=self.shared, rows=rows, instead_of=instead_of)
+        for file, register, words in inputs:
+            m.files[file][register : register + words.shape[1]] = words[start : start + count].T
         if before is not None:
             m.files["o"][: before.shape[1]] = before[start : start + count].T
         return m
@@ -261,63 +281,67 @@ class BoundShader:
         """What a machine's invocations have computed."""
         return self._vertex_results(m) if self.shader.stage == "vertex" else self._fragment_results(m)
 
-    def target_words(self, grid: _Grid, target: Any) -> Array:
+    def target_words(self, grid: Grid, target: Any) -> Array:
         """The registers of the colours there before, in the shader's output format."""
-        v: Any = self.gxp.varyings
-        rows = grid.rows(target, max(1, int(v.output_components)))
-        ty: str = TYPES[int(v.output_type)]
-        scale = layout.SCALES.get(ty)
-        return layout.to_words(np.rint(np.clip(rows, 0, 1) * scale) if scale else rows, ty)
+        register = OutputRegister.declared(self.gxp)
+        return register.packed(grid.rows(target, register.components))
 
-    def _attribute_inputs(self, grid: _Grid, given: Mapping[str, Any]) -> list[tuple[int, Array]]:
+    def _attribute_inputs(self, grid: Grid, given: Mapping[str, Any]) -> Inputs:
         gxp: GxpFile = self.gxp
         known = [p for p in gxp.parameters if p.category == ATTRIBUTE]
-        out: list[tuple[int, Array]] = []
+        out: Inputs = []
         v: Any = gxp.varyings
         for name, value in given.items():
             if v is not None and name in ("index", "instance") and all(p.name != name for p in known):
                 register = v.index_pa if name == "index" else v.instance_pa
-                out.append((register, grid.rows(value, 1).astype(np.uint32)))
+                out.append(("pa", register, grid.rows(value, 1).astype(np.uint32)))
                 continue
             p = layout.find(known, name, "attribute")
             rows = grid.rows(value, p.component_count * max(1, p.array_size))
             raw = v is not None and v.untyped_registers >> p.resource_index & 1
-            out.append((p.resource_index, layout.to_words(rows, "u32" if raw else TYPES[p.type])))
+            if raw and rows.dtype.kind == "f":
+                rows = np.ascontiguousarray(rows, np.float32).view(np.uint32)  # bytes as they are
+            out.append(("pa", p.resource_index, layout.to_words(rows, "u32" if raw else TYPES[p.type])))
         if v is not None and gxp.flags & HAS_INDEX and "index" not in given:
-            out.append((v.index_pa, np.arange(grid.lanes, dtype=np.uint32)[:, None]))
+            out.append(("pa", v.index_pa, np.arange(grid.lanes, dtype=np.uint32)[:, None]))
         return out
 
-    def _varying_inputs(self, grid: _Grid, given: Mapping[str, Any]) -> list[tuple[int, Array]]:
+    def _varying_inputs(self, grid: Grid, given: Mapping[str, Any]) -> Inputs:
         v: Any = self.gxp.varyings
         values = {_canonical(n): value for n, value in given.items()}
         inputs = layout.fragment_inputs(v.inputs) if v is not None else []
         known = {i.name for i in inputs}
+        facing = values.pop("back_facing", None)
         for name in values:
             if name not in known and not _INTERPOLATED.fullmatch(name):
                 raise LaunchError(f"the shader has no varying {name!r}; it has {', '.join(sorted(known)) or 'none'}")
-        out: list[tuple[int, Array]] = []
+        out: Inputs = []
+        if facing is not None and self.code.extent["g"]:
+            out.append(("g", BACK_FACING, (grid.rows(facing, 1) != 0).astype(np.uint32)))
         for i in inputs:
             if i.name not in values:
                 raise LaunchError(f"the varying {i.name!r} is missing")
             rows = grid.rows(values[i.name], i.components)
             if i.texture is None:
-                out.append((i.register, layout.to_words(rows, i.ty)[:, : i.words]))
+                out.append(("pa", i.register, layout.to_words(rows, i.ty)[:, : i.words]))
             else:
-                out.append((i.register, self._texel(i, rows)))
+                out.append(("pa", i.register, self._texel(i, rows)))
         return out
 
     def _texel(self, i: layout.Input, rows: Array) -> Array:
-        """The registers of a texel that is fetched before the program starts."""
+        """The registers of a texel that is fetched before the program starts, its level by the neighbours' places."""
         texture = self.units.get(i.texture or 0)
         if texture is None:
             raise LaunchError(f"no texture for unit {i.texture}")
         at = rows.astype(np.float32)
-        if isinstance(texture, Cube):
+        if isinstance(texture, (Cube, Volume)):
+            if at.shape[1] < 3:
+                raise LaunchError(f"unit {i.texture} is sampled with two coordinates; it has a cube map or a volume")
             coordinates = [at[:, 0], at[:, 1], at[:, 2]]
         else:
             coordinates = [at[:, k] / at[:, 2] if i.projective else at[:, k] for k in (0, 1)]
-        words_of = sampling(self.engine, len(at))
-        words = words_of(texture, coordinates, 0.0, texture.format if i.ty == "native" else i.ty)
+        plain = {"conv": i.ty, "mode": "sample", "lod": "none"}
+        words = sampled(texture, coordinates, (), plain, sampling(self.engine, len(at)))
         return np.stack(words[: i.words], 1)
 
     # --- results -----------------------------------------------------------------------------------------------------
@@ -334,10 +358,13 @@ class BoundShader:
         gxp: GxpFile = self.gxp
         v = cast("Any", gxp.varyings)
         native = bool(gxp.flags & NATIVE_COLOR)
-        ty: str = TYPES[int(v.output_type)]
         start = 0 if native else v.output_start
+        declared = OutputRegister.declared(gxp)
         registers = np.ascontiguousarray(m.files["o" if native else "pa"][start : start + 4].T)
-        out = {"color": layout.from_words(registers, ty, max(1, v.output_components)).copy()}
+        out = {"color": declared.unpacked(registers)}
+        if self.output is not None:
+            # What the program wrote itself reaches the target as it is.
+            out["packed"] = registers[:, : declared.words].copy() if native else self.output.packed(out["color"])
         if gxp.flags & DISCARD or m.killed.any():
             out["discard"] = m.killed
             out["color"][m.killed] = 0
@@ -379,69 +406,3 @@ def _textures(gxp: GxpFile, given: Mapping[str, Any]) -> dict[int, Texture]:
             raise LaunchError(f"the sampler {name!r} takes a cube map: six faces, or a Cube")
         out[p.resource_index] = value
     return out
-
-
-class _Grid:
-    """The invocations: how many, and in which order the pixels of an image run (quads of neighbours together)."""
-
-    def __init__(self, given: Mapping[str, Any], count: int | None) -> None:
-        arrays: list[Array] = [np.asarray(v) for v in given.values()]
-        images: set[tuple[int, int]] = {(a.shape[0], a.shape[1]) for a in arrays if a.ndim == 3}
-        lists: set[int] = {len(a) for a in arrays if a.ndim == 2 and len(a) > 1}
-        if len(images) > 1 or (images and lists) or len(lists) > 1:
-            raise LaunchError(f"inputs of different sizes: {_listed([*images, *lists])}")
-        self.image = next(iter(images), None)
-        self._order: Array | None = None
-        if self.image:
-            height, width = self.image
-            rows = np.minimum(np.arange(height + height % 2), height - 1)
-            columns = np.minimum(np.arange(width + width % 2), width - 1)
-            index = rows[:, None] * width + columns[None, :]
-            quads = index.reshape(len(rows) // 2, 2, len(columns) // 2, 2).swapaxes(1, 2)
-            self._order = np.ascontiguousarray(quads).reshape(-1)
-            self.lanes = len(self._order)
-        else:
-            single = [len(a) for a in arrays if a.ndim == 1]
-            self.lanes = next(iter(lists), count or (max(single) if single and not count and _columns(arrays) else 1))
-            if count and lists and count not in lists:
-                raise LaunchError(f"count is {count}, the inputs have {_listed(lists)} rows")
-
-    def rows(self, value: Any, components: int) -> Array:
-        """An input as [lanes, components]; missing components are 0, the fourth 1."""
-        a = np.asarray(value)
-        if a.dtype == np.float64:
-            a = a.astype(np.float32)
-        if a.ndim == 0:
-            a = a[None, None]
-        elif a.ndim == 1:
-            a = a[:, None] if components == 1 or (len(a) == self.lanes and len(a) > 4) else a[None, :]
-        elif a.ndim == 3 and self._order is not None:
-            a = a.reshape(-1, a.shape[2])[self._order]
-        if a.ndim != 2 or len(a) not in (1, self.lanes) or a.shape[1] > max(4, components):
-            raise LaunchError(
-                f"an input of shape {np.shape(value)} for {self.lanes} invocations and {components} components"
-            )
-        if a.shape[1] < components:
-            full = np.zeros((len(a), components), a.dtype)
-            full[:, : a.shape[1]] = a
-            if components >= 4 > a.shape[1]:
-                full[:, 3] = 1
-            a = full
-        return np.broadcast_to(a[:, :components], (self.lanes, components))
-
-    def restored(self, values: Array) -> Array:
-        """Results in the order and shape of the inputs."""
-        if self._order is None or self.image is None:
-            return values
-        height, width = self.image
-        out = np.empty((height * width, *values.shape[1:]), values.dtype)
-        out[self._order] = values
-        return out.reshape(height, width, *values.shape[1:])
-
-
-def _columns(arrays: Sequence[Array]) -> bool:
-    return all(a.ndim <= 1 for a in arrays)
-
-
-def _listed(items: Iterable[Any]) -> str:
-    return ", ".join(sorted(map(str, items)))

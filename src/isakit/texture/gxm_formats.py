@@ -17,10 +17,13 @@ from isakit.engine.protocol import Array
 from isakit.errors import LaunchError, NotModelled
 from isakit.texture.compressed import decompressed
 from isakit.texture.pvrtc import decode_pvrtc
+from isakit.texture.pvrtc2 import decode_pvrtc2
 from isakit.texture.swizzled_order import swizzle_index
 from isakit.texture.texel_formats import Layout
 
-Layouts = Literal["linear", "swizzled"]
+Layouts = Literal["linear", "swizzled", "tiled"]
+TILE = 32
+"""Texels of a side of a tile."""
 
 BASE_FORMATS = {
     0x00: "U8", 0x01: "S8", 0x02: "U4U4U4U4", 0x03: "U8U3U3U2", 0x04: "U1U5U5U5", 0x05: "U5U6U5", 0x06: "S5S5U6",
@@ -47,8 +50,7 @@ _ALIASES = {"DXT1": "UBC1", "DXT3": "UBC2", "DXT5": "UBC3", "BC1": "UBC1", "BC2"
             "BC5": "UBC5", "U5U5U5U1": "U1U5U5U5", "U10U10U10U2": "U2U10U10U10"}  # fmt: skip
 _UNKNOWN = {
     "S5S5U6": "which component has six bits is not documented", "X8S8S8U8": "its unused byte is not documented",
-    "U2F10F10F10": "its 10-bit floats are not documented", "PVRTII2BPP": "PVRTC 2 is not implemented",
-    "PVRTII4BPP": "PVRTC 2 is not implemented",
+    "U2F10F10F10": "its 10-bit floats are not documented",
 }  # fmt: skip
 
 
@@ -68,7 +70,8 @@ class GxmFormat:
     def bits(self) -> int:
         """Bits of a texel."""
         if self.base in _BLOCKS:
-            return {"UBC1": 4, "UBC4": 4, "SBC4": 4, "PVRT4BPP": 4, "PVRT2BPP": 2}.get(self.base, 8)
+            return {"UBC1": 4, "UBC4": 4, "SBC4": 4, "PVRT4BPP": 4, "PVRT2BPP": 2, "PVRTII4BPP": 4,
+                    "PVRTII2BPP": 2}.get(self.base, 8)  # fmt: skip
         if self.base in ("YUV420P2", "YUV420P3"):
             return 12
         return {"P4": 4, "P8": 8, "YUV422": 16, "SE5M9M9M9": 32, "F11F11F10": 32, "F32M": 32}.get(self.base) or sum(
@@ -77,7 +80,8 @@ class GxmFormat:
 
 
 _BLOCKS = {"UBC1": (4, 8), "UBC2": (4, 16), "UBC3": (4, 16), "UBC4": (4, 8), "UBC5": (4, 16), "SBC4": (4, 8),
-           "SBC5": (4, 16), "PVRT4BPP": (4, 8), "PVRT2BPP": (8, 8)}  # fmt: skip
+           "SBC5": (4, 16), "PVRT4BPP": (4, 8), "PVRT2BPP": (8, 8), "PVRTII4BPP": (4, 8),
+           "PVRTII2BPP": (8, 8)}  # fmt: skip
 """Compressed formats: texels a block is wide, and its bytes; all are four texels high."""
 
 
@@ -132,15 +136,25 @@ def _components(base: str) -> list[tuple[str, int]]:
     return [(k, int(n)) for k, n in re.findall(r"([USFX])(\d+)", base)]
 
 
-def texture_bytes(format: GxmFormat, width: int, height: int, stride: int | None = None) -> int:
-    """Bytes of a level; `stride`: bytes from row to row of a linear one."""
+def texture_bytes(
+    format: GxmFormat, width: int, height: int, stride: int | None = None, layout: Layouts = "linear"
+) -> int:
+    """Bytes of a level; `stride`: bytes from row to row of a linear one. Tiled ones end with a whole tile."""
+    if layout == "tiled":
+        _check_tiled(format)
+        width, height = -(-width // TILE) * TILE, -(-height // TILE) * TILE
     if format.base in _BLOCKS:
         wide, size = _BLOCKS[format.base]
-        least = 2 if format.base.startswith("PVRT") else 1
+        least = 2 if format.base in ("PVRT2BPP", "PVRT4BPP") else 1
         return max(least, -(-width // wide)) * max(least, -(-height // 4)) * size
     if format.bits == 12:
         return width * height + 2 * (-(-width // 2) * -(-height // 2))
     return (stride or -(-width * format.bits // 8)) * height
+
+
+def _check_tiled(format: GxmFormat) -> None:
+    if format.base in _BLOCKS or format.bits % 8 or format.base.startswith("YUV"):
+        raise NotModelled(f"a tiled texture of {format.name}", "tiles are known for whole texels of whole bytes only")
 
 
 def decode_gxm(
@@ -161,7 +175,8 @@ def decode_gxm(
         format: name, GXM number or `gxm_format`.
         width: texels of a row.
         height: rows.
-        layout: order of texels, or of blocks, in memory; PVRTC blocks are always swizzled.
+        layout: order of texels, or of blocks, in memory; blocks of PVRTC 1 are always swizzled. Tiles are squares of
+            32 x 32 texels, row by row, and so are the texels in them.
         stride: bytes from row to row of a linear texture.
         palette: for P4 and P8: uint8 [16 or 256, 4], bytes as stored; the format's order applies to them.
         matrix: how YUV becomes RGB: BT.601 or BT.709, both with luma from 16 to 235.
@@ -173,7 +188,7 @@ def decode_gxm(
     f = format if isinstance(format, GxmFormat) else gxm_format(format)
     if not (1 <= width <= 4096 and 1 <= height <= 4096):
         raise LaunchError(f"a texture of {width} x {height} texels; sides are 1 to 4096")
-    need = texture_bytes(f, width, height, stride)
+    need = texture_bytes(f, width, height, stride, layout)
     if len(data) < need:
         raise LaunchError(f"{width} x {height} texels of {f.name} take {need} bytes, there are {len(data)}")
     raw = np.frombuffer(data[:need], np.uint8)
@@ -214,6 +229,10 @@ def _rows(raw: Array, bits: int, width: int, height: int, layout: Layouts, strid
     size = bits // 8
     if layout == "swizzled":
         texels = raw[: width * height * size].reshape(-1, size)[swizzle_index(width, height)]
+    elif layout == "tiled":
+        tiles = raw.reshape(-(-height // TILE), -(-width // TILE), TILE, TILE, size)
+        rows, columns = tiles.shape[:2]
+        texels = tiles.swapaxes(1, 2).reshape(rows * TILE, columns * TILE, size)[:height, :width]
     else:
         per_row = stride or width * size
         if per_row < width * size:
@@ -225,16 +244,21 @@ def _rows(raw: Array, bits: int, width: int, height: int, layout: Layouts, strid
     return out[..., None]
 
 
-def _plain(f: GxmFormat, words: Array) -> list[Array]:
-    """Components from the lowest bits up."""
-    widths = _components(f.base)
+def stored_components(base: str, order: str) -> list[tuple[str, int]]:
+    """(kind, width) of the components of a plain format in an order, from the lowest bits up."""
+    widths = _components(base)
     if len(widths) == 4 and widths[0][1] < widths[1][1]:
         # The odd width belongs to alpha, wherever the order has it.
         rest = list(widths[1:])
-        widths = [widths[0] if c in "A1" else rest.pop() for c in f.order]
+        widths = [widths[0] if c in "A1" else rest.pop() for c in order]
+    return widths[::-1]
+
+
+def _plain(f: GxmFormat, words: Array) -> list[Array]:
+    """Components from the lowest bits up."""
     out: list[Array] = []
     shift = 0
-    for kind, width in reversed(widths):
+    for kind, width in stored_components(f.base, f.order):
         out.append(_component(kind, width, words >> np.uint64(shift) & np.uint64((1 << width) - 1)))
         shift += width
     return out
@@ -290,7 +314,10 @@ def _ordered(order: str, parts: list[Array]) -> Array:
 def _blocks(f: GxmFormat, raw: Array, width: int, height: int, layout: Layouts) -> Array:
     wide, size = _BLOCKS[f.base]
     if f.base.startswith("PVRT"):
-        texels = decode_pvrtc(raw.tobytes(), width, height, wide == 8)
+        if f.base.startswith("PVRTII"):
+            texels = decode_pvrtc2(raw.tobytes(), width, height, wide == 8, swizzled=layout == "swizzled")
+        else:
+            texels = decode_pvrtc(raw.tobytes(), width, height, wide == 8)
         if f.order == "1BGR":
             texels[..., 3] = 255
         return texels

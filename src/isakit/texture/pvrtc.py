@@ -31,22 +31,23 @@ def decode_pvrtc(data: bytes, width: int, height: int, two_bits: bool) -> Array:
     )
     modulation, colours = words[..., 0], words[..., 1]
     mode = (colours & 1).astype(bool)
-    weights, punch = _two_bit_weights(modulation, mode) if two_bits else _four_bit_weights(modulation, mode)
-    a = _enlarged(_colour(colours & 0xFFFE, first=True), wide)
-    b = _enlarged(_colour(colours >> 16, first=False), wide)
+    weights, punch = two_bit_weights(modulation, mode) if two_bits else four_bit_weights(modulation, mode)
+    a, b = (
+        enlarged(colour_fields(half, (half >> 15 & 1).astype(bool), first), wide)
+        for half, first in ((colours & 0xFFFE, True), (colours >> 16, False))
+    )
     mixed = (a * (8 - weights[..., None]) + b * weights[..., None]) // 8
     mixed[punch, 3] = 0
     return mixed.astype(np.uint8)
 
 
-def _colour(half: Array, first: bool) -> Array:
+def colour_fields(half: Array, opaque: Array, first: bool) -> Array:
     """A colour of every block as 5, 5, 5 and 4 bits [rows, columns, 4]; the first one's lowest bit is not its own."""
 
     def field(low: int, width: int) -> Array:
         v = half >> low & (1 << width) - 1
         return v << 1 | v >> width - 1 if width == 4 else v << 2 | v >> 1 if width == 3 else v
 
-    opaque = (half >> 15 & 1).astype(bool)
     blue = field(1, 4) if first else field(0, 5)
     solid = [field(10, 5), field(5, 5), blue, np.full_like(half, 15)]
     blue = field(1, 3) if first else field(0, 4)
@@ -54,7 +55,7 @@ def _colour(half: Array, first: bool) -> Array:
     return np.stack([np.where(opaque, s, c) for s, c in zip(solid, clear, strict=True)], axis=-1)
 
 
-def _enlarged(colour: Array, wide: int) -> Array:
+def enlarged(colour: Array, wide: int) -> Array:
     """The colours of blocks drawn to texels, 0 to 255; a block's colour is that of the texel in its middle."""
     rows, columns = int(colour.shape[0]), int(colour.shape[1])
     y: Array = np.arange(4 * rows)[:, None] - 2
@@ -74,21 +75,21 @@ def _enlarged(colour: Array, wide: int) -> Array:
     return np.concatenate([rgb[..., :3], alpha[..., 3:]], axis=-1)
 
 
-def _four_bit_weights(bits: Array, mode: Array) -> tuple[Array, Array]:
+def four_bit_weights(bits: Array, mode: Array) -> tuple[Array, Array]:
     """Weights of the second colour in eighths, and where a texel is transparent."""
-    codes = _texels(np.stack([bits >> 2 * k & 3 for k in range(16)], axis=-1), 4)
+    codes = spread(np.stack([bits >> 2 * k & 3 for k in range(16)], axis=-1), 4)
     punched = np.repeat(np.repeat(mode, 4, axis=0), 4, axis=1)
     weights = np.where(punched, np.array([0, 4, 4, 8])[codes], np.array([0, 3, 5, 8])[codes])
     return weights, punched & (codes == 2)
 
 
-def _two_bit_weights(bits: Array, mode: Array) -> tuple[Array, Array]:
+def two_bit_weights(bits: Array, mode: Array) -> tuple[Array, Array]:
     """Weights of the second colour in eighths.
 
     One bit a texel, or two bits for every second texel; the others lie between their neighbours: all four, those to the
     sides, or those above and below.
     """
-    plain = _texels(np.stack([np.where(bits >> k & 1, 8, 0) for k in range(32)], axis=-1), 8)
+    plain = spread(np.stack([np.where(bits >> k & 1, 8, 0) for k in range(32)], axis=-1), 8)
     # The lowest bits of the first and of the middle code say which neighbours count; the codes repeat their upper bit.
     some = (bits & 1).astype(bool)
     vertical = some & (bits >> 20 & 1).astype(bool)
@@ -102,7 +103,7 @@ def _two_bit_weights(bits: Array, mode: Array) -> tuple[Array, Array]:
             if (x ^ y) & 1 == 0:
                 stored[..., 8 * y + x] = steps[fixed >> 2 * at & 3]
                 at += 1
-    coarse = _texels(stored, 8)
+    coarse = spread(stored, 8)
 
     def wide(flags: Array) -> Array:
         return np.repeat(np.repeat(flags, 4, axis=0), 8, axis=1)
@@ -121,7 +122,7 @@ def _two_bit_weights(bits: Array, mode: Array) -> tuple[Array, Array]:
     return weights, np.zeros(weights.shape, bool)
 
 
-def _texels(values: Array, wide: int) -> Array:
+def spread(values: Array, wide: int) -> Array:
     """Values per texel of every block [rows, columns, 4 * wide] as an image."""
     rows, columns, _ = values.shape
     return values.reshape(rows, columns, 4, wide).swapaxes(1, 2).reshape(4 * rows, wide * columns)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from isakit.errors import IsakitError
 from isakit.web.folder import checked
-from isakit.web.limits import DRAWS
+from isakit.web.limits import DRAWS, large_files
 
 if TYPE_CHECKING:
     from isakit.cli.launches import Prepared
@@ -56,7 +56,8 @@ def prepared(name: str, number: int) -> Prepared:
 
     capture = _capture(name)
     try:
-        _, kernel, launch = capture.prepare(number)
+        with large_files():
+            _, kernel, launch = capture.prepare(number)
         machine = kernel.machine(**launch)
     except (KeyError, TypeError, ValueError, AttributeError) as e:
         raise CaptureError(f"launch {number}: {type(e).__name__}: {e}") from None
@@ -80,7 +81,8 @@ def frame(name: str, draw: int | None = None) -> dict[str, Any]:
     path = Path(checked(name))
     if not path.is_file():
         raise IsakitError(f"there is no file {name!r} here")
-    everything = Replay(path)
+    with large_files():
+        everything = Replay(path)
     try:
         everything.run()
         draws = everything.draws[:DRAWS]
@@ -90,7 +92,8 @@ def frame(name: str, draw: int | None = None) -> dict[str, Any]:
     if draw is not None:
         if not 1 <= draw <= len(draws):
             raise IsakitError(f"the capture has {len(draws)} draws")
-        some = Replay(path)
+        with large_files():
+            some = Replay(path)
         try:
             some.run(draws[draw - 1].frame, draws[draw - 1].draw)
             picture = some.picture()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import re
 import secrets
 import sys
 from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -30,9 +33,11 @@ Examples:
 @click.option("--not-only-loopback", is_flag=True, help="Really let other machines in; they need the token.")
 @click.option("--open", "browse", is_flag=True, help="Open the page in the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Say the address as JSON.")
-@click.argument("file", required=False, metavar="[FILE]")
+@click.argument("file", required=False, metavar="[FILE|DIR]")
 def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json: bool, file: str | None) -> None:
     """Open the workbench in the browser: read, write, run and step programs.
+
+    FILE is opened in it: a program, a text, a scene, an array, or a capture; DIR is a capture of `isakit cuda`.
 
     The page works with this machine only. Its address has a random token; anyone who knows it can use the page. Ctrl-C
     ends the server and everything it runs.
@@ -67,7 +72,18 @@ def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json
             webbrowser.open(url)
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, date_header=False,
                                 timeout_graceful_shutdown=1, timeout_keep_alive=30, lifespan="on")  # fmt: skip
-        uvicorn.Server(config).run(sockets=[listening])
+
+        class Server(uvicorn.Server):
+            def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+                """A second Ctrl-C would cut short what takes a second at most, and processes of pages would stay."""
+                if self.should_exit:
+                    return
+                with contextlib.suppress(RuntimeError):  # not running any more
+                    loop = asyncio.get_running_loop()
+                    loop.call_soon_threadsafe(app.state.tabs.end_streams)
+                super().handle_exit(sig, frame)
+
+        Server(config).run(sockets=[listening])
 
 
 def _given(name: str) -> dict[str, bytes]:

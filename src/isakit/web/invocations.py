@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def invocations(session: Session, prepared: Prepared, what: str = "") -> dict[st
     """
     if prepared.results is None or prepared.grid is None:
         raise IsakitError("only the invocations of a shader make a picture")
-    machine = session.target.machine  # type: ignore[attr-defined]
+    machine = cast("Any", session.target).machine
     results = prepared.results()
     what = what or next(iter(results), PLACE)
     bits = False

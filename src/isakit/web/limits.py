@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Generator
+
 from isakit.lean import dataclass
 
 
@@ -30,8 +33,12 @@ class Limits:
     leave: float = 10.0
 
 
+LARGEST_FILE = 1 << 40
+"""Bytes of the files without content that stand for a card's memory: see `large_files`."""
 SOURCE = 1 << 20
 """Characters of a source text."""
+BUFFERS = 64
+"""Buffers of a device that are listed."""
 LINES = 2000
 """Lines of a listing in one answer."""
 THREADS = 2048
@@ -50,3 +57,22 @@ DRAWS = 10_000
 """Draws of a captured frame in one answer."""
 PIXELS = 1 << 20
 """Pixels of a scene's picture."""
+
+
+@contextlib.contextmanager
+def large_files() -> Generator[None]:
+    """Lift the worker's bound of the size of files for a while, to make the file in memory that is a card's memory.
+
+    It takes what is written to it, and that is watched as the worker's memory is.
+    """
+    try:
+        import resource
+    except ImportError:  # no such bounds here
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from isakit.errors import IsakitError, MachineFault
 
@@ -41,7 +41,7 @@ def pipeline(session: Session) -> dict[str, Any]:
     """
     if session.target.isa != "vuc":
         raise IsakitError("only a vµc core has a pipeline to look at")
-    core: Core = session.target.core  # type: ignore[attr-defined]
+    core = cast("Core", cast("Any", session.target).core)
     now = core.cycle
     about = _about(core)
     here, focus = session.timeline.moment, session.focus

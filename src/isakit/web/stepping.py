@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from isakit.errors import IsakitError
 from isakit.web.folder import checked_spec
-from isakit.web.limits import BYTES, ELEMENTS, STEPS, THREADS
+from isakit.web.limits import BUFFERS, BYTES, ELEMENTS, STEPS, THREADS
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -147,8 +147,17 @@ class Stepping:
                         "lanes": None if f.lanes is None else f"{f.lanes:08x}"} for f in (s.frames() if there else [])],
             "breakpoints": [b.as_json() for b in s.breakpoints.values()],
             "memories": [{"name": m.name, "size": m.size, "shared": m.shared} for m in s.target.memories.values()],
+            "buffers": self._buffers(),
             "facts": {k: int(v) for k, v in s.execution.facts(s.focus).items()} if there else {},
         }  # fmt: skip
+
+    def _buffers(self) -> list[dict[str, int]]:
+        """Where the buffers of a kernel's device lie: byte addresses and sizes."""
+        kernel = None if self.prepared is None else self.prepared.kernel
+        if kernel is None:
+            return []
+        found = sorted(kernel.device.memory.allocations.items())
+        return [{"address": a, "size": n} for a, n in found[:BUFFERS]]
 
     def breakpoint(self, where: str, condition: str = "", kind: str = "break", access: str = "change") -> None:
         """Set a breakpoint or a watchpoint."""

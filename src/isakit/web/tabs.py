@@ -139,6 +139,7 @@ class Tabs:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self._tabs: dict[str, Tab] = {}
+        self._ending = asyncio.Event()
         self._spare: asyncio.Task[Worker] | None = None
 
     def __len__(self) -> int:
@@ -189,9 +190,10 @@ class Tabs:
         if tab.leaving is not None:
             tab.leaving.cancel()
         try:
-            while tab.id in self._tabs:
+            while tab.id in self._tabs and not self._ending.is_set():
                 yield b"\n"
-                await asyncio.sleep(2)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._ending.wait(), 2)
         finally:
             tab.connections -= 1
             self._leave(tab)
@@ -206,6 +208,10 @@ class Tabs:
         if not tab.connections:
             self._tabs.pop(tab.id, None)
             tab.worker.end()
+
+    def end_streams(self) -> None:
+        """The server ends: no stream `alive` may hold it up."""
+        self._ending.set()
 
     async def close_all(self) -> None:
         """End every worker."""

@@ -12,7 +12,7 @@ import signal
 import sys
 from typing import Any
 
-from isakit.web.limits import Limits
+from isakit.web.limits import LARGEST_FILE, Limits
 
 
 def main() -> None:
@@ -80,7 +80,7 @@ def _bound(limits: Limits) -> None:
         import resource
     except ImportError:  # no such bounds here
         return
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limits.folder, limits.folder))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limits.folder, LARGEST_FILE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Memory of its own, used or not: pages of files, and devices' memory as far as it was never touched, count, too.
     most = 2 * limits.memory

@@ -213,3 +213,12 @@ def test_real_shaders_agree_with_themselves() -> None:
         found = isakit.load(path)
         assert isinstance(found, Shader)
         assert compare_shaders(found, found, count=64)
+
+
+def test_parts_that_a_uniform_switches_on_are_compared() -> None:
+    text = FRAGMENT.replace("vtst.sub.f32 ge p1.x r8 sa12.xxxx", "vtst.sub.f32 ne p1.x sa12 c4.xxxx")
+    line = next(k for k, t in enumerate(text.strip("\n").split("\n")) if "vadd.f32 r10.y" in t)
+    found = compare_shaders(shader(text), shader(changed(text, line, "c1.yyyy", "c12.xxxx")), count=64)
+    assert not found
+    assert found.parting is not None
+    assert found.parting.pcs == (line, line)

@@ -102,6 +102,58 @@ def test_gxt_files(tmp_path: Path) -> None:
     np.testing.assert_array_equal(as_bytes(read_texture(path).levels[0]), texels)
 
 
+def old_gxt(version: int, words: list[int], data: bytes) -> bytes:
+    head = struct.pack("<4s7I", b"GXT\0", 0x10000000 | version, 1, 64, len(data), 0, 0, 0)
+    return head + struct.pack("<IIiI4I", 64, len(data), -1, 0, *words) + data
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_gxt_files_with_state_words(version: int, tmp_path: Path) -> None:
+    from isakit.texture.swizzled_order import swizzle_index
+
+    path, texels = tmp_path / "t.gxt", noise(4, 8, 4)
+    linear = [0, 3 << 29 | 0x0C << 24 | 7 << 12 | 3, 0, 1 << 28]  # U8U8U8U8, 8 x 4, ARGB
+    path.write_bytes(old_gxt(version, linear, texels.tobytes()))
+    np.testing.assert_array_equal(as_bytes(read_texture(path).levels[0]), texels[..., [2, 1, 0, 3]])
+    levels = [noise(4, 8, 4), noise(2, 4, 4, seed=1)]
+    stored = b""
+    for level in levels:
+        height, width = level.shape[:2]
+        flat = np.zeros((width * height, 4), np.uint8)
+        flat[swizzle_index(width, height)] = level
+        stored += flat.tobytes()
+    path.write_bytes(old_gxt(version, [1 << 17, 0x0C << 24 | 3 << 16 | 2, 0, 0], stored))  # two levels of powers of two
+    for found, level in zip(read_texture(path).levels, levels, strict=True):
+        np.testing.assert_array_equal(as_bytes(found), level)
+    blocks = noise(8 * 2 * 1)
+    path.write_bytes(old_gxt(version, [1 << 31, 3 << 29 | 5 << 24 | 7 << 12 | 3, 0, 0], blocks.tobytes()))  # UBC1
+    from isakit.texture.gxm_formats import decode_gxm
+
+    np.testing.assert_array_equal(as_bytes(read_texture(path).levels[0]), decode_gxm(blocks.tobytes(), "UBC1", 8, 4))
+
+
+def test_tiled_gxt_files(tmp_path: Path) -> None:
+    texels = noise(40, 70, 2)
+    stored = np.zeros((2, 3, 32, 32, 2), np.uint8)
+    for y in range(40):
+        for x in range(70):
+            stored[y // 32, x // 32, y % 32, x % 32] = texels[y, x]
+    path = tmp_path / "t.gxt"
+    path.write_bytes(gxt(4, 0x07000000, 70, 40, stored.tobytes()))
+    np.testing.assert_array_equal(as_bytes(read_texture(path).levels[0])[..., :2], texels)
+    path.write_bytes(gxt(4, 0x85000000, 64, 64, bytes(4096)))
+    with pytest.raises(IsakitError, match="tiled texture of UBC1"):
+        read_texture(path)
+
+
+def test_ktx_files_with_pvrtc_2(tmp_path: Path) -> None:
+    from isakit.texture.gxm_formats import decode_gxm
+
+    data, path = noise(8 * 3 * 2).tobytes(), tmp_path / "t.ktx"
+    path.write_bytes(ktx(0, 0, 0x9138, 12, 8, 1, [data]))
+    np.testing.assert_array_equal(as_bytes(read_texture(path).levels[0]), decode_gxm(data, "PVRTII4BPP", 12, 8))
+
+
 def test_gxt_palettes(tmp_path: Path) -> None:
     path, indices, palette = tmp_path / "t.gxt", noise(4, 8), noise(256, 4, seed=2)
     path.write_bytes(gxt(3, 0x95000000, 8, 4, indices.tobytes(), palette.tobytes(), 0))
@@ -126,14 +178,15 @@ def test_pictures(tmp_path: Path) -> None:
         read_texture(tmp_path / "p.png")
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(80))
 def test_damaged_files_are_refused_or_read(tmp_path: Path, seed: int) -> None:
     masks = (0xFF, 0xFF00, 0xFF0000, 0xFF000000)
     whole = [
         dds(8, 8, 2, bits=32, masks=masks) + noise(8 * 8 * 4 + 64).tobytes(),
         ktx(0, 0, 0x83F3, 8, 8, 1, [noise(64).tobytes()]),
         gxt(3, 0x95000000, 8, 8, noise(64).tobytes(), noise(1024).tobytes(), 0),
-    ][seed % 3]
+        old_gxt(2, [1 << 17, 0x0C << 24 | 3 << 16 | 3, 0, 0], noise(320).tobytes()),
+    ][seed % 4]
     r = np.random.default_rng(seed)
     data = bytearray(whole[: r.integers(1, len(whole)) if seed % 2 else len(whole)])
     for _ in range(4):

@@ -106,3 +106,24 @@ def test_wrong_names():
 
 def test_what_the_code_was_made_from():
     assert fingerprint("usse") != fingerprint("tesla")
+
+
+@pytest.mark.parametrize("engine", ["reference", "llvm"])
+def test_every_part_of_a_big_run_begins_with_clear_registers(engine: str) -> None:
+    from isakit.programs import write
+    from isakit.runtime.usse import CHUNK
+
+    text = """
+.gxp fragment
+.varying texcoord0 f32x2
+.result f32x2
+.program primary
+    p0 vadd.f32 pa0.xy pa0.xyzw c1.yyyy
+    vadd.f32 r0.xy r0.xyzw pa0.xyzw
+    vtst.sub.f32 ge p0.x pa0 pa0.xxxx
+    vmov.f32 pa0.xy r0.xyzw
+"""
+    shader = isakit.load(write(isakit.isa("usse").assemble(text), "gxp"))
+    values = np.arange(4 * CHUNK + 14, dtype=np.float32).reshape(-1, 2)
+    out = usse.run(shader, varyings={"texcoord0": values}, engine=engine)
+    np.testing.assert_array_equal(out.color, values)

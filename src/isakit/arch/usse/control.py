@@ -8,8 +8,18 @@ from __future__ import annotations
 from typing import Any
 
 from isakit.arch.usse.fields import layout
-from isakit.arch.usse.forms import UNEXPLORED, form, source, word_source
-from isakit.arch.usse.requests import BASES, BRANCH, DEPTH, EMIT_RESULTS, INCREMENTS, JUMP, KILL_LANES, RETURN
+from isakit.arch.usse.forms import UNEXPLORED, PredicatePart, form, source, word_source
+from isakit.arch.usse.requests import (
+    BASES,
+    BRANCH,
+    DEPTH,
+    EMIT_RESULTS,
+    INCREMENTS,
+    JUMP,
+    KILL_LANES,
+    RETURN,
+    STATE_AT_END,
+)
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.spec import Choice, Enum, Field, Flag, Form, Imm, Nothing, Ref, Relative, Status, choice, when
@@ -164,6 +174,7 @@ PHAS = layout(
     ref=Ref("usse", "2.7 PHAS"),
     notes=["addresses are 0 in files; a program with two phases is two blocks one behind the other"],
     group="control",
+    begins_phase=True,
 )
 def phas(name):
     """Begin a phase: its wait condition (wait7: the last phase), where the next one starts, its number of temporaries.
@@ -249,7 +260,7 @@ def _kill_source(n: int) -> Choice:
             {KILL.op2: 1, KILL.cat: 3, KILL.special: 0},
             name="kill",
             default=0x6F0000000,
-            condition=Enum(
+            condition=PredicatePart(
                 KILL.pred,
                 {0: "", 1: "!p0", 2: "!p1", 3: "p0"},
                 {0: None, 1: (0, True), 2: (1, True), 3: (0, False)},
@@ -321,10 +332,28 @@ def emit(name):
     EMIT_RESULTS()
 
 
-SPECIAL = layout("11111@63:59 cat@53:52 op2@58:56 special@54")
+SPECIAL = layout("11111@63:59 cat@53:52 op2@58:56 special@54 upper@55 rest@51:0")
+_SPECIAL_1_5 = {SPECIAL.cat: 1, SPECIAL.op2: 5, SPECIAL.special: 0, SPECIAL.upper: 0, SPECIAL.rest: 0}
+
+
+@usse.insn(
+    [form(SPECIAL, "{name} 0x1 0x5", _SPECIAL_1_5, name="spec")],
+    ref=Ref("usse", "2.7 Special group"),
+    status=Status.INFERRED,
+    name="spec_1_5",
+    notes=[
+        "what it sets is not known. Its neighbours smlsi and smbo change how later instructions count registers; in "
+        "all known files it is the last instruction, where nothing can depend on it, and only there it is modelled"
+    ],
+    group="control",
+)
+def spec_1_5(name):
+    """Set something for the instructions behind it; programs end with it."""
+    STATE_AT_END()
 
 
 _KNOWN_SPECIALS = [
+    _SPECIAL_1_5,
     {SPECIAL.cat: 2, SPECIAL.op2: 1},
     {SPECIAL.cat: 2, SPECIAL.op2: 3},
     {SPECIAL.cat: 2, SPECIAL.op2: 4},

@@ -24,3 +24,4 @@ _ROLES = ["dst", "src0", "src1", "src2"]
 INCREMENTS = REQUESTS.control("increments", "how operands move in repetitions", facts=_ROLES, per="machine")
 BASES = REQUESTS.control("bases", "what is added to operands", facts=_ROLES, per="machine")
 EMIT_RESULTS = REQUESTS.control("emit", "the results of a fragment are complete", per="machine")
+STATE_AT_END = REQUESTS.control("state_at_end", "set state of unknown use, where nothing follows", per="machine")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from isakit.errors import IsakitError
-from isakit.graphics.pipeline import shown
+from isakit.graphics.framebuffer import shown
 from isakit.graphics.png import png
 from isakit.hosts.drm.engines.eng3d import Engine3D
 from isakit.hosts.drm.engines.framebuffer import OpenColor, color_image

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isakit.errors import FormatError, HostError
-from isakit.graphics.pipeline import shown
+from isakit.graphics.framebuffer import shown
 from isakit.hosts.drm import capture
 from isakit.hosts.drm.card import Channel, StopReplay
 from isakit.hosts.drm.card_settings import CardSettings

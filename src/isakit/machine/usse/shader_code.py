@@ -92,12 +92,14 @@ class Step:
 
     @cached_property
     def may_stop_midway(self) -> bool:
-        """Whether a fault can come when the instruction has already changed something."""
+        """Whether a fault can come when the instruction has already changed something.
+
+        What only the machine knows (a sample) is made as a whole before its first register is written.
+        """
         trace = trace_of(self.form, self.word)
-        asks = bool(trace.of_kind("load", "store", "trap")) or any(
-            n.op == "machine" for e in trace.effects for v in e.args for n in postorder(v, set())
-        )
-        return asks and (self.repeats > 1 or len(trace.effects) > 1)
+        faults = bool(trace.of_kind("load", "store", "trap"))
+        asks = any(n.op == "machine" for e in trace.effects for v in e.args for n in postorder(v, set()))
+        return (faults and len(trace.effects) > 1) or ((faults or asks) and self.repeats > 1)
 
     @cached_property
     def moves(self) -> bool:

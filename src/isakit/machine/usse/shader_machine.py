@@ -69,17 +69,19 @@ class Machine:
     that holds a texture's first state word to the texture, `units` the unit that a state word names. After a run:
     `killed` (bool per lane), `depth` (f32 or None), `notes` (what was executed on inferred knowledge). `waiting` maps
     numbers of instructions to the invocations that are about to execute them (bool per lane, None for all). `rows`
-    gives the sizes of register files where fewer registers do.
+    gives the sizes of register files where fewer registers do. `instead_of` is a machine that is not used any more: its
+    registers are cleared and used again, as far as they have the same size.
     """
 
     def __init__(self, lanes: int = 1, *, memory: Memory | None = None, textures: Mapping[int, Texture] | None = None,
                  uniform: Array | None = None, rows: Mapping[str, int] | None = None,
-                 units: Mapping[int, Texture] | None = None) -> None:  # fmt: skip
+                 units: Mapping[int, Texture] | None = None, instead_of: Machine | None = None) -> None:  # fmt: skip
         self.lanes = lanes
         self.pitch = -(-lanes // ROUND) * ROUND + ROUND
         count = REGISTERS | dict(rows or {})
-        files: dict[str, Any] = {n: self._file(count[n], np.uint32) for n in REGISTERS if n != "sa"}
-        files["p"] = self._file(4, bool)
+        old: Mapping[str, Any] = instead_of.files if instead_of is not None and instead_of.lanes == lanes else {}
+        files: dict[str, Any] = {n: self._file(count[n], np.uint32, old.get(n)) for n in REGISTERS if n != "sa"}
+        files["p"] = self._file(4, bool, old.get("p"))
         shared = np.zeros((REGISTERS["sa"], 1), np.uint32) if uniform is None else uniform
         # One copy for all lanes until a program writes it.
         files["sa"] = np.broadcast_to(shared, (REGISTERS["sa"], lanes))
@@ -100,8 +102,11 @@ class Machine:
         if lanes == 1:
             self.own_shared()
 
-    def _file(self, rows: int, dtype: Any) -> Array:
+    def _file(self, rows: int, dtype: Any, old: Array | None = None) -> Array:
         """Registers of all lanes. Rows are a bit longer than needed and begin at multiples of 64 bytes."""
+        if old is not None and len(old) == rows:
+            old.fill(0)
+            return old
         nbytes = rows * self.pitch * np.dtype(dtype).itemsize
         raw = np.zeros(nbytes + 64, np.uint8)
         start = -raw.ctypes.data % 64
@@ -153,7 +158,8 @@ class Machine:
     # --- running ----------------------------------------------------------------------------------------------------
     def start(self, code: Code) -> None:
         """Put all invocations at the first instruction of a program. Registers stay as they are."""
-        self.code, self.waiting = code, {0: None}
+        self.code, self.waiting = code, {}
+        self._spread({0: None})  # a program without instructions has ended
 
     def run(self, code: Code, max_instructions: int = MAX_INSTRUCTIONS, runner: Runner | None = None) -> None:
         """Run a program from its first instruction to its end; `runner` has compiled code for parts of it.
@@ -369,6 +375,12 @@ class Machine:
     def _emit(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
         """Nothing reads results before the end."""
 
+    def _state_at_end(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
+        """Nothing, where nothing follows. Raises NotModelled elsewhere."""
+        code = self._code()
+        if pc + 1 < len(code):
+            raise NotModelled(f"`{code.program[pc].text}` in front of other instructions", "what it sets is not known")
+
     def _split(self, pc: int, target: int, mask: Array | None, active: Array | None) -> dict[int, Array | None]:
         return self._with_rest({target: active}, pc, mask, active)
 
@@ -432,12 +444,13 @@ class Machine:
         key = attrs["count"]
         if key in self._samples:
             return self._samples[key]
-        values = [np.broadcast_to(np.asarray(a, np.uint32), (self.lanes,)).copy().view(np.float32) for a in args[2:]]
+        arrays = (np.broadcast_to(np.asarray(a, np.uint32), (self.lanes,)) for a in args[2:])
+        values = [np.ascontiguousarray(a).view(np.float32) for a in arrays]
         register = int(np.asarray(args[0]).flat[0])
         states = np.broadcast_to(np.asarray(args[1], np.uint32), (self.lanes,))
         states = states if lanes.active is None else states[lanes.active]
         found: list[tuple[int, list[Array]]] = []
-        for state in np.unique(states):
+        for state in states[:1] if (states == states[:1]).all() else np.unique(states):
             texture = self._texture(register, int(state))
             found.append((int(state), sampled(texture, values[:key], values[key:], attrs, self.words_of)))
         words = found[0][1]
@@ -472,6 +485,7 @@ _ACTIONS = covered(
         request.INCREMENTS: Machine._set_increments,
         request.BASES: Machine._set_bases,
         request.EMIT_RESULTS: Machine._emit,
+        request.STATE_AT_END: Machine._state_at_end,
     },
 )
 _VALUES = covered(

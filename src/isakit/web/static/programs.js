@@ -69,10 +69,12 @@ export async function keep() {
   say(`kept as “${name}”; change the text and look at Compare`);
 }
 
+const USUAL = ["gt200", "vp3"];  // what is chosen at first
+
 export async function machineChosen() {
   const rules = await grammar($("isa").value);
   const before = $("variant").value;
-  $("variant").replaceChildren(...rules.variants.map((v) => make("option", {selected: v === before || v === "gt200" && !rules.variants.includes(before)}, v)));
+  $("variant").replaceChildren(...rules.variants.map((v) => make("option", {selected: v === before || USUAL.includes(v) && !rules.variants.includes(before)}, v)));
   const language = $("language").value;
   editor.colour(language === "asm" ? rules : null, language);
 }
@@ -93,15 +95,16 @@ const nameOf = (text) => text.replace(/[^A-Za-z0-9_.+ -]/g, "_").replace(/^[^A-Z
 
 const contentOf = async (file) => api.base64(new Uint8Array(await file.arrayBuffer()));
 
+const PART = /([^/]+)\/(capture\.json|launches\/\d+\.json|blobs\/[0-9a-f]{32})$/;
+
 // files: of the kind File; those of a capture's folder have a `path` in it.
 export async function openFiles(files) {
   const parts = new Map();
   for (const file of files) {
-    const path = (file.path || file.webkitRelativePath || "").split("/");
-    const inside = path.slice(["launches", "blobs"].includes(path.at(-2)) ? -2 : -1).join("/");
-    if (path.length > 1 && /^(capture\.json|launches\/\d+\.json|blobs\/[0-9a-f]{32})$/.test(inside)) {
-      const folder = nameOf(path.at(inside.includes("/") ? -3 : -2) || "capture");
-      parts.set(folder, [...(parts.get(folder) || []), [inside, file]]);
+    const part = PART.exec(file.path || file.webkitRelativePath || "");
+    if (part) {
+      const folder = nameOf(part[1]);
+      parts.set(folder, [...(parts.get(folder) || []), [part[2], file]]);
     } else if (file.size !== undefined) {
       await trying(() => openFile(file, files.length));
     }
@@ -112,7 +115,7 @@ export async function openFiles(files) {
 async function openFile(file, together) {
   const name = nameOf(file.name);
   say(`opening ${name} …`);
-  const answer = await api.ask("open", {name, data: await contentOf(file), ...rawMachine(name)});
+  const answer = await api.ask("open", {name, data: await contentOf(file), ...await rawMachine(name)});
   showFiles(answer.files);
   if (answer.kind === "programs") {
     showUnits(answer.units, name);
@@ -124,6 +127,7 @@ async function openFile(file, together) {
     await fit();
     await show("picture");
     room("look");
+    say(`${name} is drawn under Picture`);
   } else if (answer.kind === "text" && page.scene && together > 1) {
     say(`${name} is kept for the scene`);
   } else if (answer.kind === "text") {
@@ -135,7 +139,11 @@ async function openFile(file, together) {
 }
 
 // Words that no file format explains are of the machine that is chosen.
-const rawMachine = (name) => /\.(bin|hex|raw)$/i.test(name) ? {isa: $("isa").value, variant: $("variant").value} : {};
+async function rawMachine(name) {
+  if (!/\.(bin|hex|raw)$/i.test(name)) return {};
+  await machineChosen();
+  return {isa: $("isa").value, variant: $("variant").value};
+}
 
 async function openCapture(name, parts) {
   for (const [k, [path, file]] of parts.entries()) {

@@ -139,10 +139,19 @@ def test_unknown_instructions_are_refused(isa):
         "i8mad2",
         "vpck.o8.f32 r0.x pa0.xyzw pa2",
         "Pn vmov.i32 r0 r1",
-        "spec 0x1 0x5",
+        "spec 0x1 0x4",
+        "spec 0x1 0x5 {0x1}",
     ):
         with pytest.raises(isakit.NotModelled):
             usse.Core().run(isa.assemble(text))
+
+
+def test_a_special_instruction_of_unknown_meaning_may_end_a_program(isa):
+    core = usse.Core().run(isa.assemble("vmov.i32 r0 #0x7\nspec 0x1 0x5"))
+    assert core.r[0, 0] == 7
+    assert "last instruction" in core.notes["spec_1_5"]
+    with pytest.raises(isakit.NotModelled, match="in front of other instructions"):
+        usse.Core().run(isa.assemble("spec 0x1 0x5\nvmov.i32 r0 #0x7"))
 
 
 def test_inferred_knowledge_is_noted_once(isa):

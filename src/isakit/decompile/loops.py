@@ -1,0 +1,90 @@
+"""Loops of a program, and what is known of one that was executed on symbols.
+
+A loop is what lies between the target of a branch back and that branch. It begins with its first instruction only, and
+ends behind its last one: then its registers are variables, and one execution of its instructions on symbols says what
+each becomes in an iteration, and whether there is another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from isakit.decompile.interface import Symbol
+from isakit.errors import NotModelled
+from isakit.sem.value import Value
+
+Key = tuple[str, int]
+MOST_TURNS = 64
+"""Iterations of a loop that are written one after the other, where their number is known."""
+MOST_INSTRUCTIONS = 1024
+"""Instructions of such iterations together."""
+_FLOATS = ("ieee_add", "ieee_mul", "ieee_div", "ieee_fma", "ieee_min", "ieee_max", "rsqrt_f32", "log2_f32", "exp2_f32",
+           "ieee_round", "int_to_float", "ratio_to_float")  # fmt: skip
+
+
+def loop_ends(jumps: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """First and last instruction of every loop; `jumps`: branches with their targets.
+
+    Raises NotModelled for loops with another beginning or another end.
+    """
+    ends: dict[int, int] = {}
+    for pc, target in jumps:
+        if target <= pc:
+            ends[target] = max(pc, ends.get(target, 0))
+    for head, last in ends.items():
+        for pc, target in jumps:
+            if head < target <= last and not head <= pc <= last:
+                raise NotModelled(
+                    f"{pc:04x}: an expression for a loop", f"it is entered in the middle, at {target:04x}"
+                )
+            if head <= pc <= last and not head <= target <= last + 1:
+                raise NotModelled(f"{pc:04x}: an expression for a loop", f"it is left for {target:04x}")
+        for other, its_last in ends.items():
+            if head < other <= last < its_last:
+                raise NotModelled(f"{other:04x}: an expression for a loop", f"it overlaps that at {head:04x}")
+    return ends
+
+
+@dataclass
+class Loop:
+    """A loop on symbols.
+
+    Attributes:
+        number: tells its variables from those of other loops.
+        entered: whether it begins at all.
+        before: values of the registers that change, in front of it.
+        after: what they become in an iteration.
+        again: whether there is another iteration.
+        floats: registers that hold floats.
+        inner: loops inside of it.
+    """
+
+    number: int
+    entered: Value
+    before: Mapping[Key, Value]
+    after: Mapping[Key, Value]
+    again: Value
+    floats: frozenset[Key]
+    inner: list[Loop]
+
+
+def variable(number: int, key: Key, inside: bool, is_float: bool) -> Symbol:
+    """The symbol of a register that a loop changes: inside of it what the last iteration left, or behind it."""
+    stem = f"{'was' if inside else 'loop'}{number}_{key[0]}{key[1]}"
+    return Symbol(stem, None, 1, 0, "f32" if is_float else "u32")
+
+
+def value_of(symbol: Symbol, width: int) -> Value:
+    """A variable as the value of a register; a predicate is the lowest bit of its variable."""
+    whole = Value("symbol", 32, (), symbol)
+    return whole if width == 32 else whole.bits(0, width)
+
+
+def floating(v: Value) -> bool:
+    """Whether a value is made by arithmetic on floats."""
+    if v.op == "select":
+        return any(map(floating, v.args[1:]))
+    if v.op == "xor" and v.args[1].op == "const":
+        return floating(v.args[0])
+    return v.op == "call" and v.attr[0].name in _FLOATS

@@ -1,0 +1,118 @@
+"""What scene files of all instruction sets have in common: JSON with arrays in files beside it, state, programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.errors import FormatError
+from isakit.graphics.draw_state import Blend, DrawState
+from isakit.graphics.framebuffer import Framebuffer
+from isakit.graphics.scene_schema import problem
+from isakit.json_text import parse_json
+
+_DTYPES = {
+    "f32": np.float32, "f16": np.float16, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32,
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "s8": np.int8, "s16": np.int16, "s32": np.int32,
+}  # fmt: skip
+_CHIPS: Mapping[str, str] = {"50": "g80", "84": "g84", "a0": "gt200", "a3": "gt215", "aa": "mcp77"}
+
+
+class SceneFile:
+    """A scene file.
+
+    Attributes: `chips` (variants it has programs for), `width`, `height`, `draws` (the JSON objects).
+    Raises FormatError for files that are no scene or lack something.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if self.path.is_dir():
+            self.path /= "scene.json"
+        try:
+            self.data: dict[str, Any] = parse_json(self.path.read_bytes())
+        except ValueError as e:
+            raise self.wrong(f"is no JSON: {e}") from None
+        if not isinstance(self.data, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise self.wrong("is no scene: it is no object")
+        for key in ("width", "height", "draws"):
+            if key not in self.data:
+                raise self.wrong(f"is no scene: it lacks {key!r}")
+        wrong = problem(self.data)
+        if wrong is not None:
+            raise self.wrong(f"is no scene: {wrong}")
+        try:
+            self.width, self.height = int(self.data["width"]), int(self.data["height"])
+            self.draws: list[dict[str, Any]] = list(self.data["draws"])
+            self.chips = [chip_of(c) for c in self.draws[0]["code"]] if self.draws else []
+        except MALFORMED as e:
+            raise self.wrong(f"is no scene: {lacking(e)}") from None
+
+    def wrong(self, reason: str) -> FormatError:
+        """An error that names the file."""
+        return FormatError(str(self.path), 0, reason)
+
+    # --- arrays and files ---------------------------------------------------------------------------------------------
+    def beside(self, name: str) -> Path:
+        """A file of the scene; it must lie in the scene's folder."""
+        path = (self.path.parent / name).resolve()
+        if self.path.parent.resolve() not in path.parents:
+            raise self.wrong(f"names a file outside its folder: {name!r}")
+        return path
+
+    def array(self, what: Mapping[str, Any]) -> Array:
+        """An array given by file, dtype and shape, or by `data` in the JSON itself.
+
+        Raises FormatError for an unknown type and for a file of another size.
+        """
+        kind = _DTYPES.get(str(what.get("dtype", "f32")))
+        if kind is None:
+            raise self.wrong(f"has an array of type {what.get('dtype')!r}; there are: {', '.join(_DTYPES)}")
+        if "data" in what:
+            return np.array(what["data"], kind)
+        shape = tuple(int(n) for n in what["shape"])
+        raw = self.beside(what["file"]).read_bytes()
+        need = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
+        if len(raw) != need:
+            raise FormatError(str(self.beside(what["file"])), 0, f"has {len(raw)} bytes, {shape} needs {need}")
+        return np.frombuffer(raw, kind).reshape(shape)
+
+    def formats(self, usual: str) -> list[str]:
+        """Formats of the render targets."""
+        return list(self.data.get("target_formats") or [usual] * int(self.data.get("render_targets", 1)))
+
+    def clear(self, targets: Framebuffer) -> None:
+        """Clear targets as the scene says. Raises FormatError for a colour that they cannot hold."""
+        try:
+            targets.clear(self.data.get("clear", (0, 0, 0, 0)))
+        except (ValueError, OverflowError) as e:
+            raise self.wrong(f"its clear colour is none of {targets.targets[0].format}: {e}") from None
+
+    @staticmethod
+    def state(what: Mapping[str, Any]) -> DrawState:
+        """Fixed-function state."""
+        blend = what.get("blend")
+        return DrawState(
+            depth=what.get("depth"),
+            depth_write=what.get("depth_write", True),
+            cull=what.get("cull"),
+            blend=None if blend is None else Blend(*blend),
+            point_size=float(what.get("psize") or 1.0) if not isinstance(what.get("psize"), bool) else 1.0,
+        )
+
+
+MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
+
+
+def lacking(e: Exception) -> str:
+    """What is wrong where reading a scene raised one of `MALFORMED`."""
+    return f"it lacks {e}" if isinstance(e, KeyError) else f"something in it has another form: {e}"
+
+
+def chip_of(name: str) -> str:
+    """A chip by the compiler's number for it, or by name."""
+    return _CHIPS.get(name, name)

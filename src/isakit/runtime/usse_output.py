@@ -1,0 +1,82 @@
+"""The output register of a fragment program: how colours stand in it, as GXM names the formats.
+
+A program leaves its colour in the type that its file declares; what the driver appends to it converts that to the
+format of the output register, which the target asks for. A program with native colour writes the register itself, so
+that its format must be the declared one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isakit.errors import LaunchError
+from isakit.formats.gxp import NATIVE_COLOR, TYPES, GxpFile
+from isakit.runtime import usse_layout as layout
+
+Array = NDArray[Any]
+OUTPUT_FORMATS = {"uchar4": ("u8", 4), "char4": ("s8", 4), "ushort2": ("u16", 2), "short2": ("s16", 2),
+                  "half4": ("f16", 4), "half2": ("f16", 2), "float2": ("f32", 2), "float": ("f32", 1)}  # fmt: skip
+"""Type and number of components by the name of the format."""
+
+
+@dataclass(frozen=True)
+class OutputRegister:
+    """Colours as words of type `ty`, `components` of them."""
+
+    ty: str
+    components: int
+
+    @staticmethod
+    def declared(gxp: GxpFile) -> OutputRegister:
+        """What the file of a fragment program says."""
+        v: Any = gxp.varyings
+        return OutputRegister(TYPES[int(v.output_type)], max(1, int(v.output_components)))
+
+    @staticmethod
+    def asked(name: str, gxp: GxpFile) -> OutputRegister:
+        """The format `name` (`declared`, `uchar4`, `half4` ...) for a program.
+
+        Raises LaunchError for names that do not exist, and for programs that write another format themselves.
+        """
+        declared = OutputRegister.declared(gxp)
+        if name == "declared":
+            return declared
+        if name not in OUTPUT_FORMATS:
+            raise LaunchError(f"no output format {name!r}; there are: declared, {', '.join(OUTPUT_FORMATS)}")
+        found = OutputRegister(*OUTPUT_FORMATS[name])
+        if gxp.flags & NATIVE_COLOR and found != declared:
+            raise LaunchError(f"the shader writes its colours itself, as {declared}; {name} asks for {found}")
+        return found
+
+    @property
+    def words(self) -> int:
+        """Registers of a colour."""
+        return len(self.packed(np.zeros((1, self.components), np.float32))[0])
+
+    def packed(self, colors: Array) -> Array:
+        """Colours [n, components] as u32 [n, words].
+
+        Integers are fractions of their largest value: clamped, and rounded to the nearest. Missing components are 0, a
+        missing fourth one is 1.
+        """
+        rows = np.zeros((len(colors), self.components), np.float32)
+        rows[:, 3:] = 1
+        n = min(self.components, colors.shape[1])
+        rows[:, :n] = colors[:, :n]
+        scale = layout.SCALES.get(self.ty)
+        if scale:
+            low = -1 if self.ty[0] == "s" else 0
+            rows = np.rint(np.clip(np.nan_to_num(rows, nan=0.0), low, 1).astype(np.float64) * scale)
+        with np.errstate(over="ignore"):
+            return layout.to_words(rows, self.ty)
+
+    def unpacked(self, words: Array) -> Array:
+        """The colours in registers [n, words], f32 [n, components]."""
+        return layout.from_words(words, self.ty, self.components).copy()
+
+    def __str__(self) -> str:
+        return f"{self.components} x {self.ty}"

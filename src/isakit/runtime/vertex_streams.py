@@ -1,0 +1,90 @@
+"""Vertex attributes as they lie in memory: interleaved streams in the formats that GXM has for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isakit.errors import LaunchError
+
+Array = NDArray[Any]
+_DTYPES = {"U8": "<u1", "S8": "<i1", "U16": "<u2", "S16": "<i2", "F16": "<f2", "F32": "<f4", "UNTYPED": "<u4"}
+_NORMALISED = {"U8N": "U8", "S8N": "S8", "U16N": "U16", "S16N": "S16"}
+ATTRIBUTE_FORMATS = ("U8", "S8", "U16", "S16", "U8N", "S8N", "U16N", "S16N", "F16", "F32", "UNTYPED")
+"""Formats of a component, in the order of their GXM numbers."""
+
+
+@dataclass(frozen=True)
+class VertexStream:
+    """An attribute in a stream of vertices; it stands for the array of its values wherever one is taken.
+
+    Integers are passed as numbers, `N` formats as fractions of their largest value (signed ones at least -1), `UNTYPED`
+    ones as the 32 bits they are. What a program's register holds of them is what its parameter's type asks for.
+
+    Args:
+        data: the bytes of the stream, or an array whose bytes are taken.
+        format: one of `ATTRIBUTE_FORMATS`.
+        components: numbers per vertex, 1 to 4.
+        offset: bytes from the beginning of a vertex to the attribute.
+        stride: bytes from one vertex to the next; by default the attribute's own size.
+        count: vertices; by default all that lie in the data.
+
+    Raises LaunchError for what does not fit.
+    """
+
+    data: Any
+    format: str
+    components: int
+    offset: int = 0
+    stride: int | None = None
+    count: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.format not in ATTRIBUTE_FORMATS:
+            raise LaunchError(f"no attribute format {self.format!r}; there are: {', '.join(ATTRIBUTE_FORMATS)}")
+        if not 1 <= self.components <= 4:
+            raise LaunchError(f"an attribute has 1 to 4 components, not {self.components}")
+        if self.offset < 0 or (self.stride is not None and self.stride < 0):
+            raise LaunchError(f"an offset of {self.offset} and a stride of {self.stride} bytes")
+        if self.count is not None and self.count < 1:
+            raise LaunchError(f"a stream of {self.count} vertices")
+
+    @property
+    def size(self) -> int:
+        """Bytes of the attribute of a vertex."""
+        return np.dtype(_DTYPES[_NORMALISED.get(self.format, self.format)]).itemsize * self.components
+
+    def values(self) -> Array:
+        """The values, [vertices, components]: f32 for `N` formats and floats, else the stored integers.
+
+        Raises LaunchError where the data ends before the vertices do.
+        """
+        raw = _bytes(self.data)
+        stride = self.size if self.stride is None else self.stride
+        room = len(raw) - self.offset - self.size
+        if room < 0:
+            raise LaunchError(f"an attribute of {self.size} bytes at {self.offset}: the stream has {len(raw)} bytes")
+        there = room // stride + 1 if stride else 1
+        count = (there if stride else 1) if self.count is None else self.count
+        if stride and count > there:
+            raise LaunchError(f"{count} vertices of {stride} bytes: the stream has {there}")
+        kind = np.dtype(_DTYPES[_NORMALISED.get(self.format, self.format)])
+        rows = np.lib.stride_tricks.as_strided(
+            raw[self.offset :], (count, self.size), (stride * raw.strides[0], raw.strides[0]), writeable=False
+        )
+        values = np.ascontiguousarray(rows).view(kind)
+        if self.format in _NORMALISED:
+            return np.maximum(values.astype(np.float64) / np.iinfo(kind).max, -1).astype(np.float32)
+        return values.astype(np.float32) if kind.kind == "f" else values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return self.values() if dtype is None else self.values().astype(dtype)
+
+
+def _bytes(data: Any) -> Array:
+    if isinstance(data, (bytes, bytearray)):
+        return np.frombuffer(data, np.uint8)
+    return np.ascontiguousarray(data).reshape(-1).view(np.uint8)
