@@ -32,7 +32,10 @@ def main() -> None:
                     executed[0] += x.instructions
                     executed[1] += y.instructions
                     runs[0] += 1
-                    runs[1] += bool((x.memory == y.memory).all())
+                    equal = bool((x.memory == y.memory).all())
+                    runs[1] += equal
+                    if not equal:
+                        print(f"{pair.name} {name}: other memory after launch {k}")
     print(f"equal memory {runs[1]} of {runs[0]} launches")
     for what, (x, y) in (("code bytes", code), ("registers", registers), ("executed", executed)):
         print(f"{what:12} {y / max(x, 1):.3f} of NVIDIA's")

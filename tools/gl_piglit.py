@@ -129,7 +129,7 @@ def main() -> None:
     ap.add_argument("--match", default="", help="only tests whose name contains this")
     ap.add_argument("--batch", type=int, default=BATCH)
     ap.add_argument("--limit", type=float, default=60.0)
-    ap.add_argument("--mesa", type=Path, help="a folder with another Mesa for the card; llvmpipe stays the installed one")
+    ap.add_argument("--mesa", type=Path, help="a folder with another Mesa for the card; llvmpipe stays as it is")
     ap.add_argument("--reference", type=Path, help="results of llvmpipe, made where the file is missing")
     ap.add_argument("-o", "--output", type=Path)
     o = ap.parse_args()

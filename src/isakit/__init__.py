@@ -5,24 +5,9 @@ Everything public is a name of this package; what a name needs is imported when 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from isakit.errors import (
-    AsmError,
-    BudgetExceeded,
-    CompileError,
-    DefinitionError,
-    Diagnostic,
-    EncodeError,
-    FormatError,
-    IsakitError,
-    LaunchError,
-    MachineFault,
-    NotModelled,
-    UnknownIsaError,
-)
 from isakit.lazy import lazy
 
+TYPE_CHECKING = False  # as in `typing`, whose import an interrupt would find without a handler
 if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.codec import (
@@ -38,6 +23,20 @@ if TYPE_CHECKING:
     )
     from isakit.corpora import sweep
     from isakit.description import Kernel, Module, Param
+    from isakit.errors import (
+        AsmError,
+        BudgetExceeded,
+        CompileError,
+        DefinitionError,
+        Diagnostic,
+        EncodeError,
+        FormatError,
+        IsakitError,
+        LaunchError,
+        MachineFault,
+        NotModelled,
+        UnknownIsaError,
+    )
     from isakit.instruction_sets import Isa, isa
     from isakit.programs import load, load_all
     from isakit.runtime import Device
@@ -87,6 +86,10 @@ __getattr__, __dir__ = lazy(
         "isakit.codec": "CodeAddress Condition Flag Immediate Instruction Memory Operand Register SpecialRegister",
         "isakit.corpora": "sweep",
         "isakit.description": "Kernel Module Param",
+        "isakit.errors": (
+            "AsmError BudgetExceeded CompileError DefinitionError Diagnostic EncodeError FormatError IsakitError "
+            "LaunchError MachineFault NotModelled UnknownIsaError"
+        ),
         "isakit.instruction_sets": "Isa isa",
         "isakit.programs": "load load_all",
         "isakit.runtime": "Device",

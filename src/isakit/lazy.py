@@ -7,9 +7,11 @@ tests/unit/test_lazy.py holds the two against each other.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False  # as in `typing`: the command line starts with this module
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -23,6 +25,8 @@ def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], 
     modules = {module.rpartition(".")[2]: module for module, names in homes.items() if not names}
 
     def get(name: str) -> Any:
+        from importlib import import_module
+
         if name in home:
             value = getattr(import_module(home[name]), name)
         elif name in modules:

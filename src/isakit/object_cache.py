@@ -1,9 +1,9 @@
 """Compiled code kept between runs.
 
 Objects are machine code that will be executed, so nothing is believed: the folder must belong to the user and be
-writable for its owner only, every object carries its length and SHA-256, and whatever is not as it should be is a miss
-and gets replaced. Objects are synced before they get their name, and the least recently used ones go when the cache is
-full. A cache that cannot be used only costs time.
+writable for its owner only, every object carries its length and the SHA-256 of its name and content, and whatever is
+not as it should be is a miss and gets replaced. Objects are synced before they get their name, and the least recently
+used ones go when the cache is full. A cache that cannot be used only costs time.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
-MAGIC = b"isakit object 1\n"
+MAGIC = b"isakit object 2\n"
 HEADER_BYTES = len(MAGIC) + 8 + 32
 DEFAULT_LIMIT = 512 << 20
 """Bytes the cache may take, unless $ISAKIT_CACHE_SIZE says another number of MiB."""
@@ -102,10 +103,9 @@ def _read(path: Path) -> bytes | None:
             found = os.fstat(f.fileno())
             if not stat.S_ISREG(found.st_mode) or _foreign(found) is not None:
                 return None
-            raw = f.read()
+            data = _checked(path, f, found.st_size)
     except OSError:
         return None
-    data = _checked(raw)
     with suppress(OSError):
         if data is None:
             path.unlink()
@@ -114,14 +114,20 @@ def _read(path: Path) -> bytes | None:
     return data
 
 
-def _checked(raw: bytes) -> bytes | None:
-    """What an object holds, if it is whole."""
-    head, data = raw[:HEADER_BYTES], raw[HEADER_BYTES:]
-    return data if head == _header(data) else None
+def _checked(path: Path, f: BinaryIO, size: int) -> bytes | None:
+    """What an object holds, if it is whole and under its own name; what says another length is not read."""
+    head = f.read(HEADER_BYTES)
+    if size > HEADER_BYTES + max(DEFAULT_LIMIT, size_limit()):
+        return None
+    if head[: len(MAGIC) + 8] != MAGIC + (size - HEADER_BYTES & (1 << 64) - 1).to_bytes(8, "little"):
+        return None
+    data = f.read(size)
+    return data if head == _header(path, data) else None
 
 
-def _header(data: bytes) -> bytes:
-    return MAGIC + len(data).to_bytes(8, "little") + hashlib.sha256(data).digest()
+def _header(path: Path, data: bytes) -> bytes:
+    name = f"{path.parent.name}/{path.name}\0".encode()
+    return MAGIC + len(data).to_bytes(8, "little") + hashlib.sha256(name + data).digest()
 
 
 def write_object(kind: str, key: str, data: bytes) -> None:
@@ -136,7 +142,7 @@ def write_object(kind: str, key: str, data: bytes) -> None:
         if not _trusted(folder):
             return
         with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as f:
-            f.write(_header(data) + data)
+            f.write(_header(folder / key, data) + data)
             f.flush()
             os.fsync(f.fileno())
         os.replace(partial, folder / key)

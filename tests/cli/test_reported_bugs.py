@@ -216,3 +216,24 @@ def test_messages_name_options_that_exist(kernel: Path) -> None:
     message = run("run", str(kernel), "--block", "513", "--arg", "out:f32:1", code=1).stderr
     assert "513 threads per block; gt200 allows 512" in message
     assert "limits=" not in message
+
+
+@pytest.mark.parametrize("count", [1, 40, 80])
+def test_an_interrupt_while_modules_are_loaded_is_one_line_and_its_own_code(count: int) -> None:
+    """The interrupt comes from within: when the first module of the command line, and later ones, are looked for."""
+    program = f"""
+import sys, isakit.cli
+
+class Finder:
+    left = {count}
+    def find_spec(self, *args):
+        Finder.left -= 1
+        if not Finder.left:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Finder())
+sys.argv = ["isakit", "dis", "--help"]
+isakit.cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")

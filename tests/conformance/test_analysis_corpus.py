@@ -260,6 +260,95 @@ def test_live_registers_of_microcode_may_not() -> None:
     assert spoiled("p1_copy_checksum", "vp3", "live") != spoiled("p1_copy_checksum", "vp3", "")
 
 
+# --- shaders ----------------------------------------------------------------------------------------------------------
+
+PARTS = 4
+_LANES = 4
+
+
+def shaders(shared: Path, part: int) -> Iterator[tuple[str, Program]]:
+    for path in sorted((shared / "corpus/usse/gxp").glob("*.gxp"))[part::PARTS]:
+        for name, kernel in isakit.load(path).kernels.items():
+            yield f"{path.name} {name}", kernel.program
+
+
+def at_start(program: Program) -> isakit.usse.Core:
+    """A core with numbers in all registers and a texture behind every shared register."""
+    picture = np.random.default_rng(5).random((4, 4, 4)).astype(np.float32)
+    core = isakit.usse.Core(_LANES, textures={n: isakit.usse.Texture(picture) for n in range(0, 256, 2)})
+    rng = np.random.default_rng(1)
+    for file in ("pa", "sa", "r"):
+        rows = getattr(core, file)
+        rows[:] = rng.uniform(-2, 2, rows.shape).astype(np.float32).view(np.uint32)
+    return core
+
+
+def check_edges(name: str, program: Program) -> int:
+    """How often lanes went from one instruction to another one than that behind it."""
+    flow = control_flow(program)
+    allowed = {(e.source, e.target) for e in flow.edges if e.kind is not EdgeKind.CALL}
+    last: dict[int, int] = {}
+    taken: set[tuple[int, int]] = set()
+    try:
+        for i, lanes in at_start(program).steps(program, _STEPS):
+            for lane in np.flatnonzero(lanes).tolist():
+                if lane in last:
+                    taken.add((last[lane], i.address))
+                last[lane] = i.address
+    except isakit.MachineFault:  # a shader that reads a buffer the test does not have
+        pass
+    for a, b in taken:
+        one, two = flow.block_at(a), flow.block_at(b)
+        inside = one is two and b == a + one.at(a).size
+        assert inside or (one.number, two.number) in allowed, (name, hex(a), hex(b))
+    return len(taken)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_executing_shaders_takes_no_edge_the_graph_lacks(shared: Path, part: int) -> None:
+    assert sum(check_edges(name, program) for name, program in shaders(shared, part)) > 100
+
+
+def shader_results(program: Program, which: str) -> tuple[list[Any], int]:
+    """What a shader leaves, and how many registers got noise: those that are dead, those that are live, or none."""
+    core, noise = at_start(program), np.random.default_rng(9)
+    live = liveness(control_flow(program))
+    files = program.decoder.isa.registers
+    spoiled = 0
+    try:
+        for i, lanes in core.steps(program, _STEPS):
+            alive = live.before(i.address)
+            for file in ("r", "pa", "i", "p") if which else ():
+                rows = getattr(core, file)
+                for n in range(min(len(rows), files[file].count)):
+                    if ((file, n) in alive) is (which == "live"):
+                        rows[n, lanes] = noise.integers(0, 2 if file == "p" else 1 << 32, int(lanes.sum()))
+                        spoiled += 1
+    except isakit.MachineFault:
+        pass
+    lasting = np.flatnonzero(~core.killed)  # nothing of killed pixels is kept
+    handed = sorted(live.at_end)
+    found = [getattr(core, file)[n, lasting].tolist() for file, n in handed if n < len(getattr(core, file))]
+    return [found, core.killed.tolist(), None if core.depth is None else core.depth[lasting].tobytes()], spoiled
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_dead_registers_of_shaders_may_hold_noise_in_every_step(shared: Path, part: int) -> None:
+    noisy = 0
+    for name, program in shaders(shared, part):
+        plain, spoiled = shader_results(program, "")[0], shader_results(program, "dead")
+        assert spoiled[0] == plain, name
+        noisy += spoiled[1]
+    assert noisy > 1000
+
+
+def test_live_registers_of_shaders_may_not(shared: Path) -> None:
+    changed = 0
+    for _, program in shaders(shared, 0):
+        changed += shader_results(program, "live")[0] != shader_results(program, "")[0]
+    assert changed > 5
+
+
 # --- NVIDIA's texts ---------------------------------------------------------------------------------------------------
 
 _TARGET = re.compile(r"\b(?:BRA|SSY|PBK|CAL)\S*(?: \S+,)? (0x[0-9a-f]+)$")

@@ -8,14 +8,12 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from isakit.graphics import compiled_draw
-from support.picture_fuzz import RandomDraw
+from support.picture_fuzz import RandomDraw, watched_draws
 
 
 def compare(seed: int, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether compiled code drew at least a part of it; fails where something differs."""
-    used: list[bool] = []
-    real = compiled_draw.draw
-    monkeypatch.setattr(compiled_draw, "draw", lambda *a: used.append(real(*a)) or used[-1])
+    used = watched_draws(monkeypatch)
     monkeypatch.setattr(compiled_draw, "LANES", 256)
     draw = RandomDraw(seed)
     expected = draw.drawn("reference")

@@ -47,7 +47,7 @@ def opening() -> list[tuple[int, bytes]]:
     copies = functions()["cudaMemcpy"].number
     cubin = cuda_build.container([cuda_build.Entry(2, 10, cuda_build.elf_cubin())])
     return [
-        message("hello", fingerprint(), 1, tail=b"libcudart.so.4"),
+        message("hello", fingerprint(), 1, 8, tail=b"libcudart.so.4"),
         message("module", 1, tail=cubin),
         message("function", 1, tail=b"affine"),
         message("function", 1, tail=b"fetch"),

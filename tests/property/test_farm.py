@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -135,3 +138,29 @@ if __name__ == "__main__":
                          check=False, env={"PYTHONPATH": f"{tmp_path}:{ROOT / 'tools/farm'}", "PATH": ""})  # fmt: skip
     assert got.stdout.split("\n")[0].startswith("9 [3, 5, 6]"), got.stderr
     assert (tmp_path / "test_found_broken_6.py").read_text().count("CASE = 6") == 1
+
+
+OVERRUN = """
+import ctypes
+import numpy as np
+a = np.zeros(4000, np.uint8)
+ctypes.memset(a.ctypes.data + 4000, 0x55, 1)
+del a
+print("survived")
+"""
+
+
+def test_the_heap_checker_sees_a_byte_behind_an_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools/farm"))
+    spec = importlib.util.spec_from_file_location("farm_main", ROOT / "tools/farm/__main__.py")
+    assert spec is not None
+    assert spec.loader is not None
+    main = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(main)
+    try:
+        environment = main.heap_checker()
+    except SystemExit as e:
+        pytest.skip(str(e))
+    done = subprocess.run([sys.executable, "-c", OVERRUN], env={**os.environ, **environment}, capture_output=True,
+                          text=True, check=False)  # fmt: skip
+    assert (done.returncode, done.stdout) == (-signal.SIGABRT, "")

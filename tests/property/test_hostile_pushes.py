@@ -7,6 +7,7 @@ import pytest
 
 from isakit.hosts.drm import capture
 from isakit.hosts.drm.memory import BASE
+from support.farm import campaign
 from support.gl import CAPTURES, Card, header
 
 METHODS = {3: 0x2000, 4: 0x0900, 5: 0x0400, 6: 0x0800}
@@ -115,3 +116,9 @@ def test_an_object_without_an_engine_is_reported() -> None:
     card = Card()
     card.push([header(7, 0, 1), 0x1234])
     assert any("no engine speaks" in f for f in card.report.faults)
+
+
+@pytest.mark.parametrize("seed", [5, 13, 44, 2909, *range(20_000, 20_020)])
+def test_a_capture_with_changed_words_gets_errors_and_nothing_else(seed: int) -> None:
+    """The first four once ended in a mistake of ours: targets without pixels or not there, levels beyond the last."""
+    campaign("pushes").check(campaign("pushes").make(seed))

@@ -7,6 +7,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -210,6 +211,22 @@ def has_compiler() -> bool:
     return shutil.which("cc") is not None and sys.platform == "linux" and os.uname().machine == "x86_64"
 
 
+NARROW = ("-m32", "-msse2", "-mfpmath=sse")
+"""Flags for programs of 32 bits that compute as those of 64 bits do."""
+
+
+@cache
+def has_narrow_compiler() -> bool:
+    """Whether C programs of 32 bits can be built and run here."""
+    if not has_compiler():
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        line = ["cc", "-m32", "-pthread", "-x", "c", "-", "-o", f"{folder}/program", "-lm"]
+        text = "#include <pthread.h>\nint main(void) { return 0; }\n"
+        built = subprocess.run(line, input=text, text=True, capture_output=True, check=False).returncode == 0
+        return built and subprocess.run([f"{folder}/program"], check=False).returncode == 0
+
+
 def build(
     name: str,
     folder: Path,
@@ -232,7 +249,19 @@ def build(
     libraries: list[str] = []
     for needed in filter(None, (runtime, "libcuda.so.1")):
         stub = folder / needed
-        line = ["cc", "-shared", "-nostdlib", "-w", f"-Wl,-soname,{needed}", "-o", str(stub), "-x", "c", "-"]
+        line = [
+            "cc",
+            *(f for f in flags if f == "-m32"),
+            "-shared",
+            "-nostdlib",
+            "-w",
+            f"-Wl,-soname,{needed}",
+            "-o",
+            str(stub),
+            "-x",
+            "c",
+            "-",
+        ]
         interface = "driver" if needed.startswith("libcuda.") else "runtime"
         names = [f.name for f in functions().values() if f.interface == interface]
         subprocess.run(line, input="".join(f"void {n}(void) {{}}\n" for n in names), text=True, check=True)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import numpy as np
+import pytest
 
+from isakit.graphics import compiled_draw
 from isakit.graphics.color_formats import FORMATS
 from isakit.graphics.draw_state import (
     Blend,
@@ -32,6 +34,19 @@ MODES = ("triangles", "triangle_strip", "triangle_fan", "quads", "lines", "line_
 VERTEX = "\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(WORDS)) + "\nexit (never) nop"
 SPECIAL = (0x7FC0_1234, 0x7F80_0001, 0xFFFF_FFFF, 0x7F80_0000, 0xFF80_0000, 1, 0x8000_0000, 0x3F80_0000, 0x477F_F000)
 FOUR = Multisampling(((6, 2), (14, 6), (2, 10), (10, 14)), ((0, 0), (1, 0), (0, 1), (1, 1)), 2, 2)
+
+
+def watched_draws(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Of every draw whose program is compiled from now on: whether all of it was."""
+    done: list[bool] = []
+    real = compiled_draw.draw
+
+    def draw(*args: Any) -> bool:
+        done.append(real(*args))
+        return done[-1]
+
+    monkeypatch.setattr(compiled_draw, "draw", draw)
+    return done
 
 
 @dataclass

@@ -6,17 +6,51 @@ import random
 import re
 import subprocess
 import xml.etree.ElementTree as ET
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from isakit.codec import Decoder, Instruction
 from isakit.engine import compile_trace
+from isakit.engine.graph import postorder
+from isakit.errors import NotModelled
 from isakit.export.sleigh import Language, sleigh
 from isakit.sem.operation import expansion
 from isakit.sem.semantics import bind_control, fields_of, trace_of
 from isakit.sem.trace import Trace, control, tracing
 from isakit.sem.value import INTEGER_MEANING, Value
 from support.pcode import PcodeMachine
+
+
+def apart(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function in a process of its own: Ghidra's library may take it down, which is a failure of one test."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(function, *args).result()
+
+
+def check_texts(decoder: Decoder, folder: Path, words: Sequence[tuple[int, int, int]]) -> int:
+    """Words, each with its units and its address in units, are printed as the library prints them."""
+    processor = Processor(decoder, folder)
+    for word, units, address in words:
+        processor.check_text(word, units, address)
+    return len(words)
+
+
+def check_executions(decoder: Decoder, folder: Path, words: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """How many words, each with its units, p-code executed as the library does, and for how many it has a name only."""
+    processor = Processor(decoder, folder)
+    done = named = 0
+    for word, units in words:
+        i = decoder.one(word, units, 0)
+        if i.error is None:
+            try:
+                said = processor.check_execution(i, word)
+                done, named = done + said, named + (not said)
+            except NotModelled:  # there is nothing to compare with
+                continue
+    return done, named
 
 
 class Processor:
@@ -249,9 +283,7 @@ class Machine(PcodeMachine):
 
 def evaluate(root: Value, known: dict[int, int]) -> int:
     """The number of a node, that of some nodes being known."""
-    from isakit.export.pcode import ordered
-
-    for v in ordered([root]):
+    for v in postorder(root, set()):
         if id(v) in known:
             continue
         args = [known[id(a)] for a in v.args]

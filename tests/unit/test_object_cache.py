@@ -70,6 +70,45 @@ def test_a_damaged_object_is_a_miss_and_is_replaced(folder: Path, damage: str) -
     assert read_object("code", "a") == DATA
 
 
+def test_an_object_under_another_name_is_a_miss(folder: Path) -> None:
+    """Code of one kernel in place of another's is whole, and ends the process all the same."""
+    write_object("code", "a", DATA)
+    write_object("code", "b", DATA[::-1])
+    (folder / "code" / "b").write_bytes((folder / "code" / "a").read_bytes())
+    assert read_object("code", "b") is None
+    assert read_object("code", "a") == DATA
+    (folder / "kernels").mkdir(mode=0o700)
+    (folder / "kernels" / "a").write_bytes((folder / "code" / "a").read_bytes())
+    assert read_object("kernels", "a") is None
+
+
+@pytest.mark.parametrize("size", [1 << 36, (1 << 20) + cache.HEADER_BYTES])
+def test_an_object_that_is_larger_than_it_says_is_not_read(folder: Path, size: int) -> None:
+    write_object("code", "a", DATA)
+    os.truncate(folder / "code" / "a", size)
+    assert read_object("code", "a") is None
+    assert not (folder / "code" / "a").exists()
+
+
+def test_a_file_that_says_it_takes_all_memory_is_not_read(folder: Path) -> None:
+    write_object("code", "a", DATA)
+    with (folder / "code" / "a").open("r+b") as f:
+        f.write(cache.MAGIC + (1 << 36).to_bytes(8, "little"))
+        f.truncate(cache.HEADER_BYTES + (1 << 36))
+    assert read_object("code", "a") is None
+
+
+@pytest.mark.parametrize("kind", ["folder", "fifo", "link"])
+def test_what_is_no_file_in_place_of_an_object_is_a_miss(folder: Path, kind: str) -> None:
+    write_object("code", "a", DATA)
+    path = folder / "code" / "a"
+    path.unlink()
+    {"folder": path.mkdir, "fifo": lambda: os.mkfifo(path), "link": lambda: path.symlink_to("/dev/zero")}[kind]()
+    assert read_object("code", "a") is None
+    write_object("code", "a", DATA)
+    assert [p.name for p in (folder / "code").iterdir()] == ["a"]
+
+
 KERNEL = """
 import numpy as np, isakit
 source = ".kernel k\\n.param out ptr\\nmov b32 $r1 0x5\\nagain:\\nadd b32 $r1 $r1 0xffffffff\\n" \\

@@ -22,8 +22,6 @@ BATCH_SECONDS = 0.5
 """A worker reports so often."""
 START_SECONDS = 120.0
 SHRINK_SECONDS = 60.0
-MEMORY = 16 << 30
-"""Bytes of addresses a worker may have; the address space of a simulated device takes 4 GiB of them."""
 MAX_FINDINGS = 20
 """Findings of one kind count once; a campaign with so many kinds ends."""
 
@@ -87,16 +85,25 @@ def outcome(name: str, case: Case) -> tuple[str, str, Iterable[str]]:
         return f"{type(e).__name__} in {where}", f"{type(e).__name__}: {text[0] if text else ''}", ()
 
 
+def remade(name: str, seed: int) -> Case:
+    """The case of a seed; None where making it fails, which is a finding as well."""
+    try:
+        return campaign(name).make(seed)
+    except Exception:
+        traceback.print_exc()
+        return None
+
+
 def batch(name: str, seeds: Iterable[int], seconds: float, began: Callable[[int], None] = lambda seed: None) -> tuple[
     int, set[str], list[tuple[int, str, str, Case]]
 ]:  # fmt: skip
     """Run cases for a while: how many, what they covered, (seed, kind, message, case) of those that failed."""
-    one, covered, failed, count = campaign(name), set[str](), list[tuple[int, str, str, Case]](), 0
+    covered, failed, count = set[str](), list[tuple[int, str, str, Case]](), 0
     end = time.monotonic() + seconds
     for seed in seeds:
         began(seed)
-        case = one.make(seed)
-        kind, message, items = outcome(name, case)
+        case = remade(name, seed)
+        kind, message, items = outcome(name, case) if case is not None else ("no case", "the seed makes no case", ())
         covered |= set(items)
         count += 1
         if kind:
@@ -106,15 +113,15 @@ def batch(name: str, seeds: Iterable[int], seconds: float, began: Callable[[int]
     return count, covered, failed
 
 
-def limit_memory() -> None:
-    """Let a case that wants all memory be a finding, and not the end of the machine."""
+def limit_memory(most: int | None) -> None:
+    """See `Campaign.memory`."""
     try:
         import resource
     except ImportError:  # Windows
         return
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    if most == resource.RLIM_INFINITY or most > MEMORY:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, most))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if most is not None and (hard == resource.RLIM_INFINITY or hard > most):
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
 def worker(name: str, pipe: Connection, current: Any) -> None:
@@ -123,7 +130,7 @@ def worker(name: str, pipe: Connection, current: Any) -> None:
     def began(seed: int) -> None:
         current.value = seed
 
-    limit_memory()
+    limit_memory(campaign(name).memory)
     while (job := pipe.recv()) is not None:
         first, step, count = job
         pipe.send(batch(name, range(first, first + step * count, step), BATCH_SECONDS, began))
@@ -239,7 +246,7 @@ def _harvest(w: Worker, done: Done, report: Callable[[Finding], None], patience:
             done,
             count,
             set(),
-            [(seed, trouble.partition(" after")[0], trouble, campaign(done.name).make(seed))],
+            [(seed, trouble.partition(" after")[0], trouble, remade(done.name, seed))],
             report,
         )
     return count
@@ -251,7 +258,8 @@ def _count(done: Done, count: int, covered: set[str], failed: Iterable[tuple[int
     done.covered |= covered
     for seed, kind, message, case in failed:
         if kind not in done.findings:
-            found = Finding(done.name, seed, kind, message, smallest(done.name, kind, case))
+            small = None if case is None else smallest(done.name, kind, case)
+            found = Finding(done.name, seed, kind, message, small)
             done.findings[kind] = found
             report(found)
 

@@ -221,7 +221,7 @@ class _Reader:
         i = self.code[k]
         out: list[tuple[int, EdgeKind]] = []
         behind = self._behind(k)
-        if i.falls_through and behind is not None:
+        if behind is not None and (i.falls_through or self._next_phase(i, behind)):
             out.append((behind, EdgeKind.NEXT))
         if i.record is not None and "breaks" in i.record.facts:
             out += [(t, EdgeKind.BREAK) for t in self.breaks]
@@ -237,6 +237,11 @@ class _Reader:
             # A branch that stands beside another operation.
             out += [(t, EdgeKind.BRANCH) for a in i.targets if (t := self.place.get(a)) is not None]
         return out
+
+    def _next_phase(self, i: Instruction, behind: int) -> bool:
+        """Whether an instruction that ends the program ends only a part of it, and the next part begins behind it."""
+        record = self.code[behind].record
+        return i.facts.ends and record is not None and "begins_phase" in record.facts
 
     def _table(self, i: Instruction) -> list[int]:
         """Where a branch through a table in constant memory may go: entries from its offset on that lead to code.

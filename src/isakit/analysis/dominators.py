@@ -37,8 +37,8 @@ def _preorder(graph: Graph, root: int) -> tuple[list[int], list[int]]:
 def immediate_dominators(graph: Graph, root: int) -> dict[int, int]:
     """Node -> its immediate dominator, for every node reached from the root; the root is its own.
 
-    Takes O(edges * log(nodes)) time. Nodes are numbered in the order of a depth first search; `semi` and `label` are those
-    of the source.
+    Takes O(edges * log(nodes)) time. Nodes are numbered in the order of a depth first search; `semi` and `label` are
+    those of the source.
     """
     order, above = _preorder(graph, root)
     place = {n: k for k, n in enumerate(order)}

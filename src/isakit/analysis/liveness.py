@@ -192,9 +192,7 @@ def only_computes(i: Instruction) -> bool:
     isa = i.decoder.isa
     handed = isa.results.get(i.decoder.view.program, frozenset[str]())
     return (
-        i.group in (Kind.ARITHMETIC, Kind.MOVE)
-        and not any(file in handed for file, _ in i.defs)
-        and not i.facts.stores
+        i.group in (Kind.ARITHMETIC, Kind.MOVE) and not any(file in handed for file, _ in i.defs) and not i.facts.stores
     )
 
 

@@ -1,8 +1,8 @@
 """The values of the registers of a program, each with where it comes from: static single assignment form.
 
 A value is what an instruction wrote, what a register held when the program began, or where ways meet one of several
-others. A write that leaves a part of a register as it was, or that some lanes do not execute, makes a value that is one of
-two: its own and the old one. Values are numbers; building them takes time in proportion to the code and the values.
+others. A write that leaves a part of a register as it was, or that some lanes do not execute, makes a value that is one
+of two: its own and the old one. Values are numbers; building them takes time in proportion to the code and the values.
 
 Source: Cytron, Ferrante, Rosen, Wegman, Zadeck, "Efficiently Computing Static Single Assignment Form and the Control
 Dependence Graph", 1991; what no instruction reads gets no values where ways meet.

@@ -4,13 +4,47 @@ from __future__ import annotations
 
 import errno
 import io
+import sys
+
+TYPE_CHECKING = False  # as in `typing`: nothing is imported before interrupts have a handler
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and leave with its exit code; an interrupt at any time is one line and exit code 130."""
+    try:
+        _run()
+    except KeyboardInterrupt:  # while modules were loaded
+        interrupted()
+    finally:
+        _let_go()
+
+
+def interrupted() -> NoReturn:
+    """Say that the user ended the program, and leave."""
+    import signal
+
+    # What Python compiles for modules remembers that it was interrupted, and would end the process by the signal.
+    exec("")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would interrupt this
+    sys.stderr.write("interrupted\n")
+    sys.stderr.flush()
+    sys.exit(130)
+
+
+def _let_go() -> None:
+    """From here on only the interpreter ends: an interrupt ends it at once, without a traceback."""
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _run() -> None:
     import atexit
     import gc
-    import sys
+    import signal  # what handles interrupts needs it  # noqa: F401
 
     # Loading an instruction set makes some hundred thousand objects, all of which stay: looking through them again and
     # again for garbage takes a tenth of a short run, and once more at its end as long as `import numpy`.
@@ -19,13 +53,9 @@ def main() -> None:
 
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
         sys.stdout = _Closed()
-    try:
-        from isakit.cli.app import app
+    from isakit.cli.app import app
 
-        app(prog_name="isakit")
-    except KeyboardInterrupt:  # while modules were loaded
-        sys.stderr.write("interrupted\n")
-        sys.exit(130)
+    app(prog_name="isakit")
 
 
 class _Closed(io.StringIO):

@@ -9,10 +9,11 @@ from typing import Any
 
 import click
 
+from isakit.cli import interrupted
 from isakit.cli.common import printable
 from isakit.errors import AsmError, IsakitError, MachineFault, UnknownIsaError, did_you_mean
 
-BAD_INPUT, USAGE, FAULT, INTERRUPTED = 1, 2, 3, 130
+BAD_INPUT, USAGE, FAULT = 1, 2, 3
 
 COMMANDS = {
     "dis": "Disassemble a program file.",
@@ -90,13 +91,14 @@ class Commands(click.Group):
                 click.echo(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.", err=True)
             code = e.exit_code
         except (click.Abort, KeyboardInterrupt):
-            click.echo("interrupted", err=True)
-            code = INTERRUPTED
+            interrupted()
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:  # click would begin a line of its own
+            interrupted()
         except BrokenPipeError:
             # The reader of our output has had enough. Nothing more may be written, not even when Python exits.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

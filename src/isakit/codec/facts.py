@@ -35,17 +35,20 @@ class Facts:
         ends: an operand says that the program ends here.
         links: an operand says that this is a call.
         stores: a result goes to memory or to a special register.
+        repeated: executed several times, with operands that move on as earlier instructions said. Any register of their
+            files may be meant, as with an index register.
     """
 
-    __slots__ = ("defs", "ends", "guarded", "jumps", "kills", "links", "stores", "uses")
+    __slots__ = ("defs", "ends", "guarded", "jumps", "kills", "links", "repeated", "stores", "uses")
 
     def __init__(
         self, uses: tuple[Place, ...] = (), defs: tuple[Place, ...] = (), kills: tuple[Place, ...] = (),
         guarded: bool = False, jumps: bool = False, ends: bool = False, links: bool = False,
-        stores: bool = False,
+        stores: bool = False, repeated: bool = False,
     ) -> None:  # fmt: skip
         self.uses, self.defs, self.kills = uses, defs, kills
         self.guarded, self.jumps, self.ends, self.links, self.stores = guarded, jumps, ends, links, stores
+        self.repeated = repeated
 
 
 NOTHING = Facts()
@@ -79,6 +82,7 @@ class FormFacts:
             (p.describing(), _OfPart(decoder, form, name, p, name in shown)) for name, p in form.parts.items()
         ]
         self._known: dict[int, Facts] = {}
+        self._decoder = decoder
 
     def of(self, word: int) -> Facts:
         """The facts of a word that this form describes."""
@@ -91,18 +95,30 @@ class FormFacts:
 
     def _put_together(self, word: int) -> Facts:
         told = [f for bits, part in self._parts if (f := part[word & bits]) is not NOTHING]
-        if len(told) == 1 and not told[0].guarded:
+        if len(told) == 1 and not told[0].guarded and not told[0].repeated:
             return told[0]
-        guarded = any(f.guarded for f in told)
+        guarded, repeated = any(f.guarded for f in told), any(f.repeated for f in told)
+        uses, defs = _joined([f.uses for f in told]), _joined([f.defs for f in told])
         return Facts(
-            _joined([f.uses for f in told]),
-            _joined([f.defs for f in told]),
-            () if guarded else _joined([f.kills for f in told]),
+            self._files(uses) if repeated else uses,
+            self._files(defs) if repeated else defs,
+            () if guarded or repeated else _joined([f.kills for f in told]),
             guarded,
             any(f.jumps for f in told),
             any(f.ends for f in told),
             any(f.links for f in told),
             any(f.stores for f in told),
+            repeated,
+        )
+
+    def _files(self, found: tuple[Place, ...]) -> tuple[Place, ...]:
+        """All registers of the files."""
+        files = self._decoder.isa.registers
+        return tuple(
+            (name, n)
+            for name in dict.fromkeys(file for file, _ in found)
+            for n in range(files[name].count)
+            if n not in files[name].constant
         )
 
 
@@ -134,8 +150,9 @@ class _OfPart(dict[int, Facts]):
             operand is not None and operand in isa.ends_with,
             record is not None and bool(record.links) and operand == record.links,
             isinstance(operand, Memory | SpecialRegister) and self.name in isa.outputs,
+            self.name == "rpt" and int(getattr(operand, "value", None) or 1) > 1,
         )  # fmt: skip
-        if not (found.uses or found.defs or found.guarded or found.jumps or found.ends or found.links or found.stores):
+        if not any(getattr(found, name) for name in Facts.__slots__):
             found = NOTHING
         if len(self) >= _LIMIT:
             self.clear()

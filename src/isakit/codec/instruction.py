@@ -28,7 +28,9 @@ class Instruction:
     `word` is the whole instruction as one int (unit 0 in the low bits), `address` is in bytes, `units` counts units.
     """
 
-    __slots__ = ("_accessed", "_facts", "_operands", "_text", "address", "compiled", "decoder", "error", "units", "word")
+    __slots__ = (
+        "_accessed", "_facts", "_operands", "_text", "address", "compiled", "decoder", "error", "units", "word",
+    )  # fmt: skip
 
     def __init__(
         self, decoder: Decoder, compiled: CompiledForm | None, word: int, address: int, units: int, error: str | None
@@ -203,7 +205,8 @@ class Instruction:
         found = self._facts
         if found is None:
             c = self.compiled
-            found = self._facts = NOTHING if c is None or self.error is not None else c.facts(self.decoder).of(self.word)
+            found = NOTHING if c is None or self.error is not None else c.facts(self.decoder).of(self.word)
+            self._facts = found
         return found
 
     @property

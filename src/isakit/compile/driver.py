@@ -12,7 +12,7 @@ from isakit.compile.ir import Function
 from isakit.compile.layout import ConstantBank, Layout
 from isakit.compile.lower.allocate import OutOfRegistersError, allocate
 from isakit.compile.lower.branches import branches_join, short_blocks_are_guarded
-from isakit.compile.lower.emit import Emitter
+from isakit.compile.lower.emit import Emitter, OutOfConstantsError
 from isakit.compile.lower.select import Selector
 from isakit.compile.lower.tidy import blocks_do_something, exits_ride_on_stores, jumps_become_neighbours
 from isakit.compile.passes.addresses import addresses_have_registers
@@ -198,7 +198,12 @@ def compile_entry(
     if watch:
         watch("allocated", m.dump())
     local = -(-f.local // 4) * 4
-    emitted = Emitter(m, chip.variant, local, textures, m.registers).run()
+    try:
+        emitted = Emitter(m, chip.variant, local, textures, m.registers).run()
+    except OutOfConstantsError:
+        raise PtxSyntaxError(
+            entry.pos, f"`{entry.name}` has more constants than instructions reach in c1[]", len(entry.name)
+        ) from None
     kernel = Kernel(
         entry.name,
         emitted.code,

@@ -7,9 +7,10 @@ a user-defined operation (CALLOTHER) by name: exact floating point, tables, what
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from isakit.engine.graph import postorder
 from isakit.errors import IsakitError
 from isakit.export.sleigh_text import Tables
 from isakit.lean import dataclass
@@ -76,7 +77,7 @@ def canonical(effects: Sequence[Effect], results: Sequence[Value] = ()) -> tuple
     rows: list[tuple[Any, ...]] = []
 
     def number(v: Value) -> int:
-        for x in ordered([v]):
+        for x in postorder(v, set()):
             if id(x) not in numbers:
                 numbers[id(x)] = len(rows)
                 rows.append((x.op, x.width, _plain(x.attr), tuple(numbers[id(a)] for a in x.args)))
@@ -96,22 +97,6 @@ def _plain(attr: Any) -> str:
     if isinstance(attr, tuple):
         return "(" + ",".join(_plain(a) for a in attr) + ")"  # pyright: ignore[reportUnknownVariableType]
     return str(attr) if isinstance(attr, (int, str, bool)) or attr is None else f"{attr}@{id(attr)}"
-
-
-def ordered(roots: Sequence[Value]) -> Iterator[Value]:
-    """All nodes, arguments first."""
-    done: set[int] = set()
-    stack = [(r, False) for r in reversed(roots)]
-    while stack:
-        v, seen = stack.pop()
-        if id(v) in done:
-            continue
-        if seen:
-            done.add(id(v))
-            yield v
-        else:
-            stack.append((v, True))
-            stack += [(a, False) for a in v.args]
 
 
 class Statements:
@@ -147,7 +132,7 @@ class Statements:
 
     def value(self, v: Value) -> str:
         """Name of a temporary with a value."""
-        for x in ordered([v]):
+        for x in postorder(v, set()):
             if id(x) not in self._names:
                 self._keep.append(x)
                 self._names[id(x)] = self._value(x, [self._names[id(a)] for a in x.args])
@@ -290,7 +275,7 @@ class Statements:
         operation, statics = v.attr
         widths = tuple(a.width for a in v.args)
         formals, body = expansion(operation, statics, widths)
-        nodes = list(ordered([body]))
+        nodes = postorder(body, set())
         if len(nodes) <= _INLINE and all(n.op not in ("call", "table") for n in nodes):
             for f, a in zip(formals, args, strict=True):
                 self._names[id(f)] = a
@@ -322,7 +307,7 @@ class Statements:
             raise CannotSay(f"registers {file}")
         if index.op == "const":
             return register_name(known, index.attr)
-        fields = {x.attr.slices for x in ordered([index]) if x.op == "param"}
+        fields = {x.attr.slices for x in postorder(index, set()) if x.op == "param"}
         if not index.uniform or len(fields) != 1:
             raise CannotSay(f"registers {file} numbered by more than a field")
         ((slices),) = fields

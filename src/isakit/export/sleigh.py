@@ -13,11 +13,14 @@ from isakit.codec import Decoder
 from isakit.errors import IsakitError
 from isakit.export.cubes import EVERYTHING, Cubes, both, others, without
 from isakit.export.pcode import Machine, Statements, register_name
+from isakit.export.sleigh_limits import check_room
 from isakit.export.sleigh_meaning import Meanings, cubes_of
 from isakit.export.sleigh_text import (
     DIGITS,
+    MISPLACED,
     ODD_HIGH,
     ODD_LOW,
+    PLACED,
     VALUE,
     Atom,
     Atoms,
@@ -38,7 +41,7 @@ from isakit.spec.record import Form
 
 VERSION = "1.0"
 """Of the language in Ghidra: programs analysed with another main number are translated anew."""
-_CONTEXT = {ODD_LOW: (0, 32), ODD_HIGH: (32, 32), VALUE: (64, 24), "misplaced": (88, 4)}
+_CONTEXT = {ODD_LOW: (0, 32), ODD_HIGH: (32, 32), VALUE: (64, 24), MISPLACED: (88, 4)}
 _CONTEXT_DIGIT = 96
 _FLOWING = ("branch", "call", "return")
 _GO, _TAKEN = "going", "taken"
@@ -70,7 +73,8 @@ class Language:
 def sleigh(decoder: Decoder) -> Language:
     """The module for one view.
 
-    Raises CannotExport where an operand cannot be told without the library.
+    Raises CannotExport where an operand cannot be told without the library, IsakitError where Ghidra has no room for
+    instructions.
     """
     writer = _Writer(decoder)
     return Language(writer.files(), writer.machine.operations)
@@ -122,8 +126,8 @@ class _Writer:
         if hidden is None:
             return []
         if f.units > 1:
-            actions.append(f"misplaced = inst_start & {f.units * self.unit_bytes - 1};")
-            hidden = ["placed", *hidden]
+            actions.append(f"{MISPLACED} = inst_start & {f.units * self.unit_bytes - 1};")
+            hidden = [PLACED, *hidden]
         mnemonic, body = self._divided(tables, pieces, tail)
         rows: list[str] = []
         for case in self._acts(tables, f.form):
@@ -342,17 +346,17 @@ class _Writer:
     def _context(self) -> list[str]:
         digits = [f"{{}}{k}=({_CONTEXT_DIGIT + 4 * k},{_CONTEXT_DIGIT + 4 * k + 3})" for k in range(DIGITS)]
         decimal = " ".join([*(quoted(str(d)) for d in range(10)), *['""'] * 6])
-        hexadecimal = " ".join(quoted(f"{d:x}") for d in range(16))
+        hexadecimal = " ".join(quoted(f"{d:02x}") for d in range(256))
         out = [
             "define register offset=0x100 size=16 [contextreg];",
             "define context contextreg",
             *(f"  {n}=({low},{low + size - 1}) noflow" for n, (low, size) in _CONTEXT.items()),
             *(f"  {d.format(name)} noflow" for d in digits for name in ("set_digit", "digit")),
             "  odd_top=(32,32) noflow",
-            *(f"  odd_digit{k}=({4 * k},{4 * k + 3}) noflow" for k in range(8)),
+            *(f"  odd_byte{k}=({8 * k},{8 * k + 7}) noflow" for k in range(4)),
             ";",
             f"attach names [{' '.join(f'digit{k}' for k in range(DIGITS))}] [{decimal}];",
-            f"attach names [{' '.join(f'odd_digit{k}' for k in range(8))}] [{hexadecimal}];",
+            f"attach names [{' '.join(f'odd_byte{k}' for k in range(4))}] [{hexadecimal}];",
         ]
         for n in range(DIGITS):  # the fewest digits are the most special case
             shown = "^".join(f"digit{k}" for k in range(n, -1, -1))
@@ -363,14 +367,14 @@ class _Writer:
             f"set_digit{k} = ({VALUE} / {10**k}) - ({VALUE} / {10 ** (k + 1)}) * 10;" for k in range(DIGITS)
         )
         out.append(f"digits: digits_shown is digits_shown [ {computed} ] {{ }}")
-        out.append('placed: "" is misplaced=0 { }')
+        out.append(f'{PLACED}: "" is {MISPLACED}=0 {{ }}')
         out.append(f'odd_shown: "" is {ODD_LOW}=0 & {ODD_HIGH}=0 {{ }}')
         value = f"v = ({ODD_HIGH} << 32) | {ODD_LOW};"
         out.append(f'odd_shown: " {{"^v^"}}" is odd_top=0 & {ODD_LOW} & {ODD_HIGH} [ {value} ] {{ }}')
-        shown = "^".join(f"odd_digit{k}" for k in range(8))
+        shown = "^".join(f"odd_byte{k}" for k in range(4))
         out.append(
             f'odd_shown: " {{"^{ODD_HIGH}^{shown}^"}}" is odd_top=1 & {ODD_HIGH} & '
-            + " & ".join(f"odd_digit{k}" for k in range(8))
+            + " & ".join(f"odd_byte{k}" for k in range(4))
             + " { }"
         )
         return out
@@ -379,6 +383,7 @@ class _Writer:
         """All files by name."""
         view = self.view
         text = self.specification()
+        check_room(text)
         language = ":".join(
             (f"isakit-{view.isa.name}", "LE", "32", "-".join(p for p in (view.variant.name, view.program) if p))
         )

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from isakit.engine.graph import postorder
 from isakit.errors import IsakitError
 from isakit.export.cubes import EVERYTHING, Cubes, both, of_values
-from isakit.export.pcode import CannotSay, Machine, Statements, canonical, ordered, size_of
+from isakit.export.pcode import CannotSay, Machine, Statements, canonical, size_of
 from isakit.export.sleigh_text import Operand, Tables
 from isakit.export.texts import runs, subsets
 from isakit.lean import dataclass
@@ -215,7 +216,8 @@ class Meanings:
     def _constructor(
         self, form: Form, cubes: Cubes, trace: Trace, chosen: Mapping[str, _Class], read: frozenset[str]
     ) -> str:
-        marks = [x for x in ordered(list(_roots(trace))) if x.op == "hole"]
+        seen = set[int]()
+        marks = [x for root in _roots(trace) for x in postorder(root, seen) if x.op == "hole"]
         wanted = read | {m.attr for m in marks}
         holes = {n: self._source(form.parts[n], c) for n, c in chosen.items() if n in wanted}
         statements = Statements(self.tables, self.machine, holes)

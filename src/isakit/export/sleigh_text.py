@@ -36,9 +36,13 @@ ODD_LOW, ODD_HIGH = "odd_low", "odd_high"
 """Context variables: the bits shown in braces, as far as they are known."""
 VALUE = "decimal"
 """Context variable: a number that is printed in decimal digits."""
+MISPLACED, PLACED = "misplaced", "placed"
+"""Context variable: how far the address is from a multiple of the size. The table that matches where it is none."""
 DIGITS = 7
 BAD_NAME = "_"
 _MOST_OPERANDS = 8
+_MOST_PATTERNS = 64
+"""Up to which nested choices are made one: every table takes a node of Ghidra's tree of an instruction."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ class Tables:
         self._made: dict[tuple[object, ...], Atoms] = {}
         self._bodies: dict[tuple[str, ...], str] = {}
         self._keep: list[object] = []
+        self._cases: dict[int, list[tuple[Cubes, Node]]] = {}
         self._copies = 0
         self.uses: set[str] = set()
         self._checks: set[str] = set()
@@ -155,9 +160,9 @@ class Tables:
         checks = [h for h in hidden if h in self._checks]
         if len(checks) < 2:
             return hidden
-        pattern = " & ".join(checks)
-        name = self.table([f'"" is {pattern} {{ }}'])
-        return [name, *(h for h in hidden if h not in self._checks)]
+        placed = [f"{MISPLACED}=0"] if PLACED in hidden else []
+        name = self.table([f'"" is {" & ".join([*placed, *checks])} {{ }}'])
+        return [name, *(h for h in hidden if h not in self._checks and h != PLACED)]
 
     def _unique(self, atoms: Atoms, seen: set[str]) -> list[Atom]:
         """The same pieces, no operand of which occurs twice in a constructor."""
@@ -217,7 +222,14 @@ class Tables:
         raise TypeError(type(node).__name__)
 
     def cases(self, node: Select | Switch) -> list[tuple[Cubes, Node]]:
-        """The branches of a node with the words that take them."""
+        """The branches of a node with the words that take them; those of choices within it are among them."""
+        found = self._cases.get(id(node))
+        if found is None:
+            self._keep.append(node)
+            found = self._cases[id(node)] = self._flat(self._branches(node))
+        return found
+
+    def _branches(self, node: Select | Switch) -> list[tuple[Cubes, Node]]:
         if isinstance(node, Switch):
             return [
                 (of_values(node.mask, [k for k, i in enumerate(node.indices) if i == number]), n)
@@ -226,6 +238,17 @@ class Tables:
         regions = list(first_matching((when, unless) for when, unless, _ in node.cases))
         nodes = [*(n for _, _, n in node.cases), node.otherwise]
         return [(r, n) for r, n in zip(regions, nodes, strict=True) if r]
+
+    def _flat(self, branches: list[tuple[Cubes, Node]]) -> list[tuple[Cubes, Node]]:
+        out: dict[int, tuple[Cubes, Node]] = {}
+        for cubes, n in branches:
+            inner = self.cases(n) if isinstance(n, Select | Switch) else []
+            rows = [(c, m) for given, m in inner if (c := both(cubes, given))]
+            if not rows or sum(len(c) for c, _ in rows) > max(_MOST_PATTERNS, len(cubes)):
+                rows = [(cubes, n)]
+            for c, m in rows:
+                out[id(m)] = [*out[id(m)][0], *c] if id(m) in out else c, m
+        return list(out.values())
 
     def always_there(self, node: Node) -> bool:
         """Whether a node never prints nothing."""
@@ -398,10 +421,42 @@ class Tables:
             self._made[key] = self._flag(node, yes, no)
         return self._made[key]
 
+    def _set(self, node: Node) -> Cubes | None:
+        """The words for which a flag is set, None where they are too many patterns."""
+        found: Cubes | None = None
+        if isinstance(node, Mask):
+            found = EVERYTHING if node.value else []
+        elif isinstance(node, Table):
+            found = of_values(node.mask, [k for k, v in enumerate(node.values) if v])
+        elif isinstance(node, Within):
+            found = _multiples(node)
+        elif isinstance(node, Equal):
+            found = equal(*node.fields)
+        elif isinstance(node, Select | Switch):
+            found = []
+            for cubes, n in self.cases(node):
+                inner = self._set(n)
+                if inner is None:
+                    return None
+                found += both(cubes, inner)
+        return found if found is not None and len(found) <= _MOST_PATTERNS else None
+
     def _flag(self, node: Node, yes: Atoms, no: Atoms | None) -> Atoms:
         if isinstance(node, All):
-            first, *rest = node.nodes
-            return self.flag(first, self.flag(All(tuple(rest)), yes, no) if rest else yes, no)
+            together = EVERYTHING
+            rest: list[Node] = []
+            for n in node.nodes:
+                found = self._set(n)
+                found = None if found is None else both(together, found)
+                if found is None or max(len(found), len(others(found))) > _MOST_PATTERNS:
+                    rest.append(n)
+                else:
+                    together = found
+            if len(rest) == len(node.nodes):
+                first = rest.pop(0)
+                return self.flag(first, self.flag(All(tuple(rest)), yes, no) if rest else yes, no)
+            further = self.flag(All(tuple(rest)), yes, no) if rest else yes
+            return self._either(together, further, no)
         if isinstance(node, Either):
             first, *rest = node.nodes
             return self.flag(first, yes, self.flag(Either(tuple(rest)), yes, no) if rest else no)
@@ -419,6 +474,9 @@ class Tables:
             cubes = equal(*node.fields)
         else:
             raise TypeError(type(node).__name__)
+        return self._either(cubes, yes, no)
+
+    def _either(self, cubes: Cubes, yes: Atoms, no: Atoms | None) -> Atoms:
         rest = others(cubes)
         rows = [self.constructor(yes, cubes)] if cubes else []
         if no is not None and rest:
@@ -428,14 +486,22 @@ class Tables:
     def valid(self, error: Node) -> list[str] | None:
         """Hidden operands that match the words without an error, None where there are no such words."""
         found: dict[str, None] = {}
+        together = EVERYTHING
         for n in error.nodes if isinstance(error, Either) else (error,):
-            if isinstance(n, Mask):
-                if n.value:
+            wrong = self._set(n)
+            right = None if wrong is None else both(together, others(wrong))
+            if right is not None and len(right) <= _MOST_PATTERNS:
+                together = right
+                if not together:
                     return None
                 continue
             name = self._valid(n)
             if not name:
                 return None
+            found[name] = None
+        if together != EVERYTHING:
+            name = self.table([self.constructor((), together)])
+            self._checks.add(name)
             found[name] = None
         return list(found)
 
@@ -471,24 +537,50 @@ class Tables:
         key = ("odd", *map(id, rest), open_bits)
         if key not in self._made:
             self._keep += rest
-            first = rest[0]
-            rows: list[str] = []
-            if isinstance(first, Select | Switch):
-                for cubes, n in self.cases(first):
-                    inner = n.nodes if isinstance(n, Either) else (n,)
-                    known = sum_of_masks(inner)
-                    further = [*(i for i in inner if not isinstance(i, Mask)), *rest[1:]]
-                    rows.append(self._claiming(cubes, known & open_bits, self.odd(further, open_bits & ~known)))
-            elif isinstance(first, Table):
-                for value in sorted({int(v) for v in first.values}):
-                    cubes = of_values(first.mask, [k for k, v in enumerate(first.values) if v == value])
-                    rows.append(self._claiming(cubes, value & open_bits, self.odd(rest[1:], open_bits & ~value)))
-            elif isinstance(first, Same):
-                rows.append(self._agreeing(first, open_bits, self.odd(rest[1:], open_bits)))
+            if isinstance(rest[0], Same):
+                rows = [self._agreeing(rest[0], open_bits, self.odd(rest[1:], open_bits))]
             else:
-                raise TypeError(type(first).__name__)
+                rows = [
+                    self._claiming(cubes, claimed & open_bits, self.odd(further, open_bits & ~claimed))
+                    for cubes, claimed, further in self._claimed(rest)
+                ]
             self._made[key] = (self.table(rows),)
         return str(self._made[key][0])
+
+    def _claimed(self, claims: Sequence[Node]) -> list[tuple[Cubes, int, list[Node]]]:
+        """Words, what the first ones of several claims take of them, and the claims that are left to see to."""
+        rows: list[tuple[Cubes, int, list[Node]]] = [(EVERYTHING, 0, [])]
+        for k, claim in enumerate(claims):
+            if isinstance(claim, Same):
+                break
+            options = self._options(claim)
+            found: dict[tuple[int, ...], tuple[Cubes, int, list[Node]]] = {}
+            for cubes, claimed, further in rows:
+                for given, more, inner in options:
+                    if here := both(cubes, given):
+                        left = [*further, *inner]
+                        known = found.setdefault((claimed | more, *map(id, left)), ([], claimed | more, left))
+                        known[0].extend(here)
+            if k and sum(len(c) for c, _, _ in found.values()) > _MOST_PATTERNS:
+                break
+            rows = list(found.values())
+        else:
+            k = len(claims)
+        return [(cubes, claimed, [*further, *claims[k:]]) for cubes, claimed, further in rows]
+
+    def _options(self, claim: Node) -> list[tuple[Cubes, int, list[Node]]]:
+        if isinstance(claim, Table):
+            return [
+                (of_values(claim.mask, [k for k, v in enumerate(claim.values) if v == value]), value, [])
+                for value in sorted({int(v) for v in claim.values})
+            ]
+        if not isinstance(claim, Select | Switch):
+            raise TypeError(type(claim).__name__)
+        out: list[tuple[Cubes, int, list[Node]]] = []
+        for cubes, n in self.cases(claim):
+            inner = n.nodes if isinstance(n, Either) else (n,)
+            out.append((cubes, sum_of_masks(inner), [i for i in inner if not isinstance(i, Mask)]))
+        return out
 
     def _claiming(self, cubes: Cubes, claimed: int, further: str) -> str:
         actions = [

@@ -211,7 +211,7 @@ def _read(data: bytes, header: _Header, extent: int) -> ElfImage:
             entsize, content,
         ))  # fmt: skip
         if kind == SHT_SYMTAB:
-            if not 0 < link < len(contents):
+            if not 0 < link < len(contents) or rows[link][1] not in (SHT_STRTAB, 0, SHT_NOBITS):
                 raise FormatError(None, at, f"symbols with their names in section {link}")
             entries = _entries(SYMBOLS[header.elfclass], content, entsize, at)
             symbols += [_symbol(entry, header.elfclass, contents[link]) for entry in entries]

@@ -108,12 +108,15 @@ class Primitives:
         return self if chosen is None else replace(self, corners=self.corners[:, chosen])
 
 
-def assemble(mode: str, order: Array, restart: int | None, last: bool = True) -> Primitives:
+def assemble(
+    mode: str, order: Array, restart: int | None, last: bool = True, quads: Literal["second", "first"] = "second"
+) -> Primitives:
     """Primitives of a list of vertices.
 
     Odd triangles of a strip have their first two vertices swapped, which keeps the winding; quads and polygons become
-    triangles. `restart` ends a strip, fan or list when it occurs in `order`; `last` says which vertex provokes. Source:
-    [gl] "Primitive Types" and the table of provoking vertices.
+    triangles, quads by the diagonal that `quads` names (see GraphicsChoices). `restart` ends a strip, fan or list when
+    it occurs in `order`; `last` says which vertex provokes. Source: [gl] "Primitive Types" and the table of provoking
+    vertices.
     """
     if mode not in MODES:
         raise LaunchError(f"no primitive {mode!r}; there are: {', '.join(MODES)}")
@@ -122,7 +125,7 @@ def assemble(mode: str, order: Array, restart: int | None, last: bool = True) ->
     out: list[tuple[Array, Array, Array]] = []
     start = 0
     for end in [*ends.tolist(), len(order)]:
-        made = _run(mode, place[start:end], last)
+        made = _run(mode, place[start:end], last, quads == "first")
         start = end + 1
         if made is not None and len(made[0]):
             out.append(made)
@@ -138,7 +141,7 @@ def assemble(mode: str, order: Array, restart: int | None, last: bool = True) ->
     return Primitives(corners, provoking, edges, np.concatenate(restarts))
 
 
-def _run(mode: str, run: Array, last: bool) -> tuple[Array, Array, Array] | None:
+def _run(mode: str, run: Array, last: bool, from_first: bool) -> tuple[Array, Array, Array] | None:
     """(corners, provoking, edges) of the vertices between two restarts."""
     n = len(run)
 
@@ -175,7 +178,7 @@ def _run(mode: str, run: Array, last: bool) -> tuple[Array, Array, Array] | None
         return _strip_with_adjacency(run, last)
     if mode == "quads":
         q = run[: n // 4 * 4].reshape(-1, 4)
-        return _halves(q, q[:, 3 if last else 0])
+        return _halves(q, q[:, 3 if last else 0], from_first)
     if n < 3:
         return None
     k = np.arange(n - 2)
@@ -189,16 +192,17 @@ def _run(mode: str, run: Array, last: bool) -> tuple[Array, Array, Array] | None
     if mode == "quad_strip":
         m = n // 2 - 1
         q = np.stack([run[2 * np.arange(m) + j] for j in (0, 1, 3, 2)], axis=1)
-        return _halves(q, q[:, 2 if last else 0])
+        return _halves(q, q[:, 2 if last else 0], from_first)
     odd = k & 1
     c = np.stack((run[k + odd], run[k + 1 - odd], run[k + 2]), axis=1)
     return made(c, run[k + 2] if last else run[k])
 
 
-def _halves(q: Array, provoking: Array) -> tuple[Array, Array, Array]:
-    """Quads [n, 4] as two triangles each, cut along the diagonal of their second and fourth vertex."""
-    c = q[:, [0, 1, 3, 1, 2, 3]].reshape(-1, 3)
-    edges = np.tile(np.array([[True, False, True], [True, True, False]]), (len(q), 1))
+def _halves(q: Array, provoking: Array, from_first: bool) -> tuple[Array, Array, Array]:
+    """Quads [n, 4] as two triangles each, cut between their second and fourth vertex or from the first to the third."""
+    c = q[:, [0, 1, 2, 0, 2, 3] if from_first else [0, 1, 3, 1, 2, 3]].reshape(-1, 3)
+    inner = [[True, True, False], [False, True, True]] if from_first else [[True, False, True], [True, True, False]]
+    edges = np.tile(np.array(inner), (len(q), 1))
     return c, np.repeat(provoking, 2), edges
 
 

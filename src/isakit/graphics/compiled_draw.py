@@ -29,9 +29,8 @@ from isakit.graphics.merge_rules import ColorMerge
 from isakit.graphics.planes import Corners, Fragments
 from isakit.graphics.raster import Quads
 from isakit.graphics.shader import FragmentShader
-from isakit.graphics.stage import Stage, StageMachine, StageState
+from isakit.graphics.stage import LANES, Stage, StageMachine, StageState
 from isakit.graphics.stage_engine import no_memory
-from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
@@ -40,8 +39,6 @@ from isakit.machine.tesla.compiled.launch.warp_handover import masks_of
 from isakit.machine.tesla.compiled.launch.worker_context import Bound, aligned
 from isakit.machine.tesla.launch import Launch
 
-LANES = 1 << 14
-"""Lanes of a batch: their records stay in the cache while they are filled, run and merged."""
 Merged = Callable[[StageState, int, int], int]
 """Merges the fragments of a batch from a state, with its first and last lane; returns the samples that passed."""
 
@@ -200,9 +197,8 @@ class _Batches:
         state.stage = Stage(stop - start, varyings=later, visible=covered, choices=d.choices)
         state.visible[: stop - start] = covered
         state.visible[stop - start :] = False
-        local = state.spaces.get("l")
-        if isinstance(local, OwnSpace):
-            local.memory.bytes[:] = 0
+        if states.local is not None:
+            states.local[:] = 0
         masks = np.zeros(self.warps, np.uint32)
         masks[: state.stage.warps] = state.stage.masks()
         states.clear()

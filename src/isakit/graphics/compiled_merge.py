@@ -19,7 +19,7 @@ from isakit.engine.protocol import Array
 from isakit.graphics.compiled_quads import GROUP_QUADS, Compiled, Job, QuadFunction, function_of
 from isakit.graphics.draw_state import DrawState, Stencil
 from isakit.graphics.merge import DepthBuffer, RenderTarget
-from isakit.graphics.merge_rules import ColorMerge, DepthFormat, holds, stored_depth, tests
+from isakit.graphics.merge_rules import ColorMerge, DepthFormat, holds, in_range, stored_depth, tests
 from isakit.machine.tesla.compiled import state_layout
 
 _WORDS = {1: (np.uint8, 1), 2: (np.uint16, 1), 4: (np.uint32, 1), 8: (np.int64, 1), 16: (np.int64, 2)}
@@ -145,14 +145,14 @@ class _Merge:
         else:
             row = b(f"getelementptr {code.type(np.float32)}, ptr {self.f.slot('z')}, i64 %group")
             z = TracedArray(code, b(f"load {code.type(np.float32)}, ptr {row}, align 4"), np.float32)
-        z = np.clip(z, self.f.float("low", np.float32), self.f.float("high", np.float32))
-        return stored_depth(q.depth_format, z)
+        low, high = self.f.float("low", np.float32), self.f.float("high", np.float32)
+        return stored_depth(q.depth_format, in_range(z, low, high))
 
     def _same_place(self, x4: str, y4: str) -> str:
         """Whether two of the four quads are at one place."""
         b = self.b
         key = b(f"or <4 x i64> {b(f'shl <4 x i64> {y4}, splat (i64 32)')}, {x4}")
-        found = []
+        found: list[str] = []
         for order in ("1, i32 2, i32 3, i32 0", "2, i32 3, i32 0, i32 1"):
             other = b(f"shufflevector <4 x i64> {key}, <4 x i64> poison, <4 x i32> <i32 {order}>")
             found.append(b(f"bitcast <4 x i1> {b(f'icmp eq <4 x i64> {key}, {other}')} to i4"))
@@ -167,7 +167,7 @@ class _Merge:
     def _merged(self, x: TracedArray, y: TracedArray, z: Any, front: Any, lanes: TracedArray) -> None:
         q, code = self.q, self.code
         if q.alpha is not None and q.colors:
-            alpha = self._registers[q.colors[0][3]].view(np.float32)
+            alpha: Any = self._registers[q.colors[0][3]].view(np.float32)
             lanes = lanes & code.of(holds(q.alpha, alpha, self.f.float("alpha", np.float32)), bool)
         if q.depth_format is not None and (q.depth is not None or q.stencil is not None):
             lanes = self._tested(x, y, z, front, lanes)

@@ -203,6 +203,10 @@ class GraphicsChoices(Settings):
             or `fetch` as everywhere.
         excess: vertices a geometry program emits beyond its limit: `drop` them, or `fault`.
         vstride: what $vstride reads.
+        quads: the diagonal along which quads are cut: between their `second` and fourth vertex, or from the `first` to
+            the third. It shows where quads are not flat, or their colours no plane.
+        lines: pixels of a line: those whose `diamond` it leaves, or one for each column (or row) whose `centre` lies
+            between its ends. They differ at the ends.
     """
 
     planes: Literal["exact", "snapped"] = "exact"
@@ -213,6 +217,8 @@ class GraphicsChoices(Settings):
     live_helpers: Literal["keep", "fetch"] = "keep"
     excess: Literal["drop", "fault"] = "drop"
     vstride: Annotated[int, range(1 << 32)] = 0x20
+    quads: Literal["second", "first"] = "second"
+    lines: Literal["diamond", "centre"] = "diamond"
 
 
 DEFAULT_CHOICES = GraphicsChoices()

@@ -53,7 +53,7 @@ class DepthBuffer:
     def __init__(self, form: DepthFormat, width: int, height: int) -> None:
         if form not in ("d16", "d24", "d32f"):
             raise LaunchError(f"no depth format {form!r}; there are: d16, d24, d32f")
-        self.format = form
+        self.format: DepthFormat = form
         self.depth: Array = np.zeros((height, width), np.float32 if form == "d32f" else np.int64)
         self.stencil: Array = np.zeros((height, width), np.uint8)
 

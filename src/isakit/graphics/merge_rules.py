@@ -33,6 +33,11 @@ def stored_depth(form: DepthFormat, z: Array) -> Array:
     )
 
 
+def in_range(z: Array, low: Any, high: Any) -> Array:
+    """Depth inside of the range of the viewport."""
+    return np.clip(z, low, high)
+
+
 _COMPARE: dict[str, Any] = {
     "less": np.less,
     "equal": np.equal,

@@ -18,11 +18,12 @@ from isakit.graphics.assembly import Attribute, assemble, fetch, packed_inputs
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Viewport
 from isakit.graphics.framebuffer import Framebuffer
 from isakit.graphics.merge import DepthFormat, Merger
+from isakit.graphics.merge_rules import in_range
 from isakit.graphics.planes import Corners, Fragments, words_of
 from isakit.graphics.primitives import Rasterizer
 from isakit.graphics.raster import Quads, kept_pixels, pixels
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
-from isakit.graphics.stage import OUTPUT_WORDS, Emitted, Stage, StageState
+from isakit.graphics.stage import LANES, OUTPUT_WORDS, Emitted, Stage, StageState
 from isakit.graphics.stage_engine import StageEngine
 from isakit.graphics.texture_bindings import Bound, by_stage
 from isakit.graphics.vertices import Vertices, emitted_vertices
@@ -33,8 +34,6 @@ from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
 
 CONSTANTS = 0x40
 """Result map entries from here on are constants, not output words."""
-LANES = 1 << 15
-"""Lanes that run side by side; small enough for the registers to stay in the cache."""
 _Shaded = tuple[Array, list[Array], Array | None, int]
 """Positions of the fragments that are left, their colours and depth, instructions."""
 
@@ -183,7 +182,7 @@ class Pipeline(Framebuffer):
         rows = fetch(arrays, inputs, ids, instance)
         words = self._run(vertex, rows.shape[1], bound, stats, attributes=rows)
         stats.vertices = n * instances
-        one = assemble(mode, order, restart, state.provoking == "last")
+        one = assemble(mode, order, restart, state.provoking == "last", self.choices.quads)
         if edges is not None and one.corners.shape[1] == 3:
             one = replace(one, edges=one.edges & edges[one.corners])
         shift = (np.arange(instances) * n)[:, None]
@@ -287,7 +286,14 @@ class Pipeline(Framebuffer):
             m = state.multisampling
             bounds = self.bounds(scissor) if m is None else self.bounds(scissor, m.across, m.down)
             draw = Rasterizer(
-                state, view, bounds, self.choices, unit, last.position, last.point_size, self._triangles(),
+                state,
+                view,
+                bounds,
+                self.choices,
+                unit,
+                last.position,
+                last.point_size,
+                self._triangles(),
                 words_of(fragment.inputs),
             )
             for drawn in draw(part):
@@ -453,7 +459,7 @@ class Pipeline(Framebuffer):
 def _ranged(z: Array, view: Viewport) -> Array:
     """Depth inside of the range of the viewport."""
     low, high = sorted(view.depth_range)
-    return np.clip(z, np.float32(low), np.float32(high))
+    return in_range(z, np.float32(low), np.float32(high))
 
 
 def _registers(file: Array, numbers: Sequence[int], lanes: Array) -> Array:

@@ -227,7 +227,10 @@ class Rasterizer:
         chosen: Array = np.logical_and.reduce(np.isfinite(window), axis=(1, 2))
         window = np.where(chosen[:, None, None], window, 0.0)
         stipple = None if state.line_stipple is None else (*state.line_stipple, _first_of(restarts, t.number))
-        quads = self._sampled(lambda _: rasterize_lines(window, state.line_width, chosen, self.bounds, stipple))
+        diamonds = self.choices.lines == "diamond"
+        quads = self._sampled(
+            lambda _: rasterize_lines(window, state.line_width, chosen, self.bounds, stipple, diamonds)
+        )
         front = np.ones(len(t), bool) if facing is None else facing[t.number]
         corners = Corners(LinePlanes(window), over_w, depth, t.values, t.flat, front, numbers=numbers[t.number])
         return Drawn(corners, quads)

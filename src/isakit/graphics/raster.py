@@ -89,7 +89,7 @@ def edges_of(setup: Setup, chosen: Array, fill: Literal["lower", "upper"], sampl
     """What decides on the pixels of the triangles marked in `chosen`; see `rasterize`."""
     numbers = np.flatnonzero(chosen)
     p = setup.snapped[numbers] + (_HALF - np.array(sample))
-    far = (np.abs(p) >= _NEAR).any(axis=(1, 2))
+    far: Array = np.logical_or.reduce(np.abs(p) >= _NEAR, axis=(1, 2))
     area = doubled_area(p)
     if far.any():
         area[far] = [_exact_area(q) for q in p[far]]
@@ -242,13 +242,15 @@ Stipple = tuple[int, int, Array]
 """Factor, 16-bit pattern, and for each line whether the pattern begins again."""
 
 
-def rasterize_lines(ends: Array, width: float, chosen: Array, bounds: Bounds, stipple: Stipple | None = None) -> Quads:
+def rasterize_lines(
+    ends: Array, width: float, chosen: Array, bounds: Bounds, stipple: Stipple | None = None, diamonds: bool = True
+) -> Quads:
     """Lines between window positions [n, 2, 2], `width` pixels wide.
 
     A line has the pixels whose diamond it leaves: one for each column (or row, where it is steep) whose centre it
     passes, and that of its first point when this lies in the diamond behind the centre; that of its last point belongs
-    to what follows when the point lies in the diamond. Those beside it are added in the other direction. Source: [gl]
-    "Basic Line Segment Rasterization".
+    to what follows when the point lies in the diamond. Without `diamonds` the centres alone decide. Wide lines grow in
+    the other direction. Source: [gl] "Basic Line Segment Rasterization".
     """
     a, b = ends[:, 0], ends[:, 1]
     delta = b - a
@@ -260,7 +262,7 @@ def rasterize_lines(ends: Array, width: float, chosen: Array, bounds: Bounds, st
     forward = end >= begin
     low = np.where(forward, -(-(begin - _HALF) // SUBPIXEL), (end - _HALF) // SUBPIXEL + 1)
     high = np.where(forward, -(-(end - _HALF) // SUBPIXEL), (begin - _HALF) // SUBPIXEL + 1)
-    entered, left = (_in_diamond(p, axis, forward) for p in (a, b))
+    entered, left = (_in_diamond(p, axis, forward) * diamonds for p in (a, b))
     low, high = low - np.where(forward, entered, -1 * left), high + np.where(forward, -1 * left, entered)
     first = np.maximum(low, np.where(steep, bounds[1], bounds[0]))
     last = np.minimum(high, np.where(steep, bounds[3], bounds[2]))

@@ -32,6 +32,8 @@ from isakit.machine.tesla.machine import Machine
 from isakit.machine.tesla.stack import Stack
 from isakit.sem.requests import covered
 
+LANES = 1 << 14
+"""Lanes of a draw that run side by side: few enough for their registers to stay in the cache."""
 OUTPUT_WORDS = 128
 FACE_WORD = 0xFF
 """v[0x3fc]: all ones for a front face, 0 for a back face."""

@@ -121,7 +121,9 @@ def no_memory() -> DeviceMemory:
 
 # --- making code while the reference machine runs ---
 _lanes: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
-_making: WeakKeyDictionary[Code, dict[Any, Future[Any]]] = WeakKeyDictionary()
+_making: dict[Code, dict[Any, Future[Any]]] = {}
+KEPT = 256
+"""Programs whose compiled code is remembered; it holds the program, so that no weak reference would let it go."""
 _lock = threading.Lock()
 
 
@@ -155,7 +157,9 @@ def _ready(launch: Launch, run: int, tier: str, results: frozenset[tuple[str, in
         lanes = _lanes[code] = _lanes.get(code, 0) + max(run, LEAST)
         if lanes < WORTH:
             return None
-        known = _making.setdefault(code, {})
+        known = _making[code] = _making.pop(code, {})
+        while len(_making) > KEPT:
+            del _making[next(iter(_making))]  # used least recently
         key = tier, results, launch.flags, frozenset(launch.constants), launch.local_limit, launch.choices
         future = known.get((key, True)) or known.get((key, lanes >= MAKING))
         if future is None:

@@ -143,6 +143,8 @@ class Texture:
             target: buffer, 1d, 2d, rect or 3d.
             pitch: bytes from a row to the next; tight by default.
             normalized: as for arrays.
+
+        Raises LaunchError for sizes that the memory does not hold, and for rows that overlap.
         """
         form = format_named(format)
         n = form.layout.nbytes
@@ -191,7 +193,11 @@ class Texture:
             h = max(1, height >> level) if AXES[target] > 1 else 1
             d = max(1, depth >> level) if target == "3d" else depth if target in LAYERED else 1
             at += out._take_level(raw[at:], (w, h, d), v["pitch"] if v["pitch_layout"] else 0)
-        out.view = (v["view_min_level"], min(levels - 1, v["view_max_level"])) if v["header_v2"] else (0, levels - 1)
+        out.view = (
+            (min(levels - 1, v["view_min_level"]), min(levels - 1, v["view_max_level"]))
+            if v["header_v2"]
+            else (0, levels - 1)
+        )
         out.fields = v
         out._finish()
         return out

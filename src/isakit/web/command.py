@@ -7,6 +7,7 @@ import re
 import secrets
 import sys
 from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -67,7 +68,16 @@ def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json
             webbrowser.open(url)
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, date_header=False,
                                 timeout_graceful_shutdown=1, timeout_keep_alive=30, lifespan="on")  # fmt: skip
-        uvicorn.Server(config).run(sockets=[listening])
+        server = uvicorn.Server(config)
+        end = server.handle_exit
+
+        def ends(sig: int, frame: FrameType | None) -> None:
+            """A second Ctrl-C would cut short what takes a second at most, and processes of pages would stay."""
+            if not server.should_exit:
+                end(sig, frame)
+
+        server.handle_exit = ends
+        server.run(sockets=[listening])
 
 
 def _given(name: str) -> dict[str, bytes]:

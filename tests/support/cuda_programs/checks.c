@@ -124,11 +124,11 @@ static void errors(void)
     char a[64] = {0};
     float x[4];
     OK(cudaMalloc(&d, 64));
-    EXPECT(cudaMalloc(&d, (size_t)1 << 63), 2);
+    EXPECT(cudaMalloc(&d, SIZE_MAX / 2 + 1), 2);
     EXPECT(cudaGetLastError(), 2); OK(cudaGetLastError());
     OK(cudaMalloc(&d, 64));
     EXPECT(cudaMemcpy(d, a, 65, TO_DEVICE), 11);
-    EXPECT(cudaMemcpy(d, a, (size_t)1 << 63, TO_DEVICE), 11);
+    EXPECT(cudaMemcpy(d, a, SIZE_MAX / 2 + 1, TO_DEVICE), 11);
     EXPECT(cudaMemcpy(d, a, (size_t)-1, TO_DEVICE), 11);
     EXPECT(cudaMemcpy((char *)d + 60, a, (size_t)-30, TO_DEVICE), 11);
     EXPECT(cudaMemcpy((void *)8, a, 4, TO_DEVICE), 11);
@@ -175,7 +175,7 @@ static void textures(void)
     OK(cudaMalloc(&d, sizeof data)); OK(cudaMalloc(&o, 4096)); OK(cudaMalloc(&u, 4096));
     OK(cudaMemcpy(d, data, sizeof data, TO_DEVICE));
     Channel f = cudaCreateChannelDesc(32, 0, 0, 0, 2);
-    uint64_t argument = (uint64_t)o, both[2] = {(uint64_t)o, (uint64_t)u};
+    uint64_t argument = (uintptr_t)o, both[2] = {(uintptr_t)o, (uintptr_t)u};
     OK(cudaBindTexture(&offset, &line, d, &f, sizeof data));
     EXPECT(offset, 0);
     OK(launch(&fetch, (dim3){1, 1, 1}, (dim3){64, 1, 1}, &argument, 8));
@@ -353,7 +353,7 @@ static void endless(void)
     uint64_t a;
     OK(cudaMalloc(&d, 64));
     OK(cudaMemset(d, 0, 64));
-    a = (uint64_t)d;
+    a = (uintptr_t)d;
     puts("waiting"); fflush(stdout);
     launch(&wait_, (dim3){1, 1, 1}, (dim3){1, 1, 1}, &a, 8);
 }

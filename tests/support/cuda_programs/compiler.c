@@ -1,7 +1,7 @@
 /* The driver interface's compiler and linker: options, logs, limits. Then the late names of copies and fills. */
 #include "cuda_api.h"
 
-typedef unsigned long long Address;
+typedef uintptr_t Address;
 int cuInit(unsigned), cuCtxCreate_v2(void **, unsigned, int), cuCtxDestroy_v2(void *), cuModuleUnload(void *);
 int cuModuleLoadData(void **, const void *), cuModuleLoadDataEx(void **, const void *, unsigned, int *, void **);
 int cuModuleGetFunction(void **, void *, const char *), cuFuncGetAttribute(int *, int, void *);

@@ -118,7 +118,7 @@ static int launch(const void *kernel, dim3 grid, dim3 block, const void *argumen
 
 static inline int run_affine(void *y, const void *x, unsigned n)
 {
-    struct { uint64_t y, x; unsigned n; } a = {(uint64_t)y, (uint64_t)x, n};
+    struct { uint64_t y, x; unsigned n; } a = {(uintptr_t)y, (uintptr_t)x, n};
     return launch(&affine, (dim3){(n + 63) / 64, 1, 1}, (dim3){64, 1, 1}, &a, 20);
 }
 

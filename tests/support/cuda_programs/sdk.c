@@ -32,7 +32,7 @@ static void names(void)
     OK(cudaFuncSetCacheConfig(&affine, 1));
     EXPECT(a.constant >= 20, 1); EXPECT(a.local, 0);
     OK(cudaMalloc(&d, 16)); OK(cudaMemcpy(d, x, 16, TO_DEVICE));
-    struct { void *y, *x; unsigned n; } p = {d, d, 4};
+    struct { uint64_t y, x; unsigned n; } p = {(uintptr_t)d, (uintptr_t)d, 4};
     OK(launch("affine", (dim3){1, 1, 1}, (dim3){4, 1, 1}, &p, 20));
     OK(cudaMemcpy(y, d, 16, TO_HOST));
     EXPECT(y[3], 4 * 2 + 4.5f);
@@ -109,7 +109,7 @@ static void texture_memory(void)
     Channel u = cudaCreateChannelDesc(32, 0, 0, 0, 1);
     OK(cudaMalloc(&d, sizeof data)); OK(cudaMalloc(&o, sizeof out));
     OK(cudaBindTexture(&offset, &line, d, &u, UINT32_MAX)); /* the default size of the C++ templates */
-    uint64_t argument = (uint64_t)o;
+    uint64_t argument = (uintptr_t)o;
     for (unsigned k = 0; k < 3; k++) {
         for (unsigned i = 0; i < 64; i++) data[i] = k * 1000 + i;
         OK(cudaMemcpy(d, data, sizeof data, TO_DEVICE));
@@ -118,10 +118,10 @@ static void texture_memory(void)
     }
     OK(cudaGetTextureAlignmentOffset(&offset, &line)); EXPECT(offset, 0);
     /* ... also when a kernel has written them */
-    argument = (uint64_t)d;
+    argument = (uintptr_t)d;
     OK(cudaMemset(d, 1, 4));
     OK(launch(&fetch, (dim3){1, 1, 1}, (dim3){64, 1, 1}, &argument, 8));
-    argument = (uint64_t)o;
+    argument = (uintptr_t)o;
     OK(launch(&fetch, (dim3){1, 1, 1}, (dim3){64, 1, 1}, &argument, 8));
     OK(cudaMemcpy(out, o, sizeof out, TO_HOST)); EXPECT(out[0], 0x01010101); EXPECT(out[5], 2005);
     OK(cudaUnbindTexture(&line)); EXPECT(cudaGetTextureAlignmentOffset(&offset, &line), 19);

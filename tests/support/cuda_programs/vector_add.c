@@ -10,7 +10,7 @@ int main(void)
     for (unsigned k = 0; k < N; k++) x[k] = (float)rand() / (float)RAND_MAX;
     OK(cudaMalloc(&dx, N * sizeof *x)); OK(cudaMalloc(&dy, N * sizeof *y));
     OK(cudaMemcpy(dx, x, N * sizeof *x, TO_DEVICE));
-    struct { void *y, *x; unsigned n; } a = {dy, dx, N};
+    struct { uint64_t y, x; unsigned n; } a = {(uintptr_t)dy, (uintptr_t)dx, N};
     OK(launch(&affine, (dim3){(N + 255) / 256, 1, 1}, (dim3){256, 1, 1}, &a, 20));
     OK(cudaGetLastError());
     OK(cudaMemcpy(y, dy, N * sizeof *y, TO_HOST));

@@ -32,6 +32,9 @@ class Campaign:
         smaller: cases with less in them than a given one, those with much less first.
         seconds: time after which a case counts as one that hangs.
         needs: says what is missing on this machine, or nothing.
+        memory: bytes of addresses a worker may have, so that a case that wants all memory is a finding and not the end
+            of the machine; the address space of a simulated device takes 4 GiB of them. None: no limit.
+        fixed: how many seeds that are always the same continuous integration runs.
     """
 
     name: str
@@ -41,13 +44,16 @@ class Campaign:
     smaller: Callable[[Case], Iterator[Case]] = nothing_smaller
     seconds: float = 60.0
     needs: Callable[[], str] = str
+    memory: int | None = 16 << 30
+    fixed: int = 12
 
 
 CAMPAIGNS: dict[str, str] = {
     "words": "codec", "texts": "codec", "containers": "containers", "written": "containers", "ptx-texts": "containers",
     "kernels": "engines", "choices": "engines", "shaders": "engines", "microcode": "engines",
     "ptx": "compiler", "c": "compiler",
-    "hostile": "hostile", "pushes": "pushes", "interrupts": "launches", "threads": "launches",
+    "hostile": "hostile", "pushes": "pushes", "soak": "soak", "libraries": "libraries",
+    "interrupts": "launches", "threads": "launches",
 }  # fmt: skip
 """Name of each campaign and the module here that has it; modules are imported when they are needed."""
 

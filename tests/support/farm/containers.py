@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import tempfile
 from collections.abc import Callable, Iterator
@@ -151,6 +152,7 @@ def _draw(path: str) -> None:
 
 
 def _replay_gl(path: str) -> None:
+    gc.collect()
     replay = Replay(Path(path), CardSettings(engine="reference"))
     try:
         replay.run()
@@ -162,6 +164,7 @@ def _replay_gl(path: str) -> None:
 
 
 def _replay_cuda(data: dict[str, Any]) -> set[str]:
+    gc.collect()  # devices of earlier cases, each with 4 GiB of addresses
     with tempfile.TemporaryDirectory() as folder:
         samples.write_cuda_capture(Path(folder) / "c", data["entry"], data["blobs"])
         done = Capture(Path(folder) / "c").replay(1, check=True, engine="reference", max_instructions=LIMIT)

@@ -248,8 +248,8 @@ def check_access(case: dict[str, Any]) -> set[str]:
     """Bytes that may hold anything."""
     places = [_place(case, a) for a in case["addresses"]]
     fault = bed.launch(text_of(case), rows)
-    # All lanes are checked for alignment before any is checked for its place.
-    odd = [k for k, a in enumerate(case["addresses"]) if a % size and space != "g7"]
+    # All lanes are checked for alignment before any is checked for its place, and the space before both.
+    odd = [k for k, a in enumerate(case["addresses"]) if a % size and space not in ("g7", "c14")]
     bad = next((k for k, at in enumerate(places) if at is None and (k in odd or not odd)), None)
     if (fault is None) != (bad is None):
         first = case["addresses"][bad or 0]

@@ -39,7 +39,8 @@ def _make(seed: int) -> dict[str, Any]:
         used = np.flatnonzero(words)
         at = int(r.choice(used)) if len(used) and r.random() < 0.9 else r.randrange(len(words))
         how = r.random()
-        value = r.choice(EDGES) if how < 0.4 else r.getrandbits(32) if how < 0.6 else int(words[at]) ^ 1 << r.randrange(32)
+        turned = int(words[at]) ^ 1 << r.randrange(32)
+        value = r.choice(EDGES) if how < 0.4 else r.getrandbits(32) if how < 0.6 else turned
         changes.append((k, at, value))
     return {"file": name, "changes": changes, "cut": r.randrange(len(records)) if r.random() < 0.1 else None}
 

@@ -6,6 +6,7 @@ sizes, relocations. What readers check against a hash is hashed again behind the
 
 from __future__ import annotations
 
+import copy
 import struct
 import zlib
 from collections.abc import Callable, Iterator
@@ -145,8 +146,6 @@ def _places(value: Any, leave: tuple[str, ...]) -> Iterator[tuple[Any, Any]]:
 
 def with_other_values(value: Any, r: Random, leave: tuple[str, ...] = ()) -> Any:
     """A copy of a JSON value in which some are changed, missing, or doubled."""
-    import copy
-
     value = copy.deepcopy(value)
     for _ in range(r.choice((1, 1, 2, 3))):
         # Long arrays have most of the places and the least to say: the place is chosen level by level.
@@ -164,14 +163,14 @@ def with_other_values(value: Any, r: Random, leave: tuple[str, ...] = ()) -> Any
         if kind < 0.1:
             del at[key]
         elif kind < 0.2 and isinstance(at, list):
-            at.insert(key, old)
+            at.insert(key, copy.deepcopy(old))
         elif kind < 0.5 and isinstance(old, int | float):
             at[key] = r.choice((old + 1, old - 1, -old, old * 2, old * 1000, float(old)))
         elif kind < 0.5 and isinstance(old, str) and old:
             k = r.randrange(len(old))
             at[key] = old[:k] + r.choice("0zf-9 ") + old[k + 1 :]
         else:
-            at[key] = r.choice(LEAVES)
+            at[key] = copy.deepcopy(r.choice(LEAVES))
     return value
 
 

@@ -377,3 +377,25 @@ DONE: cvt.s32.s16 %x, %h; st.global.u32 [%o], %x;"""
     out = np.array([8, 7, 9, 64, 0], np.uint32)
     Device("gt200").load(compile_ptx(HEAD + kernel(body)).module)["k"][1, 1](out)
     assert out[0] == 7
+
+
+def _many_constants(words: int) -> str:
+    body = "".join(f"  xor.b32 %x, %x, %y; min.u32 %x, %x, {0xFFF00000 + 7 * k};\n" for k in range(words))
+    halves = "".join(f"  cvt.u16.u32 %h, %x; mad.wide.u16 %x, %h, {300 + k}, %y;\n" for k in range(20))
+    registers = "  .reg .u32 %x, %y; .reg .u16 %h; mov.u32 %x, 5; mov.u32 %y, %tid.x; add.u32 %y, %y, 77;\n"
+    return kernel(OUT + registers + body + halves + "  st.global.u32 [%o], %x;")
+
+
+def test_instructions_of_16_bits_reach_their_constants_behind_many_others() -> None:
+    x, y = 5, 77
+    for k in range(90):
+        x = min(x ^ y, 0xFFF00000 + 7 * k)
+    for k in range(20):
+        x = (x & 0xFFFF) * (300 + k) + y
+    assert run(_many_constants(90))[0] == x
+
+
+def test_too_many_constants_are_an_error_of_the_kernel() -> None:
+    with pytest.raises(CompileError) as e:
+        compile_ptx(HEAD + _many_constants(140))
+    assert "more constants than" in e.value.diagnostics[0].message

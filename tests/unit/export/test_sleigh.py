@@ -12,10 +12,12 @@ from tests.unit.export.test_texts import words_of
 
 import isakit
 from isakit.codec import Decoder
-from isakit.errors import NotModelled
+from isakit.errors import IsakitError
 from isakit.export.cubes import equal, first_matching, of_values, others, within, without
+from isakit.export.sleigh import sleigh
+from isakit.export.sleigh_limits import DEPTH, NODES, OPERANDS, check_room, room
 from isakit.spec.fields import Bits, Field
-from support.sleigh import Processor
+from support.sleigh import apart, check_executions, check_texts
 
 ghidra = [
     pytest.mark.ghidra,
@@ -36,33 +38,19 @@ def view(name: str, variant: str, program: str | None) -> Decoder:
     return isakit.isa(name, variant).decoder(program)
 
 
-def execute(processor: Processor, seed: int, each: int) -> tuple[int, int]:
-    """How many words p-code executed, and how many it has only a name for."""
-    done = named = 0
-    for word, units in words_of(processor.decoder, seed, each):
-        i = processor.decoder.one(word, units, 0)
-        if i.error is None:
-            try:
-                said = processor.check_execution(i, word)
-                done, named = done + said, named + (not said)
-            except NotModelled:  # there is nothing to compare with
-                continue
-    return done, named
-
-
 @pytest.mark.parametrize(("name", "variant", "program"), [*SMALL, *LARGE])
 def test_ghidra_prints_what_the_library_prints(tmp_path: Path, name: str, variant: str, program: str | None) -> None:
-    processor = Processor(view(name, variant, program), tmp_path)
-    for word, units in words_of(processor.decoder, 3, 40):
-        processor.check_text(word, units, word % 256 * 2)
+    decoder = view(name, variant, program)
+    drawn = [(word, units, word % 256 * 2) for word, units in words_of(decoder, 3, 40)]
+    assert apart(check_texts, decoder, tmp_path, drawn) > 300
 
 
 @pytest.mark.parametrize(("name", "variant", "program"), [VUC, LARGE[1]])
 def test_pcode_does_what_the_reference_engine_does(
     tmp_path: Path, name: str, variant: str, program: str | None
 ) -> None:
-    processor = Processor(view(name, variant, program), tmp_path)
-    done, named = execute(processor, 5, 6)
+    decoder = view(name, variant, program)
+    done, named = apart(check_executions, decoder, tmp_path, words_of(decoder, 5, 6))
     assert done > 300
     assert named < done // 20
 
@@ -71,15 +59,10 @@ def test_pcode_does_what_the_reference_engine_does(
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("pypcode") is None, reason="no pypcode with Ghidra's compiler")
 def test_ghidra_prints_every_word_of_the_corpora_as_the_library(tmp_path: Path, shared: Path) -> None:
-    made: dict[tuple[str, str, str | None], Processor] = {}
+    found: dict[tuple[str, str, str | None], dict[tuple[int, int, int], None]] = {}
 
-    def check(name: str, variant: str, program: str | None, word: int, units: int = 1) -> None:
-        key = name, variant, program
-        if key not in made:
-            folder = tmp_path / "-".join(map(str, key))
-            folder.mkdir()
-            made[key] = Processor(view(*key), folder)
-        made[key].check_text(word, units)
+    def wanted(name: str, variant: str, program: str | None, word: int, units: int = 1) -> None:
+        found.setdefault((name, variant, program), {})[word, units, 0] = None
 
     def rows(path: Path) -> list[list[str]]:
         with path.open(encoding="utf-8") as f:
@@ -87,17 +70,50 @@ def test_ghidra_prints_every_word_of_the_corpora_as_the_library(tmp_path: Path, 
 
     for variant in ("vp2", "vp3", "vp4"):
         for row in rows(shared / f"corpus/vuc/pairs-{variant}.tsv"):
-            check("vuc", variant, None, int(row[0], 16))
+            wanted("vuc", variant, None, int(row[0], 16))
     for row in rows(shared / "corpus/usse/words.tsv"):
-        check("usse", "sgx543", {"P": "primary", "S": "secondary"}[row[1]], int(row[0], 16))
-    seen: set[tuple[str, int]] = set()
+        wanted("usse", "sgx543", {"P": "primary", "S": "secondary"}[row[1]], int(row[0], 16))
     for path in sorted((shared / "corpus/tesla").glob("*cubins/*.cubin")):
         module = isakit.load(path)
         for kernel in module.kernels.values():
             for i in isakit.isa("tesla", module.variant).disassemble(kernel.words):
-                if (module.variant, i.word) not in seen:
-                    seen.add((module.variant, i.word))
-                    check("tesla", module.variant, None, i.word, len(i.words))
+                wanted("tesla", module.variant, None, i.word, len(i.words))
+    for key, words in found.items():
+        folder = tmp_path / "-".join(map(str, key))
+        folder.mkdir()
+        assert apart(check_texts, view(*key), folder, list(words)) > 100, key
+
+
+# --- limits of Ghidra's library ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "variant", "program"),
+    [("vuc", "vp2", None), ("vuc", "vp4", None), *(pytest.param(*p.values, marks=pytest.mark.slow) for p in LARGE)],
+)
+def test_every_instruction_has_room_in_the_arrays_of_ghidra(name: str, variant: str, program: str | None) -> None:
+    """`sleigh` refuses what has not; here it is counted once more."""
+    files = sleigh(view(name, variant, program)).files
+    (text,) = (t for n, t in files.items() if n.endswith(".slaspec"))
+    nodes, operands, depth = room(text)
+    assert (nodes <= NODES, operands <= OPERANDS, depth <= DEPTH) == (True, True, True), (nodes, operands, depth)
+    assert nodes > 20
+
+
+def test_the_nodes_of_an_instruction_are_counted_through_its_tables() -> None:
+    text = """t1: "a" is a=1 { }
+t1: f1 is a=0 & f1 { }
+t2: t1^" "^v is t1 & b1 [ v = b1 + 1; ] { }
+:^t2^"x" f3 is c=3 & t2 & f3 { local t9:4 = f3; }
+"""
+    assert room(text) == (7, 3, 4)  # itself, t2 with t1, f1, v and b1, f3; t2 has three
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    fields = [f"f{k}" for k in range(21)]
+    text = f":{'^'.join(fields)} is {' & '.join(fields)} {{ }}\n"
+    with pytest.raises(IsakitError, match="would have 21 operands; Ghidra has room for 20"):
+        check_room(text)
 
 
 # --- sets of words ----------------------------------------------------------------------------------------------------

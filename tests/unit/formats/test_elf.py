@@ -122,3 +122,18 @@ def test_a_name_beyond_the_strings() -> None:
     data[at : at + 4] = (1 << 20).to_bytes(4, "little")
     with pytest.raises(FormatError, match="a name at 0x100000"):
         read_elf(bytes(data))
+
+
+def test_symbols_whose_names_are_in_no_string_table_are_refused() -> None:
+    """Their names need not end anywhere."""
+    from support.farm import samples
+
+    data = bytearray(next(i for i in samples.images() if i[:5] == b"\x7fELF\x01"))
+    head = struct.unpack_from("<HHIIIIIHHHHHH", data, 16)
+    rows = [head[5] + 40 * k for k in range(head[11])]
+    kinds = {at: struct.unpack_from("<I", data, at + 4)[0] for at in rows}
+    table = next(at for at in rows if kinds[at] == 2)
+    code = next(k for k, at in enumerate(rows) if kinds[at] == 1)
+    struct.pack_into("<I", data, table + 24, code)
+    with pytest.raises(FormatError, match=f"names in section {code}"):
+        read_elf(bytes(data))

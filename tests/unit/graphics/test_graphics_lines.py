@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isakit.graphics.assembly import assemble
 from isakit.graphics.raster import SUBPIXEL, rasterize_lines
 
 BOUNDS = (0, 0, 16, 16)
@@ -51,3 +52,23 @@ def test_a_point_that_two_lines_share_is_drawn_once() -> None:
     once = pixels(there) + pixels(back)
     assert len(once) == len(set(once))
     assert (8, 5) in once
+
+
+def test_centres_alone_decide_where_that_is_chosen() -> None:
+    line = np.array([[[3.625, 3.5], [8.625, 3.5]]])
+    q = rasterize_lines(line, 1.0, np.ones(1, bool), BOUNDS, None, False)
+    columns = sorted(
+        x + (k & 1) for x, c in zip(q.x.tolist(), q.covered, strict=True) for k in np.flatnonzero(c).tolist()
+    )
+    assert columns == [4, 5, 6, 7, 8]
+    assert pixels((3.625, 3.5, 8.625, 3.5)) == [(x, 3) for x in (3, 4, 5, 6, 7)]
+
+
+def test_quads_are_cut_along_the_diagonal_that_is_chosen() -> None:
+    corners = {how: assemble("quads", np.arange(4), None, quads=how) for how in ("second", "first")}  # type: ignore[arg-type]
+    assert corners["second"].corners.tolist() == [[0, 1, 3], [1, 2, 3]]
+    assert corners["first"].corners.tolist() == [[0, 1, 2], [0, 2, 3]]
+    for made in corners.values():
+        outer = {(a, b) for c, e in zip(made.corners.tolist(), made.edges.tolist(), strict=True)
+                 for a, b, edge in zip(c, [*c[1:], c[0]], e, strict=True) if edge}  # fmt: skip
+        assert outer == {(0, 1), (1, 2), (2, 3), (3, 0)}

@@ -6,6 +6,7 @@ clamped to 0..255. Source: [usse] 2.6.11.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from isakit.arch.usse.fields import layout
@@ -13,7 +14,8 @@ from isakit.arch.usse.forms import destination, form, word_source
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, const, select
-from isakit.spec import Enum, Field, Flag, Ref, Status
+from isakit.spec import Enum, Field, Flag, Part, Ref, Status
+from isakit.spec.parts.template import Template
 
 OPS4 = {0: "add", 1: "sub", 2: "min", 3: "max"}
 OPS2 = {0: "add", 1: "sub"}
@@ -141,13 +143,21 @@ SOP2M = layout(
 )
 
 
+def _partly(part: Part) -> Part:
+    """A destination that keeps the bytes which the write mask leaves out."""
+    assert isinstance(part, Template)
+    told = part.hints
+    assert callable(told)
+    return replace(part, hints=lambda word: {**told(word), "partial": SOP2M.wmask.get(word) != 15})
+
+
 @usse.insn(
     [
         form(
             SOP2M,
             "{name} {dst} {src1} {src2} {wmask} {cop} {aop} {c1} {c2}",
             name="sop2m",
-            dst=destination(SOP2M, double=False),
+            dst=_partly(destination(SOP2M, double=False)),
             src1=word_source(SOP2M, 1),
             src2=word_source(SOP2M, 2),
             wmask=Enum(SOP2M.wmask, _MASK_NAMES, {v: v for v in range(16)}),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from isakit.arch.usse.fields import layout
-from isakit.arch.usse.forms import UNEXPLORED, form, source, word_source
+from isakit.arch.usse.forms import UNEXPLORED, PredicatePart, form, source, word_source
 from isakit.arch.usse.requests import (
     BASES,
     BRANCH,
@@ -174,6 +174,7 @@ PHAS = layout(
     ref=Ref("usse", "2.7 PHAS"),
     notes=["addresses are 0 in files; a program with two phases is two blocks one behind the other"],
     group="control",
+    begins_phase=True,
 )
 def phas(name):
     """Begin a phase: its wait condition (wait7: the last phase), where the next one starts, its number of temporaries.
@@ -259,7 +260,7 @@ def _kill_source(n: int) -> Choice:
             {KILL.op2: 1, KILL.cat: 3, KILL.special: 0},
             name="kill",
             default=0x6F0000000,
-            condition=Enum(
+            condition=PredicatePart(
                 KILL.pred,
                 {0: "", 1: "!p0", 2: "!p1", 3: "p0"},
                 {0: None, 1: (0, True), 2: (1, True), 3: (0, False)},

@@ -1,6 +1,7 @@
-"""CUDA C through NVRTC, where its wheel (`nvidia-cuda-nvrtc-cu12` or another) is installed: no GPU, no driver.
+"""CUDA C through NVRTC, where its wheel is installed: no GPU, no driver.
 
-Seen to work: NVRTC 11.8, whose oldest target is sm_35, and 12.9, sm_50.
+The wheel is `nvidia-cuda-nvrtc`, up to CUDA 12 with `-cu12` or `-cu11` behind it. Seen to work: NVRTC 11.8, the
+oldest target of which is sm_35, 12.9 (sm_50) and 13.5 (sm_75).
 """
 
 from __future__ import annotations

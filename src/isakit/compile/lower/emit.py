@@ -26,7 +26,8 @@ UNLOCK = 1 << 55
 NO_JOIN = frozenset({"bar", "trap", "brkpt", "join", "ld_lock", "st_unlock", "vote", "mov_i"})
 """Instructions that have no room for a join, or do more than one lane's work."""
 ZERO_REGISTER = 124
-POOL_BYTES = 0x200
+HALVES = 0x40
+"""Words of the pool that instructions of 16 bits reach; those of 32 bits reach twice as many."""
 WIDTHS = {1: 0, 2: 64, 4: 128}
 BYTES = {"u8": 1, "u16": 2, "s16": 2, "b32": 4}
 
@@ -59,6 +60,10 @@ class Emitted:
     code: bytes = b""
     pool: bytes = b""
     lines: dict[int, Loc] = field(default_factory=dict[int, Loc])
+
+
+class OutOfConstantsError(Exception):
+    """A kernel has more literals than the instructions that need them in memory can reach."""
 
 
 class Emitter:
@@ -190,6 +195,25 @@ class Emitter:
         self._steps_ride()
         self._joins_ride()
         items, starts = self._linear()
+        try:
+            return self._encoded(items, starts)
+        except EncodeError:
+            if len(self.pool.words) <= HALVES:
+                raise
+        # Instructions that read half a word of the pool reach its first part only: their literals come first.
+        self.pool = Pool()
+        for i in items:
+            for o in i.ops.values():
+                if type(o) is Literal and o.half:
+                    self.pool.place(o)
+        try:
+            return self._encoded(items, starts)
+        except EncodeError:
+            if len(self.pool.words) <= HALVES:
+                raise
+            raise OutOfConstantsError from None
+
+    def _encoded(self, items: list[MIns], starts: dict[MBlock, int]) -> Emitted:
         short: list[Instruction | None] = []
         long: list[Instruction | None] = []
         slots: list[Slot] = []

@@ -46,6 +46,8 @@ class Base:
         self.function = Function(entry.name)
         self.b = Builder(self.function, self.function.block())
         self.slots: dict[tuple[Any, ...], int] = {}
+        self.kept: dict[tuple[str, int], int] = {}
+        """Parameters of inlined functions (unique name, place) that lie in local memory, and where."""
         self.at: Statement | None = None
         self.contracts = True
         self.demoted = "map_f64_to_f32" in module.options
@@ -264,8 +266,10 @@ class Base:
     def address_of(self, v: Variable, name: Operand) -> Value:
         """The address of a variable in its own space."""
         if v.space == "param":
+            if (v.unique, v.pos) in self.kept:
+                return Const(self.kept[v.unique, v.pos])
             if v not in self.entry.params or v.name not in self.layout.params:
-                raise self.refuse("taking the address of a parameter of a function is not supported", name)
+                raise self.refuse("taking the address of the result of a function is not supported", name)
             return Const(PARAM_BASE + self.layout.params[v.name])  # in shared memory
         if v.space == "tex" or v.type in ("texref", "samplerref", "surfref"):
             raise self.refuse("texture references in registers are not supported", name)

@@ -7,6 +7,7 @@ from isakit.compile.layout import Layout
 from isakit.compile.ptx import grammar
 from isakit.compile.ptx.syntax import (
     SIZES,
+    Address,
     Both,
     Entry,
     Group,
@@ -191,6 +192,7 @@ class Translator(Integer, Floats, Memory):
         self.calls.append(name.text)
         self.returns.append(self.new_block())
         self.layout.place([v for v in callee.variables if v.space in ("shared", "local")])
+        self._keep(callee, inner)
         self.entry = Entry(entry.name, entry.pos, params=entry.params, branch_targets=callee.branch_targets)
         self.body(callee)
         self.entry = entry
@@ -201,6 +203,26 @@ class Translator(Integer, Floats, Memory):
         self.frame, self.at = frame, at
         for p, v in zip(callee.results, results, strict=True):
             self._copy(p, inner, v, frame, False)
+
+    def _keep(self, callee: Entry, frame: int) -> None:
+        """Parameters whose address is taken go to local memory. One place each will do: nothing calls itself."""
+        taken: set[str] = set()
+        for item in callee.body:
+            if isinstance(item, Statement) and item.opcode.split(".")[0] not in ("call", "ld", "st"):
+                names = (o.base if isinstance(o, Address) else o for o in item.operands)
+                taken |= {n.what.unique for n in names if isinstance(n, Name) and isinstance(n.what, Variable)}
+        for p in callee.params:
+            if p.space != "param" or p.unique not in taken:
+                continue
+            place = Variable("local", p.name, p.type, p.count, max(p.align, 4), pos=p.pos)
+            place.unique = f"{callee.name}::{p.unique}"
+            self.layout.place([place])
+            at = self.layout.address(place)
+            assert isinstance(at, int)
+            self.kept[p.unique, p.pos] = at
+            for k in range(-(-p.size // 4)):
+                word = self.get(self.variable(("param", p.unique, p.pos, k, frame), "r"))
+                self._store(Const(at + 4 * k), 0, "local", "b32", word, {})
 
     def _copy(self, p: Variable, inner: int, operand: Operand, outer: int, into: bool) -> None:
         """An argument into a parameter, or a result out of one."""

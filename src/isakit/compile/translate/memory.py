@@ -63,7 +63,7 @@ class Memory(Base):
         items = self._elements(a[0], count)
         space = (m.get("space") or "").split("::")[0]
         if space == "param" and self._in_register(a[1]):
-            space = "shared"
+            space = "local" if self.frame else "shared"
         elif space == "param" or (not space and self._is_param(a[1])):
             self._load_param(m["any"], items, a[1])
             return
@@ -179,7 +179,11 @@ class Memory(Base):
             if mode == "s8":
                 return op("sext8", op("param", offset=at, mode="u8"))
             return op("param", offset=at, mode=mode)
-        w = self.get(self.variable(("param", v.unique, v.pos, at // 4, self.frame), "r"))
+        address = self.kept.get((v.unique, v.pos))
+        if address is not None:
+            w = self._load(Const(address + at // 4 * 4), 0, "local", "b32", "r", {})
+        else:
+            w = self.get(self.variable(("param", v.unique, v.pos, at // 4, self.frame), "r"))
         return self.extend(op("shr", w, Const(at % 4 * 8)), ty)
 
     frame = 0

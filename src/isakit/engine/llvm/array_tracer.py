@@ -41,11 +41,13 @@ _INTEGER_OPS = {"add": "add", "subtract": "sub", "multiply": "mul", "bitwise_and
 class TracedArray(NDArrayOperatorsMixin):
     """One number per lane of a function that is being written: its name there, and its dtype.
 
-    `narrow`: the f32 lanes it was widened from; `powers_of_two`: whether all lanes are known to be.
+    `narrow`: the f32 lanes it was widened from; `powers_of_two`: whether all lanes are known to be; `same`: the scalar
+    that all lanes are, where it is known.
     """
 
     powers_of_two = False
     narrow: TracedArray | None = None
+    same: str | None = None
 
     def __init__(self, code: Tracer, text: str, dtype: Any) -> None:
         self.code, self.text, self.dtype = code, text, np.dtype(dtype)
@@ -147,7 +149,9 @@ class Tracer:
         """A scalar of the function in all lanes."""
         ty, vector = _TYPES[np.dtype(dtype)], self.type(dtype)
         one = self.value(f"insertelement {vector} poison, {ty} {text}, i64 0", dtype).text
-        return self.value(f"shufflevector {vector} {one}, {vector} poison, <{LANES} x i32> zeroinitializer", dtype)
+        out = self.value(f"shufflevector {vector} {one}, {vector} poison, <{LANES} x i32> zeroinitializer", dtype)
+        out.same = text
+        return out
 
     def intrinsic(self, name: str, dtype: Any, *args: TracedArray) -> TracedArray:
         """A call of an LLVM intrinsic on lanes of one type."""
@@ -449,10 +453,11 @@ class TracedTable:
 
     def __getitem__(self, index: Any) -> TracedArray:
         code = self.code
-        if isinstance(index, int):
+        same = index.same if isinstance(index, TracedArray) and index.dtype == I64 else None
+        if isinstance(index, int) or same is not None:  # one load for all lanes: a gather takes as long as sixteen
             ty = code.element(self.dtype)
-            place = code.body(f"getelementptr {ty}, ptr {self.pointer}, i64 {index}")
-            out = code.scalar(code.body(f"load {ty}, ptr {place}"), self.dtype)
+            place = code.value(f"getelementptr {ty}, ptr {self.pointer}, i64 {same or index}", np.int64).text
+            out = code.scalar(code.value(f"load {ty}, ptr {place}", self.dtype).text, self.dtype)
         else:
             out = code.gathered(self.pointer, code.of(index, np.int64), self.dtype)
         out.powers_of_two = self.powers_of_two

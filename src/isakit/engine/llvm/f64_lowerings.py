@@ -208,7 +208,7 @@ def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]
     cut = [pieces(low, _doubles(low, r), "double", PIECE) for r in (a, b)]
     got = [low.body(f"call {flags} {f}({vector} {x}, {vector} {y}, {test})") for x, y in zip(*cut, strict=True)]
     usual = Ref(joined(low, got, "i1", PIECE), 1)
-    odd = low.op("or", *(denormal(low, low.splat(r)) for r in (a, b)))
+    odd = low.op("or", denormal(low, low.splat(a)), denormal(low, low.splat(b)))
 
     def by_definition() -> Ref:
         relation = low.definition(f64_compare, tuple(statics.items()), (64, 64))

@@ -10,6 +10,7 @@ import shlex
 from contextlib import suppress
 from pathlib import Path
 
+from isakit.errors import HostError
 from isakit.hosts.c_library import CLibrary
 
 
@@ -44,12 +45,22 @@ NAMES = (
 """Names under which programs look for the library."""
 
 
-def library_folder() -> Path:
+def library_folder(bits: int = 64) -> Path:
     """A folder in which the library lies under all its names; built if need be. Raises HostError.
 
-    Flags in $ISAKIT_CUDA_CFLAGS, such as `-fsanitize=address`, make another build of it.
+    Flags in $ISAKIT_CUDA_CFLAGS, such as `-fsanitize=address`, make another build of it. That for programs of 32 `bits`
+    is never part of a wheel.
     """
-    library = LIBRARY.path(shlex.split(os.environ.get("ISAKIT_CUDA_CFLAGS", "")))
+    flags = shlex.split(os.environ.get("ISAKIT_CUDA_CFLAGS", ""))
+    try:
+        library = LIBRARY.path([*flags, "-m32"] if bits == 32 else flags)
+    except HostError as e:
+        if bits == 64:
+            raise
+        raise HostError(
+            "a 32-bit program needs a C compiler that builds for 32 bits once (gcc-multilib on Debian): "
+            + str(e).splitlines()[0]
+        ) from e
     for name in NAMES:
         with suppress(FileExistsError):
             (library.parent / name).symlink_to(library.name)

@@ -129,17 +129,24 @@ _FIELDS: tuple[tuple[str, str, int, Version], ...] = (
     ("isMultiGpuBoard", "i", 1, (6, 5)),
     ("multiGpuBoardGroupID", "i", 1, (6, 5)),
 )
-_SMALLEST_4 = 472
-"""Bytes of the structure of CUDA 4.0, the smallest of those behind libcudart.so.4."""
 
 
-def properties(card: Card, version: Version, *, certain: bool = True, memory: int | None = None) -> bytes:
-    """`cudaDeviceProp` as the header files of a version have it.
+def properties(
+    card: Card, version: Version, *, certain: bool = True, memory: int | None = None, pointer: int = 8
+) -> bytes:
+    """`cudaDeviceProp` as the header files of a version have it, in a program whose pointers have 8 or 4 bytes.
 
     Where it is not `certain` which of the versions behind one library name a program was built with, the result is no
-    longer than the smallest of their structures.
+    longer than the smallest of their structures, that of CUDA 4.0.
     """
-    values = _values(card, memory)
+    out = _structure(_values(card, memory), version, pointer)
+    # Up to 3.2 the structure ended with room for more: so many ints that it has these sizes where pointers are wide.
+    whole = 512 if version < (3, 0) else 520 if version < (4, 0) else 0
+    out += bytes(max(0, whole - len(_structure(_values(card, memory), version, 8))))
+    return bytes(out if certain else out[: len(_structure(_values(card, memory), (4, 0), pointer))])
+
+
+def _structure(values: Mapping[str, Value], version: Version, pointer: int) -> bytearray:
     out = bytearray()
     for name, letter, count, since in _FIELDS:
         if version < since:
@@ -147,16 +154,13 @@ def properties(card: Card, version: Version, *, certain: bool = True, memory: in
         if letter == "s":
             out += str(values[name]).encode().ljust(count, b"\0")
             continue
-        size = 8 if letter == "n" else 4
+        size = pointer if letter == "n" else 4
         out += bytes(-len(out) % size)
         value = values.get(name, 0)
         numbers = value if isinstance(value, tuple) else (value,) * count
-        out += struct.pack(f"<{count}{'Q' if letter == 'n' else 'i'}", *numbers)
-    out += bytes(-len(out) % 8)
-    # Up to 3.2 the structure ended with room for more.
-    reserved = 512 if version < (3, 0) else 520 if version < (4, 0) else 0
-    out += bytes(max(0, reserved - len(out)))
-    return bytes(out if certain else out[:_SMALLEST_4])
+        out += struct.pack(f"<{count}{'Q' if size == 8 else 'I' if letter == 'n' else 'i'}", *numbers)
+    out += bytes(-len(out) % pointer)
+    return out
 
 
 Value = int | str | tuple[int, ...]

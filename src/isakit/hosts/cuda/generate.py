@@ -78,8 +78,12 @@ def _prototype(f: Function) -> str:
 
 def _function(f: Function) -> str:
     head = f"{_prototype(f)}\n{{"
-    lines = {"call": _call, "copy": _copy, "hint": _hint, "refuse": _refuse}[f.kind](f)
-    return "\n".join([head, *(f"    {line}" for line in lines), "}"])
+    lines = [f"    {line}" for line in {"call": _call, "copy": _copy, "hint": _hint, "refuse": _refuse}[f.kind](f)]
+    base = f.name.rpartition("_v")[0]
+    if base and any(p.type == "block" for p in f.parameters):  # sizes are as wide as those of the first version there
+        narrow = f"    return {base}({', '.join(p.name for p in f.parameters)});"
+        lines = ["#if UINTPTR_MAX == UINT32_MAX", narrow, "#else", *lines, "#endif"]
+    return "\n".join([head, *lines, "}"])
 
 
 def _unused(f: Function, used: str = "") -> Iterator[str]:

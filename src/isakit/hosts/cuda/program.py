@@ -19,7 +19,8 @@ from isakit.hosts.cuda.build import library_folder
 
 _DT_NULL, _DT_NEEDED, _DT_RPATH, _DT_RUNPATH = 0, 1, 15, 29
 _RUNTIME = "libcudart.so"
-_EM_X86_64 = 62
+_MACHINES = {3: 32, 62: 64}
+"""The machines whose programs can be run, x86, and their bits."""
 _TOOLKIT = re.compile(
     r"lib(cublas|cufft|curand|cusparse|cudpp|cutil|npp\w*|nvcuvid|cusolver|cudnn|cupti|cuinj64|nvToolsExt|mpi|OpenCL)"
     r"[\w.+-]*\.so[\d.]*"
@@ -37,13 +38,14 @@ class Program:
     """A program file.
 
     Attributes: `needed` (libraries it asks for), `folders` (where the loader looks for them before it looks at the
-    environment), `asks` (for the runtime; without that it has it inside, or starts other programs).
+    environment), `asks` (for the runtime; without that it has it inside, or starts other programs), `bits` (32 or 64).
     """
 
     path: str
     needed: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     asks: bool = False
+    bits: int = 64
 
 
 def examined(command: str) -> Program:
@@ -57,9 +59,9 @@ def examined(command: str) -> Program:
         if head[:4] != ELF_MAGIC:
             return Program(path)  # a script; what it starts is found by the environment
         data = head + f.read()
-    if head[4] != 2 or int.from_bytes(head[18:20], "little") != _EM_X86_64:
-        bits = 64 if head[4] == 2 else 32
-        raise ProgramError(f"{command} is a {bits}-bit program of another kind; only 64-bit x86 programs can be run")
+    bits = 64 if head[4] == 2 else 32
+    if _MACHINES.get(int.from_bytes(head[18:20], "little")) != bits:
+        raise ProgramError(f"{command} is a {bits}-bit program of another kind; only x86 programs can be run")
     try:
         elf = read_elf(data, path)
     except FormatError:
@@ -67,7 +69,7 @@ def examined(command: str) -> Program:
     needed = _strings(elf, _DT_NEEDED)
     folders = () if _strings(elf, _DT_RUNPATH) else _strings(elf, _DT_RPATH)
     folders = tuple(f for paths in folders for f in re.sub(r"\$\{?ORIGIN\}?", str(Path(path).parent), paths).split(":"))
-    return Program(path, needed, folders, any(name.startswith(_RUNTIME) for name in needed))
+    return Program(path, needed, folders, any(name.startswith(_RUNTIME) for name in needed), bits)
 
 
 def _strings(elf: ElfImage, wanted: int) -> tuple[str, ...]:
@@ -76,8 +78,9 @@ def _strings(elf: ElfImage, wanted: int) -> tuple[str, ...]:
     if dynamic is None or strings is None:
         return ()
     out: list[str] = []
-    for at in range(0, len(dynamic.data) - 15, 16):
-        tag, value = (int.from_bytes(dynamic.data[at + k : at + k + 8], "little") for k in (0, 8))
+    word = elf.elfclass // 8
+    for at in range(0, len(dynamic.data) - 2 * word + 1, 2 * word):
+        tag, value = (int.from_bytes(dynamic.data[at + k : at + k + word], "little") for k in (0, word))
         if tag == _DT_NULL:
             break
         if tag == wanted:
@@ -116,7 +119,7 @@ def _known_libraries() -> str:
 
 def environment_for(program: Program, broker: int, given: Mapping[str, str]) -> dict[str, str]:
     """The environment of the program. Raises HostError when the library cannot be had."""
-    folder = str(library_folder())
+    folder = str(library_folder(program.bits))
     out = dict(given)
     aliases = _aliases(program, given)
     out["LD_LIBRARY_PATH"] = ":".join(filter(None, (folder, given.get("LD_LIBRARY_PATH", ""), aliases)))
@@ -138,7 +141,7 @@ def _aliases(program: Program, given: Mapping[str, str]) -> str:
     found = ""
     for old in program.needed:
         name = _RENAMED.get(old)
-        path = _system_library(name) if name and not _found(old, given) else None
+        path = _system_library(name) if name and program.bits == 64 and not _found(old, given) else None
         if path is not None:
             folder.mkdir(parents=True, exist_ok=True)
             with suppress(FileExistsError):

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from isakit.errors import FormatError, MachineFault
+from isakit.errors import FormatError, HostError, MachineFault
 from isakit.formats import load_image
 from isakit.hosts.cuda.capture import FORMAT, KIND, PIECE, CaptureError, blob_name
 from isakit.hosts.cuda.heap import WINDOW, memory_file
@@ -123,8 +123,12 @@ class Capture:
 
     def _prepare(self, entry: dict[str, Any], options: dict[str, Any]) -> tuple[Device, LoadedKernel, dict[str, Any]]:
         file = memory_file()
-        pages = mmap.mmap(file, WINDOW)
-        os.close(file)
+        try:
+            pages = mmap.mmap(file, WINDOW)
+        except OSError as e:
+            raise HostError(f"no 4 GiB of addresses for the device's memory: {e.strerror}") from None
+        finally:
+            os.close(file)
         device = Device(entry["chip"], memory=pages, **options)
         if entry.get("unbound") == "zero":
             device.texturing = replace(device.texturing, unbound="zero")

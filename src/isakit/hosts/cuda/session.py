@@ -27,7 +27,10 @@ from isakit.runtime import Buffer, Device, LoadedKernel, LoadedModule
 if TYPE_CHECKING:
     from isakit.hosts.cuda.capture import Recorder
 
-_HEAP, _PINNED, _END = 0x1_0000, 0xE000_0000, 0xFFF0_0000
+_HEAP = 0x1_0000
+_RANGES = {8: (WINDOW, 0xE000_0000, 0xFFF0_0000), 4: (1 << 30, 0x3000_0000, 0x3FF0_0000)}
+"""By the bytes of a pointer: the part of the device's address space that the program sees, and where memory of the host
+that kernels can see begins and ends in it. A program of 32 bits has four gigabytes for everything."""
 
 _SHAPES = 64
 """Shapes of launches that are kept for a function."""
@@ -110,6 +113,7 @@ class Session:
         self.variables: list[Variable] = []
         self.textures: list[TextureReference] = []
         self.runtime = ""
+        self.pointer = 8  # bytes
         self.thread = 0
         self.users: set[int] = set()  # threads that have used the runtime
         self.stacks: dict[int, list[int]] = {}
@@ -133,9 +137,16 @@ class Session:
         )
         if not o.strict:  # as on a chip, which reads zeros where nothing is bound
             self.device.texturing = replace(self.device.texturing, unbound="zero")
-        limit = min(_PINNED, _HEAP + o.card.memory)
+        self.window, pinned, end = _RANGES[self.pointer]
+        limit = min(pinned, _HEAP + o.card.memory)
         self.heap = self.device.heap = Heap(self.device, self.pages, _HEAP, limit, strict=o.strict, fill=o.fill)
-        self.pinned = Heap(self.device, self.pages, _PINNED, _END, strict=o.strict, fill=o.fill)
+        self.pinned = Heap(self.device, self.pages, pinned, end, strict=o.strict, fill=o.fill)
+
+    def set_pointer(self, nbytes: int) -> None:
+        """The program's pointers have so many bytes; it has just begun."""
+        if nbytes != self.pointer:
+            self.pointer = nbytes
+            self._start_device()
 
     def close(self) -> None:
         """Give the memory back."""

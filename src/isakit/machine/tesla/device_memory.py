@@ -148,7 +148,8 @@ class DeviceMemory:
     fault. `limit` is where the space ends: at 4 GB, or where the buffer ends that was given to hold it.
 
     Threads share it: work on its content that takes time, like a launch, holds `lock`, because an allocation
-    may move all of it. `version` changes with every allocation and every end of one.
+    may move all of it. `version` changes with every allocation and every end of one. `prepared` are launches on this
+    memory that are ready to be repeated, for the engine that put them there.
     """
 
     FIRST = 0x10000
@@ -163,6 +164,7 @@ class DeviceMemory:
         self._last = (0, 0)
         self.lock = threading.RLock()
         self.version = 0
+        self.prepared: dict[Any, Any] = {}
         # Starts and ends, replaced with every change: workers of a launch look without the lock, which others hold.
         self._spans: tuple[list[int], list[int]] = [], []
         self._ranges = self._spans, np.zeros((0, 2), np.uint32)

@@ -158,7 +158,8 @@ class Machine:
     # --- running ----------------------------------------------------------------------------------------------------
     def start(self, code: Code) -> None:
         """Put all invocations at the first instruction of a program. Registers stay as they are."""
-        self.code, self.waiting = code, {0: None}
+        self.code, self.waiting = code, {}
+        self._spread({0: None})  # a program without instructions has ended
 
     def run(self, code: Code, max_instructions: int = MAX_INSTRUCTIONS, runner: Runner | None = None) -> None:
         """Run a program from its first instruction to its end; `runner` has compiled code for parts of it.

@@ -85,10 +85,10 @@ def channel_desc(s: Session, handle: int) -> bytes:
     return _desc(s.handles.get(handle, Array).channel)
 
 
-@handler("cudaArrayGetInfo")
-def array_info(s: Session, handle: int) -> tuple[bytes, bytes, int]:
+@handler("array_info")
+def array_info(s: Session, handle: int) -> tuple[int, int, int, int, bytes]:
     a = s.handles.get(handle, Array)
-    return _desc(a.channel), struct.pack("<3Q", a.width, a.height, a.depth), a.flags
+    return a.width, a.height, a.depth, a.flags, _desc(a.channel)
 
 
 # --- descriptions of the driver: width, height, (depth,) format, components, (flags) --------------------------------

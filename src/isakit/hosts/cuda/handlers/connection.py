@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.dispatch import ProtocolError, handler
-from isakit.hosts.cuda.heap import WINDOW
 from isakit.hosts.cuda.modules import FAT_CONTAINER, WHOLE_FILE, ProgramModule
 from isakit.hosts.cuda.objects import Function, TextureReference, Variable
 from isakit.hosts.cuda.session import Session
@@ -24,12 +23,15 @@ def _room(things: list[object]) -> None:
 
 
 @handler("hello")
-def hello(s: Session, table: int, process: int, runtime: bytes) -> int:
+def hello(s: Session, table: int, process: int, pointer: int, runtime: bytes) -> int:
     """A process introduces itself; the memory file goes back with the answer."""
     if table != fingerprint():
         raise ProtocolError("the library is of another version")
+    if pointer not in (4, 8):
+        raise ProtocolError(f"a pointer of {pointer} bytes")
     s.process, s.runtime = process, _text(runtime)
-    return WINDOW
+    s.set_pointer(pointer)
+    return s.window
 
 
 @handler("connect")

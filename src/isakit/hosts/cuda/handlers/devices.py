@@ -32,8 +32,9 @@ def count(s: Session) -> int:
 def device_properties(s: Session, device: int) -> bytes:
     only(device)
     version, certain = s.version
-    room = len(properties(s.card, s.named_version))
-    return properties(s.card, version, certain=certain)[:room]
+    memory = None if s.pointer == 8 else total_memory(s)
+    room = len(properties(s.card, s.named_version, pointer=s.pointer))
+    return properties(s.card, version, certain=certain, memory=memory, pointer=s.pointer)[:room]
 
 
 @handler("cudaDeviceGetAttribute")

@@ -9,6 +9,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#define _FILE_OFFSET_BITS 64 /* in programs of 32 bits, too */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,14 +35,14 @@ struct copy_3d {
 };
 /* The descriptions of the driver interface: `old` with 32-bit sizes and device pointers, before CUDA 3.2. */
 struct plane_old { unsigned x, y; int what; void *host; unsigned device; void *array; unsigned pitch; };
-struct plane { size_t x, y; int what; void *host; unsigned long long device; void *array; size_t pitch; };
+struct plane { size_t x, y; int what; void *host; uintptr_t device; void *array; size_t pitch; };
 struct copy_2d_old { struct plane_old from, to; unsigned width, height; };
 struct copy_2d { struct plane from, to; size_t width, height; };
 struct box_old {
     unsigned x, y, z, level; int what; void *host; unsigned device; void *array, *reserved; unsigned pitch, rows;
 };
 struct box {
-    size_t x, y, z, level; int what; void *host; unsigned long long device; void *array, *reserved; size_t pitch, rows;
+    size_t x, y, z, level; int what; void *host; uintptr_t device; void *array, *reserved; size_t pitch, rows;
 };
 struct copy_box_old { struct box_old from, to; unsigned width, height, depth; };
 struct copy_box { struct box from, to; size_t width, height, depth; };

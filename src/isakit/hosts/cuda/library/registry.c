@@ -109,7 +109,7 @@ static int send_image(uint64_t kind, const void *image, size_t size, uint64_t *n
 
 int load_image(const void *image, uint64_t *number)
 {
-    if (word(image) == NEW_WRAPPER) image = address_of(wide((const char *)image + 8));
+    if (word(image) == NEW_WRAPPER) memcpy(&image, (const char *)image + 8, sizeof image);
     if (word(image) == OLD_FATBIN) {
         struct packed list = {0, 0, 0};
         pack_old(image, &list);

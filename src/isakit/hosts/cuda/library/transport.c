@@ -169,11 +169,11 @@ static int receive_window(void)
 static int greet(void)
 {
     const char *name = runtime_name();
-    uint64_t in[] = {TABLE, (uint64_t)getpid()}, size = 0;
-    struct request hello = {OP_hello, in, 2, name, strlen(name), &size, 1, 0, 0, 0};
+    uint64_t in[] = {TABLE, (uint64_t)getpid(), sizeof(void *)}, size = 0;
+    struct request hello = {OP_hello, in, 3, name, strlen(name), &size, 1, 0, 0, 0};
     if (exchange(&hello) || receive_window()) return LOST;
     struct stat file;
-    if (fstat(window.file, &file) || size == 0 || (uint64_t)file.st_size < size) return LOST;
+    if (fstat(window.file, &file) || size == 0 || size > SIZE_MAX || (uint64_t)file.st_size < size) return LOST;
     void *base = mmap(0, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, window.file, 0);
     if (base == MAP_FAILED) {
         fprintf(stderr, "isakit: %.1f GB of address space for the device's memory cannot be had\n", (double)size / 1e9);

@@ -318,6 +318,20 @@ EXPORT int cudaMalloc3DArray(void **array_handle, const struct channel *desc, st
     return runtime_status(status);
 }
 
+EXPORT int cudaArrayGetInfo(struct channel *desc, struct extent *extent, unsigned *flags, void *array_handle)
+{
+    uint64_t in = address_number(array_handle), out[4];
+    struct channel back;
+    struct request r = {OP_array_info, &in, 1, 0, 0, out, 4, &back, sizeof back, 0};
+    int status = ask(&r);
+    if (!status && r.back_length != sizeof back) status = LOST;
+    if (status) return runtime_status(status);
+    if (desc) *desc = back;
+    if (extent) *extent = (struct extent){out[0], out[1], out[2]};
+    if (flags) *flags = (unsigned)out[3];
+    return 0;
+}
+
 enum { UNBOUND, BUFFER, PLANE, ARRAY };
 
 static int bind(size_t *offset, const struct texture_reference *texture, const struct channel *desc, uint64_t what,

@@ -34,6 +34,8 @@ DEFAULT_BANKS = {0: 0x7E, 15: 0x7F}
 """c[] bank -> the buffer the driver binds to it in a set-up that may never arrive. Source: [nv50] "Drivers' own
 quirks", and the buffers that it writes."""
 LOCAL_BYTES = 1 << 12
+BUDGET, REFERENCE_BUDGET = 1 << 36, 1 << 26
+"""Instructions of all lanes behind which a launch counts as one that never ends: minutes."""
 WINDOWS = 16
 
 
@@ -146,6 +148,10 @@ class ComputeEngine(Engine):
         """An address of the compute engine, or the 3D engine's where the driver's set-up has not arrived."""
         return self.address(name) or self.graphics.address(name)
 
+    def _budget(self) -> int:
+        """Instructions a launch may execute: the watchdog, about as patient on every engine."""
+        return REFERENCE_BUDGET if self.settings.engine == "reference" else BUDGET
+
     def _banks(self) -> dict[int, bytes]:
         """The c[] banks of a launch."""
         bound = self.graphics.constants.bound | self.constants.bound
@@ -208,7 +214,7 @@ class ComputeEngine(Engine):
                 texturing=self.settings.texturing,
                 limits=False,
             )
-            stats = executor(self.settings.engine, self.settings.tier)(run, self.device(), None)
+            stats = executor(self.settings.engine, self.settings.tier)(run, self.device(), self._budget())
         self.report.count("instructions", stats.instructions)
         self.report.spent("kernels", time.perf_counter() - started)
 

@@ -65,6 +65,9 @@ def run_rounds(block: BlockState, choices: Choices) -> u32:
                 ran += 1
             elif w.status == Status.WAITING:
                 waiting += 1
+            elif w.status >= Status.STOPPED:  # it was run along with one before it
+                block.halted_warp = k
+                return Ended.HALTED
         if waiting != 0 and ran == 0:
             block.halted_warp = 0
             return Ended.DEADLOCK

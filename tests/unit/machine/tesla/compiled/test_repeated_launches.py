@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -152,3 +154,25 @@ def test_large_launches_are_not_prepared(used: list[int]) -> None:
         kernel[200, 256](np.zeros(200 * 256, np.uint32), np.uint32(30))
     assert used == []
     assert block_runner.SMALL < 200 * 8 * 131
+
+
+def test_devices_and_programs_end_when_nothing_uses_them() -> None:
+    """What is kept for repeated launches held both for ever."""
+    device = isakit.Device("gt200", engine="llvm", threads=1)
+    kernel = device.load(isakit.isa("tesla", "gt200").assemble(KERNEL), registers=10)["k"]
+    kernel.constants[0] = bytearray(4)
+    out = device.alloc(4 * 64)
+    for _ in range(3):
+        kernel.launch(1, 32, out, np.uint32(2))
+    memory = weakref.ref(device.memory)
+    del device, kernel, out
+    gc.collect()
+    assert memory() is None
+
+
+def test_a_device_keeps_few_programs() -> None:
+    device = isakit.Device("gt200", engine="llvm", threads=1, tier="interp")
+    program = isakit.isa("tesla", "gt200").assemble(".kernel k\nexit nop")
+    for _ in range(repeated_launch.KEPT + 20):
+        device.load(program, registers=1)["k"].launch(1, 32)
+    assert len(device.memory.prepared) == repeated_launch.KEPT

@@ -228,6 +228,12 @@ class Placement:
         b = self.code.body
         return b(f"getelementptr i8, ptr {self._base(space)}, i64 {b(f'zext i32 {offset} to i64')}")
 
+    def _inside(self, first: str, start: str, length: str, size: int) -> str:
+        """Whether `size` bytes from an address on are in a buffer, as i1."""
+        b = self.code.body
+        offset = b(f"zext i32 {b(f'sub i32 {first}, {start}')} to i64")
+        return b(f"icmp ule i64 {b(f'add i64 {offset}, {size}')}, {b(f'zext i32 {length} to i64')}")
+
     def _signed(self, space: str, offsets: Ref, low: ValueLowering) -> tuple[str, Ref]:
         """Base pointer and signed offsets: those of g[] count from the middle of the 4 GiB."""
         if space[0] != "g":

@@ -193,15 +193,15 @@ class LaneCode:
     def tag(self, n: int, value: str | None) -> None:
         """Note what the lanes of $aN have in common, for accesses relative to it; None: nothing is known.
 
-        `%aNend` is what a space must hold to have the words of all lanes, out of reach if one is at no multiple of 4 or
-        nothing is known. `%aNplain` tells of half warps whose lanes are neighbouring words (`%aNrow`, `%aNrows` for 16
-        lanes) or equal; `%aNlow` and `%aNhigh` are the values of lanes 0 and 16.
+        `%aNlast` is the greatest address of the lanes, out of reach if one is no multiple of 4 or nothing is known:
+        where it is inside of a space all are. `%aNplain` tells of half warps whose lanes are neighbouring words
+        (`%aNrow`, `%aNrows` for 16 lanes) or equal; `%aNlow` and `%aNhigh` are the values of lanes 0 and 16.
         """
         b = self.body
         if n not in self._tagged:
             return
         if value is None:
-            self.store32(str(UNREACHABLE), f"a{n}end")
+            self.store32(str(UNREACHABLE), f"a{n}last")
             return
         firsts = "<" + ", ".join(f"i32 {0 if j < 16 else 16}" for j in range(32)) + ">"
         firsts = b(f"shufflevector {V32} {value}, {V32} poison, {V32} {firsts}")
@@ -214,10 +214,8 @@ class LaneCode:
         aligned = b(f"icmp eq i32 {low_bits}, 0")
         larger = self.module.declare("llvm.umax.i32", "i32 @(i32, i32)")
         last = b(f"call i32 {larger}(i32 {ends[0]}, i32 {ends[1]})")
-        bytes_there = b(f"select i1 {is_row}, i32 64, i32 4")
-        self.store32(
-            b(f"select i1 {aligned}, i32 {b(f'add i32 {last}, {bytes_there}')}, i32 {UNREACHABLE}"), f"a{n}end"
-        )
+        behind = b(f"select i1 {is_row}, i32 60, i32 0")
+        self.store32(b(f"select i1 {aligned}, i32 {b(f'add i32 {last}, {behind}')}, i32 {UNREACHABLE}"), f"a{n}last")
         plain, any_order, tagged = b(f"or i1 {is_row}, {is_same}"), b.fresh("order"), b.fresh("tagged")
         b.do(f"store i1 {plain}, ptr %a{n}plain")
         b.do(f"br i1 {plain}, label %{tagged}, label %{any_order}, !prof !2")
@@ -227,8 +225,8 @@ class LaneCode:
         )
         low_bits = b(f"and i32 {b(f'call i32 {either}({V32} {value})')}, 3")
         even = b(f"icmp eq i32 {low_bits}, 0")
-        end = b(f"add i32 {b(f'call i32 {greatest}({V32} {value})')}, 4")
-        self.store32(b(f"select i1 {even}, i32 {end}, i32 {UNREACHABLE}"), f"a{n}end")
+        end = b(f"call i32 {greatest}({V32} {value})")
+        self.store32(b(f"select i1 {even}, i32 {end}, i32 {UNREACHABLE}"), f"a{n}last")
         b.do(f"br label %{tagged}")
         b.label(tagged)
         one = b(f"insertelement <16 x i1> poison, i1 {is_row}, i64 0")

@@ -70,7 +70,7 @@ def add_support(module: Module, target: Host) -> None:
         text = text.replace(f"@{name}(", f"@{symbol(name, target)}(")
     module.add(text)
     if target.embedded:
-        f = careful_mad(ValueLowering(Body(module), _nothing, {}))
+        f = careful_mad(ValueLowering(Body(module), nothing, {}))
         listed = f"{V32} %a, {V32} %b, {V32} %c"
         module.add(
             f"define {V32} @{symbol('careful_mad', target)}({listed}) nounwind {{\n"
@@ -134,7 +134,7 @@ bad:
 def _check_own(module: Module) -> str:
     """`check_own`: whether an access of `size` bytes is misaligned or outside of a space; see `rules.accesses`."""
     b = Body(module)
-    low = ValueLowering(b, _nothing, {})
+    low = ValueLowering(b, nothing, {})
     given = {"address": Ref("%at", 32), "size": Ref("%size", 32, True), "limit": Ref("%limit", 32, True)}
     odd = expression(low, accesses.misaligned, {n: given[n] for n in ("address", "size")})
     bad = low.splat(low.op("or", expression(low, accesses.outside, given), odd)).text
@@ -143,7 +143,8 @@ def _check_own(module: Module) -> str:
     return f"define i1 @check_own(i32 %limit, {V32} %at, i32 %size, i32 %lanes) nounwind noinline {{\n{b.text()}\n}}\n"
 
 
-def _nothing(v: Value) -> Ref:
+def nothing(v: Value) -> Ref:
+    """The leaves of values that have none."""
     raise AssertionError(v.op)
 
 

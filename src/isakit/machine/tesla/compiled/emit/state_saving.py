@@ -39,6 +39,7 @@ class SavingCode(LaneCode):
     _all_parked: bool
     _stops: list[Checkpoint]
     _lazy: LazyNans | None = None
+    _chained = False
 
     # --- registers kept as one number ------------------------------------------------------------------------
     def settle(self, places: set[Place] | None = None) -> None:
@@ -143,9 +144,16 @@ class SavingCode(LaneCode):
         self.finish(status)
 
     def finish(self, status: int | str) -> None:
-        """Return to the driver."""
-        self.body.do(f"store i32 {status}, ptr {self.state_pointer(state_layout.STATUS)}")
-        self.body.do(f"ret i32 {status}")
+        """Return to the driver; or go on with the warps behind, see `WarpCode.further_warps`."""
+        b = self.body
+        b.do(f"store i32 {status}, ptr {self.state_pointer(state_layout.STATUS)}")
+        if not self._chained:
+            b.do(f"ret i32 {status}")
+        elif status == state_layout.FINISHED:
+            b.do("br label %further")
+        else:  # the driver is told of the warp that it knows of, and finds the other one as it comes to it
+            alone = b("icmp eq ptr %ws, %first_warp")
+            b.do(f"ret i32 {b(f'select i1 {alone}, i32 {status}, i32 {state_layout.FINISHED}')}")
 
     def _active_count(self) -> str:
         f = self.module.declare("llvm.ctpop.i32", "i32 @(i32)")

@@ -24,6 +24,9 @@ from isakit.machine.tesla.kernel_code import FIXED
 from isakit.sem.trace import Effect
 from isakit.sem.value import Value, uniform_number
 
+UNBOUNDED = 1 << 61
+"""A budget of instructions from here on is none."""
+
 
 class WarpCode(SavingCode):
     """Generates `i32 @run_warp(ptr %ctx, ptr %ws)`, which returns a status of `layout`."""
@@ -38,6 +41,7 @@ class WarpCode(SavingCode):
             self._lazy = LazyNans(flow, facts.registers)
         self._uniform = UniformRegisters(flow)
         self._tagged = sorted(n for file, n in flow.places if file == "a" and n)
+        self._chained = not flow.restarts and not flow.has_barriers
 
     transfer: Transfers
     _uniform: UniformRegisters | None = None
@@ -78,12 +82,14 @@ class WarpCode(SavingCode):
                 self._block(version == "F", pc, following)
         self.transfer.unwinding()
         self.transfer.dispatching()
+        if self._chained:
+            self._further_warps()
         for point in self._stops:
             self._stop_here(point)
         self._stopped()
-        text = b.text()
+        text, first = b.text(), "first_warp" if self._chained else "ws"
         self.module.add(
-            f"define i32 @run_warp(ptr noalias %ctx, ptr noalias %ws) nounwind noinline alignstack(64) {{\n"
+            f"define i32 @run_warp(ptr noalias %ctx, ptr noalias %{first}) nounwind noinline alignstack(64) {{\n"
             f"{self._entry()}\n{text}\n}}"
         )
         return str(self.module)
@@ -98,7 +104,7 @@ class WarpCode(SavingCode):
         b.do("%threads = alloca i64")
         b.do("%uncounted = alloca i64")
         for n in self._tagged:
-            for name in ("end", "low", "high"):
+            for name in ("last", "low", "high"):
                 b.do(f"%a{n}{name} = alloca i32")
             b.do(f"%a{n}row = alloca i1")
             b.do(f"%a{n}plain = alloca i1")
@@ -111,6 +117,10 @@ class WarpCode(SavingCode):
         b.lines += self._scratch
         self.slot("remaining")
         b.lines += self._slots.values()
+        if self._chained:
+            b.do("br label %warp")
+            b.label("warp")
+            b.do("%ws = phi ptr [ %first_warp, %entry ], [ %behind, %begin ]")
         saved, self.body = self.body, b
         for name, offset in self._controls():
             b.do(f"store i32 {b(f'load i32, ptr {self.state_pointer(offset)}')}, ptr %{name}")
@@ -142,6 +152,30 @@ class WarpCode(SavingCode):
             self._again(starts)
         self.body = saved
         return b.text()
+
+    def _further_warps(self) -> None:
+        """A warp has finished: those behind it that have not begun have their turns as well.
+
+        They would have them from `rules.turns.run_rounds`, in the same order, each of them to its end: no warp of such
+        a kernel waits for another one, and with no budget nothing has to be counted in between.
+        """
+        b = self.body
+        b.label("further")
+        number = b(f"load i32, ptr {self.state_pointer(state_layout.NUMBER)}")
+        more = b(f"icmp ult i32 {b(f'add i32 {number}, 1')}, {self.slot('block_warps', 'i32')}")
+        unbounded = b(f"icmp sge i64 {self.slot('remaining')}, {UNBOUNDED}")
+        b.do(f"br i1 {b(f'and i1 {more}, {unbounded}')}, label %begin, label %ended")
+        b.label("begin")
+        b.do(f"%behind = getelementptr i8, ptr %ws, i64 {self.slot('state_bytes')}")
+        status, issued = (
+            b(f"load {ty}, ptr {b(f'getelementptr i8, ptr %behind, i64 {offset}')}")
+            for ty, offset in (("i32", state_layout.STATUS), ("i64", state_layout.ISSUED))
+        )
+        new = b(f"icmp eq i64 {issued}, 0")
+        ready = b(f"icmp eq i32 {status}, {state_layout.READY}")
+        b.do(f"br i1 {b(f'and i1 {new}, {ready}')}, label %warp, label %ended")
+        b.label("ended")
+        b.do(f"ret i32 {state_layout.FINISHED}")
 
     def _again(self, starts: list[int]) -> None:
         """Go on where the warp was left: behind a barrier, or behind what the host did."""

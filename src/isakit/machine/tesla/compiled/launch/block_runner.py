@@ -330,7 +330,7 @@ def execute(
     if key is not None and prepared is not None:
         stats = prepared.again(launch)
         if stats.warp_instructions <= SMALL:
-            give(launch, key, prepared)
+            give(launch, device, key, prepared)
         return stats
     kernel = kernel_of(launch, tier, portable)
     bound = Bound(launch, device)
@@ -344,5 +344,5 @@ def execute(
     stats = run.execute(threads or os.cpu_count() or 1)
     if key is not None and stats.warp_instructions <= SMALL and not kernel.blocks_wait and not kernel.known.samples:
         shape = Worker.shape_of(run)
-        give(launch, key, lambda: Prepared(run, kernel.worker(shape) or Worker(shape)))
+        give(launch, device, key, lambda: Prepared(run, kernel.worker(shape) or Worker(shape)))
     return stats

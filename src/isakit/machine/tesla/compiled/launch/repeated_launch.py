@@ -9,12 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED
 from isakit.machine.tesla.device_memory import DeviceMemory
-from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.machine import Stats
 
@@ -25,8 +23,8 @@ SMALL = 1 << 14
 """Warp instructions of a launch that counts as small."""
 BOUND = 1 << 18
 """Warp instructions after which a launch that was small before is handed to other threads: some milliseconds."""
-KEPT = 64
-"""Shapes that are kept for the kernels of a program."""
+KEPT = 256
+"""Launches, told apart by program and shape, that are kept for a device's memory."""
 
 Key = tuple[Any, ...]
 
@@ -40,9 +38,9 @@ class Prepared:
         self.constants, self.choices = dict(run.launch.constants), run.launch.choices
         worker.bind(run)
 
-    def fits(self, launch: Launch, device: DeviceMemory) -> bool:
-        """Whether nothing but parameters and allocations differs; the key has been compared."""
-        return self.device is device and self.constants == launch.constants
+    def fits(self, launch: Launch) -> bool:
+        """Whether nothing but parameters and allocations differs; device, program and key are the same."""
+        return bool(self.constants == launch.constants)
 
     def _look_at_allocations(self) -> None:
         """Bring up to date where buffers are."""
@@ -77,9 +75,6 @@ class Prepared:
         return run.stats
 
 
-_prepared: WeakKeyDictionary[Code, dict[Key, Prepared]] = WeakKeyDictionary()
-
-
 def key_of(launch: Launch, tier: str, portable: bool) -> Key:
     """All of a launch that must be the same, but for what `Prepared.fits` looks at."""
     return (
@@ -91,14 +86,16 @@ def key_of(launch: Launch, tier: str, portable: bool) -> Key:
 
 def take(launch: Launch, device: DeviceMemory, key: Key) -> Prepared | None:
     """What is ready for a launch; used by one launch at a time."""
-    known = _prepared.get(launch.code)
-    found = known.pop(key, None) if known is not None else None
-    return found if found is not None and found.fits(launch, device) else None
+    found: Prepared | None = device.prepared.pop((launch.code, key), None)
+    return found if found is not None and found.fits(launch) else None
 
 
-def give(launch: Launch, key: Key, prepared: Callable[[], Prepared] | Prepared) -> None:
-    """Keep what is ready for the next launch of the shape."""
-    known = _prepared.setdefault(launch.code, {})
-    if len(known) >= KEPT:
-        known.clear()
-    known[key] = prepared if isinstance(prepared, Prepared) else prepared()
+def give(launch: Launch, device: DeviceMemory, key: Key, prepared: Callable[[], Prepared] | Prepared) -> None:
+    """Keep what is ready for the next launch of the shape.
+
+    The memory keeps it, as it ends with that: kept for the program it would hold memory and program for ever.
+    """
+    known = device.prepared
+    while len(known) >= KEPT:
+        del known[next(iter(known))]  # used least recently
+    known[launch.code, key] = prepared if isinstance(prepared, Prepared) else prepared()

@@ -1,0 +1,57 @@
+"""Limits of Ghidra's library that it does not check: a specification beyond them writes over other memory.
+
+The tree of an instruction (a node for it, for every table and every other operand) and the operands of a constructor
+are kept in arrays of fixed size. Source: `DisassemblyCache::initialize` and `ParserWalker` of Ghidra's C++ library.
+"""
+
+from __future__ import annotations
+
+import re
+
+from isakit.errors import IsakitError
+
+NODES, OPERANDS, DEPTH = 75, 20, 32
+_CONSTRUCTOR = re.compile(r"^(\w*):(.*?) is (.*?)\{.*?\}$", re.MULTILINE)
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+_CONSTRAINT = re.compile(r"\w+\s*=\s*\w+")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def operands_of(shown: str, pattern: str) -> frozenset[str]:
+    """The operands of a constructor: what its text shows and what its pattern names without a value."""
+    pattern = _CONSTRAINT.sub("", pattern.split("[")[0])
+    return frozenset(_NAME.findall(_TEXT.sub(" ", shown))) | (set(_NAME.findall(pattern)) - {"epsilon"})
+
+
+def room(specification: str) -> tuple[int, int, int]:
+    """(nodes of the largest tree there may be, most operands of a constructor, depth of the deepest tree).
+
+    The first and the last are upper bounds: a word may rule out that the largest tables stand together.
+    """
+    tables: dict[str, set[frozenset[str]]] = {}
+    for name, shown, pattern in _CONSTRUCTOR.findall(specification):
+        tables.setdefault(name, set()).add(operands_of(shown if name else shown.replace("^", " "), pattern))
+    sizes: dict[str, tuple[int, int]] = {}
+    waiting = [""]
+    while waiting:
+        name = waiting[-1]
+        missing = {o for row in tables[name] for o in row if o in tables and o not in sizes}
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        rows = [[sizes.get(o, (1, 1)) for o in row] for row in tables[name]]
+        sizes[name] = (
+            max(1 + sum(nodes for nodes, _ in row) for row in rows),
+            max(1 + max((depth for _, depth in row), default=0) for row in rows),
+        )
+    return sizes[""][0], max(len(row) for rows in tables.values() for row in rows), sizes[""][1]
+
+
+def check_room(specification: str) -> None:
+    """Raise IsakitError for a specification that does not fit the library."""
+    for has, most, what in zip(
+        room(specification), (NODES, OPERANDS, DEPTH), ("nodes", "operands", "levels"), strict=True
+    ):
+        if has > most:
+            raise IsakitError(f"an instruction would have {has} {what}; Ghidra has room for {most}")

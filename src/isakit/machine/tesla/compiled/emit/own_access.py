@@ -1,0 +1,223 @@
+"""Accesses of s[] and c[] at an address register plus an offset, checked once per block, in any order of the lanes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+from isakit.engine.llvm import Body, Ref, ValueLowering
+from isakit.engine.llvm.routine_ir import expression
+from isakit.machine.tesla.compiled.analysis.control_flow import Step
+from isakit.machine.tesla.compiled.emit.access_placement import LANES, WORDS, Placement
+from isakit.machine.tesla.compiled.emit.memory_ir import nothing
+from isakit.machine.tesla.compiled.emit.memory_windows import load_from_windows
+from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
+from isakit.machine.tesla.rules import accesses
+from isakit.sem.value import Value
+
+
+class OwnAccess(Placement):
+    """What is known of address registers (`LaneCode.tag`) tells how to access the words relative to them."""
+
+    @abstractmethod
+    def _load_placed(
+        self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: str
+    ) -> list[Ref]:
+        """The words at addresses that nothing is known of; 0 where an access does not count."""
+
+    def ahead(self, steps: Sequence[Step]) -> set[int]:
+        """Check all accesses of a block relative to $a registers it does not write before, at once; returns those.
+
+        Where an access may be outside of its space the version of the block for some lanes runs.
+        """
+        c, b = self.code, self.code.body
+        reach: dict[tuple[str, int], int] = {}
+        written = set[int]()
+        for s in steps:
+            assert s.trace is not None
+            for e in s.trace.of_kind("load", "store"):
+                plain = e.get("size") == 4 and not s.conditional and e.when is None and c.bound(e.name)
+                relative = c.relative(s, e.args[0]) if plain and e.name[0] in "sc" else None
+                if relative is None or relative[0] in written:
+                    continue
+                n, distance = relative
+                reach[e.name, n] = max(distance, reach.get((e.name, n), 0))
+            written |= {n for file, n in s.writes if file == "a"}
+        tests: list[str] = []
+        for (space, n), distance in sorted(reach.items()):
+            tests.append(self._reaches(space, n, distance))
+        if tests:
+            good, on = tests[0], b.fresh("certain")
+            for t in tests[1:]:
+                good = b(f"and i1 {good}, {t}")
+            join = "J" if steps[0].op.join and c.choices.join == "before" else ""
+            masked = b.fresh("masked")
+            b.do(f"br i1 {good}, label %{on}, label %{masked}, !prof !2")
+            b.label(masked)
+            c.settle()
+            b.do(f"br label %M{join}{steps[0].pc}")
+            b.label(on)
+        return {n for _, n in reach}
+
+    def _pointers(self, space: str, relative: tuple[int, int]) -> list[str]:
+        """Pointers to the words of lanes 0 and 16."""
+        c, (n, distance) = self.code, relative
+        firsts = [c.body(f"add i32 {c.load32(f'a{n}{name}')}, {distance}") for name in ("low", "high")]
+        return [self._scalar_pointer(space, f) for f in firsts]
+
+    def _reaches(self, space: str, n: int, distance: int) -> str:
+        """Whether a space has the words of all lanes at $aN plus an offset, as i1; `outside` has no holes."""
+        low, last = ValueLowering(self.code.body, nothing, {}), Ref(self.code.load32(f"a{n}last"), 32, True)
+        address = low.op("add", last, low.constant(distance, 32))
+        given = {"address": address, "size": low.constant(4, 32), "limit": Ref(self._own(space)[1], 32, True)}
+        return low.op("xor", expression(low, accesses.outside, given), low.constant(1, 1)).text
+
+    def _if_tagged(self, space: str, relative: tuple[int, int]) -> tuple[str, str]:
+        """Branch on what is known of $aN: (block if the accesses are not known to be good, block after both)."""
+        b = self.code.body
+        n, distance = relative
+        near, far, done = b.fresh("near"), b.fresh("far"), b.fresh("done")
+        b.do(f"br i1 {self._reaches(space, n, distance)}, label %{near}, label %{far}, !prof !2")
+        b.label(near)
+        return far, done
+
+    def _load_own(self, step: Step, space: str, relative: tuple[int, int], lanes: str) -> Ref:
+        """A word per lane at $aN plus an offset, whatever lanes are active."""
+        c, b = self.code, self.code.body
+        base, limit = self._own(space)
+        a = b(f"load {V32}, ptr {c.variable(('a', relative[0]))}")
+        given = f"ptr {base}, i32 {limit}, {V32} {a}, i32 {relative[1]}, i32 {c.as_bits(lanes)}"
+        both = b(f"call {{{V32}, i1}} {c.shared('load_own')}({given})")
+        c.stop(step, b(f"extractvalue {{{V32}, i1}} {both}, 1"))
+        return Ref(b(f"extractvalue {{{V32}, i1}} {both}, 0"), 32)
+
+    def _by_tag(self, step: Step, space: str, relative: tuple[int, int], where: Value, low: ValueLowering) -> Ref:
+        """A word per lane at $aN plus an offset, all lanes active."""
+        b = self.code.body
+        if relative[0] in self.code.certain:
+            return Ref(self._words_by_tag(step, space, relative, low), 32)
+        far, done = self._if_tagged(space, relative)
+        v1 = self._words_by_tag(step, space, relative, low)
+        b.do(f"br label %{done}")
+        near = b.current
+        b.label(far)
+        if self._by_rule:
+            inner = low.fork()
+            address = inner.splat(inner.resize(inner.value(where), 32))
+            v2 = self._load_placed(step, space, address, 4, inner, TRUE)[0].text
+        else:
+            v2 = self._load_own(step, space, relative, TRUE).text
+        b.do(f"br label %{done}")
+        far = b.current
+        b.label(done)
+        return Ref(b(f"phi {V32} [ {v1}, %{near} ], [ {v2}, %{far} ]"), 32)
+
+    def _words_by_tag(self, step: Step, space: str, relative: tuple[int, int], low: ValueLowering) -> str:
+        """Words at $aN plus an offset that are all in the space: rows and equal addresses, or in any order."""
+        c, b = self.code, self.code.body
+        rows, others, done = b.fresh("rows"), b.fresh("others"), b.fresh("done")
+        plain = b(f"load i1, ptr %a{relative[0]}plain")
+        b.do(f"br i1 {plain}, label %{rows}, label %{others}, !prof !2")
+        b.label(rows)
+        ways = [(self._words_in_rows(space, relative), b.current)]
+        b.do(f"br label %{done}")
+        b.label(others)
+        at = self._relative_places(relative, low.fork())
+        base, limit = self._own(space)
+        if c.host.embedded and c.in_loop(step):
+            beyond = b.fresh("beyond")
+            found = load_from_windows(b, base, at.text, ("0", limit), beyond)
+            ways.append((found, b.current))
+            b.do(f"br label %{done}")
+            b.label(beyond)
+        far = b(f"call {V32} {c.shared('load_words')}(ptr {base}, {V32} {at.text}, i32 -1)")
+        ways.append((far, b.current))
+        b.do(f"br label %{done}")
+        b.label(done)
+        return b(f"phi {V32} " + ", ".join(f"[ {words}, %{label} ]" for words, label in ways))
+
+    def _relative_places(self, relative: tuple[int, int], low: ValueLowering) -> Ref:
+        """Places of the lanes at $aN plus an offset."""
+        a = self.code.body(f"load {V32}, ptr {self.code.variable(('a', relative[0]))}")
+        return low.op("add", Ref(a, 32), low.constant(relative[1], 32))
+
+    def _words_in_rows(self, space: str, relative: tuple[int, int]) -> str:
+        b, v16 = self.code.body, "<16 x i32>"
+        rows = b(f"load <16 x i1>, ptr %a{relative[0]}rows")
+        parts: list[str] = []
+        for p in self._pointers(space, relative):  # what lies behind the space is not used, but it can be read
+            row = b(f"load {v16}, ptr {p}, align 4")
+            one = b(f"insertelement {v16} poison, i32 {b(f'load i32, ptr {p}, align 4')}, i64 0")
+            same = b(f"shufflevector {v16} {one}, {v16} poison, {v16} zeroinitializer")
+            parts.append(b(f"select <16 x i1> {rows}, {v16} {row}, {v16} {same}"))
+        return b(f"shufflevector {v16} {parts[0]}, {v16} {parts[1]}, {V32} {LANES}")
+
+    def _store_relative(
+        self, step: Step, relative: tuple[int, int], where: Value, word: Ref, low: ValueLowering
+    ) -> None:
+        """A word per lane at $aN plus an offset of s[]."""
+        b = self.code.body
+        if relative[0] in self.code.certain:
+            self._store_by_tag(step, relative, word, low)
+            return
+        far, done = self._if_tagged("s", relative)
+        self._store_by_tag(step, relative, word, low)
+        b.do(f"br label %{done}")
+        b.label(far)
+        inner = low.fork()
+        placed = self._place(step, "s", inner.splat(inner.resize(inner.value(where), 32)), 4, inner, TRUE)
+        self._store_words("s", inner.splat(placed.offsets), word, inner, placed.lanes)
+        b.do(f"br label %{done}")
+        b.label(done)
+
+    def _store_by_tag(self, step: Step, relative: tuple[int, int], word: Ref, low: ValueLowering) -> None:
+        """Store at $aN plus an offset where all words are in s[]."""
+        b, c = self.code.body, self.code
+        rows, others, done = b.fresh("rows"), b.fresh("others"), b.fresh("done")
+        b.do(f"br i1 {b(f'load i1, ptr %a{relative[0]}row')}, label %{rows}, label %{others}, !prof !2")
+        b.label(rows)
+        self._store_rows(relative, word)
+        b.do(f"br label %{done}")
+        b.label(others)
+        inner = low.fork()
+        at = self._relative_places(relative, inner)
+        if c.in_loop(step):
+            self._store_falling("s", at, word, None, done, inner)
+        self._store_words("s", at, word, inner, TRUE)
+        b.do(f"br label %{done}")
+        b.label(done)
+
+    def _store_rows(self, relative: tuple[int, int], word: Ref) -> None:
+        b = self.code.body
+        for k, p in zip((0, 16), self._pointers("s", relative), strict=True):
+            index = "<16 x i32> <" + ", ".join(f"i32 {k + j}" for j in range(16)) + ">"
+            half = b(f"shufflevector {V32} {word.text}, {V32} poison, {index}")
+            b.do(f"store <16 x i32> {half}, ptr {p}, align 4")
+
+    @staticmethod
+    def _descending(b: Body, words: str) -> str:
+        """The words of the lanes in reverse order."""
+        index = f"{V32} <" + ", ".join(f"i32 {31 - j}" for j in range(32)) + ">"
+        return b(f"shufflevector {V32} {words}, {V32} poison, {index}")
+
+    def _store_falling(
+        self, space: str, at: Ref, word: Ref, buffer: tuple[str, str] | None, done: str, low: ValueLowering
+    ) -> None:
+        """Store a word per lane where neighbours have falling addresses; the block for others is open behind it.
+
+        `buffer`: where the words must lie, start and length; None where they are known to be good.
+        """
+        b, beyond, near = self.code.body, self.code.body.fresh("beyond"), self.code.body.fresh("falling")
+        last = b(f"extractelement {V32} {at.text}, i64 31")
+        row = low.op("sub", low.splat(Ref(b(f"add i32 {last}, 124"), 32, True)), Ref(WORDS, 32))
+        other = b(f"icmp ne {V32} {at.text}, {row.text}")
+        good = b(f"icmp eq i32 {b(f'bitcast {V1} {other} to i32')}, 0")
+        if buffer is not None:
+            aligned = b(f"icmp eq i32 {b(f'and i32 {last}, 3')}, 0")
+            good = b(f"and i1 {good}, {b(f'and i1 {self._inside(last, *buffer, 128)}, {aligned}')}")
+        b.do(f"br i1 {good}, label %{near}, label %{beyond}")
+        b.label(near)
+        p = self._scalar_pointer(space, last)
+        b.do(f"store {V32} {self._descending(b, word.text)}, ptr {p}, align 4")
+        b.do(f"br label %{done}")
+        b.label(beyond)

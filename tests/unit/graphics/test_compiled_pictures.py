@@ -1,0 +1,131 @@
+"""Coverage, inputs and output merger as machine code: the same as arrays, and what is left to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from isakit.engine.llvm import host
+from isakit.errors import MachineFault
+from isakit.graphics import compiled_draw, compiled_quads, compiled_raster, raster
+from isakit.graphics.color_formats import NAMED
+from isakit.graphics.compiled_inputs import InputQuestion, inputs_function
+from isakit.graphics.draw_state import DrawState
+from isakit.graphics.planes import PositionInput, Shape
+from isakit.graphics.raster import Quads, Setup, snapped
+from isakit.tesla import FragmentShader, Pipeline, VertexShader
+from support.picture_fuzz import watched_draws
+
+VERTEX = "\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(8)) + "\nexit (never) nop"
+COLOURED = "\n".join(f"long interp $r{k} flat v[{4 * k:#x}]" for k in range(4)) + "\nexit nop"
+BEYOND = "interp $r0 v[0x0]\nmov b32 $r1 0x50\nshl $a1 $r1 0x2\nadd b32 $r2 $r1 c0[$a1+0x0]\nexit nop"
+FULL = np.array([[-1, -1, 0, 1], [3, -1, 0, 1], [-1, 3, 0, 1]], np.float32)
+COLOURS = np.full((3, 4), 0.25, np.float32)
+
+
+def setup(window: np.ndarray) -> Setup:
+    return Setup(window, snapped(window), np.ones(len(window), bool))
+
+
+def same(a: Quads, b: Quads) -> bool:
+    return all(np.array_equal(getattr(a, n), getattr(b, n)) for n in ("x", "y", "covered", "primitive"))
+
+
+def shapes(kind: str, rng: Any) -> Any:
+    """Triangles [n, 3, 2] around a picture of 200 x 200."""
+    count = 60
+    window: Any = rng.uniform(-20, 220, (count, 1, 2)) + rng.normal(0, 60 if kind != "small" else 2, (count, 3, 2))
+    if kind == "slivers":
+        window[:, :, 1] = window[:, :1, 1] + rng.normal(0, 1, (count, 3))
+    if kind == "on the grid":
+        window = (window * 2).round() / 2
+    if kind == "far":
+        window[::7, 0] *= 1e6
+    return window
+
+
+@pytest.mark.parametrize("kind", ["large", "small", "slivers", "on the grid", "far"])
+@pytest.mark.parametrize("room", [1 << 16, 500])
+def test_the_loop_finds_the_quads_that_arrays_find(kind: str, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled_raster, "_AT_ONCE", room)
+    rng = np.random.default_rng(len(kind))
+    for fill, sample in (("lower", (128, 128)), ("upper", (16, 48))):
+        s, chosen = setup(shapes(kind, rng)), rng.random(60) < 0.9
+        bounds = 7, 3, 190, 201
+        expected = raster.rasterize(s, chosen, bounds, fill, sample)  # type: ignore[arg-type]
+        assert len(expected)
+        assert same(compiled_raster.rasterize(s, chosen, bounds, fill, sample, whole=True), expected)  # type: ignore[arg-type]
+
+
+def drawn(engine: str, fragment: FragmentShader, form: str = "rgba8", **options: Any) -> Pipeline:
+    pipeline = Pipeline(40, 30, targets=(form,), engine=engine)
+    pipeline.make_all = True
+    pipeline.draw("triangles", VertexShader(VERTEX), fragment, [FULL, COLOURS], **options)
+    return pipeline
+
+
+def coloured() -> FragmentShader:
+    return FragmentShader(COLOURED, inputs=[(4 + k, "flat") for k in range(4)])
+
+
+@pytest.mark.parametrize("name", ["rgba8", "rgba16f", "rgb10a2", "srgba8", "sbgrx8", "r11g11b10f"])
+def test_formats_that_cannot_be_traced_are_left_to_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = watched_draws(monkeypatch)
+    left = NAMED[name].srgb or name == "r11g11b10f"
+    assert (drawn("llvm", coloured(), name).image() == drawn("reference", coloured(), name).image()).all()
+    assert done == [not left]
+
+
+def test_a_program_that_faults_does_so_with_the_reference_engines_words() -> None:
+    beyond = FragmentShader(BEYOND, inputs=["x"], constants=b"\0" * 16)
+    words: list[str] = []
+    for engine in ("reference", "llvm"):
+        with pytest.raises(MachineFault) as found:
+            drawn(engine, beyond)
+        words.append(str(found.value))
+    assert words[0] == words[1]
+
+
+def test_small_draws_make_no_code_until_there_were_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(kind: str, key: str) -> None:
+        """An empty cache."""
+
+    monkeypatch.setattr(compiled_quads, "read_object", nothing)
+    monkeypatch.setattr(compiled_quads, "MAKING", 1000)
+    q = InputQuestion((PositionInput("x"),), ((0, False),), False, Shape(False, False, False, False, True), 0.0625)
+    assert [inputs_function(q, host(), 400) is not None for _ in range(4)] == [False, False, True, True]
+
+
+def test_inputs_of_the_last_draw_are_there_when_they_are_asked_for() -> None:
+    pipeline = drawn("llvm", coloured())
+    assert pipeline.fragments is not None
+    assert (pipeline.fragments.depth() == np.float32(0.5)).all()
+
+
+def test_a_draw_on_several_threads_keeps_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled_draw, "LANES", 128)
+    pictures: list[np.ndarray] = []
+    for threads in (1, 4):
+        pipeline = Pipeline(40, 30, threads=threads, engine="llvm", depth=None)
+        pipeline.make_all = True
+        layers = np.tile(FULL, (20, 1))
+        colours = np.repeat(np.random.default_rng(1).random((20, 4), np.float32), 3, axis=0)
+        pipeline.draw("triangles", VertexShader(VERTEX), coloured(), [layers, colours], state=DrawState())
+        pictures.append(pipeline.image())
+    assert (pictures[0] == pictures[1]).all()
+    assert len(np.unique(pictures[0].reshape(-1, 4), axis=0)) == 1
+
+
+def test_every_batch_begins_with_cleared_registers_and_local_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled_draw, "LANES", 128)
+    counting = FragmentShader(
+        "ld b32 $r0 l[0x4]\nmov b32 $r1 0x3f800000\nst b32 l[0x4] $r1\nmov b32 $r1 $r2\nmov b32 $r2 0x3f800000\n"
+        "mov b32 $r3 $r0\nexit nop", local_bytes=16, registers=4,
+    )  # fmt: skip
+    pictures = [drawn(engine, counting).image() for engine in ("reference", "llvm")]
+    assert (pictures[0] == pictures[1]).all()
+    assert not pictures[1][..., :2].any()

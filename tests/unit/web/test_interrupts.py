@@ -1,0 +1,30 @@
+"""Ctrl-C ends the workbench without a traceback, however often it is pressed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra `web`")
+pytest.importorskip("uvicorn", reason="needs the extra `web`")
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.03])
+def test_two_interrupts_end_the_workbench_as_one_does(gap: float) -> None:
+    text = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); " \
+           "from isakit.cli import main; main()"  # fmt: skip
+    with subprocess.Popen([sys.executable, "-c", text, "web", "--port", "0"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as p:  # fmt: skip
+        assert p.stdout is not None
+        assert p.stdout.readline().startswith(b"the workbench is at ")
+        time.sleep(0.5)
+        for _ in range(2):
+            p.send_signal(signal.SIGINT)
+            time.sleep(gap)
+        _, errors = p.communicate(timeout=30)
+    assert b"Traceback" not in errors
+    assert p.returncode in (130, -signal.SIGINT)
