@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from isakit.errors import MachineFault
-from isakit.machine.tesla.rules import accesses, barriers, locks, stack
+from isakit.machine.tesla.rules import accesses, barriers, blocks, locks, stack
 from isakit.sem.routine import Routine
 from support.compiled import compiled_device
 
@@ -59,6 +59,7 @@ MUTATIONS: dict[str, tuple[str, Routine[Any, Any], str, str]] = {
     "when a barrier opens": ("barrier", barriers.open_if_reached, "barrier.count >= target", "barrier.count > target"),
     "what arrives": ("barrier", barriers.arrive, "= 0 if count == ALL", "= 3 if count == ALL"),
     "who gets a lock": ("lock", locks.try_lock, "first = free & -free", "first = free"),
+    "which lanes begin": ("join", blocks.begin_warp, "w.active = lanes", "w.active = lanes & 0xFFFFF"),
     "what is inside": ("access", accesses.outside, "address > limit - size", "address >= limit - size"),
 }  # fmt: skip
 """(program, rule, its text, another text)."""

@@ -35,7 +35,9 @@ class Rules:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         limited = name == "call_limited"
         wanted = "call" if limited else name
-        routine: Routine[Any, Any] = next(getattr(m, wanted) for m in (stack, barriers, locks, blocks) if hasattr(m, wanted))
+        routine: Routine[Any, Any] = next(
+            getattr(m, wanted) for m in (stack, barriers, locks, blocks) if hasattr(m, wanted)
+        )
         known = {"choices": self.choices, "limited": limited, "in_turns": True}
         made = python_function(routine, **{n: known[n] for n in routine.statics})
         setattr(self, name, made)

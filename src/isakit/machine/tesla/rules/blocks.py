@@ -1,6 +1,7 @@
 """How blocks and warps begin, and in which order compiled code runs the blocks of a launch.
 
-Source: [tesla] 9.1, 10. The reference machine begins its warps by the same rule.
+Source: [tesla] 9.1, 10. The reference machine begins its warps by the same rule. What is external sets memory: compiled
+code does it in its own way.
 """
 
 from __future__ import annotations
@@ -35,31 +36,26 @@ class Written(IntEnum):
 @external
 def clear_shared(block: BlockState) -> None:
     """s[] of a block: the launch header and the parameters, and 0 behind them."""
-    block.shared[:] = 0
 
 
 @external
 def clear_local(block: BlockState) -> None:
     """l[] of a block is 0."""
-    block.local[:] = 0
 
 
 @external
 def clear_warp(block: BlockState, w: WarpState) -> None:
     """The counters of a warp are 0, and so are registers that its program reads before it writes them."""
-    w.issued = w.threads = 0
 
 
 @external
 def set_thread_numbers(block: BlockState, w: WarpState, number: u64) -> None:
     """$r0 of a warp has the numbers of its threads."""
-    w.registers[:] = block.first_registers[number]
 
 
 @external
 def set_physical_numbers(block: BlockState, number: u64) -> None:
     """What $physid reads in a block: the place that a block of this number has on the chip."""
-    block.physid = block.physid_all[number % block.physid_period]
 
 
 @routine

@@ -85,9 +85,11 @@ def _set_thread_numbers(low: Lowering, args: Sequence[Any]) -> None:
 def _set_physical_numbers(low: Lowering, args: Sequence[Any]) -> None:
     b, block = low.body, args[0].whole(low.body)
     place = b(f"urem i64 {args[1].text}, {_field(b, block, 'physid_period')}")
-    words = b(f"mul i64 {place}, {b(f'mul i64 {_field(b, block, "block_warps")}, 32')}")
+    threads = b(f"mul i64 {_field(b, block, 'block_warps')}, 32")
+    words = b(f"mul i64 {place}, {threads}")
     here = b(f"getelementptr i32, ptr {_field(b, block, 'physid_all')}, i64 {words}")
-    b.do(f"store ptr {here}, ptr {b(f'getelementptr i8, ptr {block}, i64 {FIELDS.at('physid')}')}")
+    place = b(f"getelementptr i8, ptr {block}, i64 {FIELDS.at('physid')}")
+    b.do(f"store ptr {here}, ptr {place}")
 
 
 SPECIALS: Mapping[Any, Special] = {
