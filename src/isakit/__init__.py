@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from isakit.runtime import Device
     from isakit.runtime.python_kernel import kernel
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AsmError",

@@ -138,7 +138,9 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert cff is not None
     assert page is not None
     assert readme is not None
-    assert {cff[1], page[1], readme[1]} == {cff[1]}
+    project = re.search(r'^version = "(\S+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert project is not None
+    assert {cff[1], page[1], readme[1], project[1]} == {isakit.__version__}
     assert f"## [{cff[1]}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 

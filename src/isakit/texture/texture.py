@@ -116,7 +116,7 @@ class Texture:
         counts = [len(r) for r in self._raw]
         self.bases: Array = np.cumsum([0, *counts])[:-1]
         self.widths, self.heights, self.depths = (np.array(s, np.int64) for s in zip(*self.sizes, strict=True))
-        self._planes: dict[tuple[bool, int | None], list[Array]] = {}
+        self._planes: dict[tuple[bool, int | None, str], list[Array]] = {}
         self._words: Array | None = None
 
     @classmethod
