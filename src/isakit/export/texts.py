@@ -352,11 +352,12 @@ class Model:
         return out
 
     def _register(self, part: Part, other: Reg) -> Field:
-        """The field of the one register operand that a part may be and that another part reads."""
-        found = [p for p in alternatives(part) if isinstance(p, Reg) and self.readable(p, other) is not NO]
+        """The field of the register operands that a part may be and that another part reads."""
+        readable = (p for p in alternatives(part) if isinstance(p, Reg) and self.readable(p, other) is not NO)
+        found = list(dict.fromkeys(p.field for p in readable))
         if len(found) != 1:
             raise CannotExport(f"{type(part).__name__} is a register in {len(found)} ways")
-        return found[0].field
+        return found[0]
 
     def _is_empty(self, part: Part | str) -> Node:
         if isinstance(part, str):

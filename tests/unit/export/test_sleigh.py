@@ -29,6 +29,7 @@ LARGE = [
     pytest.param(*view, marks=[*ghidra, pytest.mark.slow])
     for view in [
         ("vuc", "vp3", None), ("tesla", "gt200", None), ("tesla", "g80", "fragment"), ("usse", "sgx543", "primary"),
+        ("tesla", "g80", "vertex"), ("tesla", "gt200", "geometry"),
         ("usse", "sgx543", "secondary"),
     ]
 ]  # fmt: skip
