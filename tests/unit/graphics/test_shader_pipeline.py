@@ -312,7 +312,7 @@ def test_the_scene_looks_the_same_on_both_engines() -> None:
 
 
 def test_a_scene_may_name_shader_files(tmp_path: Path) -> None:
-    for path in SCENE.iterdir():
+    for path in filter(Path.is_file, SCENE.iterdir()):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     text = (tmp_path / "scene.json").read_text()
     for name in ("solid.v", "solid.f"):
@@ -334,7 +334,7 @@ def test_a_scene_may_name_shader_files(tmp_path: Path) -> None:
     ('"U8U8U8U8_ABGR"', '"U8U8U8U8_XYZW"', "no component order"),
 ])  # fmt: skip
 def test_what_is_wrong_in_a_scene_is_said(old: str, new: str, says: str, tmp_path: Path) -> None:
-    for path in SCENE.iterdir():
+    for path in filter(Path.is_file, SCENE.iterdir()):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     text = (tmp_path / "scene.json").read_text()
     assert old in text

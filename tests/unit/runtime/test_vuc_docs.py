@@ -14,7 +14,8 @@ REFERENCE = (ROOT / "docs" / "reference" / "vuc.md").read_text(encoding="utf-8")
 
 def blocks(text: str) -> list[str]:
     """The contents of code blocks that are no Python."""
-    return re.findall(r"^```(?:vuc|text)?\n(.*?)^```$", re.sub(r"^```python\n.*?^```$", "", text, flags=re.M | re.S), re.M | re.S)
+    others = re.sub(r"^```python\n.*?^```$", "", text, flags=re.M | re.S)
+    return re.findall(r"^```(?:vuc|text)?\n(.*?)^```$", others, re.M | re.S)
 
 
 def test_worked_example() -> None:
