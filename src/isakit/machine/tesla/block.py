@@ -107,7 +107,8 @@ class Block(BlockState):
     """One block: its warps, shared memory (`shared`, a uint8 view) and barriers; see `rules.barriers`."""
 
     def __init__(self, launch: Launch, number: int, shared: Array) -> None:
-        self.launch, self.number, self.shared = launch, number, shared
+        self.launch, self.number = launch, number
+        self.shared: Any = shared
         self.index = (number % launch.grid[0], number // launch.grid[0])
         self.warps: list[Warp] = []
         self.barriers: Any = Elements(Barrier)
