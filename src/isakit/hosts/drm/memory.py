@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import gc
 import mmap
 import os
 from bisect import bisect_right, insort
@@ -50,6 +51,15 @@ class MemoryObject:
         return self.address - BASE
 
 
+def _mapped(descriptor: int, size: int) -> mmap.mmap:
+    """The whole file. Arrays keep the mappings of earlier cards until garbage is collected."""
+    try:
+        return mmap.mmap(descriptor, size)
+    except OSError:
+        gc.collect()
+        return mmap.mmap(descriptor, size)
+
+
 class VideoMemory:
     """The memory of one process.
 
@@ -63,7 +73,7 @@ class VideoMemory:
         # A file that shrinks under a mapping kills the process that reads it.
         seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
         fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, seals)
-        self.map = mmap.mmap(self.descriptor, size)
+        self.map = _mapped(self.descriptor, size)
         self.bytes: Array = np.frombuffer(self.map, np.uint8)
         self.words: Array = self.bytes.view(np.uint32)
         self.objects: dict[int, MemoryObject] = {}
