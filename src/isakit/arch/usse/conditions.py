@@ -178,38 +178,18 @@ def _names(stem: str, types: str, ty: str = "") -> Enum:
 
 def _tests(stem: str, group: int, syntax: str, types: str, **parts: Any) -> list[Form]:
     """The forms of a kind of tests; a floating point source 2 may repeat its channel x."""
-    fixed = {VTST.group: group}
+    own: dict[str, Any] = {"op": "", "ty": "int", "src1": source(VTST, 1), "src2": source(VTST, 2)}
     if types == _FLOATS:
         operand = partial(PerRow, source, VTST, double=True, alias=8, ty="<ty>")
-        return forms(
-            VTST,
-            syntax,
-            types,
-            fixed=fixed,
-            lacking=ILLEGAL,
-            name=PerRow(_names, stem, types, "<ty>"),
-            op="",
-            ty="<ty>",
-            condition=CONDITION,
-            src1=operand(n=1),
-            src2=operand(n=2, letters=swizzle(VTST.s2scalar, ("xyzw", "xxxx"))),
-            **parts,
-        )
-    several = types in _OPERATIONS
-    return forms(
-        VTST,
-        syntax,
-        types,
-        fixed=fixed,
-        lacking=ILLEGAL,
-        name=_names(stem, types) if several else f"{stem}.<op>",
-        op="" if several else "<op>",
-        ty="int",
-        condition=CONDITION,
-        src1=source(VTST, 1),
-        src2=source(VTST, 2),
-        **parts,
-    )
+        repeated = swizzle(VTST.s2scalar, ("xyzw", "xxxx"))
+        own |= {"name": PerRow(_names, stem, types, "<ty>"), "ty": "<ty>"}
+        own |= {"src1": operand(n=1), "src2": operand(n=2, letters=repeated)}
+    elif types in _OPERATIONS:
+        own["name"] = _names(stem, types)
+    else:
+        own |= {"name": f"{stem}.<op>", "op": "<op>"}
+    fixed = {VTST.group: group}
+    return forms(VTST, syntax, types, fixed=fixed, lacking=ILLEGAL, condition=CONDITION, **own, **parts)
 
 
 def _dst(types: str) -> PerRow | Part:

@@ -222,6 +222,10 @@ def _three_letters() -> Any:
     return choice(when({unused: UNUSED_CHANNEL >> 15}, three), when({}, four))
 
 
+PLANE, CLIP = "plane{}", "clip{}"
+"""How the clip plane is written, which has a meaning only where the clip bit is set."""
+
+
 def _vdp(row: str, channels: int, planes: str) -> list[Form]:
     """The form of so many channels; its row: the fields that select it, its name. `planes` names the clip plane."""
     names = {v: planes.format(v) for v in range(8)}
@@ -244,10 +248,6 @@ def _vdp(row: str, channels: int, planes: str) -> list[Form]:
         count=channels,
         default=0 if channels == 4 else UNUSED_CHANNEL,
     )
-
-
-PLANE, CLIP = "plane{}", "clip{}"
-"""How the clip plane is written, which has a meaning only where the clip bit is set."""
 
 
 @usse.insn(

@@ -111,8 +111,8 @@ _COMPARED_BYTES = """
 """
 
 
-def _four_bytes(_: int) -> int:
-    """The registers with the bytes that are compared, whatever the swizzle."""
+def _compared_registers(_: int) -> int:
+    """How many registers have the bytes that are compared, whatever the swizzle."""
     return 2
 
 
@@ -157,9 +157,9 @@ def vmovc(name, ty, dst, src0, src1, src2):
 
 
 @usse.insn(
-    _conditional_moves(_COMPARED_BYTES, _INTEGER_TYPES, span=_four_bytes)
-    + _conditional_moves(_COMPARED_BYTES, _FLOAT_TYPES, _AS_IT_IS, letters=None, span=_four_bytes)
-    + _conditional_moves(_COMPARED_BYTES, _FLOAT_TYPES, _SWIZZLED, span=_four_bytes),
+    _conditional_moves(_COMPARED_BYTES, _INTEGER_TYPES, span=_compared_registers)
+    + _conditional_moves(_COMPARED_BYTES, _FLOAT_TYPES, _AS_IT_IS, letters=None, span=_compared_registers)
+    + _conditional_moves(_COMPARED_BYTES, _FLOAT_TYPES, _SWIZZLED, span=_compared_registers),
     ref=Ref("usse", "2.6.7 VMOV"),
     see=[Ref("004", "0x38000000 - 0x40000000")],
     status=Status.INFERRED,

@@ -227,7 +227,7 @@ class Core(CoreRecord):
     @property
     def calls_out(self) -> bool:
         """Whether instructions and events may call functions of the caller's, which may take any time."""
-        return not (self.on_io_load is None is self.on_io_store is self.host.on_interrupt)
+        return any(f is not None for f in (self.on_io_load, self.on_io_store, self.host.on_interrupt))
 
     # --- counters -----------------------------------------------------------------------------------------------------
     @property
