@@ -14,14 +14,14 @@ _ADDRESS = re.compile(r"// ([0-9a-f]{4,8}): [0-9a-f ]+$")
 """What the printer puts behind an instruction: its address and its words."""
 
 
-def source_listing(program: Program, *, labels: bool = True) -> Iterator[str]:
+def source_listing(program: Program, *, labels: bool = True, header: bool = True) -> Iterator[str]:
     """The lines of a listing, each instruction behind comments that say where it comes from if that is news.
 
-    Programs that know no lines are listed without.
+    Programs that know no lines are listed without. `header` as for `printer.lines`.
     """
     table = program.lines
     shown = SourceLine()
-    for line in lines(program, labels=labels):
+    for line in lines(program, labels=labels, header=header):
         found = _ADDRESS.search(line) if table is not None else None
         where = table.at(int(found[1], 16)) if table is not None and found is not None else None
         if table is not None and where is not None:

@@ -313,7 +313,7 @@ def _write(
             collapse=collapse and beside.before is None,
         )  # fmt: skip
         if source:
-            rows = source_listing(program, labels=labels)
+            rows = source_listing(program, labels=labels, header=header)
         rows = itertools.chain(beside.heads(), rows)
         if coloured():
             rows = map(_paint, rows)

@@ -76,6 +76,7 @@ def test_listings_show_the_lines(tmp_path: object) -> None:
     got = CliRunner().invoke(app, ["dis", "--source", "-"], input=TEXT)
     assert got.exit_code == 0
     rows = got.output.splitlines()
+    assert sum(row.startswith(".isa") for row in rows) == 1
     first = rows.index("    // /no/such/kernel.cu:12")
     assert rows[first + 1].split() == ["//", "st.global.u32", "[%o],", "%r;"]
     assert [row.split("//")[0].split()[:2] for row in rows[first + 2 :]] == [["mov", "b32"], ["exit", "st"]]
