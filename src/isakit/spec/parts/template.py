@@ -162,10 +162,7 @@ class Template(Part):
     def describing(self) -> int:
         if callable(self.hints):
             return -1
-        out = super().describing()
-        for p in self.parts:
-            out |= p.describing()
-        return out
+        return super().describing() | _union(p.describing() for p in self.parts)
 
     def possible(self) -> int:
         return self._possible
