@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from isakit.analysis.chains import START, Chains
 from isakit.analysis.control_flow import ControlFlow, Function
 from isakit.analysis.dominators import post_dominators
+from isakit.analysis.liveness import only_computes
 from isakit.analysis.ssa import MERGE
 from isakit.codec import Instruction
 from isakit.codec.instruction import Place
@@ -239,8 +240,6 @@ def dead_code(flow: ControlFlow, chains: Chains | None = None) -> list[int]:
 
     They are not reached, or they only write registers which nothing reads but other dead instructions.
     """
-    from isakit.analysis.liveness import only_computes
-
     chains = chains or Chains(flow)
     reached = {i.address: i for b in flow.blocks if b.function is not None for i in b.instructions}
     dead = {i.address for b in flow.blocks if b.function is None for i in b.instructions}
