@@ -9,7 +9,6 @@ from support.gl import CAPTURES
 SOURCE = Path(__file__).with_name("gl_features.c")
 FEATURES = CAPTURES / "features"
 """What the driver (Mesa 22.3.6) sent for each scene on a chip, and in llvmpipe.npz what llvmpipe draws."""
-SCENE_SIZE = 64
 SCENES = sorted({p.stem.rpartition("-")[0] for p in FEATURES.glob("*.glc")})
 TOLERANCE = {
     "srgb": 2,  # llvmpipe approximates the curve
