@@ -107,8 +107,7 @@ class Tables:
         """A field that prints a text for each of its values."""
         key = low, n, values
         if key not in self.attached:
-            name = self.attached[key] = self.field(low, n, kind=f"n{len(self.attached)}_")
-            del name
+            self.attached[key] = self.field(low, n, kind=f"n{len(self.attached)}_")
         return Operand(self.attached[key])
 
     def pattern(self, cubes: Cubes) -> str:
@@ -156,7 +155,7 @@ class Tables:
         return (*atoms[:at], Operand(self.table([self.constructor(atoms[at:], EVERYTHING)])))
 
     def _together(self, hidden: Sequence[str]) -> Sequence[str]:
-        """Tables that print and do nothing, and are many, in one."""
+        """The same operands, those that only check made one table where there are several."""
         checks = [h for h in hidden if h in self._checks]
         if len(checks) < 2:
             return hidden
@@ -422,17 +421,9 @@ class Tables:
         return self._made[key]
 
     def _set(self, node: Node) -> Cubes | None:
-        """The words for which a flag is set, None where they are too many patterns."""
-        found: Cubes | None = None
-        if isinstance(node, Mask):
-            found = EVERYTHING if node.value else []
-        elif isinstance(node, Table):
-            found = of_values(node.mask, [k for k, v in enumerate(node.values) if v])
-        elif isinstance(node, Within):
-            found = _multiples(node)
-        elif isinstance(node, Equal):
-            found = equal(*node.fields)
-        elif isinstance(node, Select | Switch):
+        """The words for which a flag is set, None where they are too many patterns or not known as patterns."""
+        found: Cubes | None = _plain_set(node)
+        if isinstance(node, Select | Switch):
             found = []
             for cubes, n in self.cases(node):
                 inner = self._set(n)
@@ -466,15 +457,10 @@ class Tables:
                 if no is not None or not (isinstance(n, Mask) and not n.value):
                     rows.append(self.constructor(self.flag(n, yes, no), cubes))
             return (Operand(self.table(rows)),)
-        if isinstance(node, Table):
-            cubes = of_values(node.mask, [k for k, v in enumerate(node.values) if v])
-        elif isinstance(node, Within):
-            cubes = _multiples(node)
-        elif isinstance(node, Equal):
-            cubes = equal(*node.fields)
-        else:
+        found = _plain_set(node)
+        if found is None:
             raise TypeError(type(node).__name__)
-        return self._either(cubes, yes, no)
+        return self._either(found, yes, no)
 
     def _either(self, cubes: Cubes, yes: Atoms, no: Atoms | None) -> Atoms:
         rest = others(cubes)
@@ -615,6 +601,19 @@ def _parts(mask: int) -> list[tuple[int, int]]:
     """The stretches of a mask, none across the middle of a 64-bit word."""
     low, high = runs(mask & 0xFFFFFFFF), runs(mask >> 32 << 32)
     return [*low, *high]
+
+
+def _plain_set(node: Node) -> Cubes | None:
+    """The words for which a flag that makes no choice is set, None for other nodes."""
+    if isinstance(node, Mask):
+        return EVERYTHING if node.value else []
+    if isinstance(node, Table):
+        return of_values(node.mask, [k for k, v in enumerate(node.values) if v])
+    if isinstance(node, Within):
+        return _multiples(node)
+    if isinstance(node, Equal):
+        return equal(*node.fields)
+    return None
 
 
 def _multiples(node: Within) -> Cubes:
