@@ -33,7 +33,8 @@ from isakit.spec.parts.base import (
     pattern,
     starts,
 )
-from isakit.spec.parts.compose import Alternative, Choice, Dependent, or_sources, same
+from isakit.spec.parts.choices import Alternative, Choice
+from isakit.spec.parts.compose import Dependent, or_sources, same
 from isakit.spec.parts.numbers import Reg
 from isakit.spec.parts.words import Literal
 from isakit.spec.patterns import ANYTHING, one_of
