@@ -17,4 +17,5 @@ TOLERANCE = {
     "color_formats": 9,  # one step of five bits
 }  # fmt: skip
 """How far a component may be off, of 255, where one is too little, and why."""
-EXACT = 1
+USUAL = 1
+"""How far one may be off elsewhere."""

@@ -94,7 +94,7 @@ class Uniformity:
                     self._mark(self._instructions[address])
 
     def _sole_writes(self) -> list[int | None]:
-        """For each value the address of the only write it may come from, or `START`; `MERGE` where there is none."""
+        """For each value the only write it may come from: address, `START`, `MERGE` for none, or None for several."""
         ssa = self.chains.ssa
         out: list[int | None] = list(ssa.addresses)
         waiting = [v for v, a in enumerate(ssa.addresses) if a != MERGE]
