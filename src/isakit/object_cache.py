@@ -116,18 +116,19 @@ def _read(path: Path) -> bytes | None:
 
 def _checked(path: Path, f: BinaryIO, size: int) -> bytes | None:
     """What an object holds, if it is whole and under its own name; what says another length is not read."""
-    head = f.read(HEADER_BYTES)
-    if size > HEADER_BYTES + max(DEFAULT_LIMIT, size_limit()):
+    if not HEADER_BYTES <= size <= HEADER_BYTES + max(DEFAULT_LIMIT, size_limit()):
         return None
-    if head[: len(MAGIC) + 8] != MAGIC + (size - HEADER_BYTES & (1 << 64) - 1).to_bytes(8, "little"):
+    head = f.read(HEADER_BYTES)
+    if not head.startswith(MAGIC + (size - HEADER_BYTES).to_bytes(8, "little")):
         return None
     data = f.read(size)
     return data if head == _header(path, data) else None
 
 
 def _header(path: Path, data: bytes) -> bytes:
-    name = f"{path.parent.name}/{path.name}\0".encode()
-    return MAGIC + len(data).to_bytes(8, "little") + hashlib.sha256(name + data).digest()
+    found = hashlib.sha256(f"{path.parent.name}/{path.name}\0".encode())
+    found.update(data)
+    return MAGIC + len(data).to_bytes(8, "little") + found.digest()
 
 
 def write_object(kind: str, key: str, data: bytes) -> None:

@@ -128,11 +128,19 @@ LAUNCHES = [
 _STEPS = 1200
 
 
+def check_edges(name: str, program: Program, taken: set[tuple[int, int]]) -> None:
+    """Every way from one instruction to the next is an edge of the graph, or within a block."""
+    flow = control_flow(program)
+    allowed = {(e.source, e.target) for e in flow.edges if e.kind is not EdgeKind.CALL}
+    for a, b in taken:
+        one, two = flow.block_at(a), flow.block_at(b)
+        inside = one is two and b == a + one.at(a).size
+        assert inside or (one.number, two.number) in allowed, (name, hex(a), hex(b))
+
+
 @pytest.mark.parametrize(("source", "name"), LAUNCHES)
 def test_executing_takes_no_edge_the_graph_lacks(shared: Path, source: Any, name: str) -> None:
     program, machine, _ = source(shared, name)
-    flow = control_flow(program)
-    allowed = {(e.source, e.target) for e in flow.edges if e.kind is not EdgeKind.CALL}
     last: dict[tuple[int, int], int] = {}
     taken: set[tuple[int, int]] = set()
     for n, (warp, pc, active) in enumerate(Watched(program, machine).steps()):
@@ -144,11 +152,7 @@ def test_executing_takes_no_edge_the_graph_lacks(shared: Path, source: Any, name
                 last[key] = pc
         if n == _STEPS:
             break
-    behind = {i.address: i.address + i.size for i in program}
-    for a, b in taken:
-        one, two = flow.block_at(a), flow.block_at(b)
-        inside = one is two and behind[a] == b
-        assert inside or (one.number, two.number) in allowed, (hex(a), hex(b))
+    check_edges(name, program, taken)
     assert len(taken) > 5
 
 
@@ -283,10 +287,8 @@ def at_start(program: Program) -> isakit.usse.Core:
     return core
 
 
-def check_edges(name: str, program: Program) -> int:
-    """How often lanes went from one instruction to another one than that behind it."""
-    flow = control_flow(program)
-    allowed = {(e.source, e.target) for e in flow.edges if e.kind is not EdgeKind.CALL}
+def check_shader(name: str, program: Program) -> int:
+    """How many ways from one instruction to the next lanes took."""
     last: dict[int, int] = {}
     taken: set[tuple[int, int]] = set()
     try:
@@ -297,16 +299,13 @@ def check_edges(name: str, program: Program) -> int:
                 last[lane] = i.address
     except isakit.MachineFault:  # a shader that reads a buffer the test does not have
         pass
-    for a, b in taken:
-        one, two = flow.block_at(a), flow.block_at(b)
-        inside = one is two and b == a + one.at(a).size
-        assert inside or (one.number, two.number) in allowed, (name, hex(a), hex(b))
+    check_edges(name, program, taken)
     return len(taken)
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_executing_shaders_takes_no_edge_the_graph_lacks(shared: Path, part: int) -> None:
-    assert sum(check_edges(name, program) for name, program in shaders(shared, part)) > 100
+    assert sum(check_shader(name, program) for name, program in shaders(shared, part)) > 100
 
 
 def shader_results(program: Program, which: str) -> tuple[list[Any], int]:

@@ -15,20 +15,10 @@ from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.engines.compute import ComputeEngine
 from isakit.hosts.drm.memory import BASE
 from isakit.hosts.drm.replay import Replay
-from support.gl import CAPTURES, SIZE
+from support.gl import CAPTURES, picture
 
 EXPECTED = np.load(CAPTURES / "llvmpipe.npz")
 DRAWN = sorted(p for p in CAPTURES.glob("*.glc") if not p.name.startswith("compute"))
-
-
-def picture(path: Path, **settings: object) -> np.ndarray:
-    replay = Replay(path, CardSettings(**settings))  # type: ignore[arg-type]
-    replay.run()
-    image = replay.picture()
-    faults = dict(replay.report.faults), dict(replay.report.unsupported)
-    replay.close()
-    assert faults == ({}, {})
-    return image[:SIZE, :SIZE, :3][::-1]
 
 
 @pytest.mark.parametrize("path", DRAWN, ids=lambda p: p.stem)

@@ -5,8 +5,6 @@ The capture was made with `isakit gl --capture` on Mesa 22.3.6; the tests marked
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +17,7 @@ from isakit.hosts.drm.replay import Replay
 from isakit.hosts.drm.surface import Surface
 from isakit.machine.tesla.address_spaces import PitchWindow
 from support.gl import CAPTURES
-from support.gl_live import compiled, isakit
+from support.gl_live import compiled, isakit, on_llvmpipe
 
 SOURCE = Path(__file__).parents[1] / "support" / "gl_compute.c"
 EXPECTED = {
@@ -54,9 +52,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.mesa
 def test_llvmpipe_leaves_the_words_that_are_expected(program: Path) -> None:
-    env = {**os.environ, "LIBGL_ALWAYS_SOFTWARE": "1", "EGL_PLATFORM": "surfaceless"}
-    done = subprocess.run([program], env=env, check=True, capture_output=True, text=True)
-    assert cases(done.stdout) == EXPECTED
+    assert cases(on_llvmpipe(program)) == EXPECTED
 
 
 @pytest.mark.mesa

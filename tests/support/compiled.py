@@ -25,6 +25,13 @@ def compiled_device(way: dict[str, Any], *args: Any, **options: Any) -> Device:
     return device
 
 
+def device_on(engine: str, *args: Any, **options: Any) -> Device:
+    """A device on the reference engine ("reference"), or on the compiled one in one of `WAYS`."""
+    if engine == "reference":
+        return Device(*args, **options, engine="reference")
+    return compiled_device(WAYS[engine], *args, **options)
+
+
 def without_help(monkeypatch: pytest.MonkeyPatch) -> None:
     """A launch that leaves compiled code for the reference machine fails."""
     from isakit.machine.tesla.compiled.launch.block_runner import NativeRun

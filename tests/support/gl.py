@@ -11,11 +11,23 @@ from isakit.hosts.drm.card import Channel
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip, chip_named
 from isakit.hosts.drm.memory import VideoMemory
+from isakit.hosts.drm.replay import Replay
 from isakit.hosts.drm.report import Report
 
 CAPTURES = Path(__file__).parents[1] / "vectors" / "gl"
 SIZE = 64
 """Pixels of the captured pictures, across and down."""
+
+
+def picture(path: Path, **settings: object) -> np.ndarray:
+    """What a capture draws, upper row first; nothing may be missing."""
+    replay = Replay(path, CardSettings(**settings))  # type: ignore[arg-type]
+    replay.run()
+    image = replay.picture()
+    reported = dict(replay.report.faults), dict(replay.report.unsupported)
+    replay.close()
+    assert reported == ({}, {})
+    return image[:SIZE, :SIZE, :3][::-1]
 
 
 class Card:

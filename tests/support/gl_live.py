@@ -41,7 +41,7 @@ def isakit(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "isakit", *map(str, arguments)], capture_output=True, text=True)
 
 
-def on_llvmpipe(*command: str | Path) -> None:
-    """Run a program on Mesa's software renderer."""
+def on_llvmpipe(*command: str | Path) -> str:
+    """Run a program on Mesa's software renderer: what it prints."""
     env = {**os.environ, "LIBGL_ALWAYS_SOFTWARE": "1", "EGL_PLATFORM": "surfaceless"}
-    subprocess.run([*map(str, command)], env=env, check=True, capture_output=True)
+    return subprocess.run([*map(str, command)], env=env, check=True, capture_output=True, text=True).stdout

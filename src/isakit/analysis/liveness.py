@@ -13,10 +13,8 @@ from functools import cached_property
 
 from isakit.analysis.control_flow import Block, ControlFlow
 from isakit.codec import Instruction
-from isakit.codec.facts import Facts
+from isakit.codec.facts import Facts, Place
 from isakit.spec import Kind
-
-Place = tuple[str, int]
 
 
 class Numbers:

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from isakit.analysis.chains import START, Chains
 from isakit.analysis.control_flow import ControlFlow, Function
 from isakit.analysis.dominators import post_dominators
+from isakit.analysis.liveness import only_computes
 from isakit.analysis.ssa import MERGE
 from isakit.codec import Instruction
 from isakit.codec.instruction import Place
@@ -93,7 +94,7 @@ class Uniformity:
                     self._mark(self._instructions[address])
 
     def _sole_writes(self) -> list[int | None]:
-        """For each value the address of the only write it may come from, or `START`; `MERGE` where there is none."""
+        """For each value the only write it may come from: address, `START`, `MERGE` for none, or None for several."""
         ssa = self.chains.ssa
         out: list[int | None] = list(ssa.addresses)
         waiting = [v for v, a in enumerate(ssa.addresses) if a != MERGE]
@@ -239,8 +240,6 @@ def dead_code(flow: ControlFlow, chains: Chains | None = None) -> list[int]:
 
     They are not reached, or they only write registers which nothing reads but other dead instructions.
     """
-    from isakit.analysis.liveness import only_computes
-
     chains = chains or Chains(flow)
     reached = {i.address: i for b in flow.blocks if b.function is not None for i in b.instructions}
     dead = {i.address for b in flow.blocks if b.function is None for i in b.instructions}

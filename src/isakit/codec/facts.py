@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from isakit.spec.operands import CodeAddress, Condition, Memory, Register, SpecialRegister
+from isakit.spec.operands import CodeAddress, Condition, Memory, Operand, Register, SpecialRegister
 from isakit.spec.parts import Part
 from isakit.spec.record import Form
 
@@ -71,6 +71,11 @@ def places(registers: Iterable[Register], decoder: Decoder) -> tuple[Place, ...]
             indices = range(r.index, r.index + max(1, r.width // file.width))
         out |= {(r.file, n): None for n in indices if n < file.count and n not in file.constant}
     return tuple(out)
+
+
+def guards(form: Form, name: str, operand: Operand, word: int) -> bool:
+    """Whether an operand of a word decides which lanes execute."""
+    return form.parts[name].guards(word) or (isinstance(operand, Condition) and name in form.control)
 
 
 class FormFacts:
@@ -141,9 +146,7 @@ class _OfPart(dict[int, Facts]):
         reads, writes = self.part.accesses(word, self.name in isa.outputs, isa.outputs)
         whole = [r for r in writes if not r.partial and r.index_register is None]
         operand: Any = self.part.operand_at(word, 0) if self.shown else None
-        guarded = operand is not None and (
-            self.part.guards(word) or (isinstance(operand, Condition) and self.name in self.form.control)
-        )
+        guarded = operand is not None and guards(self.form, self.name, operand, word)
         found = Facts(
             places(reads, self.decoder), places(writes, self.decoder), places(whole, self.decoder), guarded,
             isinstance(operand, CodeAddress),

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from isakit.codec.compiled import CompiledForm
-from isakit.codec.facts import NOTHING, Facts, Place, places
-from isakit.spec.operands import CodeAddress, Condition, Operand, Register
+from isakit.codec.facts import NOTHING, Facts, Place, guards, places
+from isakit.spec.operands import CodeAddress, Operand, Register
 from isakit.spec.record import Form, Kind, Record
 
 if TYPE_CHECKING:
@@ -245,10 +245,7 @@ class Instruction:
         form = self.form
         if form is None:
             return None
-        return next((
-            o for o in self.operands
-            if form.parts[o.name].guards(self.word) or (isinstance(o, Condition) and o.name in form.control)
-        ), None)  # fmt: skip
+        return next((o for o in self.operands if guards(form, o.name, o, self.word)), None)
 
     @property
     def group(self) -> Kind | None:
@@ -256,12 +253,7 @@ class Instruction:
         record = self.record
         if record is None or self.error is not None:
             return None
-        return Kind.CALL if self._links else record.group
-
-    @property
-    def _links(self) -> bool:
-        record = self.record
-        return bool(record and record.links and self.facts.links)
+        return Kind.CALL if self.facts.links else record.group
 
     @property
     def code_address(self) -> CodeAddress | None:

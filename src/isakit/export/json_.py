@@ -14,7 +14,8 @@ from isakit.sem.semantics import traced
 from isakit.sem.value import Value
 from isakit.spec.fields import Bits, Field
 from isakit.spec.parts import Part
-from isakit.spec.parts.compose import Choice, Seq
+from isakit.spec.parts.choices import Choice
+from isakit.spec.parts.compose import Seq
 from isakit.spec.parts.template import Template
 from isakit.spec.record import Form, Record
 

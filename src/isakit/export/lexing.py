@@ -15,7 +15,8 @@ from isakit.instruction_sets import isa as instruction_set
 from isakit.registry import VARIANTS
 from isakit.spec.isa import View
 from isakit.spec.parts import Part
-from isakit.spec.parts.compose import Choice, Seq
+from isakit.spec.parts.choices import Choice
+from isakit.spec.parts.compose import Seq
 from isakit.spec.parts.numbers import Reg
 from isakit.spec.parts.template import Template
 

@@ -15,20 +15,8 @@ from isakit.export.cubes import EVERYTHING, Cubes, both, others, without
 from isakit.export.pcode import Machine, Statements, register_name
 from isakit.export.sleigh_limits import check_room
 from isakit.export.sleigh_meaning import Meanings, cubes_of
-from isakit.export.sleigh_text import (
-    DIGITS,
-    MISPLACED,
-    ODD_HIGH,
-    ODD_LOW,
-    PLACED,
-    VALUE,
-    Atom,
-    Atoms,
-    Operand,
-    Tables,
-    quoted,
-    sum_of_masks,
-)
+from isakit.export.sleigh_tables import MISPLACED, PLACED, Atom, Atoms, Operand, quoted
+from isakit.export.sleigh_text import DIGITS, ODD_HIGH, ODD_LOW, VALUE, Tables, sum_of_masks
 from isakit.export.texts import Either, FormModel, Join, Model, Node, Words, alternatives, subsets
 from isakit.lean import dataclass
 from isakit.sem.semantics import BINDER

@@ -13,7 +13,8 @@ from isakit.engine.graph import postorder
 from isakit.errors import IsakitError
 from isakit.export.cubes import EVERYTHING, Cubes, both, of_values
 from isakit.export.pcode import CannotSay, Machine, Statements, canonical, size_of
-from isakit.export.sleigh_text import Operand, Tables
+from isakit.export.sleigh_tables import Operand
+from isakit.export.sleigh_text import Tables
 from isakit.export.texts import runs, subsets
 from isakit.lean import dataclass
 from isakit.sem.semantics import BINDER, SymbolicBinder

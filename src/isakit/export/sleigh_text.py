@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from isakit.errors import IsakitError
 from isakit.export.cubes import EVERYTHING, Cubes, both, equal, first_matching, of_values, others, within
+from isakit.export.sleigh_tables import Atom, Atoms, Constructors, Operand, stretches
 from isakit.export.texts import (
     AFTER_NUMBER,
     UNREADABLE,
@@ -29,168 +30,27 @@ from isakit.export.texts import (
     Words,
     runs,
 )
-from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 
 ODD_LOW, ODD_HIGH = "odd_low", "odd_high"
 """Context variables: the bits shown in braces, as far as they are known."""
 VALUE = "decimal"
 """Context variable: a number that is printed in decimal digits."""
-MISPLACED, PLACED = "misplaced", "placed"
-"""Context variable: how far the address is from a multiple of the size. The table that matches where it is none."""
 DIGITS = 7
 BAD_NAME = "_"
-_MOST_OPERANDS = 8
 _MOST_PATTERNS = 64
 """Up to which nested choices are made one: every table takes a node of Ghidra's tree of an instruction."""
 
 
-@dataclass(frozen=True)
-class Operand:
-    """A field or a table that prints a piece of the text."""
-
-    name: str
-
-
-Atom = str | Operand
-Atoms = tuple[Atom, ...]
-
-
-def quoted(text: str) -> str:
-    """A literal of a display section."""
-    if '"' in text or any(not 0x20 <= ord(c) < 0x7F for c in text):
-        raise IsakitError(f"{text!r} cannot stand in a SLEIGH text")
-    return f'"{text}"'
-
-
-def display(atoms: Iterable[Atom]) -> str:
-    """Pieces without blanks between them."""
-    return "^".join(a.name if isinstance(a, Operand) else quoted(a) for a in atoms) or '""'
-
-
-def _merged(atoms: Iterable[Atom]) -> list[Atom]:
-    """The same with literals that stand side by side made one."""
-    out: list[Atom] = []
-    for a in atoms:
-        if isinstance(a, str) and out and isinstance(out[-1], str):
-            out[-1] += a
-        elif a:
-            out.append(a)
-    return out
-
-
-class Tables:
-    """Fields and tables for the instructions of one size; `prefix` makes their names unique."""
+class Tables(Constructors):
+    """The tables that print texts, match flags and take bits out of the context, for the instructions of one size."""
 
     def __init__(self, prefix: str, bits: int) -> None:
-        self.prefix, self.bits = prefix, bits
-        self.fields: dict[str, tuple[int, int, bool]] = {}
-        self.attached: dict[tuple[int, int, tuple[str, ...]], str] = {}
-        self.lines: list[str] = []
+        super().__init__(prefix, bits)
         self._made: dict[tuple[object, ...], Atoms] = {}
-        self._bodies: dict[tuple[str, ...], str] = {}
         self._keep: list[object] = []
         self._cases: dict[int, list[tuple[Cubes, Node]]] = {}
-        self._copies = 0
         self.uses: set[str] = set()
-        self._checks: set[str] = set()
-
-    # --- fields and constructors ------------------------------------------------------------------------------------
-
-    def field(self, low: int, n: int, *, signed: bool = False, kind: str = "b") -> str:
-        """Name of the field of `n` bits from `low`; fields of other kinds over the same bits have other names."""
-        name = f"{self.prefix}{kind}{'s' if signed else ''}{low}_{n}"
-        self.fields[name] = low, n, signed
-        return name
-
-    def names(self, low: int, n: int, values: tuple[str, ...]) -> Operand:
-        """A field that prints a text for each of its values."""
-        key = low, n, values
-        if key not in self.attached:
-            name = self.attached[key] = self.field(low, n, kind=f"n{len(self.attached)}_")
-            del name
-        return Operand(self.attached[key])
-
-    def pattern(self, cubes: Cubes) -> str:
-        """Text of a pattern; the empty text for all words."""
-        if any(not c.mask for c in cubes):
-            return ""
-        alternatives: list[str] = []
-        for c in cubes:
-            terms = [f"{self.field(low, n)}={c.value >> low & (1 << n) - 1:#x}" for low, n in _parts(c.mask)]
-            alternatives.append(" & ".join(terms))
-        if len(alternatives) == 1:
-            return alternatives[0]
-        return "(" + " | ".join(f"({a})" for a in alternatives) + ")"
-
-    def constructor(
-        self, atoms: Atoms, cubes: Cubes, *, operands: Atoms | None = None, hidden: Sequence[str] = (),
-        actions: Sequence[str] = (), body: str = "", used: Sequence[str] = (),
-    ) -> str:  # fmt: skip
-        """A constructor without the name of its table.
-
-        `operands`: what follows the mnemonic of an instruction, None elsewhere. `hidden` operands print nothing, `used`
-        stand in actions only.
-        """
-        hidden = self._together(hidden)
-        if operands is not None:
-            operands = self._folded(operands)
-        else:
-            atoms = self._folded(atoms)
-        seen: set[str] = set()
-        shown = [self._unique(part, seen) for part in ((atoms,) if operands is None else (atoms, operands))]
-        if operands is not None and isinstance(shown[0][-1], str) and isinstance(shown[1][0], str):
-            shown[1].insert(0, self.names(0, 1, ("", "")))  # two literals with a blank between them are no syntax
-        computed = {a.split(" = ", 1)[0] for a in actions}
-        names = [a.name for part in shown for a in part if isinstance(a, Operand) and a.name not in computed]
-        terms = dict.fromkeys(t for t in (self.pattern(cubes), *names, *hidden, *used) if t)
-        pattern = " & ".join(terms) or "epsilon"
-        acts = f" [ {' '.join(actions)} ]" if actions else ""
-        return f"{' '.join(map(display, shown))} is {pattern}{acts} {{ {body}}}"
-
-    def _folded(self, atoms: Atoms) -> Atoms:
-        """Many pieces with the last ones in a table: Ghidra's library has room for 20 operands of a constructor."""
-        if sum(isinstance(a, Operand) for a in atoms) <= _MOST_OPERANDS or not atoms:
-            return atoms
-        at = [k for k, a in enumerate(atoms) if isinstance(a, Operand)][_MOST_OPERANDS - 1]
-        return (*atoms[:at], Operand(self.table([self.constructor(atoms[at:], EVERYTHING)])))
-
-    def _together(self, hidden: Sequence[str]) -> Sequence[str]:
-        """Tables that print and do nothing, and are many, in one."""
-        checks = [h for h in hidden if h in self._checks]
-        if len(checks) < 2:
-            return hidden
-        placed = [f"{MISPLACED}=0"] if PLACED in hidden else []
-        name = self.table([f'"" is {" & ".join([*placed, *checks])} {{ }}'])
-        return [name, *(h for h in hidden if h not in self._checks and h != PLACED)]
-
-    def _unique(self, atoms: Atoms, seen: set[str]) -> list[Atom]:
-        """The same pieces, no operand of which occurs twice in a constructor."""
-        out: list[Atom] = []
-        for a in _merged(atoms):
-            if a == " ":  # the compiler drops a literal blank at the end
-                a = self.names(0, 1, (" ", " "))
-            if isinstance(a, Operand):
-                if a.name in seen:
-                    a = self._copy(a)
-                seen.add(a.name)
-            out.append(a)
-        return out
-
-    def _copy(self, operand: Operand) -> Operand:
-        self._copies += 1
-        name = f"{self.prefix}_copy{self._copies}"
-        self.lines.append(f"{name}: {operand.name} is {operand.name} {{ }}")
-        return Operand(name)
-
-    def table(self, constructors: Sequence[str]) -> str:
-        """Name of a table with these constructors: the same one for the same constructors."""
-        key = tuple(constructors)
-        name = self._bodies.get(key)
-        if name is None:
-            name = self._bodies[key] = f"{self.prefix}_{len(self._bodies)}"
-            self.lines += [f"{name}: {c}" for c in constructors]
-        return name
 
     # --- emptiness --------------------------------------------------------------------------------------------------
 
@@ -281,7 +141,7 @@ class Tables:
     def _values(self, node: Table, before: str, after: str) -> Atoms:
         texts = [str(v) if isinstance(v, str) else UNREADABLE for v in node.values]
         texts = [before + t + after if t else "" for t in texts]
-        pieces = _parts(node.mask)
+        pieces = stretches(node.mask)
         widest = max(pieces, key=lambda p: p[1])
         named = [k for k, t in enumerate(texts) if t == BAD_NAME]
         if named:  # this name would mean that the value is none
@@ -354,7 +214,7 @@ class Tables:
     # --- numbers ----------------------------------------------------------------------------------------------------
 
     def _number(self, node: Number) -> Atoms:
-        pieces = [p for low, n in node.field.slices for p in _parts(((1 << n) - 1) << low)]
+        pieces = [p for low, n in node.field.slices for p in stretches(((1 << n) - 1) << low)]
         plain = len(pieces) == 1 and node.scale == 1 and not node.relative
         if plain and node.form == "#x":
             return node.prefix, Operand(self.field(*pieces[0], signed=node.signed, kind="v"))
@@ -381,7 +241,7 @@ class Tables:
         shift = 0
         for low, n in field.slices:
             top = shift + n == field.width
-            for at, size in _parts(((1 << n) - 1) << low):
+            for at, size in stretches(((1 << n) - 1) << low):
                 name = self.field(at, size, signed=signed and top and at + size == low + n, kind="v")
                 used.append(name)
                 terms.append(f"({name} << {shift + at - low})" if shift + at - low else name)
@@ -422,17 +282,9 @@ class Tables:
         return self._made[key]
 
     def _set(self, node: Node) -> Cubes | None:
-        """The words for which a flag is set, None where they are too many patterns."""
-        found: Cubes | None = None
-        if isinstance(node, Mask):
-            found = EVERYTHING if node.value else []
-        elif isinstance(node, Table):
-            found = of_values(node.mask, [k for k, v in enumerate(node.values) if v])
-        elif isinstance(node, Within):
-            found = _multiples(node)
-        elif isinstance(node, Equal):
-            found = equal(*node.fields)
-        elif isinstance(node, Select | Switch):
+        """The words for which a flag is set, None where they are too many patterns or not known as patterns."""
+        found: Cubes | None = _plain_set(node)
+        if isinstance(node, Select | Switch):
             found = []
             for cubes, n in self.cases(node):
                 inner = self._set(n)
@@ -466,15 +318,10 @@ class Tables:
                 if no is not None or not (isinstance(n, Mask) and not n.value):
                     rows.append(self.constructor(self.flag(n, yes, no), cubes))
             return (Operand(self.table(rows)),)
-        if isinstance(node, Table):
-            cubes = of_values(node.mask, [k for k, v in enumerate(node.values) if v])
-        elif isinstance(node, Within):
-            cubes = _multiples(node)
-        elif isinstance(node, Equal):
-            cubes = equal(*node.fields)
-        else:
+        found = _plain_set(node)
+        if found is None:
             raise TypeError(type(node).__name__)
-        return self._either(cubes, yes, no)
+        return self._either(found, yes, no)
 
     def _either(self, cubes: Cubes, yes: Atoms, no: Atoms | None) -> Atoms:
         rest = others(cubes)
@@ -611,10 +458,17 @@ def sum_of_masks(nodes: Iterable[Node]) -> int:
     return out
 
 
-def _parts(mask: int) -> list[tuple[int, int]]:
-    """The stretches of a mask, none across the middle of a 64-bit word."""
-    low, high = runs(mask & 0xFFFFFFFF), runs(mask >> 32 << 32)
-    return [*low, *high]
+def _plain_set(node: Node) -> Cubes | None:
+    """The words for which a flag that makes no choice is set, None for other nodes."""
+    if isinstance(node, Mask):
+        return EVERYTHING if node.value else []
+    if isinstance(node, Table):
+        return of_values(node.mask, [k for k, v in enumerate(node.values) if v])
+    if isinstance(node, Within):
+        return _multiples(node)
+    if isinstance(node, Equal):
+        return equal(*node.fields)
+    return None
 
 
 def _multiples(node: Within) -> Cubes:

@@ -16,7 +16,8 @@ from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.parts import Part
 from isakit.spec.parts.base import Bitless
-from isakit.spec.parts.compose import Choice, Dependent, Seq
+from isakit.spec.parts.choices import Choice
+from isakit.spec.parts.compose import Dependent, Seq
 from isakit.spec.parts.numbers import Imm, Reg, Relative
 from isakit.spec.parts.template import Template
 from isakit.spec.record import Form

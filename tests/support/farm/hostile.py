@@ -21,7 +21,7 @@ import numpy as np
 import isakit
 from isakit.errors import IsakitError, MachineFault
 from isakit.machine.tesla.address_spaces import LinearWindow, PitchWindow
-from support.compiled import WAYS, compiled_device
+from support.compiled import WAYS, device_on
 from support.farm.campaign import Campaign, Wrong
 
 CANARY = 0xA5
@@ -60,7 +60,7 @@ def _kinds() -> Iterator[tuple[str, str, str]]:
     for how in ("atom", "red"):
         for op, ty in (*product(_ARITHMETIC, ("u32", "s32")), *product(("exch", "cas", *_BITWISE), ("b32",)),
                        *product(("add",), ("u64",)), *product(("exch", "cas"), ("b64",))):  # fmt: skip
-            if (how, op) not in (("red", "cas"),):
+            if (how, op) != ("red", "cas"):
                 yield from product((f"{how} {op}",), (ty,), _WINDOWS)
 
 
@@ -193,9 +193,7 @@ class Bed:
         self.memory = self.whole[self.offset : self.offset + ROOM]
         self.memory[:] = 0
         options: dict[str, Any] = {"limits": False, "memory": memoryview(self.memory)}
-        way = WAYS.get(engine)
-        self.device = isakit.Device("gt200", engine="reference", **options) if way is None else compiled_device(
-            way, "gt200", **options)  # fmt: skip
+        self.device = device_on(engine, "gt200", **options)
         for at, size in ((BASE, BUFFER), (OUT, OUT_BYTES), (TABLE, TABLE_BYTES)):
             self.device.alloc(size, at)
         self.memory[BASE : BASE + BUFFER] = (np.arange(BUFFER) % 251).astype(np.uint8)

@@ -12,7 +12,7 @@ import numpy as np
 
 import isakit
 from isakit.errors import BudgetExceeded
-from support.compiled import WAYS, compiled_device
+from support.compiled import device_on
 from support.farm.campaign import Campaign, Wrong
 
 SUM = """
@@ -45,12 +45,6 @@ def _program() -> Any:
     return isakit.isa("tesla", "gt200").assemble(SUM)
 
 
-def _device(engine: str) -> isakit.Device:
-    return (
-        isakit.Device("gt200", engine="reference") if engine == "reference" else compiled_device(WAYS[engine], "gt200")
-    )
-
-
 def _launch(device: isakit.Device, start: int, rounds: int, **options: Any) -> Any:
     data = np.full(LANES, start, np.uint32)
     device.load(_program())["sum"].launch(1, LANES, data, np.uint32(rounds), **options)
@@ -74,7 +68,7 @@ def _make_interrupt(seed: int) -> dict[str, Any]:
 
 def check_interrupt(case: dict[str, Any]) -> set[str]:
     """Whatever stops a launch, the next ones are right, and no memory of the device stays allocated."""
-    device = _device(case["engine"])
+    device = device_on(case["engine"], "gt200")
     _right(_launch(device, 5, 3), 5, 3)
     held = dict(device.memory.allocations)
 
@@ -121,7 +115,7 @@ def _make_threads(seed: int) -> dict[str, Any]:
 
 def check_threads(case: dict[str, Any]) -> set[str]:
     """Threads that allocate, launch, read and free on one device do not disturb each other."""
-    device = _device(case["engine"])
+    device = device_on(case["engine"], "gt200")
     errors: list[BaseException] = []
 
     def work(number: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import zlib
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -139,8 +140,6 @@ def cuda_capture() -> tuple[dict[str, Any], dict[str, bytes]]:
 
 def write_cuda_capture(folder: Path, entry: Any, blobs: dict[str, bytes]) -> None:
     """Write a captured launch into a folder; `blobs` keep their names whatever is in them."""
-    import zlib
-
     (folder / "launches").mkdir(parents=True)
     (folder / "blobs").mkdir()
     (folder / "capture.json").write_text(json.dumps({"kind": KIND, "format": FORMAT}))

@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable
 from functools import cache
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 
 import isakit
 from support import hostile_shaders
-from support.compiled import WAYS, compiled_device
+from support.compiled import device_on
 from support.farm.campaign import Campaign, Wrong
 from support.farm.launches import LANES, SUM
 
@@ -36,50 +37,41 @@ exit nop
 _LOOP = "again:\n bra #again\n nop\n nop\n nop\n"
 
 
-def _device(way: str) -> isakit.Device:
-    return isakit.Device("gt200", engine="reference") if way == "reference" else compiled_device(WAYS[way], "gt200")
-
-
 def _launches(way: str, kind: str) -> Callable[[], None]:
     """Launches of one kernel: of a buffer, of arrays, with a new kernel object, with a fault, with a budget."""
-    device = _device(way)
+    device = device_on(way, "gt200")
     isa = isakit.isa("tesla", "gt200")
     program, busy = isa.assemble(SUM), isa.assemble(_BUSY)
     kernel, loop = device.load(program)["sum"], device.load(busy, registers=10)["busy"]
     buffer, data, rounds = device.alloc(4 * LANES), np.zeros(LANES, np.uint32), np.uint32(3)
-    count = 0
+    numbers = count()
 
     def run() -> None:
-        nonlocal count
+        n = next(numbers)
         if kind == "buffer":
             kernel.launch(1, LANES, buffer, rounds)
         elif kind == "array":
-            data[:] = count
+            data[:] = n
             kernel.launch(1, LANES, data, rounds)
-            if data[-1] != count + 6:
-                raise Wrong(f"launch {count} leaves {data[-1]}")
+            if data[-1] != n + 6:
+                raise Wrong(f"launch {n} leaves {data[-1]}")
         elif kind == "load":
             device.load(program)["sum"].launch(1, LANES, buffer, rounds)
         elif kind == "alloc":
-            with device.alloc(256 + count % 4096) as other:
+            with device.alloc(256 + n % 4096) as other:
                 kernel.launch(1, LANES, other, rounds)
         elif kind == "fault":
             try:
                 kernel.launch(1, LANES, np.uint32(0x40), rounds)
             except isakit.MachineFault:
-                return finish()
+                return
             raise Wrong("no fault")
         else:
             try:
                 loop.launch(1, 32, max_instructions=200)
             except isakit.BudgetExceeded:
-                return finish()
+                return
             raise Wrong("no end of the budget")
-        finish()
-
-    def finish() -> None:
-        nonlocal count
-        count += 1
 
     return run
 
@@ -89,7 +81,7 @@ def _devices(way: str, _: str) -> Callable[[], None]:
     program = isakit.isa("tesla", "gt200").assemble(SUM)
 
     def run() -> None:
-        device = _device(way)
+        device = device_on(way, "gt200")
         device.load(program)["sum"].launch(1, LANES, device.alloc(4 * LANES), np.uint32(2))
 
     return run
@@ -140,22 +132,22 @@ def held() -> tuple[int, int, int]:
 
 def check_soak(case: dict[str, Any]) -> set[str]:
     """After a warm-up, rounds of the same work leave the process as it was."""
-    make, way, kind, count = WORK[case["work"]]
+    make, way, kind, often = WORK[case["work"]]
     run = _made(make, way, kind)
     before: tuple[int, int, int] = (0, 0, 0)
     for n in range(ROUNDS):
         if n == ROUNDS // 3:
             before = held()
-        for _ in range(count):
+        for _ in range(often):
             run()
     after = held()
     if after[0] > before[0] + GROWTH:
         raise Wrong(
-            f"{case['work']}: {after[0] - before[0]:,} bytes more after {count * (ROUNDS - ROUNDS // 3):,} runs"
+            f"{case['work']}: {after[0] - before[0]:,} bytes more after {often * (ROUNDS - ROUNDS // 3):,} runs"
         )
     if after[1:] != before[1:]:
         raise Wrong(f"{case['work']}: (descriptors, threads) were {before[1:]} and are {after[1:]}")
-    return {f"{case['work']}: {count * ROUNDS:,} a case"}
+    return {f"{case['work']}: {often * ROUNDS:,} a case"}
 
 
 @cache

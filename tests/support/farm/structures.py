@@ -135,25 +135,22 @@ LEAVES: tuple[Any, ...] = (
 """What takes the place of a value."""
 
 
-def _places(value: Any, leave: tuple[str, ...]) -> Iterator[tuple[Any, Any]]:
-    """(object or list, key) of every value below a value, those under the keys `leave` excepted."""
-    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, inner in list(pairs):
-        if key not in leave:
-            yield value, key
-            yield from _places(inner, leave)
+def _keys(value: Any, leave: tuple[str, ...]) -> list[Any]:
+    """The keys of an object without those in `leave`, the indices of a list, none of other values."""
+    if isinstance(value, dict):
+        return [k for k in value if k not in leave]
+    return list(range(len(value))) if isinstance(value, list) else []
 
 
 def with_other_values(value: Any, r: Random, leave: tuple[str, ...] = ()) -> Any:
-    """A copy of a JSON value in which some are changed, missing, or doubled."""
+    """A copy of a JSON value in which some are changed, missing, or doubled, those under the keys `leave` excepted."""
     value = copy.deepcopy(value)
     for _ in range(r.choice((1, 1, 2, 3))):
         # Long arrays have most of the places and the least to say: the place is chosen level by level.
         at, key = value, None
         while True:
             inner = at if key is None else at[key]
-            keys = [k for k in inner if k not in leave] if isinstance(inner, dict) else list(range(len(inner))) \
-                if isinstance(inner, list) else []  # fmt: skip
+            keys = _keys(inner, leave)
             if not keys or (key is not None and r.random() < 0.25):
                 break
             at, key = inner, r.choice(keys)

@@ -27,7 +27,7 @@ NO_JOIN = frozenset({"bar", "trap", "brkpt", "join", "ld_lock", "st_unlock", "vo
 """Instructions that have no room for a join, or do more than one lane's work."""
 ZERO_REGISTER = 124
 HALVES = 0x40
-"""Words of the pool that instructions of 16 bits reach; those of 32 bits reach twice as many."""
+"""Words of the pool that instructions reach that read half a word; those that read a whole one reach twice as many."""
 WIDTHS = {1: 0, 2: 64, 4: 128}
 BYTES = {"u8": 1, "u16": 2, "s16": 2, "b32": 4}
 

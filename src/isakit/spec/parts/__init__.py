@@ -23,7 +23,8 @@ from isakit.spec.parts.base import (
     pattern,
     starts,
 )
-from isakit.spec.parts.compose import Alternative, Choice, Dependent, Seq, choice, or_sources, when
+from isakit.spec.parts.choices import Alternative, Choice, choice, when
+from isakit.spec.parts.compose import Dependent, Seq, or_sources
 from isakit.spec.parts.numbers import Constant, Imm, Reg, Relative
 from isakit.spec.parts.template import Template, Written, cell, template, written
 from isakit.spec.parts.words import Enum, Flag, HasFeature, Illegal, Literal, Nothing, Silent

@@ -33,7 +33,8 @@ from isakit.spec.parts.base import (
     pattern,
     starts,
 )
-from isakit.spec.parts.compose import Alternative, Choice, Dependent, or_sources, same
+from isakit.spec.parts.choices import Alternative, Choice
+from isakit.spec.parts.compose import Dependent, or_sources, same
 from isakit.spec.parts.numbers import Reg
 from isakit.spec.parts.words import Literal
 from isakit.spec.patterns import ANYTHING, one_of
@@ -162,10 +163,7 @@ class Template(Part):
     def describing(self) -> int:
         if callable(self.hints):
             return -1
-        out = super().describing()
-        for p in self.parts:
-            out |= p.describing()
-        return out
+        return super().describing() | _union(p.describing() for p in self.parts)
 
     def possible(self) -> int:
         return self._possible
