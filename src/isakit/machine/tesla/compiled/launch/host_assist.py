@@ -68,8 +68,7 @@ class ServedWarps:
             if found is None:
                 self.context.put(f"{slot}_limit", 0)
                 if space == "l":
-                    self._no_local = aligned(state_layout.NO_LOCAL)
-                    self.context.put(slot, self._no_local)
+                    self.context.put(slot, aligned(state_layout.NO_LOCAL))
             elif space == "l":
                 states.local = aligned(max(64, self.blocks * step))
                 self._of_block[slot] = states.local.ctypes.data, step
