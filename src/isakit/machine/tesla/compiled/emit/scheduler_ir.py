@@ -14,8 +14,8 @@ from isakit.machine.tesla.rules.state import BlockState
 from isakit.machine.tesla.rules.turns import Ended
 from isakit.sem.records import layout_of
 
-TURNS = int(Begin.TURNS)
-"""How `enter` resumes all warps until each of them needs the host."""
+NEW, TURNS = (int(b) for b in Begin)
+"""How `enter` begins: blocks from their beginning, or all warps until each of them needs the host."""
 DONE, DEADLOCK, HALTED = (int(e) for e in Ended)
 """Results of `enter`, see `rules.turns`."""
 FIELDS = layout_of(BlockState)
