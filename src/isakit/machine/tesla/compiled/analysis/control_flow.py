@@ -130,7 +130,7 @@ class Flow:
     def looping(self) -> frozenset[int]:
         """Addresses inside of loops, as far as jumps back tell: where more code for less time pays."""
         out = set[int]()
-        first = self.code.end
+        first = self.order[-1] + 1
         for pc in reversed(self.order):
             first = min([first, *self.steps[pc].successors])  # where the jumps from here on go back to
             if first <= pc:
