@@ -135,17 +135,8 @@ LEAVES: tuple[Any, ...] = (
 """What takes the place of a value."""
 
 
-def _places(value: Any, leave: tuple[str, ...]) -> Iterator[tuple[Any, Any]]:
-    """(object or list, key) of every value below a value, those under the keys `leave` excepted."""
-    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, inner in list(pairs):
-        if key not in leave:
-            yield value, key
-            yield from _places(inner, leave)
-
-
 def with_other_values(value: Any, r: Random, leave: tuple[str, ...] = ()) -> Any:
-    """A copy of a JSON value in which some are changed, missing, or doubled."""
+    """A copy of a JSON value in which some are changed, missing, or doubled; those under the keys `leave` are not."""
     value = copy.deepcopy(value)
     for _ in range(r.choice((1, 1, 2, 3))):
         # Long arrays have most of the places and the least to say: the place is chosen level by level.
