@@ -28,6 +28,18 @@ SAXPY = """\
 """
 """y += a * x, one element per thread: launch as many threads as there are elements."""
 
+SENT = """\
+.param out ptr
+.param where ptr
+.param data ptr
+    cvt u32 $r1 u16 $r0l
+    shl b32 $r1 $r1 0x2
+    add b32 $r2 b32 s[where] $r1
+    ld b32 $r2 g14[$r2]
+    add b32 $r2 b32 s[data] $r2
+"""
+"""How a kernel begins whose threads are sent to places: $r1 is 4 times the thread's number, $r2 `data + where[n]`."""
+
 
 def kernel(text: str, *, chip: str = "gt200", choices: dict[str, Any] | None = None, **load: Any) -> LoadedKernel:
     """A kernel from its instructions."""

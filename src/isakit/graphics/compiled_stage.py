@@ -1,6 +1,6 @@
 """Graphics stages on compiled code.
 
-a[], p[], o[] and l[] stay in the memory of the stage's state, where compiled code reads and writes them. The inputs of
+a[], p[] and o[] stay in the memory of the stage's state, where compiled code reads and writes them. The inputs of
 fragments are evaluated before the program begins, a row for each one that it names.
 """
 

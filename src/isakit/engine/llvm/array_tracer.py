@@ -384,26 +384,25 @@ class Tracer:
         self.mark(near & odd)
 
     # --- memory and lanes ---------------------------------------------------------------------------------------------
+    def _gather(self, dtype: Any) -> str:
+        ty, vector = _TYPES[np.dtype(dtype)], self.type(dtype)
+        return self.module.declare(
+            f"llvm.masked.gather.v{LANES}{_SUFFIX.get(ty, ty)}.v{LANES}p0",
+            f"{vector} @(<{LANES} x ptr>, i32, <{LANES} x i1>, {vector})",
+        )
+
     def gathered(self, base: str, index: TracedArray, dtype: Any, lanes: str = "splat (i1 true)") -> TracedArray:
         """Entries of an array at an address, by indices that are in its range and below 2**31."""
         narrow = self.cast(index, np.dtype(np.int32)).text
         ty, vector = _TYPES[np.dtype(dtype)], self.type(dtype)
         places = self.value(f"getelementptr {ty}, ptr {base}, <{LANES} x i32> {narrow}", U32).text
-        size = np.dtype(dtype).itemsize
-        f = self.module.declare(
-            f"llvm.masked.gather.v{LANES}{_SUFFIX.get(ty, ty)}.v{LANES}p0",
-            f"{vector} @(<{LANES} x ptr>, i32, <{LANES} x i1>, {vector})",
-        )
+        size, f = np.dtype(dtype).itemsize, self._gather(dtype)
         text = f"call {vector} {f}(<{LANES} x ptr> {places}, i32 {size}, <{LANES} x i1> {lanes}, {vector} poison)"
         return self.value(text, dtype)
 
     def loaded(self, places: str, dtype: Any, lanes: TracedArray) -> TracedArray:
         """What is at addresses <n x ptr>, for some lanes; always read again."""
-        ty, vector = _TYPES[np.dtype(dtype)], self.type(dtype)
-        f = self.module.declare(
-            f"llvm.masked.gather.v{LANES}{_SUFFIX.get(ty, ty)}.v{LANES}p0",
-            f"{vector} @(<{LANES} x ptr>, i32, <{LANES} x i1>, {vector})",
-        )
+        vector, f = self.type(dtype), self._gather(dtype)
         listed = f"<{LANES} x ptr> {places}, i32 1, {self.type(bool)} {lanes.text}, {vector} zeroinitializer"
         return TracedArray(self, self.body(f"call {vector} {f}({listed})"), dtype)
 

@@ -36,11 +36,11 @@ def _converted(low: ValueLowering, x: Ref, source: str, to: str, name: str, extr
     given, result = f"<{length} x {source}>", f"<{length} x {to}>"
     bits = low.splat(x)
     vector = bits.text if source[0] == "i" else low.bitcast(bits, f"<{n} x {source}>")
-    listed = extra.replace("V", result)
-    types = ", ".join([given, *(part.rsplit(" ", 1)[0] for part in listed.split("; ") if part)])
+    others = extra.replace("V", result).split("; ")
+    types = ", ".join([given, *(part.rsplit(" ", 1)[0] for part in others)])
     f = low.module.declare(name, f"{result} @({types})")
-    arguments = "".join(f", {part}" for part in listed.split("; ") if part)
-    got = [low.body(f"call {result} {f}({given} {p}{arguments})") for p in pieces(low, vector, source, length)]
+    arguments = ", ".join(others)
+    got = [low.body(f"call {result} {f}({given} {p}, {arguments})") for p in pieces(low, vector, source, length)]
     whole = joined(low, got, to, length)
     width = _BITS[to]
     return Ref(whole if to[0] == "i" else low.body(f"bitcast <{n} x {to}> {whole} to <{n} x i{width}>"), width)
@@ -59,21 +59,17 @@ def _modified(low: ValueLowering, x: Ref, statics: dict[str, Any]) -> Ref:
     return low.op("xor", x, low.constant(sign, x.width)) if statics.get("negate") else x
 
 
-def _unordered(low: ValueLowering, x: Ref) -> Ref:
-    n, element = low.module.lanes, "float" if x.width == 32 else "double"
-    f = low.bitcast(low.splat(x), f"<{n} x {element}>")
-    return Ref(low.body(f"fcmp uno <{n} x {element}> {f}, {f}"), 1)
+def _compared(low: ValueLowering, test: str, x: Ref, y: Ref) -> Ref:
+    """A comparison of floats."""
+    ty = f"<{low.module.lanes} x {'float' if x.width == 32 else 'double'}>"
+    f, g = (low.bitcast(low.splat(v), ty) for v in (x, y))
+    return Ref(low.body(f"fcmp {test} {ty} {f}, {g}"), 1)
 
 
 def _at_least(low: ValueLowering, x: Ref, power: int) -> Ref:
     """Whether a float is not below a power of two."""
-    n, element, bias, fraction = (
-        (low.module.lanes, "float", 127, 23) if x.width == 32 else (low.module.lanes, "double", 1023, 52)
-    )
-    f = low.bitcast(low.splat(x), f"<{n} x {element}>")
-    limit = low.splat(low.constant((bias + power) << fraction, x.width))
-    bound = low.bitcast(limit, f"<{n} x {element}>")
-    return Ref(low.body(f"fcmp oge <{n} x {element}> {f}, {bound}"), 1)
+    bias, fraction = (127, 23) if x.width == 32 else (1023, 52)
+    return _compared(low, "oge", x, low.constant((bias + power) << fraction, x.width))
 
 
 def _integer(low: ValueLowering, x: Ref, kind: str) -> tuple[Ref, str] | None:
@@ -124,10 +120,7 @@ def _to_integer(low: ValueLowering, x: Ref, to: str, rounding: str) -> Ref:
     target = f"i{width}"
     if to[0] == "u":  # below zero is zero: as floats, because the instruction takes it for too large
         zero = low.splat(low.constant(0, x.width))
-        n = low.module.lanes
-        f, zeros = (low.bitcast(low.splat(v), f"<{n} x {source}>") for v in (x, zero))
-        positive = Ref(low.body(f"fcmp ogt <{n} x {source}> {f}, {zeros}"), 1)
-        x = low.select(positive, x, zero)
+        x = low.select(_compared(low, "ogt", x, zero), x, zero)
     extra = _masked(target, source, EMBEDDED_ROUNDING[rounding])
     got = _converted(low, x, source, target, f"llvm.x86.avx512.mask.{_TO_INTEGER[source, to]}.512", extra)
     if to[0] == "s":  # what is out of range is the least number; it may be because it was rounded
@@ -165,7 +158,7 @@ def _f2i(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Re
             limit = low.constant(bound, 32)
             got = low.select(low.op(f"icmp {test}", got, limit, 1), limit, got)
     if to != "u32":  # there a NaN was not above zero
-        got = low.select(_unordered(low, x), low.constant(0, 32), got)
+        got = low.select(_compared(low, "uno", x, x), low.constant(0, 32), got)
     return low.resize(got, width)
 
 
@@ -175,7 +168,7 @@ def _f2i64(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> 
         return None
     x = _modified(low, args[0], statics)
     got = _to_integer(low, x, statics["to"], rounding)
-    got = low.select(_unordered(low, x), low.constant(1 << (width - 1), width), got)
+    got = low.select(_compared(low, "uno", x, x), low.constant(1 << (width - 1), width), got)
     if rounding in ("rn", "rz"):
         return got  # 0 for a denormal as well
     return carefully(low, f2i64, args, statics, denormal(low, x), got)
@@ -205,7 +198,7 @@ def _to_half(low: ValueLowering, x: Ref, rounding: str) -> Ref:
     sign = low.op("and", low.resize(low.op("lshr", x, low.constant(16, 32)), 16), low.constant(0x8000, 16))
     size = low.op("and", x, low.constant(0x7FFFFFFF, 32))
     got = low.select(low.op("icmp ult", size, low.constant(HALF_TINY, 32), 1), sign, got)
-    return low.select(_unordered(low, x), low.constant(0x7FFF, 16), got)
+    return low.select(_compared(low, "uno", x, x), low.constant(0x7FFF, 16), got)
 
 
 def _f2f64(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:

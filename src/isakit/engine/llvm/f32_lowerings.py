@@ -143,26 +143,33 @@ def careful_mad(low: ValueLowering) -> str:
     return low.module.function(CAREFUL_MAD, make)
 
 
-def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
-    """Whether the relation of two numbers is among the bits of a constant: one packed comparison per 16 lanes."""
+_PREDICATES = (
+    0x0B, 0x11, 0x00, 0x12, 0x1E, 0x0C, 0x1D, 0x07, 0x03, 0x19, 0x08, 0x1A, 0x16, 0x04, 0x15, 0x0F,
+)  # fmt: skip
+"""Predicate of `vcmpps` and `vcmppd` by relations: 1 less, 2 equal, 4 greater, 8 unordered."""
+
+
+def packed_comparison(low: ValueLowering, args: Sequence[Ref]) -> Ref | None:
+    """Whether the relation of two floats is among the bits of a constant: one packed comparison per register.
+
+    Denormals count as zeros. None where the bits are no constant, or both numbers are those of all lanes.
+    """
     a, b, bits = args
     if not bits.uniform or not bits.text.lstrip("-").isdigit() or (a.uniform and b.uniform):
         return None
-    if not statics.get("flushing", True):
-        return None  # the instruction takes denormals for zeros here
-    f = low.module.declare(
-        "llvm.x86.avx512.mask.cmp.ps.512", "<16 x i1> @(<16 x float>, <16 x float>, i32, <16 x i1>, i32)"
-    )
-    test = f"i32 {PREDICATES[int(bits.text) & 15]}, <16 x i1> splat (i1 true), i32 4"
-    both = zip(*(pieces(low, _floats(low, r), "float", PIECE) for r in (a, b)), strict=True)
-    flags = [low.body(f"call <16 x i1> {f}(<16 x float> {x}, <16 x float> {y}, {test})") for x, y in both]
-    return Ref(joined(low, flags, "i1", PIECE), 1)
+    element, kind, length = ("float", "ps", PIECE) if a.width == 32 else ("double", "pd", PIECE // 2)
+    vector, flags = f"<{length} x {element}>", f"<{length} x i1>"
+    f = low.module.declare(f"llvm.x86.avx512.mask.cmp.{kind}.512", f"{flags} @({vector}, {vector}, i32, {flags}, i32)")
+    test = f"i32 {_PREDICATES[int(bits.text) & 15]}, {flags} splat (i1 true), i32 4"
+    whole = (low.bitcast(low.splat(r), f"<{low.module.lanes} x {element}>") for r in (a, b))
+    cut = [pieces(low, w, element, length) for w in whole]
+    got = [low.body(f"call {flags} {f}({vector} {x}, {vector} {y}, {test})") for x, y in zip(*cut, strict=True)]
+    return Ref(joined(low, got, "i1", length), 1)
 
 
-PREDICATES = (
-    0x0B, 0x11, 0x00, 0x12, 0x1E, 0x0C, 0x1D, 0x07, 0x03, 0x19, 0x08, 0x1A, 0x16, 0x04, 0x15, 0x0F,
-)  # fmt: skip
-"""Predicate of `vcmpps` by relations: 1 less, 2 equal, 4 greater, 8 unordered."""
+def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    """See `packed_comparison`."""
+    return packed_comparison(low, args) if statics.get("flushing", True) else None
 
 
 def _embedded(raw: bool) -> dict[str, Native]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from isakit.engine.llvm.f32_lowerings import PREDICATES
+from isakit.engine.llvm.f32_lowerings import packed_comparison
 from isakit.engine.llvm.ir_text import Ref
 from isakit.engine.llvm.values import Native, ValueLowering
 from isakit.engine.llvm.vector_pieces import joined, pieces
@@ -199,15 +199,10 @@ def _portable(name: str) -> Native:
 
 def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
     """Whether the relation of two numbers is among constant bits; the instruction takes denormals for zeros."""
-    a, b, bits = args
-    if not bits.uniform or not bits.text.lstrip("-").isdigit() or (a.uniform and b.uniform):
+    usual = packed_comparison(low, args)
+    if usual is None:
         return None
-    vector, flags = f"<{PIECE} x double>", f"<{PIECE} x i1>"
-    f = low.module.declare("llvm.x86.avx512.mask.cmp.pd.512", f"{flags} @({vector}, {vector}, i32, {flags}, i32)")
-    test = f"i32 {PREDICATES[int(bits.text) & 15]}, {flags} splat (i1 true), i32 4"
-    cut = [pieces(low, _doubles(low, r), "double", PIECE) for r in (a, b)]
-    got = [low.body(f"call {flags} {f}({vector} {x}, {vector} {y}, {test})") for x, y in zip(*cut, strict=True)]
-    usual = Ref(joined(low, got, "i1", PIECE), 1)
+    a, b, bits = args
     odd = low.op("or", denormal(low, low.splat(a)), denormal(low, low.splat(b)))
 
     def by_definition() -> Ref:

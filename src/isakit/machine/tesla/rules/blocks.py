@@ -19,11 +19,10 @@ BLOCK_X, BLOCK_Y = 6, 7
 
 
 class Begin(IntEnum):
-    """How `run_blocks` begins: the first block goes on from its state, all are new, or warps have turns."""
+    """How `run_blocks` begins: all blocks are new, or the warps of the one that is there have turns."""
 
-    GOES_ON = 0
-    NEW = 1
-    TURNS = 2
+    NEW = 0
+    TURNS = 1
 
 
 class Written(IntEnum):
@@ -100,11 +99,9 @@ def run_blocks(block: BlockState, first: u64, last: u64, begin: u32, choices: Ch
     if begin == Begin.TURNS:
         run_turns(block, choices)
         return Ended.DONE
-    if begin == Begin.NEW:
-        clear_shared(block)
+    clear_shared(block)
     for number in range(first, last):
-        if begin == Begin.NEW or number != first:
-            begin_block(block, number)
+        begin_block(block, number)
         set_physical_numbers(block, number)
         ended = run_rounds(block, choices)
         if ended != Ended.DONE:

@@ -8,23 +8,16 @@ import numpy as np
 import pytest
 
 import isakit
+from support.tesla_kernels import SENT
 
-KERNEL = """
+KERNEL = f"""
 .kernel update
-.param out ptr
-.param where ptr
-.param data ptr
-    cvt u32 $r1 u16 $r0l
-    shl b32 $r1 $r1 0x2
-    add b32 $r2 b32 s[where] $r1
-    ld b32 $r2 g14[$r2]
-    add b32 $r2 b32 s[data] $r2
-    add b32 $r1 b32 s[out] $r1
+{SENT}    add b32 $r1 b32 s[out] $r1
     ld b32 $r3 g14[$r1]
     mov b32 $r5 0x1
     and b32 $c0 $r6 $r3 $r5
     mov b32 $r4 0x0
-    {guard}{instruction}
+    {{guard}}{{instruction}}
     exit st b32 g14[$r1] $r4
 """
 LANES = np.arange(32)

@@ -9,18 +9,11 @@ import pytest
 
 import isakit
 from isakit import MachineFault
+from support.tesla_kernels import SENT
 
-SHIFTED = """
+SHIFTED = f"""
 .kernel gathered
-.param out ptr
-.param where ptr
-.param data ptr
-    cvt u32 $r1 u16 $r0l
-    shl b32 $r1 $r1 0x2
-    add b32 $r2 b32 s[where] $r1
-    ld b32 $r2 g14[$r2]
-    add b32 $r2 b32 s[data] $r2
-    mov b32 $r4 0x2
+{SENT}    mov b32 $r4 0x2
     mov b32 $r5 0xffffffff
 again:
     ld b32 $r3 g14[$r2]
@@ -96,23 +89,15 @@ def test_a_misaligned_word_is_a_fault_of_its_lane() -> None:
     assert said[0] == said[1]
 
 
-TOUCHED = """
+TOUCHED = f"""
 .kernel touched
-.param out ptr
-.param where ptr
-.param data ptr
-    cvt u32 $r1 u16 $r0l
-    shl b32 $r1 $r1 0x2
-    add b32 $r2 b32 s[where] $r1
-    ld b32 $r2 g14[$r2]
-    add b32 $r6 b32 s[out] $r1
+{SENT}    add b32 $r6 b32 s[out] $r1
     ld b32 $r7 g14[$r6]
-    add b32 $r2 b32 s[data] $r2
     mov b32 $r4 0x2
     mov b32 $r5 0xffffffff
 again:
-    ld {type} $r3 g14[$r2]
-    st {stored} g14[$r2] $r7
+    ld {{type}} $r3 g14[$r2]
+    st {{stored}} g14[$r2] $r7
     add b32 $r7 $r7 $r3
     add b32 $c1 $r4 $r4 $r5
     (lg $c1) bra #again

@@ -130,10 +130,11 @@ class Flow:
     def looping(self) -> frozenset[int]:
         """Addresses inside of loops, as far as jumps back tell: where more code for less time pays."""
         out = set[int]()
-        for pc in self.order:
-            back = [n for n in self.steps[pc].successors if n <= pc]
-            if back:
-                out.update(at for at in self.order if min(back) <= at <= pc)
+        first = self.order[-1] + 1
+        for pc in reversed(self.order):
+            first = min([first, *self.steps[pc].successors])  # where the jumps from here on go back to
+            if first <= pc:
+                out.add(pc)
         return frozenset(out)
 
     def _explore(self, entry: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isakit.engine.llvm import Ref, ValueLowering
+from isakit.engine.llvm import Body, Ref, ValueLowering
 from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Step
@@ -29,6 +29,12 @@ def multiples(step: int) -> str:
 
 
 LANES, WORDS = multiples(1), multiples(4)
+
+
+def all_equal(b: Body, x: str, y: str) -> str:
+    """Whether two numbers are the same in every lane, as i1."""
+    other = b(f"icmp ne {V32} {x}, {y}")
+    return b(f"icmp eq i32 {b(f'bitcast {V1} {other} to i32')}, 0")
 
 
 @dataclass(frozen=True)
@@ -111,12 +117,11 @@ class Placement:
             f, bits = c.shared("check_own"), c.as_bits(lanes)
             c.stop(step, c.body(f"call i1 {f}(i32 {limit.text}, {V32} {address.text}, i32 {size}, i32 {bits})"))
         if space == "l":
-            address = self._local_place(address, limit, low)
+            place = self._local_place(address, limit, low)
+            return Placed(place, lanes, nothing, place.uniform, state_layout.LOCAL_ROW)
         if space in ROWS:
             word, byte = low.op("lshr", address, low.constant(2, 32)), low.op("and", address, low.constant(3, 32))
             address = low.op("add", self._item_row(word, low), byte)
-        if space == "l":
-            return Placed(address, lanes, nothing, address.uniform, state_layout.LOCAL_ROW)
         return Placed(address, lanes, nothing)
 
     def _local_place(self, address: Ref, limit: Ref, low: ValueLowering) -> Ref:
@@ -228,11 +233,13 @@ class Placement:
         b = self.code.body
         return b(f"getelementptr i8, ptr {self._base(space)}, i64 {b(f'zext i32 {offset} to i64')}")
 
-    def _inside(self, first: str, start: str, length: str, size: int) -> str:
-        """Whether `size` bytes from an address on are in a buffer, as i1."""
-        b = self.code.body
+    def _inside(self, first: str, buffer: tuple[str, str], size: int, count: int) -> str:
+        """Whether `count` elements of `size` bytes from an address on are in a buffer (start, length), aligned; i1."""
+        b, (start, length) = self.code.body, buffer
         offset = b(f"zext i32 {b(f'sub i32 {first}, {start}')} to i64")
-        return b(f"icmp ule i64 {b(f'add i64 {offset}, {size}')}, {b(f'zext i32 {length} to i64')}")
+        inside = b(f"icmp ule i64 {b(f'add i64 {offset}, {count * size}')}, {b(f'zext i32 {length} to i64')}")
+        aligned = b(f"icmp eq i32 {b(f'and i32 {first}, {size - 1}')}, 0")
+        return b(f"and i1 {inside}, {aligned}")
 
     def _signed(self, space: str, offsets: Ref, low: ValueLowering) -> tuple[str, Ref]:
         """Base pointer and signed offsets: those of g[] count from the middle of the 4 GiB."""

@@ -10,7 +10,7 @@ from isakit.engine.graph import Plan
 from isakit.engine.llvm import Ref, ValueLowering
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
-from isakit.machine.tesla.compiled.emit.access_placement import Placed, multiples
+from isakit.machine.tesla.compiled.emit.access_placement import Placed, all_equal, multiples
 from isakit.machine.tesla.compiled.emit.memory_atomics import NEUTRAL, Update, in_a_row, in_one_word
 from isakit.machine.tesla.compiled.emit.memory_windows import load_from_windows
 from isakit.machine.tesla.compiled.emit.own_access import OwnAccess
@@ -27,8 +27,8 @@ def _strided(first: int, step: int) -> str:
 class _Rows:
     """Accesses that may be to neighbours.
 
-    The addresses, the lanes that access, the pointer if so; label if not, label after both, site, and start and length
-    of the buffer it remembers.
+    The addresses, the lanes that access, the pointer if so; label if not, label after both, site, and the buffer that
+    it remembers (start, length).
     """
 
     addresses: Ref
@@ -37,8 +37,7 @@ class _Rows:
     far: str
     done: str
     site: str
-    start: str
-    length: str
+    buffer: tuple[str, str]
 
 
 class Access(OwnAccess):
@@ -98,11 +97,9 @@ class Access(OwnAccess):
         address = self._even(step, address, size, TRUE, low)
         at, lanes = self._windowed(step, space, address, low, TRUE)
         site = c.site()
-        start, length = self._last_buffer(site)
-        inside = self._inside(at.text, start, length, size)
-        aligned = b(f"icmp eq i32 {b(f'and i32 {at.text}, {size - 1}')}, 0")
+        good = self._inside(at.text, self._last_buffer(site), size, 1)
         far, done = b.fresh("far"), b.fresh("done")
-        b.do(f"br i1 {b(f'and i1 {inside}, {aligned}')}, label %{done}, label %{far}, !prof !2")
+        b.do(f"br i1 {good}, label %{done}, label %{far}, !prof !2")
         b.label(far)
         self._in_buffers(step, site, low.fork().splat(at), size, lanes, low)
         b.do(f"br label %{done}")
@@ -136,8 +133,7 @@ class Access(OwnAccess):
     def _load_windows(self, space: str, rows: _Rows) -> tuple[list[str], str]:
         """Words that are near each other, see `memory_windows`; the block for others is open behind it."""
         b, beyond = self.code.body, self.code.body.fresh("beyond")
-        buffer = rows.start, rows.length
-        found = load_from_windows(b, self._base(space), rows.addresses.text, buffer, beyond)
+        found = load_from_windows(b, self._base(space), rows.addresses.text, rows.buffer, beyond)
         b.do(f"br label %{rows.done}")
         near = b.current
         b.label(beyond)
@@ -175,18 +171,15 @@ class Access(OwnAccess):
         site = c.site()
         first = b(f"extractelement {V32} {address.text}, i64 0")
         row = low.op("add", low.splat(Ref(first, 32, True)), Ref(multiples(size), 32))
-        other = b(f"icmp ne {V32} {address.text}, {row.text}")
-        neighbours = b(f"icmp eq i32 {b(f'bitcast {V1} {other} to i32')}, 0")
-        start, length = self._last_buffer(site)
-        inside = self._inside(first, start, length, 32 * size)
-        aligned = b(f"icmp eq i32 {b(f'and i32 {first}, {size - 1}')}, 0")
-        good = b(f"and i1 {neighbours}, {b(f'and i1 {inside}, {aligned}')}")
+        neighbours = all_equal(b, address.text, row.text)
+        buffer = self._last_buffer(site)
+        good = b(f"and i1 {neighbours}, {self._inside(first, buffer, size, 32)}")
         if lanes != TRUE:
             good = b(f"and i1 {good}, {b(f'icmp eq i32 {c.as_bits(lanes)}, -1')}")
         near, far, done = b.fresh("near"), b.fresh("far"), b.fresh("done")
         b.do(f"br i1 {good}, label %{near}, label %{far}, !prof !2")
         b.label(near)
-        return _Rows(address, lanes, self._scalar_pointer(space, first), far, done, site, start, length)
+        return _Rows(address, lanes, self._scalar_pointer(space, first), far, done, site, buffer)
 
     def _last_buffer(self, site: str) -> tuple[str, str]:
         """Start and length of the buffer that the instruction accessed last."""
@@ -207,10 +200,13 @@ class Access(OwnAccess):
         return words if size >= 4 else [self._part(words[0], placed.offsets, size, low)]
 
     @staticmethod
-    def _part(word: Ref, offsets: Ref, size: int, low: ValueLowering) -> Ref:
+    def _bit(offsets: Ref, low: ValueLowering) -> Ref:
+        """Where the byte or halfword at an offset begins in its word, in bits."""
+        return low.op("shl", low.op("and", offsets, low.constant(3, 32)), low.constant(3, 32))
+
+    def _part(self, word: Ref, offsets: Ref, size: int, low: ValueLowering) -> Ref:
         """The byte or halfword of a word."""
-        shift = low.op("shl", low.op("and", offsets, low.constant(3, 32)), low.constant(3, 32))
-        return low.op("and", low.op("lshr", word, shift), low.constant((1 << 8 * size) - 1, 32))
+        return low.op("and", low.op("lshr", word, self._bit(offsets, low)), low.constant((1 << 8 * size) - 1, 32))
 
     def _store_local_row(
         self, space: str, placed: Placed, words: Sequence[Ref], size: int, low: ValueLowering, some: bool
@@ -222,7 +218,7 @@ class Access(OwnAccess):
             if size < 4 or some:
                 old = Ref(b(f"load {V32}, ptr {p}, align 4"), 32)
                 if size < 4:
-                    shift = low.op("shl", low.op("and", placed.offsets, low.constant(3, 32)), low.constant(3, 32))
+                    shift = self._bit(placed.offsets, low)
                     kept = low.op("shl", low.constant((1 << 8 * size) - 1, 32), shift)
                     new = low.op("and", low.op("shl", word, shift), kept)
                     word = low.op("or", new, low.op("and", old, low.op("xor", kept, low.constant(-1, 32))))
@@ -283,12 +279,12 @@ class Access(OwnAccess):
         if relative is not None:
             self._store_relative(step, relative, where, words[0], low)
             return
-        address = low.splat(low.resize(low.value(where), 32))
+        address = low.resize(low.value(where), 32)
+        if e.name != "l":  # there it is one number where all lanes have the same
+            address = low.splat(address)
         if not some and e.name[0] == "g" and self.code.bound(e.name) and self.code.full:
             self._store_row(step, e.name, address, words, size, low)
             return
-        if e.name == "l":
-            address = low.resize(low.value(where), 32)  # one number where all lanes have the same
         placed = self._place(step, e.name, address, size, low, lanes)
         if placed.row:
             self._store_local_row(e.name, placed, words, size, low, some or placed.lanes != lanes)
@@ -327,8 +323,7 @@ class Access(OwnAccess):
         b.do(f"br label %{rows.done}")
         b.label(rows.far)
         if size == 4 and rows.lanes == TRUE and self.code.in_loop(step):
-            buffer = rows.start, rows.length
-            self._store_falling(space, rows.addresses, words[0], buffer, rows.done, low.fork())
+            self._store_falling(space, rows.addresses, words[0], rows.buffer, rows.done, low.fork())
         inner = low.fork()
         placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, inner)
         if size < 4:
@@ -399,7 +394,7 @@ class Access(OwnAccess):
         node, done = plan.effects.get(id(e.result)), b.fresh("updated")
         if bits == 32:
             update = Update(op, operands, offsets, self.code.as_bits(lanes), node is not None)
-            for way in (in_one_word, in_a_row) if op.name in NEUTRAL and len(operands) == 1 else (in_a_row,):
+            for way in (in_one_word, in_a_row) if op.name in NEUTRAL else (in_a_row,):
                 way(low.fork(), update, lambda at: self._scalar_pointer(e.name, at), olds, done)
         self._each_lane(lanes, one)
         b.do(f"br label %{done}")

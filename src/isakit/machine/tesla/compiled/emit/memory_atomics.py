@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from isakit.arch.tesla import atomics
 from isakit.engine.llvm import Body, Ref, ValueLowering
+from isakit.machine.tesla.compiled.emit.access_placement import WORDS, all_equal
 from isakit.machine.tesla.compiled.state_layout import V1, V32
 from isakit.sem.operation import Operation
 
@@ -90,10 +91,8 @@ def in_a_row(low: ValueLowering, update: Update, pointer: Callable[[str], str], 
     """All lanes at neighbouring words; the block for others is open behind it."""
     b = low.body
     first = b(f"extractelement {V32} {update.offsets.text}, i64 0")
-    steps = Ref("<" + ", ".join(f"i32 {4 * j}" for j in range(32)) + ">", 32)
-    row = low.op("add", low.splat(Ref(first, 32, True)), steps)
-    other = low.op("icmp ne", update.offsets, row, 1)
-    neighbours = b(f"icmp eq i32 {b(f'bitcast {V1} {other.text} to i32')}, 0")
+    row = low.op("add", low.splat(Ref(first, 32, True)), Ref(WORDS, 32))
+    neighbours = all_equal(b, update.offsets.text, row.text)
     good = b(f"and i1 {neighbours}, {b(f'icmp eq i32 {update.lanes}, -1')}")
     near, others = b.fresh("neighbours"), b.fresh("others")
     b.do(f"br i1 {good}, label %{near}, label %{others}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from isakit.engine.llvm import CAREFUL_MAD, Body, Host, Module, Ref, ValueLowering, careful_mad
 from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.choices import DEFAULT
+from isakit.machine.tesla.compiled.emit.access_placement import WORDS
 from isakit.machine.tesla.compiled.emit.control_functions import ALWAYS, add_functions
 from isakit.machine.tesla.compiled.emit.control_functions import symbol as routine_symbol
 from isakit.machine.tesla.compiled.emit.memory_windows import near_loads
@@ -76,11 +77,6 @@ def add_support(module: Module, target: Host) -> None:
             f"define {V32} @{symbol('careful_mad', target)}({listed}) nounwind {{\n"
             f"  %r = call {V32} {f}({listed})\n  ret {V32} %r\n}}"
         )
-
-
-def _numbers(step: int, of: int = 32) -> str:
-    """The vector 0, step, 2 * step ..., from 0 again every `of` lanes."""
-    return "<" + ", ".join(f"i32 {step * (j % of)}" for j in range(32)) + ">"
 
 
 def _checks() -> str:
@@ -162,7 +158,7 @@ def _row() -> str:
   %first = sub i32 %some, %before
   %first1 = insertelement {V32} poison, i32 %first, i64 0
   %firsts = shufflevector {V32} %first1, {V32} poison, {V32} zeroinitializer
-  %numbers = add {V32} %firsts, {_numbers(4)}
+  %numbers = add {V32} %firsts, {WORDS}
   %same = icmp eq {V32} %numbers, %at
   %same32 = bitcast {V1} %same to i32
   %kept = and i32 %same32, %lanes

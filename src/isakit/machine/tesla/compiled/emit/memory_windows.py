@@ -9,6 +9,7 @@ words at one address, in reverse, in steps of up to three words, and in many per
 from __future__ import annotations
 
 from isakit.engine.llvm import Body
+from isakit.machine.tesla.compiled.emit.access_placement import LANES
 from isakit.machine.tesla.compiled.state_layout import V32
 
 SIZE, LINE, HALF = 256, 64, "<16 x i32>"
@@ -22,16 +23,13 @@ def half_of(b: Body, vector: str, first: int) -> str:
 
 def halves_joined(b: Body, halves: list[str]) -> str:
     """A vector for all lanes."""
-    index = f"{V32} <" + ", ".join(f"i32 {j}" for j in range(32)) + ">"
-    return b(f"shufflevector {HALF} {halves[0]}, {HALF} {halves[1]}, {index}")
+    return b(f"shufflevector {HALF} {halves[0]}, {HALF} {halves[1]}, {V32} {LANES}")
 
 
-def in_windows(
-    b: Body, addresses: str, buffer: tuple[str, str], lines: int = LINE
-) -> tuple[str, list[tuple[str, str]]]:
+def in_windows(b: Body, addresses: str, buffer: tuple[str, str]) -> tuple[str, list[tuple[str, str]]]:
     """(whether all words are in windows of the buffer, i1; for each half the start of its window and the offsets).
 
-    `buffer` is its start and its length; windows begin at multiples of `lines` where the end of the buffer allows it.
+    `buffer` is its start and its length; windows begin at a line of memory where the end of the buffer allows it.
     """
     smaller, larger = (b.module.declare(f"llvm.u{name}.i32", "i32 @(i32, i32)") for name in ("min", "max"))
     start, length = buffer
@@ -41,7 +39,7 @@ def in_windows(
     found: list[tuple[str, str]] = []
     for first in (0, 16):
         ends = [b(f"extractelement {V32} {addresses}, i64 {lane}") for lane in (first, first + 15)]
-        line = b(f"and i32 {b(f'call i32 {smaller}(i32 {ends[0]}, i32 {ends[1]})')}, {-lines}")
+        line = b(f"and i32 {b(f'call i32 {smaller}(i32 {ends[0]}, i32 {ends[1]})')}, {-LINE}")
         window = b(f"call i32 {smaller}(i32 {b(f'call i32 {larger}(i32 {line}, i32 {start})')}, i32 {last})")
         one = b(f"insertelement {HALF} poison, i32 {window}, i64 0")
         windows = b(f"shufflevector {HALF} {one}, {HALF} poison, {HALF} zeroinitializer")

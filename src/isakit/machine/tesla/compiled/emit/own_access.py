@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from isakit.engine.llvm import Body, Ref, ValueLowering
 from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.compiled.analysis.control_flow import Step
-from isakit.machine.tesla.compiled.emit.access_placement import LANES, WORDS, Placement
+from isakit.machine.tesla.compiled.emit.access_placement import WORDS, Placement, all_equal
 from isakit.machine.tesla.compiled.emit.memory_ir import nothing
-from isakit.machine.tesla.compiled.emit.memory_windows import load_from_windows
+from isakit.machine.tesla.compiled.emit.memory_windows import HALF, half_of, halves_joined, load_from_windows
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
 from isakit.machine.tesla.rules import accesses
 from isakit.sem.value import Value
@@ -43,9 +43,7 @@ class OwnAccess(Placement):
                 n, distance = relative
                 reach[e.name, n] = max(distance, reach.get((e.name, n), 0))
             written |= {n for file, n in s.writes if file == "a"}
-        tests: list[str] = []
-        for (space, n), distance in sorted(reach.items()):
-            tests.append(self._reaches(space, n, distance))
+        tests = [self._reaches(space, n, distance) for (space, n), distance in sorted(reach.items())]
         if tests:
             good, on = tests[0], b.fresh("certain")
             for t in tests[1:]:
@@ -135,7 +133,7 @@ class OwnAccess(Placement):
             each = b(f"getelementptr i8, ptr {base}, {V32} {at.text}")
             far = b(f"call {V32} {gather}(<32 x ptr> {each}, i32 4, {V1} {TRUE}, {V32} zeroinitializer)")
         else:
-            far = b(f"call {V32} {c.shared('load_words')}(ptr {base}, {V32} {at.text}, i32 -1)")
+            far = self._load_words(space, at, low, TRUE).text
         ways.append((far, b.current))
         b.do(f"br label %{done}")
         b.label(done)
@@ -147,15 +145,15 @@ class OwnAccess(Placement):
         return low.op("add", Ref(a, 32), low.constant(relative[1], 32))
 
     def _words_in_rows(self, space: str, relative: tuple[int, int]) -> str:
-        b, v16 = self.code.body, "<16 x i32>"
+        b = self.code.body
         rows = b(f"load <16 x i1>, ptr %a{relative[0]}rows")
         parts: list[str] = []
         for p in self._pointers(space, relative):  # what lies behind the space is not used, but it can be read
-            row = b(f"load {v16}, ptr {p}, align 4")
-            one = b(f"insertelement {v16} poison, i32 {b(f'load i32, ptr {p}, align 4')}, i64 0")
-            same = b(f"shufflevector {v16} {one}, {v16} poison, {v16} zeroinitializer")
-            parts.append(b(f"select <16 x i1> {rows}, {v16} {row}, {v16} {same}"))
-        return b(f"shufflevector {v16} {parts[0]}, {v16} {parts[1]}, {V32} {LANES}")
+            row = b(f"load {HALF}, ptr {p}, align 4")
+            one = b(f"insertelement {HALF} poison, i32 {b(f'load i32, ptr {p}, align 4')}, i64 0")
+            same = b(f"shufflevector {HALF} {one}, {HALF} poison, {HALF} zeroinitializer")
+            parts.append(b(f"select <16 x i1> {rows}, {HALF} {row}, {HALF} {same}"))
+        return halves_joined(b, parts)
 
     def _store_relative(
         self, step: Step, relative: tuple[int, int], where: Value, word: Ref, low: ValueLowering
@@ -195,9 +193,7 @@ class OwnAccess(Placement):
     def _store_rows(self, relative: tuple[int, int], word: Ref) -> None:
         b = self.code.body
         for k, p in zip((0, 16), self._pointers("s", relative), strict=True):
-            index = "<16 x i32> <" + ", ".join(f"i32 {k + j}" for j in range(16)) + ">"
-            half = b(f"shufflevector {V32} {word.text}, {V32} poison, {index}")
-            b.do(f"store <16 x i32> {half}, ptr {p}, align 4")
+            b.do(f"store {HALF} {half_of(b, word.text, k)}, ptr {p}, align 4")
 
     @staticmethod
     def _descending(b: Body, words: str) -> str:
@@ -215,11 +211,9 @@ class OwnAccess(Placement):
         b, beyond, near = self.code.body, self.code.body.fresh("beyond"), self.code.body.fresh("falling")
         last = b(f"extractelement {V32} {at.text}, i64 31")
         row = low.op("sub", low.splat(Ref(b(f"add i32 {last}, 124"), 32, True)), Ref(WORDS, 32))
-        other = b(f"icmp ne {V32} {at.text}, {row.text}")
-        good = b(f"icmp eq i32 {b(f'bitcast {V1} {other} to i32')}, 0")
+        good = all_equal(b, at.text, row.text)
         if buffer is not None:
-            aligned = b(f"icmp eq i32 {b(f'and i32 {last}, 3')}, 0")
-            good = b(f"and i1 {good}, {b(f'and i1 {self._inside(last, *buffer, 128)}, {aligned}')}")
+            good = b(f"and i1 {good}, {self._inside(last, buffer, 4, 32)}")
         b.do(f"br i1 {good}, label %{near}, label %{beyond}")
         b.label(near)
         p = self._scalar_pointer(space, last)

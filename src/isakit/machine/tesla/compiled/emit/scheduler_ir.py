@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from isakit.engine.llvm import Body, Host, Module, flushing_wrapper
-from isakit.engine.llvm.routine_ir import Lowering, Special
+from isakit.engine.llvm.routine_ir import Lowering, Special, Where
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.rules import blocks
 from isakit.machine.tesla.rules.blocks import Begin
@@ -14,8 +14,8 @@ from isakit.machine.tesla.rules.state import BlockState
 from isakit.machine.tesla.rules.turns import Ended
 from isakit.sem.records import layout_of
 
-TURNS = int(Begin.TURNS)
-"""How `enter` resumes all warps until each of them needs the host."""
+NEW, TURNS = (int(b) for b in Begin)
+"""How `enter` begins: blocks from their beginning, or all warps until each of them needs the host."""
 DONE, DEADLOCK, HALTED = (int(e) for e in Ended)
 """Results of `enter`, see `rules.turns`."""
 FIELDS = layout_of(BlockState)
@@ -32,11 +32,11 @@ def entry(module: Module, target: Host, run_blocks: str) -> str:
     )
 
 
-def _field(b: Body, block: str, name: str) -> str:
+def _field(b: Body, block: Where, name: str) -> str:
     """What a field of the context holds: a number, or where something is."""
     f = FIELDS[name]
     kind = "ptr" if f.many is not None else "i64"
-    return b(f"load {kind}, ptr {b(f'getelementptr i8, ptr {block}, i64 {f.offset}')}")
+    return b(f"load {kind}, ptr {block.pointer(b, f)}")
 
 
 def _zero(b: Body, where: str, nbytes: str) -> None:
@@ -50,20 +50,20 @@ def _copy(b: Body, to: str, where: str, nbytes: str) -> None:
 
 
 def _clear_shared(low: Lowering, args: Sequence[Any]) -> None:
-    b, block = low.body, args[0].whole(low.body)
+    b, block = low.body, args[0]
     shared = _field(b, block, "shared")
     _zero(b, shared, _field(b, block, "shared_limit"))
     _copy(b, shared, _field(b, block, "header"), _field(b, block, "header_bytes"))
 
 
 def _clear_local(low: Lowering, args: Sequence[Any]) -> None:
-    b, block = low.body, args[0].whole(low.body)
+    b, block = low.body, args[0]
     threads = b(f"mul i64 {_field(b, block, 'block_warps')}, 32")
     _zero(b, _field(b, block, "local"), b(f"mul i64 {threads}, {_field(b, block, 'local_limit')}"))
 
 
 def _clear_warp(low: Lowering, args: Sequence[Any]) -> None:
-    b, (block, w) = low.body, (x.whole(low.body) for x in args)
+    b, block, w = low.body, args[0], args[1].whole(low.body)
     nbytes = _field(b, block, "register_bytes")
     some, on = b.fresh("some"), b.fresh("on")
     _zero(b, f"align 64 {w}", str(state_layout.CONDITIONS))
@@ -76,20 +76,19 @@ def _clear_warp(low: Lowering, args: Sequence[Any]) -> None:
 
 
 def _set_thread_numbers(low: Lowering, args: Sequence[Any]) -> None:
-    b, block, w = low.body, args[0].whole(low.body), args[1].whole(low.body)
-    number = b(f"mul i64 {args[2].text}, 128")
-    given = b(f"getelementptr i8, ptr {_field(b, block, 'first_registers')}, i64 {number}")
+    b, block, w = low.body, args[0], args[1].whole(low.body)
+    start = b(f"mul i64 {args[2].text}, 128")
+    given = b(f"getelementptr i8, ptr {_field(b, block, 'first_registers')}, i64 {start}")
     _copy(b, b(f"getelementptr i8, ptr {w}, i64 {state_layout.register(0)}"), given, "128")
 
 
 def _set_physical_numbers(low: Lowering, args: Sequence[Any]) -> None:
-    b, block = low.body, args[0].whole(low.body)
+    b, block = low.body, args[0]
     place = b(f"urem i64 {args[1].text}, {_field(b, block, 'physid_period')}")
     threads = b(f"mul i64 {_field(b, block, 'block_warps')}, 32")
     words = b(f"mul i64 {place}, {threads}")
     here = b(f"getelementptr i32, ptr {_field(b, block, 'physid_all')}, i64 {words}")
-    place = b(f"getelementptr i8, ptr {block}, i64 {FIELDS.at('physid')}")
-    b.do(f"store ptr {here}, ptr {place}")
+    b.do(f"store ptr {here}, ptr {block.pointer(b, FIELDS['physid'])}")
 
 
 SPECIALS: Mapping[Any, Special] = {

@@ -215,7 +215,7 @@ class NativeRun:
         while first < last and not self.stop[0]:
             how, started = self.kernel.choose(), time.perf_counter()
             worker.prepare(how, self.kernel.patience)
-            code = how.run(worker.context.address, first, last, 1)
+            code = how.run(worker.context.address, first, last, scheduler_ir.NEW)
             self.kernel.spent(how, time.perf_counter() - started)
             if code & 0xFF == scheduler_ir.DONE:
                 return None

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from isakit.machine.tesla.compiled.launch.block_runner import Shape, Worker
 
 Run = Callable[[int, int, int, int], int]
-"""(context, first block, block after the last, whether the first starts afresh) -> result of `driver`."""
+"""(context, first block, block after the last, how the first begins) -> see `rules.blocks.run_blocks`."""
 
 _begun: WeakSet[Kernel] = WeakSet()
 """Kernels that are compiled in the background."""

@@ -62,19 +62,18 @@ class ServedWarps:
             "physid": (state.physid.ctypes.data, 4 * threads),
             "barriers": (self.barriers.ctypes.data, self.barriers[0].nbytes),
         }
-        limits = {"s": ("shared", self.launch.shared_limit), "l": ("local", self.launch.local_limit * threads)}
-        for space, (slot, step) in limits.items():
-            found = state.spaces.get(space)
-            if found is None:
-                self.context.put(f"{slot}_limit", 0)
-                if space == "l":
-                    self._no_local = aligned(state_layout.NO_LOCAL)
-                    self.context.put(slot, self._no_local)
-            elif space == "l":
-                states.local = aligned(max(64, self.blocks * step))
-                self._of_block[slot] = states.local.ctypes.data, step
-            else:
-                self._of_block[slot] = cast(OwnSpace, found).memory.bytes.ctypes.data, step
+        shared = state.spaces.get("s")
+        if shared is None:
+            self.context.put("shared_limit", 0)
+        else:
+            self._of_block["shared"] = cast(OwnSpace, shared).memory.bytes.ctypes.data, self.launch.shared_limit
+        if "l" in state.spaces:
+            step = self.launch.local_limit * threads
+            states.local = aligned(self.blocks * step)
+            self._of_block["local"] = states.local.ctypes.data, step
+        else:
+            self.context.put("local_limit", 0)
+            self.context.put("local", aligned(state_layout.NO_LOCAL))
 
     # --- running --------------------------------------------------------------------------------------------
     def run(self) -> bool:

@@ -338,7 +338,7 @@ class ProbedRun:
         how = self.kernel.choose()
         worker.prepare(how, UNLIMITED)
         self._begin(worker.context, left, until)
-        code = how.run(worker.context.address, first, end, 1)
+        code = how.run(worker.context.address, first, end, scheduler_ir.NEW)
         why, block = code & 0xFF, code >> 8
         stopped, who = int(self.stop[0]), self._memory.get("who")
         done = why == scheduler_ir.DONE

@@ -64,7 +64,7 @@ class Prepared:
         context.allow(BOUND)
         context.put("thread_count", 0)
         context.put("warp_count", 0)
-        code = how.run(context.address, 0, launch.blocks, 1)
+        code = how.run(context.address, 0, launch.blocks, scheduler_ir.NEW)
         run.kernel.spent(how, time.perf_counter() - started)
         if code & 0xFF == scheduler_ir.DONE:
             run.stats.instructions, run.stats.warp_instructions = context.get("thread_count"), context.get("warp_count")

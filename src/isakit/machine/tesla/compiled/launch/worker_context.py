@@ -67,6 +67,7 @@ class Bound:
 
 
 _INDEX = {name: offset // 8 for name, offset in SLOT.items()}
+"""Where a slot is among the numbers."""
 
 
 class Slots:
@@ -82,7 +83,7 @@ class Slots:
         if isinstance(value, np.ndarray):
             self._kept[name] = value
             value = address_of(value)
-        self.numbers[SLOT[name] // 8] = value
+        self.numbers[_INDEX[name]] = value
 
     def allow(self, instructions: int) -> None:
         """Bound what may still be executed; more than the slot holds is no bound."""
@@ -96,7 +97,7 @@ class Slots:
 
     def get(self, name: str) -> int:
         """The number in a slot."""
-        return int(self.numbers[SLOT[name] // 8])
+        return int(self.numbers[_INDEX[name]])
 
 
 class Context(Slots):
