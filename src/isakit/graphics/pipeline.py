@@ -26,7 +26,7 @@ from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
 from isakit.graphics.stage import LANES, OUTPUT_WORDS, Emitted, Stage, StageState
 from isakit.graphics.stage_engine import StageEngine
 from isakit.graphics.texture_bindings import Bound, by_stage
-from isakit.graphics.vertices import Vertices, emitted_vertices
+from isakit.graphics.vertices import Fetched, Vertices, emitted_vertices
 from isakit.machine.tesla.launch import Launch
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
@@ -171,32 +171,17 @@ class Pipeline(Framebuffer):
         stats: DrawStats,
         edges: Array | None,
     ) -> Vertices:
-        numbers, column = np.unique(order[order != restart] if restart is not None else order, return_inverse=True)
-        n = len(numbers)
-        where = np.zeros(len(order), np.int64)
-        where[order != restart if restart is not None else slice(None)] = column
+        fetched = Fetched.of(order, restart, instances)
         inputs = vertex.inputs
         if inputs is None:
             inputs = packed_inputs(arrays, vertex.vertex_id, vertex.instance_id)
-        ids, instance = np.tile(numbers, instances), np.repeat(np.arange(instances), n)
-        rows = fetch(arrays, inputs, ids, instance)
+        rows = fetch(arrays, inputs, fetched.ids, fetched.instance)
         words = self._run(vertex, rows.shape[1], bound, stats, attributes=rows)
-        stats.vertices = n * instances
+        stats.vertices = fetched.count
         one = assemble(mode, order, restart, state.provoking == "last", self.choices.quads)
         if edges is not None and one.corners.shape[1] == 3:
             one = replace(one, edges=one.edges & edges[one.corners])
-        shift = (np.arange(instances) * n)[:, None]
-        primitives = (where[one.corners][None] + shift[:, :, None]).reshape(-1, one.corners.shape[1])
-        return Vertices(
-            words,
-            primitives,
-            (where[one.provoking][None] + shift).ravel(),
-            ids,
-            instance,
-            np.tile(one.edges, (instances, 1)),
-            np.tile(one.restarts, instances),
-            np.tile(np.arange(len(one.corners)), instances),
-        )
+        return fetched.shaded(words, one)
 
     def _run(
         self,
@@ -258,12 +243,6 @@ class Pipeline(Framebuffer):
         return emitted_vertices(found, shader.output, last)
 
     # --- fragments ----------------------------------------------------------------------------------------------------
-    def _viewport(self, state: DrawState) -> Viewport:
-        if state.viewport is not None:
-            return state.viewport
-        w, h = self.width / 2, self.height / 2
-        return Viewport((w, h, 1.0 if state.half_z else 0.5), (w, h, 0.0 if state.half_z else 0.5))
-
     def _fragments(
         self,
         v: Vertices,
@@ -280,7 +259,7 @@ class Pipeline(Framebuffer):
         for layer, number, part in _parted(v, state):
             if layers is not None:
                 layers(layer)
-            view = state.viewports[min(number, len(state.viewports) - 1)] if state.viewports else self._viewport(state)
+            view = state.viewports[min(number, len(state.viewports) - 1)] if state.viewports else self.viewport(state)
             scissor = state.scissors[min(number, len(state.scissors) - 1)] if state.scissors else state.scissor
             unit = 0.0 if self.depth_buffer is None else self.depth_buffer.unit
             m = state.multisampling
