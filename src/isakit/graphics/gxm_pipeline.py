@@ -22,7 +22,7 @@ from isakit.graphics.assembly import Attribute, assemble
 from isakit.graphics.draw_state import ClipDistance, DrawState, DrawStats, GraphicsChoices, Viewport
 from isakit.graphics.framebuffer import Framebuffer
 from isakit.graphics.gxm_targets import output_register, target_format
-from isakit.graphics.merge import DepthFormat, Merger, rounds
+from isakit.graphics.merge import DepthFormat, Merger, ranged, rounds
 from isakit.graphics.planes import Fragments, PointInput, PositionInput
 from isakit.graphics.primitives import Drawn, Rasterizer
 from isakit.graphics.raster import pixels
@@ -251,7 +251,6 @@ class ShaderPipeline(Framebuffer):
         given["back_facing"] = ~corners.front[primitive]
         depth = at.depth()
         merger = Merger(self.targets[:1], self.depth_buffer, state, self.choices)
-        low, high = sorted(view.depth_range)
         started = time.perf_counter()
         reads = _reads_target(shader)
         across = self.width // 2 + 1
@@ -264,9 +263,8 @@ class ShaderPipeline(Framebuffer):
             alive = covered[lanes] & ~results["discard"] if "discard" in results else covered[lanes]
             here = lanes[alive]
             z = results["depth"][alive] if "depth" in results else depth[here]
-            z = np.clip(z, np.float32(low), np.float32(high))
             colors = self._colors(shader, results["color"][alive])
-            merger.write(x[here], y[here], z, corners.front[primitive[here]], [colors.view(np.uint32)])
+            merger.write(x[here], y[here], ranged(z, view), corners.front[primitive[here]], [colors.view(np.uint32)])
             stats.fragments += len(here)
         stats.samples += merger.passed
         stats.stages["fragments"] = stats.stages.get("fragments", 0.0) + time.perf_counter() - started

@@ -17,8 +17,7 @@ from isakit.errors import LaunchError
 from isakit.graphics.assembly import Attribute, assemble, fetch, packed_inputs
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Viewport
 from isakit.graphics.framebuffer import Framebuffer
-from isakit.graphics.merge import DepthFormat, Merger
-from isakit.graphics.merge_rules import in_range
+from isakit.graphics.merge import DepthFormat, Merger, ranged
 from isakit.graphics.planes import Corners, Fragments, words_of
 from isakit.graphics.primitives import Rasterizer
 from isakit.graphics.raster import Quads, kept_pixels, pixels
@@ -353,7 +352,7 @@ class Pipeline(Framebuffer):
         m = state.multisampling
         if m is None or quads.samples is None:
             z = varyings.depth()[alive] if written is None else written
-            merger.write(x[alive], y[alive], _ranged(z, view), front, colors, second)
+            merger.write(x[alive], y[alive], ranged(z, view), front, colors, second)
             stats.samples += merger.passed
             return
         samples = quads.samples.reshape(-1, len(m.positions))[alive]
@@ -377,7 +376,7 @@ class Pipeline(Framebuffer):
             merger.write(
                 x[lanes] * m.across + px,
                 y[lanes] * m.down + py,
-                _ranged(z, view),
+                ranged(z, view),
                 front[here],
                 [c[here] for c in colors],
                 None if second is None else second[here],
@@ -408,7 +407,7 @@ class Pipeline(Framebuffer):
                 z = _registers(s.files["r"], (fragment.depth,), alive)[:, 0].view(np.float32)
             merger = Merger(self.targets, self.depth_buffer, state, self.choices)
             x, y = (p.ravel()[place] for p in pixels(quads))
-            merger.write(x, y, _ranged(z, view), corners.front[part.primitive[place]], colors, second)
+            merger.write(x, y, ranged(z, view), corners.front[part.primitive[place]], colors, second)
             return merger.passed
 
         def fragments() -> Fragments:
@@ -433,12 +432,6 @@ class Pipeline(Framebuffer):
             except BaseException:
                 self.engine.interrupt()
                 raise
-
-
-def _ranged(z: Array, view: Viewport) -> Array:
-    """Depth inside of the range of the viewport."""
-    low, high = sorted(view.depth_range)
-    return in_range(z, np.float32(low), np.float32(high))
 
 
 def _registers(file: Array, numbers: Sequence[int], lanes: Array) -> Array:
