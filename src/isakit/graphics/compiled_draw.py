@@ -116,8 +116,8 @@ def merge_question(
     )
 
 
-def _functions(d: Drawing) -> tuple[Compiled, Compiled, MergeQuestion] | None:
-    """The functions of the inputs and of the merger; None where the array code goes its own way."""
+def _functions(d: Drawing) -> tuple[Compiled, InputQuestion, Compiled, MergeQuestion] | None:
+    """The functions of the inputs and of the merger, with their questions; None where the array code does it."""
     state, shader, kernel = d.state, d.shader, d.kernel
     if state.multisampling is not None or shader.sample_mask is not None or d.quads.samples is not None:
         return None
@@ -135,7 +135,7 @@ def _functions(d: Drawing) -> tuple[Compiled, Compiled, MergeQuestion] | None:
     pixels = None if d.whole else 4 * len(d.quads)
     inputs = inputs_function(asked, kernel.target, pixels)
     merger = merge_function(q, kernel.target, pixels)
-    return None if inputs is None or merger is None else (inputs, merger, q)
+    return None if inputs is None or merger is None else (inputs, asked, merger, q)
 
 
 class _Later:
@@ -221,10 +221,12 @@ class _Batches:
 class _Work:
     """The batches of a draw, and what has been done of it."""
 
-    def __init__(self, d: Drawing, inputs: Compiled, merger: Compiled, question: MergeQuestion) -> None:
+    def __init__(
+        self, d: Drawing, inputs: Compiled, asked: InputQuestion, merger: Compiled, question: MergeQuestion
+    ) -> None:
         self.drawing, self.inputs, self.merger, self.question = d, inputs, merger, question
         self.bound = Bound(d.launch, no_memory())
-        self.words = sorted({(w, flat) for w, flat, _ in d.kernel.flow.varyings if w < VARYING_WORDS})
+        self.words = asked.words
         self.covered = d.quads.covered.reshape(-1)
         # A group reads four quads, also at the end.
         room = -(-len(d.quads) // GROUP_QUADS) * GROUP_QUADS
@@ -242,8 +244,8 @@ class _Work:
                 self._fragments = self.drawing.fragments()
             return self._fragments
 
-    def count(self, instructions: int, visible: int = 0, passed: int = 0) -> None:
-        """Something has been done; called in the turn of a batch, or before any."""
+    def count(self, instructions: int, visible: int, passed: int) -> None:
+        """Something has been done; called in the turn of a batch."""
         self.instructions += instructions
         self.visible += visible
         self.passed += passed

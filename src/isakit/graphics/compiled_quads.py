@@ -109,7 +109,7 @@ class QuadFunction:
         b = self.code.body
         lines = [
             f"define i64 @{name}(ptr noalias %job, i64 %first, i64 %last, i64 %begin) nounwind alignstack(64) {{",
-            "entry:", "  %count_v = alloca i64", "  %group_v = alloca i64", "  %cannot = alloca i16",
+            "entry:", "  %count_v = alloca i64", "  %group_v = alloca i64",
             "  store i64 0, ptr %count_v", "  store i64 %first, ptr %group_v", *self._head, "  br label %loop",
             "loop:", "  %group = load i64, ptr %group_v", "  %more = icmp slt i64 %group, %last",
             "  br i1 %more, label %one, label %done", "one:", "  %group1 = add i64 %group, 1",
