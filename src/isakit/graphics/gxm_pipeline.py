@@ -32,6 +32,7 @@ from isakit.runtime.usse import BoundShader
 from isakit.runtime.usse_engine import Engine, check_engine, stretches_for
 from isakit.runtime.usse_layout import Input, fragment_inputs
 from isakit.runtime.usse_output import OutputRegister
+from isakit.runtime.vertex_streams import fractions
 
 MAX_VERTICES = 1 << 22
 """Vertices of a draw, all instances together."""
@@ -293,7 +294,7 @@ def _attribute(name: str, given: Any) -> tuple[Array, int]:
     if a.dtype == np.float64:
         a = a.astype(np.float32)
     if isinstance(given, Attribute) and given.normalized and a.dtype.kind in "iu":
-        a = np.maximum(a.astype(np.float64) / np.iinfo(a.dtype).max, -1).astype(np.float32)
+        a = fractions(a)
     a = a[None] if a.ndim == 1 else a.reshape(len(a), -1) if a.ndim else a
     if a.ndim != 2 or not len(a) or a.dtype.kind not in "fiu" or divisor < 0:
         raise LaunchError(f"the attribute {name!r} is {a.dtype} of shape {a.shape}, divisor {divisor}")
