@@ -48,8 +48,8 @@ class Drawing:
     """What is drawn, and to what.
 
     Attributes: the launch of the fragment program with its `kernel`, what is known of its fragments (`corners`,
-    `quads`; `fragments` makes arrays of their inputs), `state` and `depth_range` of the draw, the pixels it may go to;
-    `merge` does what the array code does; `whole` makes functions whatever the size of the draw.
+    `quads`; `fragments` gives arrays of their inputs, made once), `state` and `depth_range` of the draw, the pixels it
+    may go to; `merge` does what the array code does; `whole` makes functions whatever the size of the draw.
     """
 
     shader: FragmentShader
@@ -232,7 +232,6 @@ class _Work:
         room = -(-len(d.quads) // GROUP_QUADS) * GROUP_QUADS
         self.places = [_padded(a, room) for a in (d.quads.x, d.quads.y, d.quads.primitive)]
         self.instructions = self.visible = self.passed = 0
-        self._fragments: Fragments | None = None
         self._turn = threading.Condition()
         self._next = 0
         self._failed = False
@@ -240,9 +239,7 @@ class _Work:
     def fragments(self) -> Fragments:
         """Arrays of the inputs of all fragments."""
         with self._turn:
-            if self._fragments is None:
-                self._fragments = self.drawing.fragments()
-            return self._fragments
+            return self.drawing.fragments()
 
     def count(self, instructions: int, visible: int, passed: int) -> None:
         """Something has been done; called in the turn of a batch."""

@@ -393,10 +393,14 @@ class Pipeline(Framebuffer):
             return False
         from isakit.graphics.compiled_draw import Drawing, draw
 
+        def fragments() -> Fragments:
+            made = self.fragments
+            assert made is not None
+            return made
+
         def merged(s: StageState, start: int, stop: int) -> int:
             """What the array code does with a batch."""
-            part = self.fragments
-            assert part is not None
+            part = fragments()
             alive = np.flatnonzero(s.visible)
             place = alive + start
             colors = [_registers(s.files["r"], c, alive) for c in fragment.colors[: len(self.targets)]]
@@ -409,11 +413,6 @@ class Pipeline(Framebuffer):
             x, y = (p.ravel()[place] for p in pixels(quads))
             merger.write(x, y, ranged(z, view), corners.front[part.primitive[place]], colors, second)
             return merger.passed
-
-        def fragments() -> Fragments:
-            made = self.fragments
-            assert made is not None
-            return made
 
         drawing = Drawing(
             fragment, *ready, corners, quads, fragments, state, view.depth_range, self.choices, self.targets,
