@@ -233,12 +233,11 @@ def test_surfaces_ask_for_an_output_register(name: str, register: str | None) ->
 def test_instances_and_streams_feed_the_vertex_shader() -> None:
     pipeline = usse.ShaderPipeline(4, 1, targets=["rgba32f"])
     corners = np.float32([[-1, -1], [-0.5, -1], [-1, 1], [-0.5, 1]])
-    moved = np.repeat(corners, 1, axis=0)
     text = PASS.replace(".attribute value f32x4", ".attribute value f32x4\n.attribute shift f32x4").replace(
         "    vmov.f32 o0.xy pa0.xyzw\n", "    vadd.f32 o0.xy pa0.xyzw pa8.xyzw\n"
     )
     attributes = {
-        "position": usse.VertexStream(moved, "F32", 2),
+        "position": usse.VertexStream(corners, "F32", 2),
         "value": usse.Attribute(usse.VertexStream(np.uint8([[51, 0, 0, 255], [102, 0, 0, 255]]), "U8N", 4), divisor=2),
         "shift": usse.Attribute(np.float32([[0, 0], [0.5, 0], [1, 0], [1.5, 0]]), divisor=1),
     }
