@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import threading
 from ast import literal_eval
 from collections.abc import Callable, Sequence
@@ -140,6 +141,16 @@ _lock = threading.Lock()
 MAKING = 1 << 17
 """Pixels from which on it pays to make a function; one that is on disk is used at once."""
 KIND = "pixels"
+
+
+def _in_child() -> None:
+    """A forked process does not have the thread that held the lock."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 @cache
