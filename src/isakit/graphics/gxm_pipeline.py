@@ -195,7 +195,8 @@ class ShaderPipeline(Framebuffer):
         if gxp.flags & HAS_INSTANCE:
             given.setdefault("instance", instance[:, None])
         outputs = self._run_vertices(shader, given, len(ids))
-        return outputs, fetched.shaded(outputs.words, assemble(mode, order, restart, state.provoking == "last"))
+        one = assemble(mode, order, restart, state.provoking == "last", self.choices.quads)
+        return outputs, fetched.shaded(outputs.words, one)
 
     def _run_vertices(self, shader: BoundShader, given: Mapping[str, Any], lanes: int) -> _Outputs:
         if not lanes:
