@@ -184,7 +184,10 @@ def _folded(loop: LoopTerms, folding: Folding) -> LoopTerms:
 
 
 class Printer:
-    """Prints terms; what is used several times, or gets long, is named and printed before."""
+    """Prints terms; what is used several times, or gets long, is named before, in a statement of its own.
+
+    `lines`: the statements so far. `helpers`: functions that they call.
+    """
 
     def __init__(self, roots: Sequence[Term], exact: bool, samplers: dict[int, tuple[str, bool]]) -> None:
         self.exact, self.samplers = exact, samplers
@@ -224,9 +227,11 @@ class Printer:
         c, a, b = (self._texts[id(x)][0] for x in t.args)
         return c, a, b
 
-    def choice(self, root: Term) -> tuple[str, str, str] | None:
-        """The same for a result that has been printed."""
-        return None if id(root) in self._names else self._written_choice(root)
+    def assign(self, target: str, root: Term) -> None:
+        """Print a statement that gives a term to a variable."""
+        text = self.text(root)
+        choice = None if id(root) in self._names else self._written_choice(root)
+        self.lines += assignment(target, root, text, choice)
 
     # --- one term ----------------------------------------------------------------------------------------------------
     def _written(self, t: Term) -> tuple[str, int]:
@@ -366,47 +371,35 @@ def glsl(shader: Shader, rules: Rules = DEFAULT) -> str:
     return "".join(f"{line}\n" for line in [*lines, "}"])
 
 
-def _loop(loop: LoopTerms, printer: Printer) -> list[str]:
-    """The statements of a loop. In an iteration everything is computed from what the one before has left."""
-    out: list[str] = []
+def _loop(loop: LoopTerms, printer: Printer) -> None:
+    """Print the statements of a loop. In an iteration everything is computed from what the one before has left."""
     for v in loop.variables:
         text = printer.text(v.before)
-        out += printer.lines
-        printer.lines.clear()
-        out.append(f"{v.before.type} {v.name} = {text};")
+        printer.lines.append(f"{v.before.type} {v.name} = {text};")
     entered = printer.text(loop.entered)
-    out += printer.lines
-    printer.lines.clear()
     inside = Printer(loop.body, printer.exact, printer.samplers)
-    body = [f"{v.before.type} {v.inside} = {v.name};" for v in loop.variables]
+    inside.lines += [f"{v.before.type} {v.inside} = {v.name};" for v in loop.variables]
     for x in loop.inner:
-        body += _loop(x, inside)
+        _loop(x, inside)
     for v in loop.variables:
-        text = inside.text(v.after)
-        body += inside.lines
-        inside.lines.clear()
-        body += assignment(v.name, v.after, text, inside.choice(v.after))
+        inside.assign(v.name, v.after)
     again = inside.text(loop.again)
-    body += [*inside.lines, f"if (!({again})) break;"]
+    inside.lines.append(f"if (!({again})) break;")
     printer.helpers |= inside.helpers
     always = loop.entered.op == "number" and loop.entered.attr
-    out.append("for (;;) {" if always else f"if ({entered}) for (;;) {{")
-    return [*out, *(f"    {line}" for line in body), "}"]
+    printer.lines.append("for (;;) {" if always else f"if ({entered}) for (;;) {{")
+    printer.lines += [*(f"    {line}" for line in inside.lines), "}"]
 
 
 def _body(d: Decompiled, printer: Printer, names: dict[str, str]) -> list[str]:
-    out: list[str] = [line for x in d.loops for line in _loop(x, printer)]
+    for x in d.loops:
+        _loop(x, printer)
     if d.discard.op != "number" or d.discard.attr:
         text = printer.text(d.discard)
-        out += [*printer.lines, f"if ({text}) discard;"]
-        printer.lines.clear()
+        printer.lines.append(f"if ({text}) discard;")
     for r in d.results:
-        text = printer.text(r.term)
-        out += printer.lines
-        printer.lines.clear()
-        target = names.get(r.output.name, r.output.name)
-        out += assignment(target, r.term, text, printer.choice(r.term))
-    return out
+        printer.assign(names.get(r.output.name, r.output.name), r.term)
+    return printer.lines
 
 
 def _target(name: str, vertex: bool) -> str:

@@ -106,8 +106,7 @@ class Execution:
                 try:
                     path = self._step(pc, step, path, pending)
                 except NotModelled as e:
-                    what = e.what if e.what[4:6] == ": " else f"{pc:04x}: {e.what}"
-                    raise NotModelled(what, e.why) from None
+                    raise NotModelled(f"{pc:04x}: {e.what}", e.why) from None
             pc += 1
         return path
 
@@ -124,6 +123,7 @@ class Execution:
 
     @staticmethod
     def _target(pc: int, e: Effect, args: list[Value]) -> int | None:
+        """Where a branch goes; None where that is computed."""
         if args[0].op != "const":
             return None
         number = args[0].number
@@ -258,10 +258,10 @@ class Execution:
         self, pc: int, e: Effect, args: list[Value], path: Path, active: Path, pending: dict[int, Path]
     ) -> Path:
         if e.name in (requests.BRANCH.name, requests.JUMP.name):
-            if e.get("link") or args[0].op != "const":
-                raise NotModelled("an expression for a call")
             target = self._target(pc, e, args)
-            if target is None or not 0 <= target <= len(self._steps):
+            if e.get("link") or target is None:
+                raise NotModelled("an expression for a call")
+            if not 0 <= target <= len(self._steps):
                 raise NotModelled("an expression for a branch", "it leads out of the program")
             if target == self._head:
                 self._again = self._again.either(active)

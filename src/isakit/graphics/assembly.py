@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
+from isakit.runtime.vertex_streams import fractions
 
 Mode = Literal[
     "points", "lines", "line_loop", "line_strip", "triangles", "triangle_strip", "triangle_fan", "quads", "quad_strip",
@@ -43,8 +44,7 @@ class Attribute:
         if a.dtype.kind == "f":
             got = a.astype(np.float32).view(np.uint32)
         elif self.normalized:
-            top = np.iinfo(a.dtype).max
-            got = np.maximum(a.astype(np.float64) / top, -1.0).astype(np.float32).view(np.uint32)
+            got = fractions(a).view(np.uint32)
         elif self.scaled:
             got = a.astype(np.float32).view(np.uint32)
         else:

@@ -48,8 +48,8 @@ class Drawing:
     """What is drawn, and to what.
 
     Attributes: the launch of the fragment program with its `kernel`, what is known of its fragments (`corners`,
-    `quads`; `fragments` makes arrays of their inputs), `state` and `depth_range` of the draw, the pixels it may go to;
-    `merge` does what the array code does; `whole` makes functions whatever the size of the draw.
+    `quads`; `fragments` gives arrays of their inputs, made once), `state` and `depth_range` of the draw, the pixels it
+    may go to; `merge` does what the array code does; `whole` makes functions whatever the size of the draw.
     """
 
     shader: FragmentShader
@@ -116,8 +116,8 @@ def merge_question(
     )
 
 
-def _functions(d: Drawing) -> tuple[Compiled, Compiled, MergeQuestion] | None:
-    """The functions of the inputs and of the merger; None where the array code goes its own way."""
+def _functions(d: Drawing) -> tuple[Compiled, InputQuestion, Compiled, MergeQuestion] | None:
+    """The functions of the inputs and of the merger, with their questions; None where the array code does it."""
     state, shader, kernel = d.state, d.shader, d.kernel
     if state.multisampling is not None or shader.sample_mask is not None or d.quads.samples is not None:
         return None
@@ -135,7 +135,7 @@ def _functions(d: Drawing) -> tuple[Compiled, Compiled, MergeQuestion] | None:
     pixels = None if d.whole else 4 * len(d.quads)
     inputs = inputs_function(asked, kernel.target, pixels)
     merger = merge_function(q, kernel.target, pixels)
-    return None if inputs is None or merger is None else (inputs, merger, q)
+    return None if inputs is None or merger is None else (inputs, asked, merger, q)
 
 
 class _Later:
@@ -221,16 +221,17 @@ class _Batches:
 class _Work:
     """The batches of a draw, and what has been done of it."""
 
-    def __init__(self, d: Drawing, inputs: Compiled, merger: Compiled, question: MergeQuestion) -> None:
+    def __init__(
+        self, d: Drawing, inputs: Compiled, asked: InputQuestion, merger: Compiled, question: MergeQuestion
+    ) -> None:
         self.drawing, self.inputs, self.merger, self.question = d, inputs, merger, question
         self.bound = Bound(d.launch, no_memory())
-        self.words = sorted({(w, flat) for w, flat, _ in d.kernel.flow.varyings if w < VARYING_WORDS})
+        self.words = asked.words
         self.covered = d.quads.covered.reshape(-1)
         # A group reads four quads, also at the end.
         room = -(-len(d.quads) // GROUP_QUADS) * GROUP_QUADS
         self.places = [_padded(a, room) for a in (d.quads.x, d.quads.y, d.quads.primitive)]
         self.instructions = self.visible = self.passed = 0
-        self._fragments: Fragments | None = None
         self._turn = threading.Condition()
         self._next = 0
         self._failed = False
@@ -238,12 +239,10 @@ class _Work:
     def fragments(self) -> Fragments:
         """Arrays of the inputs of all fragments."""
         with self._turn:
-            if self._fragments is None:
-                self._fragments = self.drawing.fragments()
-            return self._fragments
+            return self.drawing.fragments()
 
-    def count(self, instructions: int, visible: int = 0, passed: int = 0) -> None:
-        """Something has been done; called in the turn of a batch, or before any."""
+    def count(self, instructions: int, visible: int, passed: int) -> None:
+        """Something has been done; called in the turn of a batch."""
         self.instructions += instructions
         self.visible += visible
         self.passed += passed

@@ -16,6 +16,7 @@ import numpy as np
 from isakit.engine.llvm import Host
 from isakit.engine.llvm.array_tracer import LANES, TracedArray
 from isakit.engine.protocol import Array
+from isakit.graphics.color_formats import ColorFormat
 from isakit.graphics.compiled_quads import GROUP_QUADS, Compiled, Job, QuadFunction, function_of
 from isakit.graphics.draw_state import DrawState, Stencil
 from isakit.graphics.merge import DepthBuffer, RenderTarget
@@ -209,29 +210,33 @@ class _Merge:
 
     def _pixels(self, places: str, merge: ColorMerge, lanes: TracedArray) -> list[Array]:
         """The stored numbers of pixels."""
-        code, form = self.code, merge.form
-        dtype, count = _WORDS[form.nbytes]
-        words = [code.loaded(self._word(places, k), dtype, lanes) for k in range(count)]
-        size = np.dtype(form.dtype).itemsize
-        unsigned: Any = {1: np.uint8, 2: np.uint16, 4: np.uint32}[size]
-        per = np.dtype(dtype).itemsize // size
-        return [(words[k // per] >> 8 * size * (k % per)).astype(unsigned).view(form.dtype) for k in range(form.stored)]  # type: ignore[misc]
+        form = merge.form
+        dtype, count, unsigned, bits, per = _packing(form)
+        words = [self.code.loaded(self._word(places, k), dtype, lanes) for k in range(count)]
+        return [(words[k // per] >> bits * (k % per)).astype(unsigned).view(form.dtype) for k in range(form.stored)]  # type: ignore[misc]
 
     def _put(self, places: str, merge: ColorMerge, parts: list[TracedArray], lanes: TracedArray) -> None:
-        code, form = self.code, merge.form
-        dtype, count = _WORDS[form.nbytes]
-        size = np.dtype(form.dtype).itemsize
-        unsigned: Any = {1: np.uint8, 2: np.uint16, 4: np.uint32}[size]
-        per = np.dtype(dtype).itemsize // size
+        dtype, count, unsigned, bits, per = _packing(merge.form)
         for k in range(count):
             word: Any = None
             for n, part in enumerate(parts[k * per : (k + 1) * per]):
-                bits = part.view(unsigned).astype(dtype) << 8 * size * n
-                word = bits if word is None else word | bits
-            code.stored(self._word(places, k), word, lanes)
+                placed = part.view(unsigned).astype(dtype) << bits * n
+                word = placed if word is None else word | placed
+            self.code.stored(self._word(places, k), word, lanes)
 
     def _word(self, places: str, k: int) -> str:
         return self.b(f"getelementptr i8, <{LANES} x ptr> {places}, i64 {8 * k}") if k else places
+
+
+def _packing(form: ColorFormat) -> tuple[Any, int, Any, int, int]:
+    """What a pixel is loaded and stored as.
+
+    Type and count of the words; the unsigned type of a stored number, its bits, and how many of them are in a word.
+    """
+    dtype, count = _WORDS[form.nbytes]
+    size = np.dtype(form.dtype).itemsize
+    unsigned: Any = {1: np.uint8, 2: np.uint16, 4: np.uint32}[size]
+    return dtype, count, unsigned, 8 * size, np.dtype(dtype).itemsize // size
 
 
 def merge_function(q: MergeQuestion, target: Host, pixels: int | None = None) -> Compiled | None:

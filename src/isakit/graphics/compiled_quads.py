@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import threading
 from ast import literal_eval
 from collections.abc import Callable, Sequence
@@ -109,7 +110,7 @@ class QuadFunction:
         b = self.code.body
         lines = [
             f"define i64 @{name}(ptr noalias %job, i64 %first, i64 %last, i64 %begin) nounwind alignstack(64) {{",
-            "entry:", "  %count_v = alloca i64", "  %group_v = alloca i64", "  %cannot = alloca i16",
+            "entry:", "  %count_v = alloca i64", "  %group_v = alloca i64",
             "  store i64 0, ptr %count_v", "  store i64 %first, ptr %group_v", *self._head, "  br label %loop",
             "loop:", "  %group = load i64, ptr %group_v", "  %more = icmp slt i64 %group, %last",
             "  br i1 %more, label %one, label %done", "one:", "  %group1 = add i64 %group, 1",
@@ -140,6 +141,16 @@ _lock = threading.Lock()
 MAKING = 1 << 17
 """Pixels from which on it pays to make a function; one that is on disk is used at once."""
 KIND = "pixels"
+
+
+def _in_child() -> None:
+    """A forked process does not have the thread that held the lock."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 @cache

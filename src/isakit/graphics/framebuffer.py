@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.graphics.color_formats import ColorFormat
-from isakit.graphics.draw_state import GraphicsChoices, Rectangle
+from isakit.graphics.draw_state import DrawState, GraphicsChoices, Rectangle, Viewport
 from isakit.graphics.merge import DepthBuffer, DepthFormat, RenderTarget
 from isakit.graphics.raster import Bounds
 
@@ -47,6 +47,14 @@ class Framebuffer:
             return 0, 0, width, height
         x, y, w, h = scissor
         return max(0, x), max(0, y), min(width, x + w), min(height, y + h)
+
+    def viewport(self, state: DrawState) -> Viewport:
+        """The viewport of a draw; by default the whole target, where y points up in the picture."""
+        if state.viewport is not None:
+            return state.viewport
+        w, h = self.width / 2, self.height / 2
+        z = (1.0, 0.0) if state.half_z else (0.5, 0.5)
+        return Viewport((w, -h if self.upper_first else h, z[0]), (w, h, z[1]))
 
     def clear(
         self,

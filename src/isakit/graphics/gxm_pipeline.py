@@ -22,16 +22,17 @@ from isakit.graphics.assembly import Attribute, assemble
 from isakit.graphics.draw_state import ClipDistance, DrawState, DrawStats, GraphicsChoices, Viewport
 from isakit.graphics.framebuffer import Framebuffer
 from isakit.graphics.gxm_targets import output_register, target_format
-from isakit.graphics.merge import DepthFormat, Merger, rounds
+from isakit.graphics.merge import DepthFormat, Merger, ranged, rounds
 from isakit.graphics.planes import Fragments, PointInput, PositionInput
 from isakit.graphics.primitives import Drawn, Rasterizer
 from isakit.graphics.raster import pixels
-from isakit.graphics.vertices import Vertices
+from isakit.graphics.vertices import Fetched, Vertices
 from isakit.machine.usse import DEFAULT, Rules
 from isakit.runtime.usse import BoundShader
 from isakit.runtime.usse_engine import Engine, check_engine, stretches_for
 from isakit.runtime.usse_layout import Input, fragment_inputs
 from isakit.runtime.usse_output import OutputRegister
+from isakit.runtime.vertex_streams import fractions
 
 MAX_VERTICES = 1 << 22
 """Vertices of a draw, all instances together."""
@@ -180,15 +181,13 @@ class ShaderPipeline(Framebuffer):
         if min(n, first, instances) < 0 or (indices is None and n > MAX_VERTICES):
             raise LaunchError(f"a draw of {n} vertices from {first} on, {instances} times")
         order = np.arange(first, first + n) if indices is None else np.asarray(indices).astype(np.int64).ravel()
-        marks = order == restart if restart is not None else np.zeros(len(order), bool)
-        numbers, column = np.unique(order[~marks], return_inverse=True)
-        if len(numbers) * instances > MAX_VERTICES:
-            raise LaunchError(f"a draw of {len(numbers) * instances} vertices; {MAX_VERTICES} are allowed")
+        fetched = Fetched.of(order, restart, instances)
+        numbers = fetched.numbers
+        if fetched.count > MAX_VERTICES:
+            raise LaunchError(f"a draw of {fetched.count} vertices; {MAX_VERTICES} are allowed")
         if rows and len(numbers) and not 0 <= numbers[0] <= numbers[-1] < min(rows):
             raise LaunchError(f"vertex {numbers[-1]} of a draw; the attributes have {min(rows)} rows")
-        where = np.zeros(len(order), np.int64)
-        where[~marks] = column
-        ids, instance = np.tile(numbers, instances), np.repeat(np.arange(instances), len(numbers))
+        ids, instance = fetched.ids, fetched.instance
         given = {name: _rows(values, divisor, ids, instance) for name, (values, divisor) in arrays.items()}
         gxp = shader.gxp
         if gxp.flags & HAS_INDEX:
@@ -196,20 +195,8 @@ class ShaderPipeline(Framebuffer):
         if gxp.flags & HAS_INSTANCE:
             given.setdefault("instance", instance[:, None])
         outputs = self._run_vertices(shader, given, len(ids))
-        one = assemble(mode, order, restart, state.provoking == "last")
-        shift = (np.arange(instances) * len(numbers))[:, None]
-        primitives = (where[one.corners][None] + shift[:, :, None]).reshape(-1, one.corners.shape[1])
-        v = Vertices(
-            outputs.words,
-            primitives,
-            (where[one.provoking][None] + shift).ravel(),
-            ids,
-            instance,
-            np.tile(one.edges, (instances, 1)),
-            np.tile(one.restarts, instances),
-            np.tile(np.arange(len(one.corners)), instances),
-        )
-        return outputs, v
+        one = assemble(mode, order, restart, state.provoking == "last", self.choices.quads)
+        return outputs, fetched.shaded(outputs.words, one)
 
     def _run_vertices(self, shader: BoundShader, given: Mapping[str, Any], lanes: int) -> _Outputs:
         if not lanes:
@@ -230,18 +217,12 @@ class ShaderPipeline(Framebuffer):
         return shader.over(grid, inputs, before, stretches_for(self.engine, shader.code, grid.lanes))
 
     # --- fragments ----------------------------------------------------------------------------------------------------
-    def _viewport(self, state: DrawState) -> Viewport:
-        if state.viewport is not None:
-            return state.viewport
-        w, h = self.width / 2, self.height / 2
-        return Viewport((w, -h, 1.0 if state.half_z else 0.5), (w, h, 0.0 if state.half_z else 0.5))
-
     def _fragments(
         self, shader: BoundShader, outputs: _Outputs, v: Vertices, state: DrawState, stats: DrawStats
     ) -> None:
         places = outputs.places
         _check_varyings(shader, places)
-        view = self._viewport(state)
+        view = self.viewport(state)
         unit = 0.0 if self.depth_buffer is None else self.depth_buffer.unit
         clips = tuple(ClipDistance(row) for name, (row, _) in places.items() if name.startswith("clip"))
         # Windings are told with y up; here rows go down.
@@ -272,7 +253,6 @@ class ShaderPipeline(Framebuffer):
         given["back_facing"] = ~corners.front[primitive]
         depth = at.depth()
         merger = Merger(self.targets[:1], self.depth_buffer, state, self.choices)
-        low, high = sorted(view.depth_range)
         started = time.perf_counter()
         reads = _reads_target(shader)
         across = self.width // 2 + 1
@@ -285,9 +265,8 @@ class ShaderPipeline(Framebuffer):
             alive = covered[lanes] & ~results["discard"] if "discard" in results else covered[lanes]
             here = lanes[alive]
             z = results["depth"][alive] if "depth" in results else depth[here]
-            z = np.clip(z, np.float32(low), np.float32(high))
             colors = self._colors(shader, results["color"][alive])
-            merger.write(x[here], y[here], z, corners.front[primitive[here]], [colors.view(np.uint32)])
+            merger.write(x[here], y[here], ranged(z, view), corners.front[primitive[here]], [colors.view(np.uint32)])
             stats.fragments += len(here)
         stats.samples += merger.passed
         stats.stages["fragments"] = stats.stages.get("fragments", 0.0) + time.perf_counter() - started
@@ -316,7 +295,7 @@ def _attribute(name: str, given: Any) -> tuple[Array, int]:
     if a.dtype == np.float64:
         a = a.astype(np.float32)
     if isinstance(given, Attribute) and given.normalized and a.dtype.kind in "iu":
-        a = np.maximum(a.astype(np.float64) / np.iinfo(a.dtype).max, -1).astype(np.float32)
+        a = fractions(a)
     a = a[None] if a.ndim == 1 else a.reshape(len(a), -1) if a.ndim else a
     if a.ndim != 2 or not len(a) or a.dtype.kind not in "fiu" or divisor < 0:
         raise LaunchError(f"the attribute {name!r} is {a.dtype} of shape {a.shape}, divisor {divisor}")

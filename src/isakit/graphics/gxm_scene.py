@@ -109,15 +109,10 @@ class ShaderScene(SceneFile):
             raise self.wrong(f"has no programs for {chip}; there are: {', '.join(self.chips)}")
         try:
             shaders = self.shader(d, "VERT"), self.shader(d, "FRAG")
-            state = d.get("state", {})
             options: dict[str, Any] = {
                 "uniforms": self.uniforms(d),
                 "textures": {str(t["name"]): self.texture(t) for t in d.get("textures", [])},
-                "count": d.get("count"),
-                "indices": self.array(d["indices"]) if "indices" in d else None,
-                "restart": d.get("restart_index") if state.get("restart") else None,
-                "instances": int(d.get("instances", 1)),
-                "state": self.state(state),
+                **self.common(d),
             }
             attributes = {str(a["name"]): self.attribute(a) for a in d["attribs"]}
             mode = str(d["mode"])

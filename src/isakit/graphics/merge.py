@@ -13,8 +13,8 @@ import numpy as np
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.graphics.color_formats import NAMED, ColorFormat
-from isakit.graphics.draw_state import DrawState, GraphicsChoices
-from isakit.graphics.merge_rules import DEPTH_MAX, ColorMerge, DepthFormat, holds, stored_depth, tests
+from isakit.graphics.draw_state import DrawState, GraphicsChoices, Viewport
+from isakit.graphics.merge_rules import DEPTH_MAX, ColorMerge, DepthFormat, holds, in_range, stored_depth, tests
 
 
 class RenderTarget:
@@ -71,6 +71,12 @@ class DepthBuffer:
         if self.format == "d32f":
             return self.depth.copy()
         return (self.depth / DEPTH_MAX[self.format]).astype(np.float32)
+
+
+def ranged(z: Array, view: Viewport) -> Array:
+    """Depth inside of the range of the viewport, f32."""
+    low, high = sorted(view.depth_range)
+    return in_range(z, np.float32(low), np.float32(high))
 
 
 def rounds(pixel: Array) -> list[Array]:

@@ -17,8 +17,7 @@ from isakit.errors import LaunchError
 from isakit.graphics.assembly import Attribute, assemble, fetch, packed_inputs
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Viewport
 from isakit.graphics.framebuffer import Framebuffer
-from isakit.graphics.merge import DepthFormat, Merger
-from isakit.graphics.merge_rules import in_range
+from isakit.graphics.merge import DepthFormat, Merger, ranged
 from isakit.graphics.planes import Corners, Fragments, words_of
 from isakit.graphics.primitives import Rasterizer
 from isakit.graphics.raster import Quads, kept_pixels, pixels
@@ -26,7 +25,7 @@ from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
 from isakit.graphics.stage import LANES, OUTPUT_WORDS, Emitted, Stage, StageState
 from isakit.graphics.stage_engine import StageEngine
 from isakit.graphics.texture_bindings import Bound, by_stage
-from isakit.graphics.vertices import Vertices, emitted_vertices
+from isakit.graphics.vertices import Fetched, Vertices, emitted_vertices
 from isakit.machine.tesla.launch import Launch
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
@@ -171,32 +170,17 @@ class Pipeline(Framebuffer):
         stats: DrawStats,
         edges: Array | None,
     ) -> Vertices:
-        numbers, column = np.unique(order[order != restart] if restart is not None else order, return_inverse=True)
-        n = len(numbers)
-        where = np.zeros(len(order), np.int64)
-        where[order != restart if restart is not None else slice(None)] = column
+        fetched = Fetched.of(order, restart, instances)
         inputs = vertex.inputs
         if inputs is None:
             inputs = packed_inputs(arrays, vertex.vertex_id, vertex.instance_id)
-        ids, instance = np.tile(numbers, instances), np.repeat(np.arange(instances), n)
-        rows = fetch(arrays, inputs, ids, instance)
+        rows = fetch(arrays, inputs, fetched.ids, fetched.instance)
         words = self._run(vertex, rows.shape[1], bound, stats, attributes=rows)
-        stats.vertices = n * instances
+        stats.vertices = fetched.count
         one = assemble(mode, order, restart, state.provoking == "last", self.choices.quads)
         if edges is not None and one.corners.shape[1] == 3:
             one = replace(one, edges=one.edges & edges[one.corners])
-        shift = (np.arange(instances) * n)[:, None]
-        primitives = (where[one.corners][None] + shift[:, :, None]).reshape(-1, one.corners.shape[1])
-        return Vertices(
-            words,
-            primitives,
-            (where[one.provoking][None] + shift).ravel(),
-            ids,
-            instance,
-            np.tile(one.edges, (instances, 1)),
-            np.tile(one.restarts, instances),
-            np.tile(np.arange(len(one.corners)), instances),
-        )
+        return fetched.shaded(words, one)
 
     def _run(
         self,
@@ -258,12 +242,6 @@ class Pipeline(Framebuffer):
         return emitted_vertices(found, shader.output, last)
 
     # --- fragments ----------------------------------------------------------------------------------------------------
-    def _viewport(self, state: DrawState) -> Viewport:
-        if state.viewport is not None:
-            return state.viewport
-        w, h = self.width / 2, self.height / 2
-        return Viewport((w, h, 1.0 if state.half_z else 0.5), (w, h, 0.0 if state.half_z else 0.5))
-
     def _fragments(
         self,
         v: Vertices,
@@ -280,7 +258,7 @@ class Pipeline(Framebuffer):
         for layer, number, part in _parted(v, state):
             if layers is not None:
                 layers(layer)
-            view = state.viewports[min(number, len(state.viewports) - 1)] if state.viewports else self._viewport(state)
+            view = state.viewports[min(number, len(state.viewports) - 1)] if state.viewports else self.viewport(state)
             scissor = state.scissors[min(number, len(state.scissors) - 1)] if state.scissors else state.scissor
             unit = 0.0 if self.depth_buffer is None else self.depth_buffer.unit
             m = state.multisampling
@@ -374,7 +352,7 @@ class Pipeline(Framebuffer):
         m = state.multisampling
         if m is None or quads.samples is None:
             z = varyings.depth()[alive] if written is None else written
-            merger.write(x[alive], y[alive], _ranged(z, view), front, colors, second)
+            merger.write(x[alive], y[alive], ranged(z, view), front, colors, second)
             stats.samples += merger.passed
             return
         samples = quads.samples.reshape(-1, len(m.positions))[alive]
@@ -398,7 +376,7 @@ class Pipeline(Framebuffer):
             merger.write(
                 x[lanes] * m.across + px,
                 y[lanes] * m.down + py,
-                _ranged(z, view),
+                ranged(z, view),
                 front[here],
                 [c[here] for c in colors],
                 None if second is None else second[here],
@@ -415,10 +393,14 @@ class Pipeline(Framebuffer):
             return False
         from isakit.graphics.compiled_draw import Drawing, draw
 
+        def fragments() -> Fragments:
+            made = self.fragments
+            assert made is not None
+            return made
+
         def merged(s: StageState, start: int, stop: int) -> int:
             """What the array code does with a batch."""
-            part = self.fragments
-            assert part is not None
+            part = fragments()
             alive = np.flatnonzero(s.visible)
             place = alive + start
             colors = [_registers(s.files["r"], c, alive) for c in fragment.colors[: len(self.targets)]]
@@ -429,13 +411,8 @@ class Pipeline(Framebuffer):
                 z = _registers(s.files["r"], (fragment.depth,), alive)[:, 0].view(np.float32)
             merger = Merger(self.targets, self.depth_buffer, state, self.choices)
             x, y = (p.ravel()[place] for p in pixels(quads))
-            merger.write(x, y, _ranged(z, view), corners.front[part.primitive[place]], colors, second)
+            merger.write(x, y, ranged(z, view), corners.front[part.primitive[place]], colors, second)
             return merger.passed
-
-        def fragments() -> Fragments:
-            made = self.fragments
-            assert made is not None
-            return made
 
         drawing = Drawing(
             fragment, *ready, corners, quads, fragments, state, view.depth_range, self.choices, self.targets,
@@ -454,12 +431,6 @@ class Pipeline(Framebuffer):
             except BaseException:
                 self.engine.interrupt()
                 raise
-
-
-def _ranged(z: Array, view: Viewport) -> Array:
-    """Depth inside of the range of the viewport."""
-    low, high = sorted(view.depth_range)
-    return in_range(z, np.float32(low), np.float32(high))
 
 
 def _registers(file: Array, numbers: Sequence[int], lanes: Array) -> Array:

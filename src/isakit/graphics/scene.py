@@ -155,17 +155,12 @@ class Scene(SceneFile):
         d = self.draws[number]
         try:
             vertex, fragment, geometry = self._vertex(d, chip), self._fragment(d, chip), self._geometry(d, chip)
-            state = d.get("state", {})
             options: dict[str, Any] = {
                 "attributes": [
                     Attribute(self.array(a), bool(a.get("normalized")), divisor=int(a.get("divisor", 0)))
                     for a in d["attribs"]
                 ],
-                "count": d.get("count"),
-                "indices": self.array(d["indices"]) if "indices" in d else None,
-                "restart": d.get("restart_index") if state.get("restart") else None,
-                "instances": int(d.get("instances", 1)),
-                "state": self.state(state),
+                **self.common(d),
                 "textures": {int(t["unit"]): self.texture(t) for t in d.get("textures", [])},
             }
             mode = str(d["mode"])

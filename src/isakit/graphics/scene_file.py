@@ -92,6 +92,17 @@ class SceneFile:
         except (ValueError, OverflowError) as e:
             raise self.wrong(f"its clear colour is none of {targets.targets[0].format}: {e}") from None
 
+    def common(self, draw: Mapping[str, Any]) -> dict[str, Any]:
+        """What all pipelines are told about a draw by the same names: what is drawn, how often, and its state."""
+        state = draw.get("state", {})
+        return {
+            "count": draw.get("count"),
+            "indices": self.array(draw["indices"]) if "indices" in draw else None,
+            "restart": draw.get("restart_index") if state.get("restart") else None,
+            "instances": int(draw.get("instances", 1)),
+            "state": self.state(state),
+        }
+
     @staticmethod
     def state(what: Mapping[str, Any]) -> DrawState:
         """Fixed-function state."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from isakit.engine.protocol import Array
+from isakit.graphics.assembly import Primitives
 from isakit.graphics.stage import OUTPUT_WORDS, Emitted
 
 
@@ -54,6 +57,56 @@ class Vertices:
             self.edges[some],
             self.restarts[some],
             self.numbers[some],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Fetched:
+    """The vertices that the first stage runs for: each once an instance, however often a draw names it.
+
+    Attributes: `numbers` of the vertices of an instance; `columns`: for every place in the drawing order that of its
+    vertex in the first instance; `instances`: how many there are.
+    """
+
+    numbers: Array
+    columns: Array
+    instances: int
+
+    @staticmethod
+    def of(order: Array, restart: int | None, instances: int) -> Fetched:
+        """The vertices of a draw in the order of its indices, of which `restart` is none."""
+        named = np.ones(len(order), bool) if restart is None else order != restart
+        columns = np.zeros(len(order), np.int64)
+        numbers, columns[named] = np.unique(order[named], return_inverse=True)
+        return Fetched(numbers, columns, instances)
+
+    @property
+    def count(self) -> int:
+        """Vertices of all instances."""
+        return len(self.numbers) * self.instances
+
+    @cached_property
+    def ids(self) -> Array:
+        """The number of each vertex, instance after instance."""
+        return np.tile(self.numbers, self.instances)
+
+    @cached_property
+    def instance(self) -> Array:
+        """The instance of each vertex."""
+        return np.repeat(np.arange(self.instances), len(self.numbers))
+
+    def shaded(self, words: Array, one: Primitives) -> Vertices:
+        """What the stage made of them, with the primitives of all instances; `one`: those of an instance."""
+        shift = (np.arange(self.instances) * len(self.numbers))[:, None]
+        return Vertices(
+            words,
+            (self.columns[one.corners][None] + shift[:, :, None]).reshape(-1, one.corners.shape[1]),
+            (self.columns[one.provoking][None] + shift).ravel(),
+            self.ids,
+            self.instance,
+            np.tile(one.edges, (self.instances, 1)),
+            np.tile(one.restarts, self.instances),
+            np.tile(np.arange(len(one.corners)), self.instances),
         )
 
 

@@ -238,7 +238,7 @@ class BoundShader:
             raise LaunchError("a vertex shader takes attributes, not varyings")
         if not vertex and attributes:
             raise LaunchError("a fragment shader takes varyings, not attributes")
-        given = attributes if vertex else varyings
+        given = {name: np.asarray(v) for name, v in (attributes if vertex else varyings).items()}
         grid = Grid(given if target is None else {**given, "target": target}, count)
         return grid, self._attribute_inputs(grid, given) if vertex else self._varying_inputs(grid, given)
 

@@ -53,9 +53,13 @@ class VertexStream:
             raise LaunchError(f"a stream of {self.count} vertices")
 
     @property
+    def _kind(self) -> np.dtype[Any]:
+        return np.dtype(_DTYPES[_NORMALISED.get(self.format, self.format)])
+
+    @property
     def size(self) -> int:
         """Bytes of the attribute of a vertex."""
-        return np.dtype(_DTYPES[_NORMALISED.get(self.format, self.format)]).itemsize * self.components
+        return self._kind.itemsize * self.components
 
     def values(self) -> Array:
         """The values, [vertices, components]: f32 for `N` formats and floats, else the stored integers.
@@ -71,17 +75,22 @@ class VertexStream:
         count = (there if stride else 1) if self.count is None else self.count
         if stride and count > there:
             raise LaunchError(f"{count} vertices of {stride} bytes: the stream has {there}")
-        kind = np.dtype(_DTYPES[_NORMALISED.get(self.format, self.format)])
         rows = np.lib.stride_tricks.as_strided(
             raw[self.offset :], (count, self.size), (stride * raw.strides[0], raw.strides[0]), writeable=False
         )
-        values = np.ascontiguousarray(rows).view(kind)
+        values = np.ascontiguousarray(rows).view(self._kind)
         if self.format in _NORMALISED:
-            return np.maximum(values.astype(np.float64) / np.iinfo(kind).max, -1).astype(np.float32)
-        return values.astype(np.float32) if kind.kind == "f" else values
+            return fractions(values)
+        return values.astype(np.float32) if values.dtype.kind == "f" else values
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return self.values() if dtype is None else self.values().astype(dtype)
+
+
+def fractions(integers: Array) -> Array:
+    """Normalised integers, f32: 0 to 1, or -1 to 1."""
+    top = np.iinfo(integers.dtype).max
+    return np.maximum(integers.astype(np.float64) / top, -1).astype(np.float32)
 
 
 def _bytes(data: Any) -> Array:

@@ -31,13 +31,16 @@ def decode_pvrtc(data: bytes, width: int, height: int, two_bits: bool) -> Array:
     )
     modulation, colours = words[..., 0], words[..., 1]
     mode = (colours & 1).astype(bool)
-    weights, punch = two_bit_weights(modulation, mode) if two_bits else four_bit_weights(modulation, mode)
     a, b = (
         enlarged(colour_fields(half, (half >> 15 & 1).astype(bool), first), wide)
         for half, first in ((colours & 0xFFFE, True), (colours >> 16, False))
     )
-    mixed = (a * (8 - weights[..., None]) + b * weights[..., None]) // 8
-    mixed[punch, 3] = 0
+    if two_bits:
+        mixed = mixed_colours(a, b, two_bit_weights(modulation, mode))
+    else:
+        weights, punch = four_bit_weights(four_bit_codes(modulation), of_texels(mode, wide))
+        mixed = mixed_colours(a, b, weights)
+        mixed[punch, 3] = 0
     return mixed.astype(np.uint8)
 
 
@@ -75,15 +78,23 @@ def enlarged(colour: Array, wide: int) -> Array:
     return np.concatenate([rgb[..., :3], alpha[..., 3:]], axis=-1)
 
 
-def four_bit_weights(bits: Array, mode: Array) -> tuple[Array, Array]:
-    """Weights of the second colour in eighths, and where a texel is transparent."""
-    codes = spread(np.stack([bits >> 2 * k & 3 for k in range(16)], axis=-1), 4)
-    punched = np.repeat(np.repeat(mode, 4, axis=0), 4, axis=1)
+def mixed_colours(a: Array, b: Array, weights: Array) -> Array:
+    """Colours between two; the weights are those of the second, in eighths."""
+    return (a * (8 - weights[..., None]) + b * weights[..., None]) // 8
+
+
+def four_bit_codes(bits: Array) -> Array:
+    """The two bits of every texel."""
+    return spread(np.stack([bits >> 2 * k & 3 for k in range(16)], axis=-1), 4)
+
+
+def four_bit_weights(codes: Array, punched: Array) -> tuple[Array, Array]:
+    """Weights of the second colour in eighths, and where a texel is transparent: `punched` are those that may be."""
     weights = np.where(punched, np.array([0, 4, 4, 8])[codes], np.array([0, 3, 5, 8])[codes])
     return weights, punched & (codes == 2)
 
 
-def two_bit_weights(bits: Array, mode: Array) -> tuple[Array, Array]:
+def two_bit_weights(bits: Array, mode: Array) -> Array:
     """Weights of the second colour in eighths.
 
     One bit a texel, or two bits for every second texel; the others lie between their neighbours: all four, those to the
@@ -104,22 +115,23 @@ def two_bit_weights(bits: Array, mode: Array) -> tuple[Array, Array]:
                 stored[..., 8 * y + x] = steps[fixed >> 2 * at & 3]
                 at += 1
     coarse = spread(stored, 8)
-
-    def wide(flags: Array) -> Array:
-        return np.repeat(np.repeat(flags, 4, axis=0), 8, axis=1)
-
+    moded = of_texels(mode, 8)
     # A neighbour in a block of the other mode counts as that block has it.
-    known = np.where(wide(mode), coarse, plain)
+    known = np.where(moded, coarse, plain)
     above, below = np.roll(known, 1, axis=0), np.roll(known, -1, axis=0)
     left, right = np.roll(known, 1, axis=1), np.roll(known, -1, axis=1)
     between = (above + below + left + right + 2) // 4
-    between = np.where(wide(some & ~vertical), (left + right + 1) // 2, between)
-    between = np.where(wide(vertical), (above + below + 1) // 2, between)
+    between = np.where(of_texels(some & ~vertical, 8), (left + right + 1) // 2, between)
+    between = np.where(of_texels(vertical, 8), (above + below + 1) // 2, between)
     height, width = known.shape
     x, y = np.arange(width, dtype=np.int64)[None, :], np.arange(height, dtype=np.int64)[:, None]
     own: Array = np.equal((x ^ y) & 1, 0)
-    weights = np.where(wide(mode) & ~own, between, known)
-    return weights, np.zeros(weights.shape, bool)
+    return np.where(moded & ~own, between, known)
+
+
+def of_texels(values: Array, wide: int) -> Array:
+    """What blocks [rows, columns, ...] have, for every texel."""
+    return np.repeat(np.repeat(values, 4, axis=0), wide, axis=1)
 
 
 def spread(values: Array, wide: int) -> Array:

@@ -11,7 +11,15 @@ from __future__ import annotations
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.texture.pvrtc import colour_fields, enlarged, four_bit_weights, spread, two_bit_weights
+from isakit.texture.pvrtc import (
+    colour_fields,
+    enlarged,
+    four_bit_codes,
+    four_bit_weights,
+    mixed_colours,
+    of_texels,
+    two_bit_weights,
+)
 from isakit.texture.swizzled_order import swizzle_index
 
 _PALETTE = (
@@ -42,7 +50,7 @@ def decode_pvrtc2(data: bytes, width: int, height: int, two_bits: bool, *, swizz
     opaque = (colours >> 31).astype(bool)
     first, second = colour_fields(colours & 0xFFFE, opaque, True), colour_fields(colours >> 16, opaque, False)
     second[..., 3] |= ~opaque  # a translucent second colour ends in 1, so that a block spans all of alpha
-    own = [np.repeat(np.repeat(_bytes(c), 4, axis=0), wide, axis=1) for c in (first, second)]
+    own = [of_texels(_bytes(c), wide) for c in (first, second)]
     # The square of a texel begins in the middle of the block P, and so do its flags.
     y = (np.arange(4 * rows)[:, None] - 2) % (4 * rows)
     x = (np.arange(wide * columns)[None, :] - wide // 2) % (wide * columns)
@@ -50,18 +58,14 @@ def decode_pvrtc2(data: bytes, width: int, height: int, two_bits: bool, *, swizz
     here = hard[py, px]
     a, b = (np.where(here[..., None], o, enlarged(c, wide)) for o, c in zip(own, (first, second), strict=True))
     if two_bits:
-        weights, _ = two_bit_weights(modulation, flag)
-        palette = punch = None
+        mixed = mixed_colours(a, b, two_bit_weights(modulation, flag))
     else:
-        palette = here & np.repeat(np.repeat(flag, 4, axis=0), 4, axis=1)
-        soft, punch = four_bit_weights(modulation, flag)
-        steady, _ = four_bit_weights(modulation, np.zeros_like(flag))
-        weights, punch = np.where(here, steady, soft), punch & ~here
-    mixed = (a * (8 - weights[..., None]) + b * weights[..., None]) // 8
-    if palette is not None and punch is not None:
+        codes, flagged = four_bit_codes(modulation), of_texels(flag, wide)
+        weights, punch = four_bit_weights(codes, flagged & ~here)
+        mixed = mixed_colours(a, b, weights)
         mixed[punch] = 0
+        palette = flagged & here
         if palette.any():
-            codes = spread(np.stack([modulation >> 2 * k & 3 for k in range(16)], axis=-1), 4)
             _choose(mixed, palette, codes, (_bytes(first), _bytes(second)), (py, px), (y % 4, x % 4))
     return mixed[:height, :width].astype(np.uint8)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -98,6 +101,28 @@ def test_small_draws_make_no_code_until_there_were_many(monkeypatch: pytest.Monk
     monkeypatch.setattr(compiled_quads, "MAKING", 1000)
     q = InputQuestion((PositionInput("x"),), ((0, False),), False, Shape(False, False, False, False, True), 0.0625)
     assert [inputs_function(q, host(), 400) is not None for _ in range(4)] == [False, False, True, True]
+
+
+FORKED = """
+import os, signal
+from isakit.engine.llvm import host
+from isakit.graphics import compiled_quads
+from isakit.graphics.compiled_inputs import InputQuestion, inputs_function
+from isakit.graphics.planes import PositionInput, Shape
+q = InputQuestion((PositionInput("x"),), ((0, False),), False, Shape(False, False, False, False, True), 0.125)
+with compiled_quads._lock:
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        os._exit(0 if inputs_function(q, host()) else 7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_child_forked_while_a_function_is_made_makes_its_own() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.stdout, done.stderr) == ("0\n", "")
 
 
 def test_inputs_of_the_last_draw_are_there_when_they_are_asked_for() -> None:

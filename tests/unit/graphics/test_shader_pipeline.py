@@ -11,6 +11,7 @@ import isakit
 from isakit import usse
 from isakit.errors import FormatError, LaunchError
 from isakit.formats import Shader
+from isakit.graphics.draw_state import GraphicsChoices
 from isakit.graphics.gxm_scene import open_scene
 from isakit.graphics.gxm_targets import output_register, target_format
 from isakit.programs import write
@@ -233,12 +234,11 @@ def test_surfaces_ask_for_an_output_register(name: str, register: str | None) ->
 def test_instances_and_streams_feed_the_vertex_shader() -> None:
     pipeline = usse.ShaderPipeline(4, 1, targets=["rgba32f"])
     corners = np.float32([[-1, -1], [-0.5, -1], [-1, 1], [-0.5, 1]])
-    moved = np.repeat(corners, 1, axis=0)
     text = PASS.replace(".attribute value f32x4", ".attribute value f32x4\n.attribute shift f32x4").replace(
         "    vmov.f32 o0.xy pa0.xyzw\n", "    vadd.f32 o0.xy pa0.xyzw pa8.xyzw\n"
     )
     attributes = {
-        "position": usse.VertexStream(moved, "F32", 2),
+        "position": usse.VertexStream(corners, "F32", 2),
         "value": usse.Attribute(usse.VertexStream(np.uint8([[51, 0, 0, 255], [102, 0, 0, 255]]), "U8N", 4), divisor=2),
         "shift": usse.Attribute(np.float32([[0, 0], [0.5, 0], [1, 0], [1.5, 0]]), divisor=1),
     }
@@ -254,6 +254,17 @@ def test_strips_begin_again_behind_an_index_and_draws_behind_a_first_vertex() ->
         pipeline.draw("triangle_strip", shader(PASS), shader(SHOW), both, **options)
         pictures.append(pipeline.image())
     np.testing.assert_array_equal(*pictures)
+
+
+def test_quads_are_cut_along_the_diagonal_that_is_chosen() -> None:
+    corners = np.float32([[-1, -1, 0, 1], [1, -1, 0, 1], [1, 1, 0, 1], [-1, 1, 0, 1]])
+    given = {"position": corners, "value": np.float32([[1, 0, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1], [0, 0, 0, 1]])}
+    middle = []
+    for how in ("second", "first"):
+        pipeline = usse.ShaderPipeline(5, 5, targets=["rgba32f"], choices=GraphicsChoices(quads=how))  # type: ignore[arg-type]
+        pipeline.draw("quads", shader(PASS), shader(SHOW), given)
+        middle.append(float(pipeline.image()[2, 2, 0]))
+    assert middle == pytest.approx([0, 1], abs=1e-6)
 
 
 def test_points_have_the_size_that_the_program_writes() -> None:
