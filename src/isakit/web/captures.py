@@ -55,15 +55,12 @@ def launches(name: str) -> list[tuple[int, Kernel]]:
 def prepared(name: str, number: int) -> Prepared:
     """The machine of a captured launch at its first instruction. Raises CaptureError and FormatError."""
     from isakit.cli.launches import Prepared
-    from isakit.hosts.cuda.capture import CaptureError
 
     capture = _capture(name)
-    try:
+    with capture.reading(number):
         with large_files():
             _, kernel, launch = capture.prepare(number)
         machine = kernel.machine(**launch)
-    except (KeyError, TypeError, ValueError, AttributeError) as e:
-        raise CaptureError(f"launch {number}: {type(e).__name__}: {e}") from None
     return Prepared("tesla", machine, kernel.info.program, name=kernel.name, kernel=kernel)
 
 
