@@ -41,8 +41,8 @@ def chromium():
         browser.close()
 
 
-def opened(chromium, running, fragment="", **more):
-    page = chromium.new_context(viewport={"width": 1400, "height": 900}, **more).new_page()
+def opened(chromium, running, fragment="", size=(1400, 900), **more):
+    page = chromium.new_context(viewport={"width": size[0], "height": size[1]}, **more).new_page()
     page.problems = []
     page.on("pageerror", lambda e: page.problems.append(str(e)))
     page.on("console", lambda m: page.problems.append(m.text) if m.type == "error" else None)
@@ -301,9 +301,7 @@ def test_the_page_says_when_the_server_has_ended(chromium):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [380, 900, 1500])
 def test_the_page_fits_and_can_be_read(chromium, running, scheme, width):
-    page = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme).new_page()
-    page.goto(running.url)
-    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    page = opened(chromium, running, size=(width, 800), color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     low = page.evaluate("""() => {
         const parse = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
@@ -470,9 +468,7 @@ def test_microcode_and_a_host_executable_are_opened(page, tmp_path):
 @pytest.mark.parametrize("width", [380, 900, 1500])
 def test_buttons_are_large_enough_to_be_hit(chromium, running, width):
     """WCAG 2.2, target size: 24 by 24 pixels, or that much room around."""
-    page = chromium.new_context(viewport={"width": width, "height": 800}).new_page()
-    page.goto(running.url)
-    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    page = opened(chromium, running, size=(width, 800))
     small = page.evaluate("""() => [...document.querySelectorAll('button, select, input:not([type=checkbox]), summary')]
         .filter((e) => e.offsetParent && !e.classList.contains('hidden'))
         .filter((e) => { const b = e.getBoundingClientRect(); return b.width < 24 || b.height < 20; })
@@ -504,9 +500,7 @@ def look(png):
 @pytest.mark.parametrize("width", [380, 900, 1500])
 def test_pages_look_as_they_were_drawn(chromium, running, scheme, width):
     """Loosely: with ISAKIT_NEW_LOOKS=1 the looks are written anew, which is for someone who has seen them."""
-    page = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
-    page.goto(running.url)
-    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    page = opened(chromium, running, size=(width, 900), color_scheme=scheme)
     until(page, "document.fonts.status === 'loaded' && !document.body.dataset.busy")
     seen, name = look(page.screenshot()), f"{width} {scheme}"
     page.context.close()

@@ -35,9 +35,7 @@ static void shown(const char *name, GLuint from, int words)
 
 static unsigned numbers[WORDS];
 
-static GLuint images[2];
-
-static GLuint image(GLuint unit, GLenum format, GLenum layout, GLenum type, const void *texels, int size)
+static void image(GLuint unit, GLenum format, GLenum layout, GLenum type, const void *texels, int size)
 {
     GLuint made;
     glGenTextures(1, &made);
@@ -48,14 +46,12 @@ static GLuint image(GLuint unit, GLenum format, GLenum layout, GLenum type, cons
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
     glBindImageTexture(unit, made, 0, GL_FALSE, 0, GL_READ_WRITE, format);
-    return images[unit & 1] = made;
 }
 
 static void storage(const char *name)
 {
-    GLuint in = buffer(GL_SHADER_STORAGE_BUFFER, 0, numbers, sizeof numbers);
+    buffer(GL_SHADER_STORAGE_BUFFER, 0, numbers, sizeof numbers);
     GLuint out = buffer(GL_SHADER_STORAGE_BUFFER, 1, NULL, sizeof numbers);
-    (void)in;
     program(HEAD "layout(local_size_x = 16) in;\n"
                  "layout(std430, binding = 0) readonly buffer A { uint a[]; };\n"
                  "layout(std430, binding = 1) buffer B { uint b[]; };\n"
@@ -97,8 +93,7 @@ static void counters(const char *name)
 {
     static const unsigned start[2] = {10, 100};
     GLuint counted = buffer(GL_ATOMIC_COUNTER_BUFFER, 0, start, sizeof start);
-    GLuint out = buffer(GL_SHADER_STORAGE_BUFFER, 0, numbers, sizeof numbers);
-    (void)out;
+    buffer(GL_SHADER_STORAGE_BUFFER, 0, numbers, sizeof numbers);
     program(HEAD "layout(local_size_x = 8) in;\n"
                  "layout(binding = 0, offset = 0) uniform atomic_uint up; layout(binding = 0, offset = 4) uniform "
                  "atomic_uint down;\nlayout(std430, binding = 0) buffer A { uint a[]; };\n"

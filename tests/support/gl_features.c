@@ -84,6 +84,13 @@ static GLuint framebuffer(void)
     return made;
 }
 
+static GLuint bound_framebuffer(void)
+{
+    GLint found;
+    glGetIntegerv(GL_FRAMEBUFFER_BINDING, &found);
+    return (GLuint)found;
+}
+
 static GLuint renderbuffer(GLenum format, GLenum point, int samples)
 {
     GLuint made;
@@ -192,12 +199,9 @@ static void line_stipple(void)
     }
 }
 
-static const char *ADJACENT_VERTEX = "#version 150\nin vec4 position; in vec4 color; out vec4 shade;\n"
-                                     "void main() { gl_Position = position; shade = color; }\n";
-
 static void line_adjacency(void)
 {
-    program_of(ADJACENT_VERTEX,
+    program_of(PLAIN_VERTEX,
                "#version 150\nlayout(lines_adjacency) in; layout(line_strip, max_vertices = 4) out;\n"
                "in vec4 shade[]; out vec4 passed;\n"
                "void main() { for (int i = 0; i < 4; i++) { gl_Position = gl_in[i].gl_Position;"
@@ -210,7 +214,7 @@ static void line_adjacency(void)
 
 static void triangle_adjacency(void)
 {
-    program_of(ADJACENT_VERTEX,
+    program_of(PLAIN_VERTEX,
                "#version 150\nlayout(triangles_adjacency) in; layout(triangle_strip, max_vertices = 6) out;\n"
                "in vec4 shade[]; out vec4 passed;\n"
                "void main() { for (int i = 0; i < 3; i++) { gl_Position = gl_in[2 * i].gl_Position;"
@@ -361,8 +365,7 @@ static void logic_operation(void)
 static void blend_per_target(void)
 {
     static const GLenum both[] = {GL_COLOR_ATTACHMENT0, GL_COLOR_ATTACHMENT1};
-    GLint shown;
-    glGetIntegerv(GL_FRAMEBUFFER_BINDING, &shown);
+    GLuint shown = bound_framebuffer();
     framebuffer();
     GLuint first = texture_of(GL_TEXTURE_2D, GL_RGBA8, size, size, 1, GL_NEAREST);
     GLuint second = texture_of(GL_TEXTURE_2D, GL_RGBA16, size, size, 1, GL_NEAREST);
@@ -385,7 +388,7 @@ static void blend_per_target(void)
     triangle(0.3f, 0);
     glColorMask(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
     glDisable(GL_BLEND);
-    glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)shown);
+    glBindFramebuffer(GL_FRAMEBUFFER, shown);
     glUseProgram(0);
     glEnable(GL_TEXTURE_2D);
     glColor3f(1, 1, 1);
@@ -493,8 +496,7 @@ static void color_formats(void)
                                      GL_RGBA16F, GL_R32F,    GL_RG32F,   GL_RGBA32F,      GL_R11F_G11F_B10F, GL_RGBA8_SNORM,
                                      GL_ALPHA8};
     enum { COUNT = sizeof formats / sizeof *formats };
-    GLint shown;
-    glGetIntegerv(GL_FRAMEBUFFER_BINDING, &shown);
+    GLuint shown = bound_framebuffer();
     for (int i = 0; i < COUNT; i++) {
         GLuint made = texture_of(GL_TEXTURE_2D, formats[i], size, size, 1, GL_NEAREST);
         GLuint other = framebuffer();
@@ -506,7 +508,7 @@ static void color_formats(void)
             glClear(GL_COLOR_BUFFER_BIT);
             triangle(0, 0);
         }
-        glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)shown);
+        glBindFramebuffer(GL_FRAMEBUFFER, shown);
         glViewport(i % 4 * size / 4, i / 4 * size / 5, size / 4, size / 5);
         glEnable(GL_TEXTURE_2D);
         glColor3f(1, 1, 1);
@@ -521,8 +523,7 @@ static void integer_formats(void)
     static const GLenum formats[] = {GL_RGBA8UI, GL_RGBA8I, GL_RG16UI, GL_R16I, GL_RGBA32UI, GL_R32I, GL_RGB10_A2UI};
     enum { COUNT = sizeof formats / sizeof *formats };
     const char *vertex = "#version 130\nvoid main() { gl_Position = gl_Vertex; }\n";
-    GLint shown;
-    glGetIntegerv(GL_FRAMEBUFFER_BINDING, &shown);
+    GLuint shown = bound_framebuffer();
     for (int i = 0; i < COUNT; i++) {
         int plain = i == 0 || i == 2 || i == 4 || i == 6;
         GLuint made;
@@ -542,7 +543,7 @@ static void integer_formats(void)
                            " 900.0 - gl_FragCoord.y * 30.0, -7, 2); }\n",
                    NULL);
         rectangle(-1, -1, 1, 1, 0);
-        glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)shown);
+        glBindFramebuffer(GL_FRAMEBUFFER, shown);
         glViewport(i % 4 * size / 4, i / 4 * size / 2, size / 4, size / 2);
         program_of("#version 130\nout vec2 t; void main() { gl_Position = gl_Vertex; t = gl_MultiTexCoord0.xy; }\n",
                    NULL,
@@ -557,8 +558,7 @@ static void integer_formats(void)
 
 static void srgb(void)
 {
-    GLint shown;
-    glGetIntegerv(GL_FRAMEBUFFER_BINDING, &shown);
+    GLuint shown = bound_framebuffer();
     GLuint made = texture_of(GL_TEXTURE_2D, GL_SRGB8_ALPHA8, size, size, 1, GL_LINEAR);
     framebuffer();
     glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, made, 0);
@@ -573,7 +573,7 @@ static void srgb(void)
     glDisable(GL_FRAMEBUFFER_SRGB);
     glColor3f(0.5f, 0.5f, 0.5f);
     rectangle(-1, 0.8f, 1, 1, 0);
-    glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)shown);
+    glBindFramebuffer(GL_FRAMEBUFFER, shown);
     glEnable(GL_TEXTURE_2D);
     glColor3f(1, 1, 1);
     column(0, 2);
@@ -613,10 +613,9 @@ static void mipmaps(void)
         texels[4 * i + 2] = (GLubyte)(i % 7 * 36);
         texels[4 * i + 3] = 255;
     }
-    GLuint made = texture_of(GL_TEXTURE_2D, GL_RGBA8, 64, 64, 1, GL_NEAREST);
+    texture_of(GL_TEXTURE_2D, GL_RGBA8, 64, 64, 1, GL_NEAREST);
     glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, 64, 64, GL_RGBA, GL_UNSIGNED_BYTE, texels);
     free(texels);
-    (void)made;
     glGenerateMipmap(GL_TEXTURE_2D);
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST_MIPMAP_NEAREST);
     glEnable(GL_TEXTURE_2D);
@@ -632,9 +631,8 @@ static void trilinear(void)
 {
     static const GLubyte colors[7][4] = {{255, 0, 0, 255}, {0, 255, 0, 255}, {0, 0, 255, 255}, {255, 255, 0, 255},
                                          {0, 255, 255, 255}, {255, 0, 255, 255}, {255, 255, 255, 255}};
-    GLuint made = texture_of(GL_TEXTURE_2D, GL_RGBA8, 64, 64, 1, GL_LINEAR);
     GLubyte *texels = malloc(64 * 64 * 4);
-    (void)made;
+    texture_of(GL_TEXTURE_2D, GL_RGBA8, 64, 64, 1, GL_LINEAR);
     for (int level = 0; level < 7; level++) {
         for (int i = 0; i < 64 * 64; i++)
             memcpy(texels + 4 * i, colors[level], 4);
@@ -757,7 +755,6 @@ static void attribute_formats(void)
         glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
     }
 }
-
 
 static void transform_feedback(void)
 {
@@ -882,9 +879,10 @@ static void conditional_rendering(void)
 }
 
 /* --- layers, viewports, samples --- */
-static void shown_layers(GLuint made, GLint shown, int layers)
+static void shown_layers(GLuint made, GLuint shown)
 {
-    glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)shown);
+    int layers = size / 16; /* of 16 pixels, as the shader has them */
+    glBindFramebuffer(GL_FRAMEBUFFER, shown);
     glViewport(0, 0, size, size);
     program_of("#version 130\nout vec2 t; void main() { gl_Position = gl_Vertex; t = gl_MultiTexCoord0.xy; }\n", NULL,
                "#version 130\n#extension GL_EXT_texture_array : enable\nuniform sampler2DArray s; in vec2 t;"
@@ -897,8 +895,7 @@ static void shown_layers(GLuint made, GLint shown, int layers)
 
 static void layered_target(void)
 {
-    GLint shown;
-    glGetIntegerv(GL_FRAMEBUFFER_BINDING, &shown);
+    GLuint shown = bound_framebuffer();
     GLuint made = texture_of(GL_TEXTURE_2D_ARRAY, GL_RGBA8, size, size, 4, GL_NEAREST);
     framebuffer();
     glFramebufferTexture(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, made, 0);
@@ -914,13 +911,12 @@ static void layered_target(void)
     strip_buffer();
     glDrawArrays(GL_TRIANGLE_STRIP, 0, 8);
     glBindVertexArray(0);
-    shown_layers(made, shown, size / 16);
+    shown_layers(made, shown);
 }
 
 static void array_target(void)
 {
-    GLint shown;
-    glGetIntegerv(GL_FRAMEBUFFER_BINDING, &shown);
+    GLuint shown = bound_framebuffer();
     GLuint made = texture_of(GL_TEXTURE_2D_ARRAY, GL_RGBA8, size, size, 4, GL_NEAREST);
     framebuffer();
     for (int i = 0; i < 4; i++) {
@@ -930,7 +926,7 @@ static void array_target(void)
         glClear(GL_COLOR_BUFFER_BIT);
         triangle(0.15f * (float)i, 0);
     }
-    shown_layers(made, shown, size / 16);
+    shown_layers(made, shown);
 }
 
 static void viewport_array(void)
@@ -955,8 +951,7 @@ static void viewport_array(void)
 
 static void sampled(void (*draw)(void))
 {
-    GLint shown;
-    glGetIntegerv(GL_FRAMEBUFFER_BINDING, &shown);
+    GLuint shown = bound_framebuffer();
     GLuint other = framebuffer();
     renderbuffer(GL_RGBA8, GL_COLOR_ATTACHMENT0, 4);
     renderbuffer(GL_DEPTH24_STENCIL8, GL_DEPTH_STENCIL_ATTACHMENT, 4);
@@ -965,9 +960,9 @@ static void sampled(void (*draw)(void))
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
     draw();
     glBindFramebuffer(GL_READ_FRAMEBUFFER, other);
-    glBindFramebuffer(GL_DRAW_FRAMEBUFFER, (GLuint)shown);
+    glBindFramebuffer(GL_DRAW_FRAMEBUFFER, shown);
     glBlitFramebuffer(0, 0, size, size, 0, 0, size, size, GL_COLOR_BUFFER_BIT, GL_NEAREST);
-    glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)shown);
+    glBindFramebuffer(GL_FRAMEBUFFER, shown);
 }
 
 /* Edges stay away from the samples, whose places are the card's own. */

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import re
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from isakit.web.limits import DRAWS, large_files
 if TYPE_CHECKING:
     from isakit.cli.launches import Prepared
     from isakit.description import Kernel, Module
+    from isakit.hosts.drm.replay import Replay
 
 GL = b"isakit gl capture"
 """How captures of GL programs begin."""
@@ -52,15 +55,12 @@ def launches(name: str) -> list[tuple[int, Kernel]]:
 def prepared(name: str, number: int) -> Prepared:
     """The machine of a captured launch at its first instruction. Raises CaptureError and FormatError."""
     from isakit.cli.launches import Prepared
-    from isakit.hosts.cuda.capture import CaptureError
 
     capture = _capture(name)
-    try:
+    with capture.reading(number):
         with large_files():
             _, kernel, launch = capture.prepare(number)
         machine = kernel.machine(**launch)
-    except (KeyError, TypeError, ValueError, AttributeError) as e:
-        raise CaptureError(f"launch {number}: {type(e).__name__}: {e}") from None
     return Prepared("tesla", machine, kernel.info.program, name=kernel.name, kernel=kernel)
 
 
@@ -70,35 +70,38 @@ def _capture(name: str) -> Any:
     return Capture(Path(f"{checked(name)}.capture"))
 
 
+@contextlib.contextmanager
+def _replay(path: Path) -> Generator[Replay]:
+    from isakit.hosts.drm.replay import Replay
+
+    with large_files():
+        made = Replay(path)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
 def frame(name: str, draw: int | None = None) -> dict[str, Any]:
     """What a GL program had drawn behind its draw number `draw` (from 1; None: its last): PNG, size and all draws.
 
     Raises FormatError for a damaged capture, HostError where nothing was drawn to.
     """
     from isakit.graphics.png import png
-    from isakit.hosts.drm.replay import Replay
 
     path = Path(checked(name))
     if not path.is_file():
         raise IsakitError(f"there is no file {name!r} here")
-    with large_files():
-        everything = Replay(path)
-    try:
+    with _replay(path) as everything:
         everything.run()
         draws = everything.draws[:DRAWS]
         picture = everything.picture() if draw is None else None
-    finally:
-        everything.close()
     if draw is not None:
         if not 1 <= draw <= len(draws):
             raise IsakitError(f"the capture has {len(draws)} draws")
-        with large_files():
-            some = Replay(path)
-        try:
+        with _replay(path) as some:
             some.run(draws[draw - 1].frame, draws[draw - 1].draw)
             picture = some.picture()
-        finally:
-            some.close()
     assert picture is not None
     height, width = picture.shape[:2]
     return {

@@ -19,18 +19,18 @@ _ROW = 64
 """Invocations in a row where the inputs are no image."""
 
 
-def invocations(session: Session, prepared: Prepared, what: str = "") -> dict[str, Any]:
+def invocations(session: Session, prepared: Prepared | None, what: str = "") -> dict[str, Any]:
     """Values of all invocations, and how they lie in the picture.
 
     Args:
         session: where the launch stands.
-        prepared: the launch.
+        prepared: the launch, None where the session is not of one.
         what: a result of the shader by name, a register, or `PLACE`; "" is the first result.
 
     `data`: f32 [height, width, components], `order`: the number of the invocation of every pixel (-1: none), both as
     little-endian bytes in base64; `bits`: whether the values are bits of a register. Raises IsakitError.
     """
-    if prepared.results is None or prepared.grid is None:
+    if prepared is None or prepared.results is None or prepared.grid is None:
         raise IsakitError("only the invocations of a shader make a picture")
     machine = cast("Any", session.target).machine
     results = prepared.results()
@@ -45,8 +45,7 @@ def invocations(session: Session, prepared: Prepared, what: str = "") -> dict[st
         values, bits = _register(session, what).view(np.float32), True
     values = values.reshape(len(values), -1)
     numbers = np.arange(len(values), dtype=np.int32)
-    image = prepared.grid.image
-    if image is not None:
+    if prepared.grid.image is not None:
         values, order = prepared.grid.restored(values), prepared.grid.restored(numbers)
     else:
         width = min(_ROW, len(values))

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from isakit.analysis import ControlFlow
     from isakit.analysis.columns import LiveColumns
     from isakit.asm import Program
-    from isakit.codec import Instruction
     from isakit.web.units import Unit
 
 ANALYSED = 50_000
@@ -25,8 +24,7 @@ class Line(TypedDict, total=False):
 
     Byte `address`, its `words` as hexadecimal text, `text`, `label` in front of it, `target` of a branch, the `source`
     and `ptx` lines it comes from (0: unknown), its `block`, whether it is the `first` there, `group` of the
-    instruction, `error` where the words are no instruction, how many registers of each file are `live` before it, and
-    the live `ranges` as a column per register.
+    instruction, `error` where the words are no instruction, and the live `ranges` as a column per register.
     """
 
     address: int
@@ -40,7 +38,6 @@ class Line(TypedDict, total=False):
     first: bool
     group: str
     error: str | None
-    live: dict[str, int]
     ranges: str
 
 
@@ -50,8 +47,9 @@ def lines(unit: Unit, start: int, count: int, ranges: bool = False) -> dict[str,
     `ranges`: with the live ranges of registers as `isakit dis --live` draws them; `heads` are the lines above.
     """
     program = unit.program
-    flow = flow_of(program) if len(program) <= ANALYSED else None
-    blocks = _blocks(program) if flow is not None else {}
+    analysed = len(program) <= ANALYSED
+    blocks = _blocks(program) if analysed else {}
+    columns = _columns(program) if analysed and ranges else None
     labels = _labels(program)
     sources: dict[int, int] = program.source_lines
     rows: list[Line] = []
@@ -64,12 +62,10 @@ def lines(unit: Unit, start: int, count: int, ranges: bool = False) -> dict[str,
         )  # fmt: skip
         if i.address in blocks:
             row["block"], row["first"] = blocks[i.address]
-        if flow is not None:
-            row["live"] = _live(flow, i)
-            if ranges:
-                row["ranges"] = _columns(program).of(i)
+        if columns is not None:
+            row["ranges"] = columns.of(i)
         rows.append(row)
-    heads = [*_columns(program).heads()] if ranges and flow is not None else []
+    heads = [*columns.heads()] if columns is not None else []
     return {"total": len(program), "start": start, "lines": rows, "heads": heads}
 
 
@@ -94,27 +90,11 @@ def _blocks(program: Program) -> dict[int, tuple[int, bool]]:
     return {i.address: (b.number, i.address == b.address) for b in flow_of(program).blocks for i in b.instructions}
 
 
-@lru_cache(maxsize=32)
-def _liveness(program: Program) -> Any:
-    from isakit import analysis
-
-    return analysis.liveness(flow_of(program))
-
-
 @lru_cache(maxsize=8)
 def _columns(program: Program) -> LiveColumns:
     from isakit.analysis.columns import LiveColumns
 
     return LiveColumns(flow_of(program))
-
-
-def _live(flow: ControlFlow, i: Instruction) -> dict[str, int]:
-    if not i.valid or i.address not in _blocks(flow.program):
-        return {}
-    out: dict[str, int] = {}
-    for file, _ in _liveness(flow.program).before(i.address):
-        out[file] = out.get(file, 0) + 1
-    return out
 
 
 def graph(unit: Unit) -> dict[str, Any]:

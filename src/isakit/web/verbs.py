@@ -354,10 +354,7 @@ class Workbench:
         """The invocations of a shader as a picture of a result, a register, or of where they stand."""
         from isakit.web.invocations import invocations
 
-        stepping = self._session
-        if stepping.prepared is None:
-            raise IsakitError("only the invocations of a shader make a picture")
-        return invocations(stepping.session, stepping.prepared, asked.text("what", ""))
+        return invocations(self._session.session, self._session.prepared, asked.text("what", ""))
 
     def profile(self, asked: Asked) -> dict[str, Any]:
         """Run a launch from its start, and count what it costs."""

@@ -192,6 +192,14 @@ def test_a_damaged_capture_is_an_error(bench, capture):
     assert answer(bench, "capture", {"name": "nothing"})["kind"] == "input"
 
 
+@pytest.mark.parametrize("change", [{"shared": float("inf")}, {"ranges": [[1 << 70, 4]]}, {"grid": ["a", 1]}])
+def test_numbers_of_a_launch_that_cannot_be_are_errors(bench, capture, change):
+    entry = json.loads(capture["launches/0001.json"]) | change
+    dropped(bench, {**capture, "launches/0001.json": json.dumps(entry).encode()})
+    [unit] = asked(bench, "capture", name="run")["units"]
+    assert answer(bench, "launch", {"unit": unit["unit"]})["kind"] == "input"
+
+
 @pytest.mark.parametrize("path", [
     "../capture.json", "launches/../../x.json", "/etc/passwd", "blobs/x", "launches/1.json/..", "capture.json\0",
     "blobs/" + "a" * 33, "run/capture.json", "launches\\1.json",

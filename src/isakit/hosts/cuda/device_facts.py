@@ -139,11 +139,12 @@ def properties(
     Where it is not `certain` which of the versions behind one library name a program was built with, the result is no
     longer than the smallest of their structures, that of CUDA 4.0.
     """
-    out = _structure(_values(card, memory), version, pointer)
+    values = _values(card, memory)
+    out = _structure(values, version, pointer)
     # Up to 3.2 the structure ended with room for more: so many ints that it has these sizes where pointers are wide.
     whole = 512 if version < (3, 0) else 520 if version < (4, 0) else 0
-    out += bytes(max(0, whole - len(_structure(_values(card, memory), version, 8))))
-    return bytes(out if certain else out[: len(_structure(_values(card, memory), (4, 0), pointer))])
+    out += bytes(max(0, whole - len(_structure(values, version, 8))))
+    return bytes(out if certain else out[: len(_structure(values, (4, 0), pointer))])
 
 
 def _structure(values: Mapping[str, Value], version: Version, pointer: int) -> bytearray:

@@ -6,7 +6,8 @@ import mmap
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -112,13 +113,22 @@ class Capture:
         Raises CaptureError and FormatError for a damaged capture, BudgetExceeded.
         """
         entry = self.launch(number)
-        try:
+        with self.reading(number):
             return self._replay(number, entry, check, max_instructions, options)
+
+    @contextmanager
+    def reading(self, number: int) -> Generator[None]:
+        """Work with what a launch file says: what does not fit there is a CaptureError."""
+        try:
+            yield
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as e:
             raise CaptureError(f"{self.launches[number]}: {type(e).__name__}: {e}") from None
 
     def prepare(self, number: int, **options: Any) -> tuple[Device, LoadedKernel, dict[str, Any]]:
-        """A device as it was before a launch, the kernel, and the options of its `launch` or `machine`."""
+        """A device as it was before a launch, the kernel, and the options of its `launch` or `machine`.
+
+        For use in `reading`.
+        """
         return self._prepare(self.launch(number), options)
 
     def _prepare(self, entry: dict[str, Any], options: dict[str, Any]) -> tuple[Device, LoadedKernel, dict[str, Any]]:

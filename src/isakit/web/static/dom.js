@@ -27,6 +27,13 @@ export function draw(tag, attributes = {}, ...children) {
   return e;
 }
 
+// [column, row] of the pixel that was clicked in a picture of so many, which may be shown larger.
+export function pixelAt(click, {width, height}) {
+  const box = click.currentTarget.getBoundingClientRect();
+  const number = (place, length, count) => Math.min(count - 1, Math.floor(place / length * count));
+  return [number(click.clientX - box.left, box.width, width), number(click.clientY - box.top, box.height, height)];
+}
+
 export const hex = (n, digits = 4) => "0x" + n.toString(16).padStart(digits, "0");
 
 export function say(text, bad = false) {

@@ -1,7 +1,7 @@
 // The invocations of a shader as a picture; click one to look at its registers.
 
 import {bytes} from "./api.js";
-import {make} from "./dom.js";
+import {make, pixelAt} from "./dom.js";
 
 const KINDS = ["automatic", "colour", "f32", "four bytes", "two halves", "bits"];
 const TALLEST = 360;
@@ -23,12 +23,10 @@ export function invocations(data, state, on) {
   const other = make("input", {size: 6, placeholder: "pa0", "aria-label": "Register", onchange: () => on.look(other.value.trim())});
   const as = make("select", {"aria-label": "As", onchange: () => { kind = as.value; on.look(data.what); }}, ...KINDS.map((k) => make("option", {selected: k === kind}, k)));
   const order = new Int32Array(bytes(data.order).buffer);
-  const {canvas, about} = picture(data, order, state.focus);
+  const {canvas, text} = picture(data, order, state.focus);
   canvas.addEventListener("click", (e) => {
-    const box = canvas.getBoundingClientRect();
-    const x = Math.min(data.width - 1, Math.floor((e.clientX - box.left) / box.width * data.width));
-    const y = Math.min(data.height - 1, Math.floor((e.clientY - box.top) / box.height * data.height));
-    const number = order[y * data.width + x];
+    const [column, row] = pixelAt(e, data);
+    const number = order[row * data.width + column];
     if (number >= 0) on.focus(number);
   });
   canvas.tabIndex = 0;
@@ -38,7 +36,7 @@ export function invocations(data, state, on) {
     if (step && number >= 0) { e.preventDefault(); on.focus(number); }
   });
   return [make("div", {class: "bar"}, what, ...(data.bits ? [" as ", as] : []), "register ", other), canvas,
-    make("p", {class: "quiet"}, `${about} Framed: ${state.focus_name}; click another to look at its registers.`), table(data, order)];
+    make("p", {class: "quiet"}, `${text} Framed: ${state.focus_name}; click another to look at its registers.`), table(data, order)];
 }
 
 // [red, green, blue] from 0 to 1 of every pixel, and what they stand for.
@@ -46,7 +44,8 @@ function colours(data) {
   const count = data.width * data.height, n = data.components, v = floats(data.data), w = words(data.data);
   const grey = (value, text) => ramp(Array.from({length: count}, (_, k) => value(k)), text);
   if (data.what === "place") return grey((k) => v[k], "Brighter invocations stand further on; those that have ended are dark.");
-  const choice = kind === "automatic" ? (n >= 3 ? "colour" : "f32") : data.bits ? kind : n >= 3 ? "colour" : "f32";
+  const usual = n >= 3 ? "colour" : "f32";
+  const choice = data.bits && kind !== "automatic" ? kind : usual;
   if (choice === "four bytes") return {of: (k) => [w[k] & 255, w[k] >> 8 & 255, w[k] >> 16 & 255].map((x) => x / 255), text: "Bytes 0 to 2 as red, green and blue."};
   if (choice === "two halves") return scaled((k) => [half(w[k] & 0xffff), half(w[k] >>> 16), 0], count, "Two f16 as red and green");
   if (choice === "bits") return grey((k) => w[k], "The word as a number");
@@ -87,7 +86,7 @@ function picture(data, order, focus) {
     context.strokeStyle = "#c00";
     context.strokeRect(at % data.width * scale + .5, Math.floor(at / data.width) * scale + .5, scale - 1, scale - 1);
   }
-  return {canvas, about: text};
+  return {canvas, text};
 }
 
 function table(data, order) {

@@ -18,7 +18,6 @@ export class Listing {
     this.on = on;
     this.rows = make("div", {class: "rows"});
     this.space = make("div");
-    
     this.options = {words: true, ranges: false};
     this.head = make("div", {class: "heads", "aria-hidden": "true", hidden: true});
     place.append(this.head, this.space, this.rows);

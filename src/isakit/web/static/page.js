@@ -7,11 +7,14 @@ export const page = {
   units: [],         // programs, as the server describes them
   unit: null,        // the one that is shown
   state: null,       // where the launch stands, null while there is none
-  launched: null,    // the program that was launched
   lesson: null,      // name of the lesson
   scene: null,       // {name, program}: a scene, and the file in it that the editor holds
   frames: null,      // {name, draw}: a captured frame, and the draw it is shown behind
   wanted: null,      // the launch that a lesson or an address asks for
+  ptx: "",           // what the text was compiled to first
+  numbers: "hex",    // how registers are shown
+  arrays: null,      // arrays and memory as they were shown last, to mark what has changed
+  memory: null,
 };
 
 // Do something; say what went wrong.

@@ -1,7 +1,7 @@
 // Pictures of scenes and of captured frames.
 
 import * as api from "./api.js";
-import {make, say} from "./dom.js";
+import {make, pixelAt, say} from "./dom.js";
 import {page, trying} from "./page.js";
 import {editor, listing} from "./parts.js";
 import {showUnits} from "./programs.js";
@@ -51,9 +51,9 @@ async function showScene(scene) {
     await showState();
   });
   shown.addEventListener("click", (e) => {
-    const box = shown.getBoundingClientRect();
-    at.x = Math.min(drawn.width - 1, Math.floor((e.clientX - box.left) / box.width * drawn.width));
-    at.y = drawn.height - 1 - Math.min(drawn.height - 1, Math.floor((e.clientY - box.top) / box.height * drawn.height));
+    const [column, row] = pixelAt(e, drawn);
+    at.x = column;
+    at.y = drawn.height - 1 - row;
     look();
   });
   shown.addEventListener("keydown", (e) => {

@@ -1,6 +1,6 @@
 // A vµc core over time: what issues in each cycle, when its results can be read, what goes wrong, and the rings.
 
-import {draw, make} from "./dom.js";
+import {draw, hex, make} from "./dom.js";
 
 const CELL = 13;
 const ROW = 18;
@@ -51,14 +51,13 @@ function notes(data, follow) {
 }
 
 function around(data) {
-  const hexed = (n) => "0x" + n.toString(16);
   return [
     data.waits ? make("p", {}, make("strong", {}, data.waits)) : null,
     make("h2", {}, "Rings"),
     make("table", {}, make("thead", {}, make("tr", {}, ...["ring", "", "at", "bytes", "position", "filled", ""].map((t) => make("th", {}, t)))), make("tbody", {}, ...data.rings.map((r) => make("tr", {},
-      make("td", {class: "mono"}, r.name), make("td", {}, r.direction === "in" ? "→ core" : "core →"), make("td", {class: "mono"}, hexed(r.offset)), make("td", {class: "mono"}, hexed(r.size)),
-      make("td", {class: "mono"}, hexed(r.position)), make("td", {}, make("meter", {min: 0, max: Math.max(1, r.size), value: Math.min(r.filled, r.size), title: `${r.filled} bytes`}), ` ${r.filled}`), make("td", {}, r.more))))),
-    make("table", {}, ...data.surfaces.map((s) => make("tr", {}, make("td", {class: "mono"}, s.name), make("td", {class: "mono"}, hexed(s.offset)), make("td", {}, `${s.left} records left`)))),
+      make("td", {class: "mono"}, r.name), make("td", {}, r.direction === "in" ? "→ core" : "core →"), make("td", {class: "mono"}, hex(r.offset, 1)), make("td", {class: "mono"}, hex(r.size, 1)),
+      make("td", {class: "mono"}, hex(r.position, 1)), make("td", {}, make("meter", {min: 0, max: Math.max(1, r.size), value: Math.min(r.filled, r.size), title: `${r.filled} bytes`}), ` ${r.filled}`), make("td", {}, r.more))))),
+    make("table", {}, ...data.surfaces.map((s) => make("tr", {}, make("td", {class: "mono"}, s.name), make("td", {class: "mono"}, hex(s.offset, 1)), make("td", {}, `${s.left} records left`)))),
     data.diagnostics.length ? make("ul", {}, ...data.diagnostics.map((t) => make("li", {}, t))) : null,
   ].filter(Boolean);
 }

@@ -17,7 +17,7 @@ export function showUnits(units = [], file = "") {
   }, u.name || u.file, make("small", {}, `${u.file}, ${u.isa} ${u.variant}, ${u.bytes} bytes`)))));
 }
 
-export async function choose(unit) {
+async function choose(unit) {
   page.unit = unit;
   showUnits();
   panes.bits.replaceChildren(make("p", {class: "quiet"}, "Click an instruction, or walk through the listing with the arrow keys: here is what each of its bits means."));

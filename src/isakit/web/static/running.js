@@ -67,7 +67,6 @@ export async function launch() {
 export function adopt(state) {
   page.arrays = page.memory = null;
   page.state = state;
-  page.launched = page.unit;
 }
 
 export async function move(how, where = "") {
@@ -78,7 +77,7 @@ export async function move(how, where = "") {
 }
 
 export function forget() {
-  page.state = page.launched = null;
+  page.state = null;
   return showState();
 }
 
@@ -116,7 +115,7 @@ export async function showState() {
     return;
   }
   panes.lanes.replaceChildren(...machine.activity(s, {focus}));
-  panes.registers.replaceChildren(registerBar(), ...machine.registers(s, page.numbers || "hex", {move: (how, where) => trying(() => move(how, where))}));
+  panes.registers.replaceChildren(registerBar(), ...machine.registers(s, page.numbers, {move: (how, where) => trying(() => move(how, where))}));
   panes.stack.replaceChildren(...machine.frames(s));
   panes.stops.replaceChildren(...machine.breakpoints(s, {
     remove: (number) => changed("breakpoint", {delete: number}),

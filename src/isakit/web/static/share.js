@@ -17,10 +17,9 @@ export async function openLesson(name) {
   const l = await api.lesson(name);
   page.lesson = name;
   for (const b of $("lessons").querySelectorAll("button")) b.setAttribute("aria-current", String(b.dataset.lesson === name));
-  const task = l.task.charAt(0).toUpperCase() + l.task.slice(1);
-  $("task").replaceChildren(make("strong", {}, l.title), ...paragraphs(l.about), make("p", {class: "do"}, make("b", {}, "Task. ")), ...paragraphs(task));
-  $("task").querySelector(".do").append(...$("task").querySelector(".do").nextElementSibling.childNodes);
-  $("task").querySelector(".do").nextElementSibling.remove();
+  const [task, ...more] = paragraphs(l.task.charAt(0).toUpperCase() + l.task.slice(1));
+  task.prepend(make("b", {}, "Task. "));
+  $("task").replaceChildren(make("strong", {}, l.title), ...paragraphs(l.about), task, ...more);
   for (const [file, text] of Object.entries(l.files || {})) showFiles((await api.ask("open", {name: file, data: api.base64(new TextEncoder().encode(text))})).files);
   for (const [file, spec] of Object.entries(l.arrays || {})) showFiles((await api.ask("array", {name: file, spec})).files);
   page.scene = l.scene ? {name: l.scene, program: l.program} : null;

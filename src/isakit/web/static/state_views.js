@@ -24,14 +24,15 @@ export async function showMemory() {
   if (!names.includes(at.space)) at.space = names.find((n) => n === "s" || n === "D") || names[0];
   const again = (change) => () => { change(); trying(showMemory); };
   const buffers = /^g\d*$/.test(at.space) ? page.state.buffers : [];
-  if (buffers.length && !buffers.some((b) => b.address <= at.address && at.address < b.address + b.size)) at.address = buffers[0].address;
+  const around = (b) => b.address <= at.address && at.address < b.address + b.size;
+  if (buffers.length && !buffers.some(around)) at.address = buffers[0].address;
+  const inside = buffers.find(around);
   const buffer = make("select", {"aria-label": "Buffer", onchange: again(() => { at.address = Number(buffer.value); })},
-    ...buffers.map((b) => make("option", {value: b.address, selected: b.address <= at.address && at.address < b.address + b.size}, `${hex(b.address)}, ${b.size} bytes`)));
+    ...buffers.map((b) => make("option", {value: b.address, selected: b === inside}, `${hex(b.address)}, ${b.size} bytes`)));
   const space = make("select", {"aria-label": "Memory", onchange: again(() => { at.space = space.value; at.address = 0; })}, ...names.map((n) => make("option", {selected: n === at.space}, n)));
   const address = make("input", {value: hex(at.address), size: 10, "aria-label": "Address", onchange: again(() => { at.address = Number(address.value) || 0; })});
   const as = make("select", {"aria-label": "Shown as", onchange: again(() => { at.as = as.value; })}, ...arrays.SHAPES.map((n) => make("option", {selected: n === at.as}, n)));
   const width = make("input", {value: at.width, size: 4, "aria-label": "Values in a row", onchange: again(() => { at.width = Math.min(1024, Math.max(1, Number(width.value) || 64)); })});
-  const inside = buffers.find((b) => b.address <= at.address && at.address < b.address + b.size);
   const size = Math.min(at.as === "words" ? BYTES : MOST, inside ? inside.address + inside.size - at.address : MOST);
   const answer = await api.ask("memory", {space: at.space, address: at.address, size});
   panes.memory.replaceChildren(
@@ -66,7 +67,6 @@ export async function showInvocations() {
   try {
     answer = await api.ask("invocations", {what});
   } catch (e) {
-    if (!what) throw e;
     what = "";
     throw e;
   }

@@ -37,7 +37,7 @@ static int store_log(const struct options *o, uint64_t number, int log, int size
     const uint64_t in[] = {number, log == ERROR_LOG, room};
     struct request r = {OP_module_log, in, 3, 0, 0, 0, 0, *text, room, 0};
     ((char *)*text)[0] = 0;
-    int status = number ? ask(&r) : 0;
+    int status = ask(&r);
     if (status) return status;
     ((char *)*text)[r.back_length] = 0;
     *length = address_of(r.back_length);

@@ -153,14 +153,13 @@ class ComputeEngine(Engine):
         return REFERENCE_BUDGET if self.settings.engine == "reference" else BUDGET
 
     def _banks(self) -> dict[int, bytes]:
-        """The c[] banks of a launch."""
+        """The c[] banks of a launch; `DEFAULT_BANKS` are bound where the driver has not done it."""
         bound = self.graphics.constants.bound | self.constants.bound
+        known = self.graphics.constants.defined | self.constants.defined
         for bank, number in DEFAULT_BANKS.items():
-            if (PROGRAM, bank) not in bound:
-                known = self.graphics.constants.defined | self.constants.defined
-                if number in known:
-                    self.constants.define(number, *known[number])
-                    self.constants.bind(PROGRAM, bank, number)
+            if (PROGRAM, bank) not in bound and number in known:
+                self.constants.define(number, *known[number])
+                self.constants.bind(PROGRAM, bank, number)
         return self.graphics.constants.banks(PROGRAM) | self.constants.banks(PROGRAM)
 
     def device(self) -> DeviceMemory:

@@ -59,7 +59,7 @@ DEPTH_FORMATS: dict[int, tuple[DepthFormat, int]] = {
 
 
 def color_image(engine: Engine, i: int) -> ColorImage | None:
-    """Render target `i`, or None where nothing is bound. Raises NotModelled for its format."""
+    """Render target `i`, or None where nothing is bound. Raises NotModelled for its format, or if it is empty."""
     address = engine.address("RT_ADDRESS", i)
     code = engine.get("RT_FORMAT", i)
     if not address or not code:
@@ -87,7 +87,7 @@ def color_image(engine: Engine, i: int) -> ColorImage | None:
 
 
 def depth_image(engine: Engine) -> DepthImage | None:
-    """The depth target, or None where there is none. Raises NotModelled for its format."""
+    """The depth target, or None where there is none. Raises NotModelled for its format, or if it is empty."""
     address = engine.address("ZETA_ADDRESS")
     if not engine.get("ZETA_ENABLE") & 1 or not address:
         return None
