@@ -58,7 +58,7 @@ class Guard:
             return
         refused = self._refused(scope)
         if refused is not None:
-            # The connection ends with the answer, so that nobody goes on sending what nobody reads.
+            # The connection ends with the answer, so that the client stops sending a body that is not read.
             response: Response = PlainTextResponse(f"{refused}\n", 403, HEADERS | {"Connection": "close"})
             if scope["type"] == "http":
                 await response(scope, receive, send)

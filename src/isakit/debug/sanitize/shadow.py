@@ -14,7 +14,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 
-NOBODY = -1
+NO_THREAD = -1
 _NONE = np.zeros(0, np.int64)
 
 
@@ -55,7 +55,7 @@ class _Last:
 
     def __init__(self, places: int) -> None:
         self.span: _Span | None = None  # of all that was noted
-        self.thread = np.full(places, NOBODY, np.int32)
+        self.thread = np.full(places, NO_THREAD, np.int32)
         self.epoch = np.zeros(places, np.int32)
         self.pc = np.zeros(places, np.int32)
         self.atomic: Array | None = None

@@ -35,7 +35,7 @@ class Steps:
         about: told of accesses right before they are made, see `Execution.touched`.
 
     Attributes:
-        end: in words, why there are no more steps; known behind the last one.
+        end: in words, why there are no more steps; known after the last one.
     """
 
     def __init__(

@@ -105,8 +105,8 @@ class Flow:
 
     `leaders` start a block; `resumable` are the addresses a warp may be told to continue at: pushed targets, the way
     not taken of divergent branches, what follows barriers, calls and served instructions. `results` are registers that
-    somebody looks at when the program has ended. With indirect branches, which can go anywhere, it is all instructions
-    of the code, and nothing is known of what follows them.
+    are read when the program has ended. With indirect branches, which can go anywhere, it is all instructions of the
+    code, and nothing is known of what follows them.
     """
 
     def __init__(

@@ -218,18 +218,18 @@ class Transfers:
         if step.op.never:
             c.stay(following)
             return
-        some, split, whole, nobody = b.fresh("some"), b.fresh("split"), b.fresh("whole"), b.fresh("nobody")
+        some, split, whole, untaken = b.fresh("some"), b.fresh("split"), b.fresh("whole"), b.fresh("untaken")
         if c.decided is not None:
-            b.do(f"br i1 {c.decided}, label %{whole}, label %{nobody}")
+            b.do(f"br i1 {c.decided}, label %{whole}, label %{untaken}")
             b.label(whole)
             self._jump(step, target)
-            b.label(nobody)
+            b.label(untaken)
             c.stay(following)
             return
         taken = self._taken(executing)
         none = b(f"icmp eq i32 {taken.text}, 0")
-        b.do(f"br i1 {none}, label %{nobody}, label %{some}")
-        b.label(nobody)
+        b.do(f"br i1 {none}, label %{untaken}, label %{some}")
+        b.label(untaken)
         c.stay(following)
         b.label(some)
         b.do(f"br i1 {b(f'icmp eq i32 {taken.text}, {c.mask32}')}, label %{whole}, label %{split}")
@@ -298,8 +298,8 @@ class Transfers:
         b.do("br label %unwind")
         b.label(some)
         if c.full:
-            nobody, unchanged = b(f"icmp eq i32 {lanes}, 0"), b.fresh("unchanged")
-            b.do(f"br i1 {nobody}, label %{unchanged}, label %{partly}, !prof !3")
+            no_lane, unchanged = b(f"icmp eq i32 {lanes}, 0"), b.fresh("unchanged")
+            b.do(f"br i1 {no_lane}, label %{unchanged}, label %{partly}, !prof !3")
             b.label(unchanged)
             c.stay(step.op.following)
             b.label(partly)
