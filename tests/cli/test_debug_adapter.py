@@ -44,7 +44,7 @@ class Client:
         return json.loads(self.process.stdout.read(int(header.split(b":")[1])))
 
     def ask(self, command: str, **arguments: Any) -> dict[str, Any]:
-        """The response; events in front of it are kept."""
+        """The response; events before it are kept."""
         self.seq += 1
         data = json.dumps({"seq": self.seq, "type": "request", "command": command, "arguments": arguments}).encode()
         self.raw(b"Content-Length: %d\r\n\r\n%s" % (len(data), data))

@@ -47,7 +47,7 @@ def align(
     """Pair the instructions of two programs, in their order.
 
     The result is the cheapest one for up to 16 million pairs; longer programs are cut first where an instruction and
-    the one behind it occur once in each.
+    the one after it occur once in each.
     """
     known: list[dict[Any, int]] = [{}, {}, {}, {}]
     left, right = _Side(a, a_shapes, known), _Side(b, b_shapes, known)

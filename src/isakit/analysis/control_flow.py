@@ -24,7 +24,7 @@ class EdgeKind(StrEnum):
     """Why a lane goes from one block to another."""
 
     NEXT = "next"
-    """The code goes on behind the block."""
+    """The code goes on after the block."""
     BRANCH = "branch"
     """A branch to an address in the instruction."""
     BREAK = "break"
@@ -34,7 +34,7 @@ class EdgeKind(StrEnum):
     CALL = "call"
     """Into a function."""
     RETURN = "return"
-    """Back behind a call."""
+    """Back after a call."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Block:
 
     @property
     def end(self) -> int:
-        """Byte address behind the last instruction."""
+        """Byte address past the last instruction."""
         return self.instructions[-1].address + self.instructions[-1].size
 
     def at(self, address: int) -> Instruction:
@@ -211,13 +211,13 @@ class _Reader:
         return None if i.target is None else self.place.get(i.target)
 
     def _behind(self, k: int) -> int | None:
-        """The instruction behind, if the code goes on without a gap."""
+        """The instruction after, if the code goes on without a gap."""
         i = self.code[k]
         return self.place.get(i.address + i.size)
 
     # --- one instruction --------------------------------------------------------------------------------------
     def _moves(self, k: int) -> list[tuple[int, EdgeKind]]:
-        """Where a lane may go behind instruction `k` of its own, without what a delay slot adds."""
+        """Where a lane may go after instruction `k` of its own, without what a delay slot adds."""
         i = self.code[k]
         out: list[tuple[int, EdgeKind]] = []
         behind = self._behind(k)
@@ -239,7 +239,7 @@ class _Reader:
         return out
 
     def _next_phase(self, i: Instruction, behind: int) -> bool:
-        """Whether an instruction that ends the program ends only a part of it, and the next part begins behind it."""
+        """Whether an instruction that ends the program ends only a part of it, and the next part begins after it."""
         record = self.code[behind].record
         return i.facts.ends and record is not None and "begins_phase" in record.facts
 
@@ -264,12 +264,12 @@ class _Reader:
 
     # --- delay slots ------------------------------------------------------------------------------------------
     def _delayed(self, k: int) -> bool:
-        """Whether what instruction `k` does to the flow happens behind its delay slot."""
+        """Whether what instruction `k` does to the flow happens after its delay slot."""
         i = self.code[k]
         return bool(self.slots) and (i.group in (Kind.BRANCH, Kind.CALL, Kind.RETURN) or bool(i.targets))
 
     def _edges_behind(self, k: int) -> list[tuple[int, EdgeKind]]:
-        """Edges behind instruction `k`, calls stepped over."""
+        """Edges after instruction `k`, calls stepped over."""
         if not self.slots:
             return self.flow[k]
         out: list[tuple[int, EdgeKind]] = []
@@ -326,7 +326,7 @@ class _Reader:
         return blocks, number
 
     def _ends_block(self, k: int) -> bool:
-        """Instructions behind which a block ends although the code only goes on: calls, and returns under a guard."""
+        """Instructions after which a block ends although the code only goes on: calls, and returns under a guard."""
         if self.slots:
             before = self._before(k)
             return before is not None and self._delayed(before)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from isakit.analysis.control_flow import ControlFlow, Function
 
 Graph = Mapping[int, Sequence[int]]
-"""Block -> blocks behind it."""
+"""Block -> blocks after it."""
 
 
 def _preorder(graph: Graph, root: int) -> tuple[list[int], list[int]]:
@@ -159,7 +159,7 @@ def loops(flow: ControlFlow, function: Function) -> list[Loop]:
 
 
 def _spans(above: Mapping[int, int]) -> dict[int, tuple[int, int]]:
-    """Node of a tree -> (its number, the number behind the last node below it); numbers count from above."""
+    """Node of a tree -> (its number, the number after the last node below it); numbers count from above."""
     below: dict[int, list[int]] = {}
     roots: list[int] = []
     for n, parent in above.items():

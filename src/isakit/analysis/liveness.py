@@ -69,7 +69,7 @@ class Liveness:
         return frozenset(self.numbers.names(self._before[address]))
 
     def after(self, address: int) -> frozenset[Place]:
-        """The registers live behind the instruction at a byte address."""
+        """The registers live after the instruction at a byte address."""
         block = self.flow.block_at(address)
         i = block.at(address)
         behind = address + i.size
@@ -99,7 +99,7 @@ class Liveness:
         return found[address], address
 
     def ranges(self) -> dict[Place, list[tuple[int, int]]]:
-        """Register -> stretches of code where it is live, as (address of the first instruction, address behind)."""
+        """Register -> stretches of code where it is live, as (address of the first instruction, address past)."""
         out: dict[Place, list[tuple[int, int]]] = {}
         open_since: dict[Place, int] = {}
         previous, end = 0, self.flow.program.address

@@ -160,7 +160,7 @@ class Uniformity:
             todo += [e.target for e in self.flow.successors[t] if e.target != meeting]
 
     def _meeting(self, n: int) -> int | None:
-        """The block where lanes that part behind a block surely are together again, None where there is none."""
+        """The block where lanes that part after a block surely are together again, None where there is none."""
         function = self.flow.blocks[n].function
         if function is None:
             return None

@@ -19,7 +19,7 @@ from isakit.sem.value import INTEGER_MEANING, Value
 from isakit.spec.fields import Field
 
 _DEEPEST = 120
-"""Instructions one behind the other that a value is followed through."""
+"""Instructions one after the other that a value is followed through."""
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def verify(f: Function, after: str) -> None:
         for i in b.ins:
             for a in i.args:
                 if where.get(a) is b and a not in seen:
-                    raise bad(b, f"{i} uses what is defined behind it")
+                    raise bad(b, f"{i} uses what is defined after it")
             seen.update(i.outs)
         if b.term[0] == "branch" and (
             b.term[1].kind != "p" or not (isinstance(b.term[1], Const) or b.term[1] in where)

@@ -55,13 +55,13 @@ PASSES: tuple[Callable[[Function], None], ...] = (
     no_value_unused,
     edges_have_room,
 )
-"""What is done to a function before instructions are selected, in this order; each pass says what holds behind it."""
+"""What is done to a function before instructions are selected, in this order; each pass says what holds after it."""
 
 CHECK_EVERY_PASS = False
-"""Whether the form is verified behind every pass and not behind the last one only; tests want to know which was it."""
+"""Whether the form is verified after every pass and not after the last one only; tests want to know which was it."""
 
 Watch = Callable[[str, str], None]
-"""Called with the name of a pass and the function behind it as text."""
+"""Called with the name of a pass and the function after it as text."""
 
 
 @dataclass
@@ -122,7 +122,7 @@ def compile_ptx(
         path: name of the text in messages.
         max_registers: registers per thread to use at most; 0 for all there are.
         kernels: names of the kernels to compile (default: all).
-        watch: called behind every pass with its name and what it left, for people.
+        watch: called after every pass with its name and what it left, for people.
 
     Returns:
         The kernels that compile; a kernel compiles as a whole or not at all.

@@ -1,4 +1,4 @@
-"""Where variables live: shared memory behind the parameters, constant bank 0, local memory, and a table of globals."""
+"""Where variables live: shared memory past the parameters, constant bank 0, local memory, and a table of globals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Layout:
         self._placed: dict[str, int] = {}
 
     def place(self, used: list[Variable]) -> None:
-        """Give the variables a kernel uses their addresses: declared sizes first, arrays of open size behind them."""
+        """Give the variables a kernel uses their addresses: declared sizes first, arrays of open size after them."""
         for v in sorted(used, key=lambda v: v.open):
             if v.unique in self._placed:
                 continue

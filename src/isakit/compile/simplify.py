@@ -310,7 +310,7 @@ def _float_function(op: str, args: list[Value], values: list[int | None], attrs:
 
 
 def _cvt(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
-    """A conversion of f32 to itself does nothing behind an operation that already cleans its result."""
+    """A conversion of f32 to itself does nothing after an operation that already cleans its result."""
     plain = attrs.get("to") == attrs.get("from") == "f32" and not any(
         attrs.get(k) for k in ("rnd", "sat", "neg", "abs")
     )

@@ -22,7 +22,7 @@ from isakit.lean import dataclass
 WINDOW = 1 << 26
 """Bytes of a file that are searched at once."""
 OVERLAP = 1 << 23
-"""Bytes behind a window that are searched with it: a program that begins in one is whole up to this size."""
+"""Bytes after a window that are searched with it: a program that begins in one is whole up to this size."""
 _DEEPEST = 3
 """Archives inside archives."""
 _MOST_MEMBERS = 1 << 20

@@ -267,7 +267,7 @@ class IndexWriter:
         }
 
     def add(self, tables: dict[str, Any]) -> None:
-        """Put rows behind those there are; instructions of code that is there already are left out."""
+        """Put rows after those there are; instructions of code that is there already are left out."""
         for name, table in tables.items():
             if name == "instructions":
                 table = self._fresh(table)

@@ -42,7 +42,7 @@ def addresses(session: Standing, where: str | int) -> list[int]:
     except ValueError:
         pass
     if name in tuple(Kind):
-        # `exit` also stands in front of other instructions, which end their lanes then.
+        # `exit` also stands before other instructions, which end their lanes then.
         found = [i.address for i in code if i.group == name or (name == Kind.EXIT and i.text.startswith("exit "))]
     elif name == "join":
         found = [i.address for i in code if joins(i)]

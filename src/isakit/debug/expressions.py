@@ -298,7 +298,7 @@ def evaluate(node: Node, view: View) -> Number:
 
 
 def _whole(value: Number) -> int:
-    """A number without what stands behind the point, as 64 bits; one that is too large or no number is 0."""
+    """A number without what stands after the point, as 64 bits; one that is too large or no number is 0."""
     if isinstance(value, int):
         return value
     return int(value) if math.isfinite(value) and abs(value) < 2**63 else 0

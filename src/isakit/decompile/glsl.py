@@ -59,7 +59,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Variable:
-    """A register that a loop changes: its name behind the loop and inside of it, its value before, and after a turn."""
+    """A register that a loop changes: its name after the loop and inside of it, its value before, and after a turn."""
 
     name: str
     inside: str
@@ -83,7 +83,7 @@ class LoopTerms:
 
     @property
     def outside(self) -> list[Term]:
-        """What is computed in front of it."""
+        """What is computed before it."""
         return [self.entered, *(v.before for v in self.variables)]
 
     @property
@@ -92,7 +92,7 @@ class LoopTerms:
         return [*self.outside, *self.body, *(t for x in self.inner for t in x.everything)]
 
     def used(self, names: set[str]) -> LoopTerms:
-        """With those variables only that `names`, read behind the loop, depend on; adds to `names` what they read."""
+        """With those variables only that `names`, read after the loop, depend on; adds to `names` what they read."""
         chosen: dict[str, Variable] = {}
         terms = [self.again]
         inner: list[LoopTerms] = []

@@ -142,7 +142,7 @@ class Interface:
                 yield data + d.sa_offset, Value("symbol", 32, (), TextureState(d.resource // 4))
 
     def buffer_word(self, address: BufferAddress, offset: int) -> Value:
-        """The word of a uniform buffer in memory, `offset` bytes behind its biased address."""
+        """The word of a uniform buffer in memory, `offset` bytes after its biased address."""
         at = (offset + address.bias) & 0xFFFFFFFF
         for p in self._parameters(UNIFORM):
             if p.container_index != address.number or at % 4:

@@ -129,7 +129,7 @@ def assembler_page() -> str:
         "the statement. Expressions have the operators and precedences of C.",
         "",
         "Of the encodings of a statement the shortest one is chosen that lets what follows be aligned; `long` in front",
-        "forces a longer one. `{0x...}` behind a statement flips those bits of the encoding.",
+        "forces a longer one. `{0x...}` after a statement flips those bits of the encoding.",
         "",
     ]
     for d in DIRECTIVES.values():

@@ -33,7 +33,7 @@ _CONTEXT = {ODD_LOW: (0, 32), ODD_HIGH: (32, 32), VALUE: (64, 24), MISPLACED: (8
 _CONTEXT_DIGIT = 96
 _FLOWING = ("branch", "call", "return")
 _GO, _TAKEN = "going", "taken"
-"""Registers that say, behind a delay slot, whether the branch and the one beside an instruction are taken."""
+"""Registers that say, after a delay slot, whether the branch and the one beside an instruction are taken."""
 
 
 @dataclass(frozen=True)

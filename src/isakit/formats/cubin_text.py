@@ -101,7 +101,7 @@ def parse_tree(text: str, path: str | None = None, offset: int = 0) -> Block:
         elif token == "=":
             match = _TOKEN.search(text, pos)
             if pending is None or match is None or match[0] in "{}=":
-                raise FormatError(path, at, "'=' needs a key before it and a value behind it")
+                raise FormatError(path, at, "'=' needs a key before it and a value after it")
             top.items.append(Pair(pending, match[0], offset + match.start()))
             pending, pos = None, match.end()
         else:

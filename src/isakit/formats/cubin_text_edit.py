@@ -87,7 +87,7 @@ class _Editor:
             self.number(self.named("sampler", sampler), "texunit", unit)
 
     def new_bank(self, block: Block, bank: int, content: bytes) -> None:
-        """Put a bank in front of the code."""
+        """Put a bank before the code."""
         code = next(block.blocks("bincode"), None)
         at = self.text.rfind("\n", 0, code.offset) + 1 if code else block.end
         rows = "".join(f"\t\t\t0x{w:08x}\n" for w in words_of(content + bytes(-len(content) % 4)))
@@ -117,7 +117,7 @@ class _Editor:
         sizes = [4 * len(b.items) for b in parts]
         for b, at, size in zip(parts, _starts(sizes), sizes, strict=True):
             piece = content[at : at + size]
-            # Bytes behind the end of the segment fill its last word; they stay.
+            # Bytes past the end of the segment fill its last word; they stay.
             tail = _bytes(b)[len(piece) :]
             self.words(b, piece + tail)
 

@@ -159,7 +159,7 @@ class Piece:
 class GxpFile:
     """The whole content of a GXP file. Programs are lists of 64-bit instruction words; sizes are 32-bit words.
 
-    `phases` are the numbers of the instructions that phases begin with: the table in front of the primary program. In
+    `phases` are the numbers of the instructions that phases begin with: the table before the primary program. In
     all known files they are the places of its `phas` instructions. `layout`, `tail` and `padding` only serve to write
     the same bytes again: leave `layout` empty for a new file.
     """
@@ -379,7 +379,7 @@ class _Parser:
         """Turn the places of the parts into the order in which to write them, with the bytes between them."""
         end, last = 0, "file"
         gxp.phases = ()
-        # Of empty parts in the same place the program is the first: the table of phases stands in front of it.
+        # Of empty parts in the same place the program is the first: the table of phases stands before it.
         for start, stop, kind, index in sorted(self.spans, key=lambda s: (s[0], s[1], s[2] != "primary", *s[2:])):
             if start < end:
                 raise self.error(start, f"{kind} overlaps {last}")

@@ -176,7 +176,7 @@ class GxpBuilder:
             and at + p.words > self._base
         ):
             raise FormatError(
-                None, 0, f"uniform {name!r} comes behind literals and textures, which follow the uniforms"
+                None, 0, f"uniform {name!r} comes after literals and textures, which follow the uniforms"
             )
         self.parameter(p)
         return at
@@ -220,7 +220,7 @@ class GxpBuilder:
     # --- shared registers --------------------------------------------------------------------------------------------
     @property
     def _base(self) -> int:
-        """First sa register behind the default uniforms."""
+        """First sa register after the default uniforms."""
         return rules.uniform_end(self._file.parameters)
 
     def _allocate(self, count: int, align: int = 1) -> int:
@@ -301,7 +301,7 @@ class GxpBuilder:
 
         `source` is texcoord0 to texcoord9, color0, color1, fog or position; None for nothing but a texel. `fetch`: the
         unit of a texel fetched at texture coordinate `coordinate` before the program starts, as `texel` (native, f16,
-        f32); it lies behind the interpolated value. `change` flips bits of the stored words.
+        f32); it lies after the interpolated value. `change` flips bits of the stored words.
         """
         self._need("fragment", "varyings")
         if source is not None and source not in rules.SOURCES:

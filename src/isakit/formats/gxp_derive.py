@@ -251,7 +251,7 @@ def uniform_end(parameters: list[GxpParameter], container: int = DEFAULT_BUFFER)
 
 
 def derived_containers(gxp: GxpFile, data_end: int) -> list[GxpContainer]:
-    """The default uniforms from sa0 on and, behind them, the data up to sa register `data_end`."""
+    """The default uniforms from sa0 on and, after them, the data up to sa register `data_end`."""
     words = uniform_end(gxp.parameters)
     out = [GxpContainer(DEFAULT_BUFFER, 0, 0, words)] if words else []
     if data_end > words:

@@ -45,7 +45,7 @@ ORDER = (
     "header", "varyings", "inputs", "secondary", "phases", "primary", "literals", "literal_buffer",
     "dependent_samplers", "texture_buffer_samplers", "containers", "uniform_buffers", "parameters", "sampler_query",
 )  # fmt: skip
-"""Order of the parts in a new file, the names of parameters behind them; compilers used several orders."""
+"""Order of the parts in a new file, the names of parameters after them; compilers used several orders."""
 
 
 class _Writer:

@@ -28,7 +28,7 @@ METADATA = '!0 = !{!"branch_weights", i32 1, i32 100000}\n!1 = !{}\n'
 Name = str | tuple[Any, ...]
 """Of a slot."""
 Run = Callable[[int, int, int, int], int]
-"""(address of the job, first group, group behind the last, first quad of the batch) -> what the function counts."""
+"""(address of the job, first group, group after the last, first quad of the batch) -> what the function counts."""
 
 
 class Job:
@@ -184,7 +184,7 @@ def function_of(question: Any, write: Callable[[], QuadFunction], target: Host, 
 
 
 def _compile(write: Callable[[], QuadFunction], target: Host) -> bytes:
-    """Names of slots in a line, then machine code; nothing behind the line where there is none."""
+    """Names of slots in a line, then machine code; nothing after the line where there is none."""
     try:
         made = write()
         text = made.text("run")

@@ -114,7 +114,7 @@ def _words_like(program: Program, data: bytes, original: Module) -> bytes:
         return formats.replace_hex(text, program.words, original.path, word_size=size).encode("latin-1")
     if isinstance(image, formats.VucImage) and len(code) != len(data):
         if program.tail:
-            raise FormatError(original.path, 0, "bytes that fill no word have no place in front of data")
+            raise FormatError(original.path, 0, "bytes that fill no word have no place before data")
         return formats.pack_vuc(formats.replaced(image, program.words))
     return code
 

@@ -218,7 +218,7 @@ class BoundShader:
             words = layout.to_words(_uniform_rows(p, value), TYPES[p.type])[:, :stride]
             target = out[p.container_index].view(np.uint32)
             if p.resource_index + stride * (len(words) - 1) + words.shape[1] > len(target):
-                raise LaunchError(f"uniform {name!r} ends behind the {len(target)} words of the buffer it lies in")
+                raise LaunchError(f"uniform {name!r} ends past the {len(target)} words of the buffer it lies in")
             for k, row in enumerate(words):
                 at = p.resource_index + k * stride
                 target[at : at + len(row)] = row

@@ -198,7 +198,7 @@ class Core(Machine):
         return "limit"
 
     def _spins(self) -> frozenset[int]:
-        """Addresses of unguarded branches to themselves with a nop behind."""
+        """Addresses of unguarded branches to themselves with a nop after."""
         found: set[int] = set()
         units = decoder_of(self.variant)
         for at, (word, behind) in enumerate(pairwise(self.code)):

@@ -107,7 +107,7 @@ class Expressions:
         raise DefinitionError(f"{self.routine.name}, line {getattr(node, 'lineno', 0)}: {why} ({ast.unparse(node)})")
 
     def _within(self, translate: Callable[[], bool]) -> tuple[list[Statement], bool]:
-        """What is translated on its own, and whether its end is reached; names it binds are unknown behind it."""
+        """What is translated on its own, and whether its end is reached; names it binds are unknown after it."""
         outer, names = self.statements, dict(self.names)
         self.statements: list[Statement] = []
         goes_on = translate()

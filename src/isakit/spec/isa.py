@@ -106,13 +106,13 @@ class InstructionSet:
     records: list[Record] = field(default_factory=list[Record])
     documents: dict[str, str] = field(default_factory=dict[str, str])
     prefixes: frozenset[str] = frozenset()
-    #: words that never stand behind the name of an instruction
+    #: words that never stand after the name of an instruction
     in_front: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset({"dst", "cdst"})
     default_variant: str = ""
     #: operands after which the lanes that execute are finished
     ends_with: frozenset[str] = frozenset()
-    #: instructions behind a branch, call or return that are executed before it takes effect
+    #: instructions after a branch, call or return that are executed before it takes effect
     delay_slots: int = 0
     #: program type -> register files whose content is read after the program has ended
     results: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])

@@ -227,7 +227,7 @@ def _number(raw: Array, n: int, kind: int) -> Array:
 
 
 def linear_from_srgb(bits: Array, fraction: int | None = None) -> Array:
-    """sRGB decoding of f32 values (as u32), rounded to f32, or first to `fraction` bits behind the point."""
+    """sRGB decoding of f32 values (as u32), rounded to f32, or first to `fraction` bits after the point."""
     c = bits.view(np.float32).astype(np.float64)
     value = np.where(c <= 0.04045, c / 12.92, ((np.maximum(c, 0) + 0.055) / 1.055) ** 2.4)
     if fraction is not None:

@@ -114,7 +114,7 @@ class TextureUnit:
     # --- sampling -----------------------------------------------------------------------------------------------------
     def _request(self, image: Image, sources: list[Array], offsets: Sequence[int],
                  wanted: int) -> tuple[Request, list[Array], list[Array]]:  # fmt: skip
-        """(request, sources behind it, coordinates for derivatives in texels)."""
+        """(request, sources after it, coordinates for derivatives in texels)."""
         t = image.texture
         layer: Array | None = None
         if t.target == "cube":

@@ -22,7 +22,7 @@ ANALYSED = 50_000
 class Line(TypedDict, total=False):
     """One instruction.
 
-    Byte `address`, its `words` as hexadecimal text, `text`, `label` in front of it, `target` of a branch, the `source`
+    Byte `address`, its `words` as hexadecimal text, `text`, `label` before it, `target` of a branch, the `source`
     and `ptx` lines it comes from (0: unknown), its `block`, whether it is the `first` there, `group` of the
     instruction, `error` where the words are no instruction, and the live `ranges` as a column per register.
     """

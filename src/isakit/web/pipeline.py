@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from isakit.machine.vuc.watch import Cycle
 
 BEFORE, AFTER = 10, 14
-"""Cycles that are shown in front of and behind the present one."""
+"""Cycles that are shown before and after the present one."""
 _JUMPS = ("branch", "call", "return")
 
 

@@ -87,7 +87,7 @@ def _from_c(text: str, path: str, language: str) -> str:
     from isakit.compile.c import compile_c
 
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = re.sub(r"\\[ \t]*\n", "", text)  # a line goes on behind a backslash
+    text = re.sub(r"\\[ \t]*\n", "", text)  # a line goes on after a backslash
     for number, line in enumerate(text.split("\n"), 1):
         found = _NAMES_FILES.search(line) or _hidden_directive(line)
         if found:

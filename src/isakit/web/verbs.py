@@ -114,7 +114,7 @@ class Workbench:
         return {"units": [u.as_json() for u in units], "files": self._folder.names()}
 
     def frame(self, asked: Asked) -> dict[str, Any]:
-        """The picture behind a draw of a capture of `isakit gl`; without `draw` behind the last one."""
+        """The picture after a draw of a capture of `isakit gl`; without `draw` after the last one."""
         return captures.frame(asked.text("name"), asked.number("draw", 0) or None)
 
     def array(self, asked: Asked) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def check_interrupt(case: dict[str, Any]) -> set[str]:
     for k in range(2):
         _right(_launch(device, k, 7), k, 7)
     if dict(device.memory.allocations) != held:
-        raise Wrong(f"{len(device.memory.allocations) - len(held)} more allocations behind a launch that was {ended}")
+        raise Wrong(f"{len(device.memory.allocations) - len(held)} more allocations after a launch that was {ended}")
     return {f"{case['engine']} {ended}"}
 
 

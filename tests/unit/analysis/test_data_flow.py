@@ -29,10 +29,10 @@ DIAMOND = """
     set $c0 # e s32 $r0 $r124
     (e $c0) bra other
     mov b32 $r1 0x3
-    bra behind
+    bra after
 other:
     (lg $c0) mov b32 $r2 $r4
-behind:
+after:
     add b32 $r3 $r1 $r2
     exit nop
 """

@@ -50,10 +50,10 @@ BUGS: dict[str, tuple[str, str, str]] = {
                                      "lanes"),
     "a warp never comes to a barrier": ("missing-warp", "(e $c2) bra #away\n bar inc wait 0x0 0x3\n "
         "away: nop", "waits"),
-    "shared memory is stored behind its end": ("out-of-bounds", "st b32 s[$a1+0x200] $r1", "s["),
-    "a buffer is stored behind its end": ("out-of-bounds", "add b32 $r4 $r3 $r2\n st b32 g14[$r4] $r1", "g14["),
+    "shared memory is stored past its end": ("out-of-bounds", "st b32 s[$a1+0x200] $r1", "s["),
+    "a buffer is stored past its end": ("out-of-bounds", "add b32 $r4 $r3 $r2\n st b32 g14[$r4] $r1", "g14["),
     "a null pointer is loaded": ("out-of-bounds", "ld b32 $r5 g14[$r2]", "g14[0x0]"),
-    "local memory is stored behind its end": ("out-of-bounds", "st b32 l[0x40] $r1", "l[0x40]"),
+    "local memory is stored past its end": ("out-of-bounds", "st b32 l[0x40] $r1", "l[0x40]"),
     "a word of a buffer is stored at an odd address": (
         "misaligned", "mov b32 $r4 0x2\n add b32 $r4 $r3 $r4\n (e $c2) st b32 g14[$r4] $r1", "4 bytes"),
     "a half word of shared memory is loaded at an odd address": (

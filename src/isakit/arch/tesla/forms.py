@@ -9,7 +9,7 @@ long   op   sel cc src2    src1    dst     kind  sub mods c[]  s src3    $c cond
        .... .... . ....... ....... ....... ..    ... ...  .... . ....... .. ..... .......
 ```
 
-Behind a source or destination stands its width: a letter of the pattern (0 is 16 bits, 1 is 32), or a type like `b64`;
+After a source or destination stands its width: a letter of the pattern (0 is 16 bits, 1 is 32), or a type like `b64`;
 a second letter says where half sources are signed. Without a width the operand has 32 bits.
 """
 

@@ -146,7 +146,7 @@ _WRITES = {v: f"the {which} operation writes the unified destination" for v, whi
 
 
 def _operations(vec4: bool, ty: str) -> Template:
-    """Everything of a dual-issue instruction behind its name; bound to both halves.
+    """Everything of a dual-issue instruction after its name; bound to both halves.
 
     Which field each operand comes from is decided by both operations, the configuration and the unified destination.
     """

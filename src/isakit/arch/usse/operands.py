@@ -107,7 +107,7 @@ _CHANNEL_BITS = {"f32": 32, "f16": 16, "s16": 16, "u16": 16, "c10": 10, "o8": 8,
 
 
 def _words(channels: Iterable[int], ty: str, internal: bool) -> tuple[int, ...]:
-    """The 32-bit registers behind the first one that hold bits of some channels of an operand of a format."""
+    """The 32-bit registers after the first one that hold bits of some channels of an operand of a format."""
     n = _CHANNEL_BITS["f32" if internal else ty]
     return tuple(dict.fromkeys(w for k in channels for w in (n * k // 32, (n * k + n - 1) // 32)))
 

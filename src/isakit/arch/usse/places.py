@@ -132,7 +132,7 @@ class Place(Reg):
         """Whether the operand is an internal register."""
         return self.meant(word).kind == "internal"
 
-    # Names may go on behind the first word, be followed by a dot, or be numbers that can be written otherwise.
+    # Names may go on after the first word, be followed by a dot, or be numbers that can be written otherwise.
     starts = needed_words = Part.starts
     pattern = Part.pattern
 

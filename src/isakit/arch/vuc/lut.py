@@ -150,7 +150,7 @@ def lut(name, pdst, dst, src1, src2):
 
     Tables 0 to 3: vector x, vector y, reference index, picture index of the $spidx block, index = list. 4 to 7: the
     same, but 0 for P_SKIP. 8: sub-partitions of partition 0 to 3, or with index 4 to 7 the number of partitions. 9:
-    $spidx of partition SRC1[1:0], sub-partition SRC1[9:8]. 10: the index behind partition SRC1[2:0], sub-partition
+    $spidx of partition SRC1[1:0], sub-partition SRC1[9:8]. 10: the index after partition SRC1[2:0], sub-partition
     SRC1[9:8]; the predicate output says whether it is in the same partition. 11: prediction mode of a partition.
     12 to 15: 0.
     """

@@ -73,7 +73,7 @@ MOVE_GUARD = guard({POM: DISCARD}, {DST: TRUE}, {IMMF: 0})
 
 # --- results ----------------------------------------------------------------------------------------------------------
 MODES = {0: "pand", 1: "por", 2: "", 4: "pandn", 5: "porn", 6: "pnot"}
-"""PON:POM -> the word in front of the predicate output."""
+"""PON:POM -> the word before the predicate output."""
 _FORMULAS = {0: "p = p & o", 1: "p = p | o", 2: "p = o", 4: "p = p & !o", 5: "p = p | !o", 6: "p = !o"}
 _MODE = named("PON:POM", POM, PON)
 _PLACES = ((PRED, {PE: 0}), (DST, {PE: 1}))
@@ -119,7 +119,7 @@ _TWICE = "a plain predicate: this name already says what is negated"
 
 
 def negatable(f: Field, negate: Field, settled_by: frozenset[str]) -> Written:
-    """`[not] $pN`. `settled_by` are mnemonics that say what is negated, so that `not` has no place behind them."""
+    """`[not] $pN`. `settled_by` are mnemonics that say what is negated, so that `not` has no place after them."""
     hint = f"[not] {_PREDICATE}"
     register = predicate(f, hint=hint)
     # Which words stand in front is no matter of bits, therefore `barred`, which nothing else needs.

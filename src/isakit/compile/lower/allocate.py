@@ -278,7 +278,7 @@ def _spill(m: MFunction, attempt: Allocation, failed: list[VReg]) -> None:
 
 
 def _keep_elsewhere(m: MFunction, group: set[VReg], root: VReg) -> None:
-    """Load before every use and save behind every write."""
+    """Load before every use and save after every write."""
     home = 0
     holder: VReg | None = None
     if root.file == "r":

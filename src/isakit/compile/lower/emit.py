@@ -291,7 +291,7 @@ class Emitter:
         return place.after
 
     def _joins_ride(self) -> None:
-        """A join is done in front of the instruction behind it, where that one's encoding has room for it."""
+        """A join is done before the instruction after it, where that one's encoding has room for it."""
         for b in self.m.blocks:
             kept: list[MIns] = []
             for i in b.ins:

@@ -75,7 +75,7 @@ class Number:
 class Place:
     """An operand in memory: space, address register or data register, offset, and how it is accessed.
 
-    `after`: the offset is added to the address register behind the access, and is no part of the address.
+    `after`: the offset is added to the address register after the access, and is no part of the address.
     """
 
     __slots__ = ("after", "base", "mode", "offset", "space")

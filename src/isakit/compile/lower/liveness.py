@@ -45,7 +45,7 @@ class Liveness:
         return i.guard is not None and r.v.defs > r.v.size
 
     def step(self, i: MIns, live: set[int]) -> None:
-        """Go from what is live behind an instruction to what is live in front of it."""
+        """Go from what is live after an instruction to what is live before it."""
         for r in i.defs():
             if not r.half and not self.keeps(i, r):
                 live.difference_update(self.units(r))

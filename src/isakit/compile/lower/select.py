@@ -146,7 +146,7 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
         for b in self.f.blocks:
             for phi in b.phis:
                 temporaries[phi] = self.m.vreg("a" if phi.out.kind == "a" else "r", SIZES.get(phi.out.kind, 1))
-        # Not in the order of the code: what a comparison leaves in its condition is known behind it only, and it may
+        # Not in the order of the code: what a comparison leaves in its condition is known after it only, and it may
         # stand further down than the block it leads to.
         for b in reversed(postorder(self.f.blocks[0], lambda b: b.succs)):
             self.out = blocks[b]

@@ -1,4 +1,4 @@
-"""Behind this pass shared, local and constant memory is addressed by address registers.
+"""After this pass shared, local and constant memory is addressed by address registers.
 
 `addr` computes one: the low 16 bits of a value shifted left. Address registers are few, so a value that stays the
 same in a loop gets one before the loop only while there are some left; so does a counter of a loop that only serves

@@ -1,4 +1,4 @@
-"""Behind this pass predicates are compared or tested values: none is merged or combined as a predicate.
+"""After this pass predicates are compared or tested values: none is merged or combined as a predicate.
 
 Condition registers can be written by comparisons and tests only, so what PTX computes with predicates is computed
 with masks of 32 bits, all ones for true.
@@ -20,7 +20,7 @@ class _Masks:
         self.known: dict[Value, Value] = {}
 
     def of(self, p: Value, out: list[Ins], block: Block, loc: tuple[int, int, int]) -> Value:
-        """The mask of a predicate; made behind its definition, where every use finds it."""
+        """The mask of a predicate; made after its definition, where every use finds it."""
         if isinstance(p, Const):
             return Const(0xFFFF_FFFF if p.value & 1 else 0)
         got = self.known.get(p)

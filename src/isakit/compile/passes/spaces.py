@@ -1,4 +1,4 @@
-"""Behind this pass every access names the space it goes to.
+"""After this pass every access names the space it goes to.
 
 These chips have no generic addresses. Where PTX uses one, the space is that of what the address is made from. A
 conversion to a generic address names it, and so does the address of a variable. Parameters, and what is loaded from

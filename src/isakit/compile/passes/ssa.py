@@ -1,4 +1,4 @@
-"""Behind this pass every value is defined once, and no block is unreachable."""
+"""After this pass every value is defined once, and no block is unreachable."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Exit:
 
 
 def postdominators(blocks: list[Block]) -> tuple[Dominators[Block | Exit], Exit]:
-    """Post-dominators, with a node behind all exits; blocks that never get there lead to it as well."""
+    """Post-dominators, with a node after all exits; blocks that never get there lead to it as well."""
     end = Exit()
     preds: dict[Block | Exit, list[Block | Exit]] = {b: list(b.preds) for b in blocks}
     preds[end] = [b for b in blocks if not b.succs]

@@ -1,7 +1,7 @@
 """The instructions of PTX, one row per spelling, in the notation of the manual.
 
 `{...}` may be left out; `.name` stands for one of the words of the set `name`, any other `.word` for itself. The words
-in front of a row name what translates it. Rows of `REFUSED` exist in PTX and have no counterpart on these chips.
+before a row name what translates it. Rows of `REFUSED` exist in PTX and have no counterpart on these chips.
 Source: the PTX ISA manual 1.0 to 8.8, chapter "Instruction Set".
 """
 
@@ -167,7 +167,7 @@ REFUSED: dict[str, str] = {
     "sust": "surfaces came after these chips",
     "sured": "surfaces came after these chips",
     "suq": "surfaces came after these chips",
-    "istypep": "references behind pointers came after these chips",
+    "istypep": "references through pointers came after these chips",
     "tld4": "texture gathers came with sm_20",
     "tanh": "these chips have no hyperbolic tangent",
     "dp4a": "there are no dot products of bytes on these chips",
@@ -199,7 +199,7 @@ for _name in ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vmad"
 
 @dataclass(frozen=True)
 class Row:
-    """One spelling: `key` names its translation, `slots` are (name, words, optional) behind the base opcode."""
+    """One spelling: `key` names its translation, `slots` are (name, words, optional) after the base opcode."""
 
     key: str
     base: str

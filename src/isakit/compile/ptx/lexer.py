@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 
 
 def tokens(text: str) -> list[Token]:
-    """All tokens, with one of kind `end` behind them. Raises PtxSyntaxError at the first character of no token."""
+    """All tokens, with one of kind `end` after them. Raises PtxSyntaxError at the first character of no token."""
     out: list[Token] = []
     at, end = 0, len(text)
     match = _TOKEN.match

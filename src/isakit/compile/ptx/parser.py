@@ -1,6 +1,6 @@
 """From PTX text to declarations and statements, with every name resolved to what it was declared as.
 
-An error inside a function makes that function fail and no other; reading goes on behind its closing brace.
+An error inside a function makes that function fail and no other; reading goes on after its closing brace.
 Source: the PTX ISA manual, chapters 4 to 7 and 11.
 """
 
@@ -65,7 +65,7 @@ class Parser(DeclarationReader):
             self.k += 1
 
     def _skip_function(self, start: int) -> None:
-        """Go behind the body of the function that began at a token."""
+        """Go after the body of the function that began at a token."""
         k = start
         while self.toks[k].kind not in ("{", "end"):
             k += 1

@@ -155,7 +155,7 @@ class Writer:
             return None
 
     def called(self, call: ast.Call) -> str:
-        """The name of what is called, without the module in front of it."""
+        """The name of what is called, without the module before it."""
         f = call.func
         return f.attr if isinstance(f, ast.Attribute) else f.id if isinstance(f, ast.Name) else ""
 

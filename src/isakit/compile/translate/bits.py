@@ -102,7 +102,7 @@ class Bits(Base):
         return op("and", op("add", x, op("shr", x, Const(16))), Const(0x3F))
 
     def leading(self, x: Value) -> Value:
-        """The number of zeros in front of the first bit that is set: smear it, count the rest."""
+        """The number of zeros before the first bit that is set: smear it, count the rest."""
         op = self.b.op
         for n in (1, 2, 4, 8, 16):
             x = op("or", x, op("shr", x, Const(n)))
@@ -115,7 +115,7 @@ class Bits(Base):
         self.write(a[0], self.leading64(self.pair(a[1])), "u32", loose=True)
 
     def leading64(self, words: tuple[Value, ...]) -> Value:
-        """The number of zeros in front of the first bit of a pair that is set."""
+        """The number of zeros before the first bit of a pair that is set."""
         low, high = words
         none = self.b.op("cmp", high, Const(0), cond="e", ty="u32")
         return self.b.op("sel", none, self.b.op("add", self.leading(low), Const(32)), self.leading(high))

@@ -86,7 +86,7 @@ class Exact(Base):
         return self.narrowed(op("pack", op("word", q, i=0), high), rnd)
 
     def _quotient_in_integers(self, x: Value, y: Value, rnd: str) -> Value:
-        """26 digits of the quotient of the mantissas in four steps, the remainder for those behind."""
+        """26 digits of the quotient of the mantissas in four steps, the remainder for those after."""
         op = self.b.op
         mx = op("or", op("and", x, Const(0x7F_FFFF)), Const(0x80_0000))
         my = op("or", op("and", y, Const(0x7F_FFFF)), Const(0x80_0000))

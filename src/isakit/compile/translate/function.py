@@ -126,7 +126,7 @@ class Translator(Integer, Floats, Memory):
 
     # --- control ----------------------------------------------------------------------------------------------------
     def label(self, operand: Operand) -> Block:
-        """The block a label stands in front of."""
+        """The block a label stands before."""
         if isinstance(operand, Name):
             got = self.labels.get((self.frame, operand.text))
             if got is not None:

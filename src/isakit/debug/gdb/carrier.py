@@ -1,7 +1,7 @@
 """What gdb is told about a machine: its registers, and the addresses at which its memories lie.
 
 A stock gdb knows x86 only and takes a description of registers as one of an x86 or not at all. So the description is
-that of an x86-64 (little-endian, 64-bit addresses) whose own registers read 0, and ours stand behind them. Two things
+that of an x86-64 (little-endian, 64-bit addresses) whose own registers read 0, and ours stand after them. Two things
 are shared: `rip` is where the group executes next, and, because x86-64 has registers of the same name, `r8` to `r15`
 hold ours where we have them.
 

@@ -35,7 +35,7 @@ class Reader:
             raise ProtocolError("more bytes than packets may have")
 
     def interrupted(self) -> bool:
-        """Whether the next event is an interrupt; it is taken then. Acknowledgements in front of it are dropped."""
+        """Whether the next event is an interrupt; it is taken then. Acknowledgements before it are dropped."""
         del self._data[: len(self._data) - len(self._data.lstrip(b"+"))]
         if not self._data.startswith(INTERRUPT):
             return False

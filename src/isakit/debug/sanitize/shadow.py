@@ -154,7 +154,7 @@ class Shadow:
         return out
 
     def passed(self, oldest: int) -> None:
-        """No warp will access the space any more in front of its barrier number `oldest`."""
+        """No warp will access the space any more before its barrier number `oldest`."""
         if self.own:
             self._pending = [entry for entry in self._pending if entry[0].last >= oldest]
             self._waiting = sum(len(a.place) for _, a, _ in self._pending)

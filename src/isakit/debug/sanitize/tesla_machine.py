@@ -245,7 +245,7 @@ def _place_of(lanes: Lanes) -> Any:
 def _grain(launch: Launch) -> dict[str, int]:
     """The size of a place per kind of space: a word, or less where the program accesses less.
 
-    Halves of the words that the launch writes in front of the parameters do not count: no program writes these.
+    Halves of the words that the launch writes before the parameters do not count: no program writes these.
     """
     out = {"s": 4, "l": 4, "g": 4}
     code, pc = launch.code, launch.code.address
@@ -275,7 +275,7 @@ def _overlapping(launch: Launch) -> dict[str, list[tuple[int, int, str]]]:
 
 
 def _of_header(op: Op) -> bool:
-    """Whether all that an instruction accesses in s[] are fixed places in front of the parameters."""
+    """Whether all that an instruction accesses in s[] are fixed places before the parameters."""
     found = [] if op.instruction is None else [m for m in memory_operands(op.instruction) if m.space == "s"]
     return bool(found) and all(
         m.base is None and m.index is None and m.offset + (m.size or 16) <= HEADER_BYTES for m in found

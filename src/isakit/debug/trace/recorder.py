@@ -13,8 +13,8 @@ from isakit.errors import IsakitError, MachineFault, NotModelled
 class Taken(NamedTuple):
     """A step.
 
-    `position` in front of it; `thread`: one of the `group` that took it, by name; `address`; `active` lanes; `touches`:
-    what they accessed; `waits`: the group does, behind it.
+    `position` before it; `thread`: one of the `group` that took it, by name; `address`; `active` lanes; `touches`:
+    what they accessed; `waits`: the group does, after it.
     """
 
     position: int

@@ -215,7 +215,7 @@ class Server:
             self._send(connection, reply)
 
     def _introduce(self, connection: Connection, reply: bytes) -> None:
-        """The answer to the greeting, and the memory file behind it."""
+        """The answer to the greeting, and the memory file after it."""
         self._send(connection, reply)
         socket.send_fds(connection.socket, [b"m"], [connection.session.file])
 

@@ -93,7 +93,7 @@ class ProgramDevice(Device):
 
 
 class Session:
-    """The state behind one connection. Handlers change it; everything a program can break is in here.
+    """The state of one connection. Handlers change it; everything a program can break is in here.
 
     Attributes: `file` (descriptor of the memory file), `device`, `heap` (what cudaMalloc divides), `pinned` (memory of
     the host that kernels can see), `handles`, `modules`,

@@ -164,7 +164,7 @@ class LinearWindow:
 
     @property
     def end(self) -> int:
-        """The device address behind its last byte."""
+        """The device address past its last byte."""
         return self.base + self.size
 
     def device_address(self, address: Array) -> tuple[Array, Array | None]:
@@ -189,7 +189,7 @@ class PitchWindow:
 
     @property
     def end(self) -> int:
-        """The device address behind its last byte."""
+        """The device address past its last byte."""
         return self.base + self.pitch * max(min(self.height, 1 << 16) - 1, 0) + min(self.width, 1 << 16)
 
     def device_address(self, address: Array) -> tuple[Array, Array | None]:

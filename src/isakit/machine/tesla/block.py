@@ -154,7 +154,7 @@ class Block(BlockState):
         return self._released(lambda: self.rules.warp_ended(self))
 
     def _released(self, action: Callable[[], object]) -> list[Warp]:
-        """The warps that wait before an action and not behind it."""
+        """The warps that wait before an action and not after it."""
         # Without this a block of many warps would look at all of them whenever one ends.
         if not any(barrier.count for barrier in self.barriers.values()):
             action()

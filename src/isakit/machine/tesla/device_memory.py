@@ -24,7 +24,7 @@ ALIGNMENT = 1 << _PAGE_BITS
 """Buffers start at multiples of this many bytes."""
 
 ROOM_BEHIND = 64
-"""Compiled code reads rows of 16 words, of which the last ones may lie behind the memory; it does not use those."""
+"""Compiled code reads rows of 16 words, of which the last ones may lie past the memory; it does not use those."""
 HUGE = 1 << 22
 """Memory of so many bytes asks for huge pages."""
 

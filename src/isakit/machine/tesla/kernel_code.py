@@ -128,7 +128,7 @@ class Code:
 
     @property
     def end(self) -> int:
-        """The address behind the last word."""
+        """The address past the last word."""
         return self.address + 4 * len(self.units)
 
     def at(self, pc: int) -> Op:

@@ -88,7 +88,7 @@ class Stretch:
 
     @property
     def end(self) -> int:
-        """The instruction behind it."""
+        """The instruction after it."""
         return self.first + len(self.steps)
 
     @cached_property
@@ -325,7 +325,7 @@ class Runner:
         stretch = self.stretches.at(pc, machine.increments, self._facts[shared])
         if stretch is None or stretch.end > join or len(stretch.steps) > budget:
             return 0
-        # What is computed behind the last lane does no harm, but it must not count as executed.
+        # What is computed past the last lane does no harm, but it must not count as executed.
         masked = mask is not None or (self._partial and bool(stretch.guarded))
         function = stretch.function(masked, self.compile)
         if function is None:

@@ -35,7 +35,7 @@ DEFAULT_BANKS = {0: 0x7E, 15: 0x7F}
 quirks", and the buffers that it writes."""
 LOCAL_BYTES = 1 << 12
 BUDGET, REFERENCE_BUDGET = 1 << 36, 1 << 26
-"""Instructions of all lanes behind which a launch counts as one that never ends: minutes."""
+"""Instructions of all lanes after which a launch counts as one that never ends: minutes."""
 WINDOWS = 16
 
 
@@ -92,7 +92,7 @@ class ComputeEngine(Engine):
 
     @action("CB_ADDR")
     def place_constants(self, word: int, index: int) -> None:
-        """Where CB_DATA goes. A buffer that the driver has not defined behind its others is taken to follow them."""
+        """Where CB_DATA goes. A buffer that the driver has not defined after its others is taken to follow them."""
         number = word & 0x7F
         if number not in self.constants.defined:
             for source in (self.constants, self.graphics.constants):

@@ -31,7 +31,7 @@ class Status(IntEnum):
     """What a warp does.
 
     STOPPED: something happens at its pc that compiled code does not do (a fault, an unknown target). SERVED: the host
-    must execute the instruction at its pc, whose `join` tail has been performed. JOINED: as STOPPED, behind the `join`
+    must execute the instruction at its pc, whose `join` tail has been performed. JOINED: as STOPPED, after the `join`
     tail.
     """
 

@@ -1,6 +1,6 @@
 """Runs a core on compiled code, and on the reference core where something is not for compiled code.
 
-Python holds the core's state; it is copied into the shared memory before compiled code runs, and back behind it. D[] is
+Python holds the core's state; it is copied into the shared memory before compiled code runs, and back after it. D[] is
 copied only where the other side has changed it. Compiled code never sees a cycle in which an event of a unit, the
 watchdog or a special register with side effects plays a part: such cycles are the reference core's.
 """

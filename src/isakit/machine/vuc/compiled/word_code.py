@@ -119,7 +119,7 @@ def _late(e: Effect) -> bool:
 class Word:
     """Writes the block of one instruction word.
 
-    A rule that raises leaves the cycle to the reference core, so nothing may have been changed in front of it: an
+    A rule that raises leaves the cycle to the reference core, so nothing may have been changed before it: an
     instruction has one such rule at most, which comes first.
     """
 

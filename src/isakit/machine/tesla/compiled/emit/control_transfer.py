@@ -72,7 +72,7 @@ class Transfers:
     # --- routines -------------------------------------------------------------------------------------------
     def rule(self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref | str] | None = None,
              specials: Mapping[Any, Special] | None = None, odd: str = "", **statics: Any) -> Ref | None:  # fmt: skip
-        """Write a routine for this warp; where it raises, the warp stops in front of the instruction (or at `odd`)."""
+        """Write a routine for this warp; where it raises, the warp stops before the instruction (or at `odd`)."""
         c, b = self.code, self.code.body
 
         def raising(s: object) -> None:
@@ -148,7 +148,7 @@ class Transfers:
             b.label(f"MJ{step.pc}")
 
     def _join_after(self, step: Step) -> None:
-        """The `join` tail behind the instruction; nothing of it may stop."""
+        """The `join` tail after the instruction; nothing of it may stop."""
         c, b = self.code, self.code.body
         c.settle()
         done = self.rule(step, stack.join, {"here": self._address(step.pc)})
@@ -284,7 +284,7 @@ class Transfers:
         self.rule(step, routine, given, {stack.remain: lambda low, args: self._remain(step, lanes.text)})
 
     def _remain(self, step: Step, lanes: str) -> None:
-        """`rules.stack.remain` behind an instruction that is known: where no lane has left, nothing has changed."""
+        """`rules.stack.remain` after an instruction that is known: where no lane has left, nothing has changed."""
         c, b = self.code, self.code.body
         if not step.conditional:
             c.settle()

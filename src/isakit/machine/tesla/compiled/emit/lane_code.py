@@ -64,7 +64,7 @@ class Rules(Protocol):
     def rule(
         self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref | str] | None = None
     ) -> Ref | None:
-        """Write a routine for this warp; where it raises, the warp stops in front of the instruction."""
+        """Write a routine for this warp; where it raises, the warp stops before the instruction."""
         ...
 
 

@@ -148,7 +148,7 @@ class OwnAccess(Placement):
         b = self.code.body
         rows = b(f"load <16 x i1>, ptr %a{relative[0]}rows")
         parts: list[str] = []
-        for p in self._pointers(space, relative):  # what lies behind the space is not used, but it can be read
+        for p in self._pointers(space, relative):  # what lies past the space is not used, but it can be read
             row = b(f"load {HALF}, ptr {p}, align 4")
             one = b(f"insertelement {HALF} poison, i32 {b(f'load i32, ptr {p}, align 4')}, i64 0")
             same = b(f"shufflevector {HALF} {one}, {HALF} poison, {HALF} zeroinitializer")
@@ -204,7 +204,7 @@ class OwnAccess(Placement):
     def _store_falling(
         self, space: str, at: Ref, word: Ref, buffer: tuple[str, str] | None, done: str, low: ValueLowering
     ) -> None:
-        """Store a word per lane where neighbours have falling addresses; the block for others is open behind it.
+        """Store a word per lane where neighbours have falling addresses; the block for others is open after it.
 
         `buffer`: where the words must lie, start and length; None where they are known to be good.
         """
