@@ -20,6 +20,10 @@ settings.register_profile("ci", max_examples=200, deadline=None, derandomize=Tru
 settings.register_profile(
     "long", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
+REPEATING = {"browser", "conformance", "property"}
+"""Folders whose tests send many inputs through the same lines: tracing them doubles their time and finds hardly a line
+that the unit tests and the commands do not reach, so they run without it."""
+
 settings.load_profile(os.environ.get("ISAKIT_PROFILE", "dev"))
 
 
@@ -91,10 +95,13 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip tests marked `gpu` where no GPU can be used; change the order if asked to."""
+    """Skip tests marked `gpu` where there is no GPU; measure coverage where it pays; change the order if asked to."""
+    measured = config.pluginmanager.hasplugin("_cov")
     for item in items:
         if item.get_closest_marker("gpu") and not has_gpu():
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+        if measured and item.path.relative_to(ROOT / "tests").parts[0] in REPEATING:
+            item.add_marker("no_cover")
     seed = config.getoption("--shuffle")
     if seed is not None:
         items.sort(key=lambda item: item.nodeid)
