@@ -175,9 +175,7 @@ class GxpBuilder:
             and self._containers is None
             and at + p.words > self._base
         ):
-            raise FormatError(
-                None, 0, f"uniform {name!r} comes after literals and textures, which follow the uniforms"
-            )
+            raise FormatError(None, 0, f"uniform {name!r} comes after literals and textures, which follow the uniforms")
         self.parameter(p)
         return at
 
