@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from isakit.debug.dap import Server, read_message
+from isakit.debug.dap import DapServer, read_message
 from support.debugging import diverging
 from support.node_tools import needs_node, node
 
@@ -152,8 +152,8 @@ def test_a_client_that_is_no_client_ends_the_conversation(client: Client, data: 
 
 
 # --- on a port --------------------------------------------------------------------------------------------------------
-def served() -> Server:
-    server = Server(diverging())
+def served() -> DapServer:
+    server = DapServer(diverging())
     threading.Thread(target=server.serve, daemon=True).start()
     return server
 

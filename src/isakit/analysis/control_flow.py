@@ -47,7 +47,7 @@ class Edge:
 
 
 @dataclass
-class Block:
+class CodeBlock:
     """Instructions that are executed one after the other.
 
     Attributes:
@@ -85,7 +85,7 @@ def _address(i: Instruction) -> int:
 
 
 @dataclass
-class Function:
+class FlowFunction:
     """An entry point or the target of a call, and the blocks reached from it without following calls.
 
     `calls` are the numbers of the functions it calls. A block that several functions share belongs to the first.
@@ -111,9 +111,9 @@ class ControlFlow:
     """
 
     program: Program
-    blocks: list[Block]
+    blocks: list[CodeBlock]
     edges: list[Edge]
-    functions: list[Function]
+    functions: list[FlowFunction]
     unresolved: tuple[int, ...] = ()
 
     @cached_property
@@ -136,7 +136,7 @@ class ControlFlow:
     def _starts(self) -> list[int]:
         return [b.address for b in self.blocks]
 
-    def block_at(self, address: int) -> Block:
+    def block_at(self, address: int) -> CodeBlock:
         """The block with the instruction at a byte address. Raises KeyError where there is none."""
         k = bisect_right(self._starts, address) - 1
         if k < 0 or not self.blocks[k].address <= address < self.blocks[k].end:
@@ -148,7 +148,7 @@ class ControlFlow:
         """Whether each block is reached from an entry point."""
         return [b.function is not None for b in self.blocks]
 
-    def within(self, function: Function) -> Iterator[Edge]:
+    def within(self, function: FlowFunction) -> Iterator[Edge]:
         """The edges between blocks of a function; calls are stepped over."""
         inside = set(function.blocks)
         for n in function.blocks:
@@ -301,7 +301,7 @@ class _Reader:
         self._call_edges(blocks, number, functions, found)
         return ControlFlow(self.program, blocks, list(found), functions, tuple(self.unresolved))
 
-    def _blocks(self, edges: list[list[tuple[int, EdgeKind]]]) -> tuple[list[Block], dict[int, tuple[int, int]]]:
+    def _blocks(self, edges: list[list[tuple[int, EdgeKind]]]) -> tuple[list[CodeBlock], dict[int, tuple[int, int]]]:
         """The blocks, and for each instruction's address (number of its block, its place)."""
         leaders = {*self.entries, *self.breaks, *self.joins, *self.calls.values()}
         for k, out in enumerate(edges):
@@ -310,17 +310,17 @@ class _Reader:
             plain = out == [(behind, EdgeKind.NEXT)] if behind is not None else False
             if behind is not None and (not plain or self._ends_block(k)):
                 leaders.add(behind)
-        blocks: list[Block] = []
+        blocks: list[CodeBlock] = []
         number: dict[int, tuple[int, int]] = {}
         current: list[Instruction] = []
         for k, i in enumerate(self.code):
             if current and (k in leaders or self._behind(k - 1) != k):
-                blocks.append(Block(len(blocks), current))
+                blocks.append(CodeBlock(len(blocks), current))
                 current = []
             current.append(i)
             number[i.address] = len(blocks), k
         if current:
-            blocks.append(Block(len(blocks), current))
+            blocks.append(CodeBlock(len(blocks), current))
         for t in self.joins:
             blocks[number[self.code[t].address][0]].joins = True
         return blocks, number
@@ -334,12 +334,12 @@ class _Reader:
 
     def _functions(
         self,
-        blocks: list[Block],
+        blocks: list[CodeBlock],
         number: dict[int, tuple[int, int]],
         edges: list[list[tuple[int, EdgeKind]]],
-    ) -> list[Function]:
+    ) -> list[FlowFunction]:
         heads = [number[self.code[k].address][0] for k in dict.fromkeys((*self.entries, *self.calls.values()))]
-        functions = [Function(n, blocks[b].address) for n, b in enumerate(heads)]
+        functions = [FlowFunction(n, blocks[b].address) for n, b in enumerate(heads)]
         by_head = {b: n for n, b in enumerate(heads)}
         for f, head in zip(functions, heads, strict=True):
             waiting = [head]
@@ -360,9 +360,9 @@ class _Reader:
 
     def _call_edges(
         self,
-        blocks: list[Block],
+        blocks: list[CodeBlock],
         number: dict[int, tuple[int, int]],
-        functions: list[Function],
+        functions: list[FlowFunction],
         found: dict[Edge, None],
     ) -> None:
         returns: dict[int, list[int]] = {}

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from isakit.analysis.control_flow import Block, ControlFlow
+from isakit.analysis.control_flow import CodeBlock, ControlFlow
 from isakit.codec import Instruction
 from isakit.codec.facts import Facts, Place
 from isakit.spec import Kind
@@ -194,7 +194,7 @@ def only_computes(i: Instruction) -> bool:
     )
 
 
-def _summary(block: Block, facts: dict[int, tuple[int, int]]) -> tuple[int, int]:
+def _summary(block: CodeBlock, facts: dict[int, tuple[int, int]]) -> tuple[int, int]:
     """(registers read before they are written as a whole, registers written as a whole), as bits."""
     used = killed = 0
     for i in reversed(block.instructions):

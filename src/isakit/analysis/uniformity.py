@@ -13,7 +13,7 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from isakit.analysis.chains import START, Chains
-from isakit.analysis.control_flow import ControlFlow, Function
+from isakit.analysis.control_flow import ControlFlow, FlowFunction
 from isakit.analysis.dominators import post_dominators
 from isakit.analysis.liveness import only_computes
 from isakit.analysis.ssa import MERGE
@@ -169,7 +169,7 @@ class Uniformity:
             known = self._meetings[function] = self._all_meetings(self.flow.functions[function])
         return known.get(n)
 
-    def _all_meetings(self, function: Function) -> dict[int, int | None]:
+    def _all_meetings(self, function: FlowFunction) -> dict[int, int | None]:
         above = post_dominators(self.flow, function)
         out: dict[int, int | None] = {}
         for n in above:

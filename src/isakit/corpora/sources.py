@@ -35,7 +35,7 @@ READ_ERRORS = (OSError, EOFError, ValueError, RuntimeError, NotImplementedError,
 
 
 @dataclass(frozen=True)
-class Source:
+class FileSource:
     """A file to look at: a path or a URL, and its size in bytes where the listing says it, else 0."""
 
     path: str
@@ -63,7 +63,7 @@ class Piece:
     error: str = ""
 
 
-def sources(paths: Sequence[str], leave_out: Collection[str] = ()) -> Iterator[Source]:
+def sources(paths: Sequence[str], leave_out: Collection[str] = ()) -> Iterator[FileSource]:
     """All files below some paths or URLs, in the order given, folders in alphabetical order.
 
     Links to folders are not followed, folders to leave out not entered. Raises IsakitError for a path that does not
@@ -76,12 +76,12 @@ def sources(paths: Sequence[str], leave_out: Collection[str] = ()) -> Iterator[S
         elif os.path.isdir(path):
             yield from _folder(path, left_out)
         elif os.path.exists(path):
-            yield Source(path, os.path.getsize(path))
+            yield FileSource(path, os.path.getsize(path))
         else:
             raise IsakitError(f"{path}: no such file or folder")
 
 
-def _folder(path: str, left_out: Collection[str]) -> Iterator[Source]:
+def _folder(path: str, left_out: Collection[str]) -> Iterator[FileSource]:
     for folder, names, files in os.walk(path):
         names[:] = sorted(n for n in names if os.path.abspath(os.path.join(folder, n)) not in left_out)
         for name in sorted(files):
@@ -91,14 +91,14 @@ def _folder(path: str, left_out: Collection[str]) -> Iterator[Source]:
             except OSError:
                 continue
             if os.path.isfile(full):  # no pipes, no devices
-                yield Source(full, found.st_size)
+                yield FileSource(full, found.st_size)
 
 
-def _remote(url: str) -> Iterator[Source]:
+def _remote(url: str) -> Iterator[FileSource]:
     fs, root = filesystem(url)
     try:
         if fs.isfile(root):
-            yield Source(url, int(fs.size(root) or 0))
+            yield FileSource(url, int(fs.size(root) or 0))
             return
         found: dict[str, dict[str, Any]] = fs.find(root, detail=True)
     except READ_ERRORS as e:
@@ -106,7 +106,7 @@ def _remote(url: str) -> Iterator[Source]:
     if not found:
         raise IsakitError(f"{url}: nothing is there")
     for name in sorted(found):
-        yield Source(str(fs.unstrip_protocol(name)), int(found[name].get("size") or 0))
+        yield FileSource(str(fs.unstrip_protocol(name)), int(found[name].get("size") or 0))
 
 
 def filesystem(url: str) -> tuple[Any, str]:
@@ -128,7 +128,7 @@ def _opened(path: str) -> IO[bytes]:
     return open(path, "rb")
 
 
-def pieces(source: Source) -> Iterator[Piece]:
+def pieces(source: FileSource) -> Iterator[Piece]:
     """The content of a file, and of the members of archives in it. Never raises for what a file holds."""
     try:
         with _opened(source.path) as f:

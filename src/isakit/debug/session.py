@@ -14,7 +14,7 @@ from isakit.codec import Instruction
 from isakit.debug import breakpoints
 from isakit.debug.execution import Execution, Frame, Hit, Point
 from isakit.debug.executions import execution_of
-from isakit.debug.expressions import Binary, Constant, Load, Node, Number, Variable, evaluate
+from isakit.debug.expressions import Binary, Load, Node, Number, NumberTerm, Variable, evaluate
 from isakit.debug.panes import html
 from isakit.debug.stops import Breakpoint, Cell, Range, Reason, Stop, TracepointHit, Watched
 from isakit.debug.timeline import MEMORY, Timeline
@@ -470,7 +470,7 @@ class Session:
         facts = execution.facts(focus)
         node: Node | None = None
         if "warp" in facts:
-            same = [Binary("==", Variable(n), Constant(facts[n])) for n in ("block", "warp")]
+            same = [Binary("==", Variable(n), NumberTerm(facts[n])) for n in ("block", "warp")]
             node = Binary("&&", *same)
 
         def met(thread: int) -> bool:

@@ -47,7 +47,7 @@ def loop_ends(jumps: Sequence[tuple[int, int]]) -> dict[int, int]:
 
 
 @dataclass
-class Loop:
+class SymbolicLoop:
     """A loop on symbols.
 
     Attributes:
@@ -66,7 +66,7 @@ class Loop:
     after: Mapping[Key, Value]
     again: Value
     floats: frozenset[Key]
-    inner: list[Loop]
+    inner: list[SymbolicLoop]
 
 
 def variable(number: int, key: Key, inside: bool, is_float: bool) -> Symbol:

@@ -146,7 +146,7 @@ class FragmentVaryings:
 
 
 @dataclass(frozen=True)
-class Piece:
+class GxpPiece:
     """One part of the file in file order: what it is, the unexplained bytes before it, whether it was aligned."""
 
     kind: str
@@ -190,7 +190,7 @@ class GxpFile:
     texture_buffer_samplers: list[GxpDependentSampler] = field(default_factory=list[GxpDependentSampler])
     containers: list[GxpContainer] = field(default_factory=list[GxpContainer])
     sampler_query: tuple[int, ...] = ()
-    layout: list[Piece] = field(default_factory=list[Piece])
+    layout: list[GxpPiece] = field(default_factory=list[GxpPiece])
     tail: bytes = b""
     padding: bytes = b""
     stored_size: int = 0
@@ -385,9 +385,9 @@ class _Parser:
                 raise self.error(start, f"{kind} overlaps {last}")
             if kind == "primary" and start > end and end % 4 == start % 4 == 0:
                 gxp.phases = tuple(words_of(self.data[end:start]))
-                gxp.layout.append(Piece("phases"))
+                gxp.layout.append(GxpPiece("phases"))
                 end = start
-            gxp.layout.append(Piece(kind, index, self.data[end:start], start % alignment(kind) == 0))
+            gxp.layout.append(GxpPiece(kind, index, self.data[end:start], start % alignment(kind) == 0))
             end, last = stop, kind
         gxp.tail, gxp.padding = self.data[end : self.size], self.data[self.size :]
         gxp.stored_size = self.size

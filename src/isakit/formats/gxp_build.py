@@ -29,8 +29,8 @@ from isakit.formats.gxp import (
     GxpFile,
     GxpLiteral,
     GxpParameter,
+    GxpPiece,
     GxpUniformBuffer,
-    Piece,
     VertexVaryings,
 )
 from isakit.formats.gxp_write import write_gxp
@@ -486,23 +486,23 @@ class GxpBuilder:
         a, b, c, d, e, f = sizes
         gxp.buffer_sizes = (a, b, c, d, e, f)
 
-    def _pieces(self, gxp: GxpFile) -> list[Piece]:
+    def _pieces(self, gxp: GxpFile) -> list[GxpPiece]:
         pieces = rules.standard_layout(gxp)
         if self._layout is not None:
-            pieces = list[Piece]()
+            pieces = list[GxpPiece]()
             for kind in self._layout:
                 if m := re.fullmatch(r"name(\d+)", kind):
                     if int(m[1]) >= len(gxp.parameters):
                         raise FormatError(None, 0, f"the layout has the name of parameter {m[1]}, which is not there")
-                    pieces.append(Piece("name", int(m[1])))
+                    pieces.append(GxpPiece("name", int(m[1])))
                 elif kind == "names":
                     pieces += [p for p in rules.standard_layout(gxp) if p.kind == "name"]
                 else:
-                    pieces.append(Piece(kind))
-        out: list[Piece] = []
+                    pieces.append(GxpPiece(kind))
+        out: list[GxpPiece] = []
         for p in pieces:
             key = f"name{p.index}" if p.kind == "name" else p.kind
-            out.append(Piece(p.kind, p.index, self._gaps.get(key, b""), key not in self._unaligned))
+            out.append(GxpPiece(p.kind, p.index, self._gaps.get(key, b""), key not in self._unaligned))
         return out
 
 

@@ -29,7 +29,7 @@ from isakit.formats.gxp import (
     GxpContainer,
     GxpFile,
     GxpParameter,
-    Piece,
+    GxpPiece,
     VertexVaryings,
 )
 from isakit.formats.gxp_write import ORDER
@@ -366,9 +366,9 @@ def sampled_as(gxp: GxpFile, code: CodeFacts, unit: int) -> int:
     return NATIVE
 
 
-def standard_layout(gxp: GxpFile) -> list[Piece]:
+def standard_layout(gxp: GxpFile) -> list[GxpPiece]:
     """The order of the parts in a new file."""
-    pieces: list[Piece] = []
+    pieces: list[GxpPiece] = []
     for kind in ORDER:
         if kind == "inputs" and not isinstance(gxp.varyings, FragmentVaryings):
             continue
@@ -376,12 +376,12 @@ def standard_layout(gxp: GxpFile) -> list[Piece]:
             continue
         if kind == "varyings" and gxp.varyings is None:
             continue
-        pieces.append(Piece(kind))
+        pieces.append(GxpPiece(kind))
     stored = {""}
     for index, p in enumerate(gxp.parameters):
         if p.name not in stored:
             stored.add(p.name)
-            pieces.append(Piece("name", index))
+            pieces.append(GxpPiece("name", index))
     return pieces
 
 

@@ -328,7 +328,7 @@ class BoundShader:
                 out.append(("pa", i.register, self._texel(i, rows)))
         return out
 
-    def _texel(self, i: layout.Input, rows: Array) -> Array:
+    def _texel(self, i: layout.ShaderInput, rows: Array) -> Array:
         """The registers of a texel that is fetched before the program starts, its level by the neighbours' places."""
         texture = self.units.get(i.texture or 0)
         if texture is None:

@@ -112,6 +112,8 @@ class InstructionSet:
     default_variant: str = ""
     #: operands after which the lanes that execute are finished
     ends_with: frozenset[str] = frozenset()
+    #: the operand that says how often an instruction is executed, its other operands moving on each time
+    repeats_with: str = ""
     #: instructions after a branch, call or return that are executed before it takes effect
     delay_slots: int = 0
     #: program type -> register files whose content is read after the program has ended

@@ -9,7 +9,7 @@ import pytest
 
 import isakit
 from conftest import ROOT
-from isakit.debug.sanitize import Report, sanitize
+from isakit.debug.sanitize import SanitizerReport, sanitize
 from isakit.errors import LaunchError
 
 HEAD = """
@@ -64,7 +64,7 @@ BUGS: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 
-def report(body: str, threads: int = 64, blocks: int = 2, written: bool = True) -> Report:
+def report(body: str, threads: int = 64, blocks: int = 2, written: bool = True) -> SanitizerReport:
     text = f".isa tesla gt200\n.kernel k\n.shared 0x200\n.local 0x10\n.param out ptr\n{HEAD}{body}\n exit nop\n"
     program = isakit.isa("tesla", "gt200").assemble(text)
     device = isakit.Device("gt200", engine="reference")
@@ -173,7 +173,7 @@ def test_a_shader_that_reads_its_inputs_is_clean() -> None:
     assert sanitize(core.machine(program)).clean
 
 
-def overlapping(kind: str, distance: int) -> Report:
+def overlapping(kind: str, distance: int) -> SanitizerReport:
     """A kernel that accesses g3[] at 0, where g3[] and g4[] show 64 bytes each, some bytes apart."""
     access = "st b32 g3[$r2] $r2" if kind == "write" else "ld b32 $r3 g3[$r2]"
     text = f".isa tesla gt200\n.kernel k\nmov b32 $r2 0x3c\n{access}\nexit nop\n"

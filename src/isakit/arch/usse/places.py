@@ -101,7 +101,7 @@ def _bank(bank: str, width: int, double: bool, alias: int, secondary: bool, tag:
 
 
 @dataclass(frozen=True, eq=False)
-class Place(Reg):
+class PlacePart(Reg):
     """A register named by number and bank fields, made by `place`.
 
     `table` has the meaning of every value of the field. `role` is what repetitions move it as.
@@ -205,7 +205,7 @@ def place(
     role: str = "dst",
     secondary: bool = False,
     tag: bool = False,
-) -> Place:
+) -> PlacePart:
     """A register named by number and bank.
 
     Args:
@@ -221,7 +221,7 @@ def place(
     table = _table(number.width, banks, double, alias, secondary, tag)
     unified = ", ".join(f"{b}N" for b in banks if b in UNIFIED)
     hint = f"a register ({unified}, i0..i3 ...)" if unified else "an internal register i0 .. i3 with swizzle"
-    return Place(
+    return PlacePart(
         number + selector if selector else number,
         _texts(table),
         lambda index: index,

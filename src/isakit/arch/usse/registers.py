@@ -125,7 +125,7 @@ def offset(role: str, internal: bool) -> Value:
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceOperand:
     """A source operand: location, swizzle letters, modifiers, format."""
 
     at: Location
@@ -198,7 +198,7 @@ __all__ = [
     "ROLES",
     "Destination",
     "Location",
-    "Source",
+    "SourceOperand",
     "alias_index",
     "indexed",
     "offset",

@@ -41,6 +41,7 @@ usse = InstructionSet(
     default_variant="sgx543",
     outputs=frozenset({"dst", "pdst"}),
     ends_with=frozenset({"end"}),
+    repeats_with="rpt",
     uniform_inputs=frozenset({"sa"}),
     word_addressed=True,
     documents={

@@ -81,7 +81,7 @@ SUB_MODE = Table("sub_mode", tuple(s[2] for s in _SUB), 2)
 MODE_NAMES = ("mvx", "mvy", "ref", "rpi", "mvxns", "mvyns", "refns", "rpins", "pcnt", "spidx", "pnext", "pmode")
 
 
-class Macroblock:
+class MacroblockView:
     """The current macroblock as lut sees it; everything is read without side effects."""
 
     def __init__(self) -> None:
@@ -155,7 +155,7 @@ def lut(name, pdst, dst, src1, src2):
     12 to 15: 0.
     """
     index, table = src1.read(), src2.read().trunc(4)
-    mb = Macroblock()
+    mb = MacroblockView()
     skipped = mb.raw == P_SKIP
     vectors = [_vector(index, n) for n in ("mvxl0", "mvyl0", "refl0", "rpil0")]
     partition, sub = index.bits(0, 2), index.bits(8, 2)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
 
-from isakit.arch.vuc.access import Discarded, Predicate, PredicateOutput
+from isakit.arch.vuc.access import DiscardedPredicate, Predicate, PredicateOutput
 from isakit.arch.vuc.fields import DISCARD, DST, IMMF, PE, POM, PON, PRED, named
 from isakit.arch.vuc.registers import NOT_P0, P_NAMES, TRUE
 from isakit.spec import Enum, Field, Literal, Nothing, Reg, Written, choice, template, when, written
@@ -94,9 +94,9 @@ def _output(f: Field) -> Any:
     return template("{mode} {register}", Register, hint=_OUTPUT, mode=mode, register=register, meanings=_INTO)
 
 
-def _bound_output(word: int, b: Binder) -> Discarded | PredicateOutput:
+def _bound_output(word: int, b: Binder) -> DiscardedPredicate | PredicateOutput:
     if POM.get(word) == DISCARD:
-        return Discarded()
+        return DiscardedPredicate()
     return PredicateOutput(_MODE.get(word), b.param(DST if PE.get(word) else PRED))
 
 

@@ -123,12 +123,12 @@ def _take(a: MBlock, x: MBlock, c: VReg, test: str) -> None:
 
 def _literal_move(i: MIns) -> None:
     """An immediate move has no condition: the constant comes from the pool."""
-    from isakit.compile.lower.form import Literal, Place
+    from isakit.compile.lower.form import MemoryPlace, PooledLiteral
 
     value = i.ops.pop("src1")
-    assert isinstance(value, Literal)
+    assert isinstance(value, PooledLiteral)
     i.op = "ld_c"
-    i.ops = {"dst": i.ops["dst"], "ty": "b32", "src": Place("c1", None, value.value, "literal")}
+    i.ops = {"dst": i.ops["dst"], "ty": "b32", "src": MemoryPlace("c1", None, value.value, "literal")}
 
 
 def _replace_pred(b: MBlock, old: MBlock, new: MBlock) -> None:

@@ -3,7 +3,7 @@
 import re
 
 from isakit.compile.ptx.parser import parse
-from isakit.compile.ptx.syntax import Entry, PtxModule
+from isakit.compile.ptx.syntax import PtxFunction, PtxModule
 
 _BEGINNING = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*\.version\s+\d", re.S)
 
@@ -13,4 +13,4 @@ def is_ptx(data: bytes) -> bool:
     return _BEGINNING.match(data[:0x4000]) is not None
 
 
-__all__ = ["Entry", "PtxModule", "is_ptx", "parse"]
+__all__ = ["PtxFunction", "PtxModule", "is_ptx", "parse"]

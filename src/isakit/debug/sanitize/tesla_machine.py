@@ -10,7 +10,7 @@ import numpy as np
 
 from isakit.debug.breakpoints import memory_operands
 from isakit.debug.observed import ObservedMachine, numbers_of
-from isakit.debug.sanitize.findings import Report
+from isakit.debug.sanitize.findings import SanitizerReport
 from isakit.debug.sanitize.shadow import Accesses, Collision, Shadow
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
@@ -30,7 +30,9 @@ _WORDS = {"read": "reads", "write": "writes", "atomic": "changes"}
 class SanitizedMachine(ObservedMachine):
     """Runs a launch and fills `report`. `unwritten`: ranges of device memory (address, size) that hold nothing yet."""
 
-    def __init__(self, launch: Launch, device: DeviceMemory, report: Report, unwritten: Sequence[Range] = ()) -> None:
+    def __init__(
+        self, launch: Launch, device: DeviceMemory, report: SanitizerReport, unwritten: Sequence[Range] = ()
+    ) -> None:
         self.report = report
         lenient = replace(launch.choices, out_of_range="ignore", misaligned="truncate")
         self._grain = _grain(launch)
@@ -282,7 +284,7 @@ def _of_header(op: Op) -> bool:
     )
 
 
-def run(launch: Launch, device: DeviceMemory, report: Report, unwritten: Sequence[Range] = (),
+def run(launch: Launch, device: DeviceMemory, report: SanitizerReport, unwritten: Sequence[Range] = (),
         max_instructions: int | None = None) -> SanitizedMachine:  # fmt: skip
     """Run a launch and report; faults are findings. Raises NotModelled."""
     machine = SanitizedMachine(launch, device, report, unwritten)

@@ -20,11 +20,11 @@ from isakit.sem.routine_code import (
     Do,
     If,
     Let,
-    Point,
+    PointAt,
     Raise,
     Return,
     RoutineCode,
-    Row,
+    RowArgument,
     Statement,
     Store,
     Translatable,
@@ -148,7 +148,7 @@ class Lowering:
         match s:
             case Let(name, value):
                 self._set(name, self.value(value))
-            case Point(name, base, within, element, index):
+            case PointAt(name, base, within, element, index):
                 if index is None:
                     assert within is not None
                     self.records[name] = InMemory(self._field(base, within))
@@ -236,7 +236,7 @@ class Lowering:
         match a:
             case Value():
                 return self.value(a)
-            case Row(base, within):
+            case RowArgument(base, within):
                 return self._row(base, within)
             case str() if a in self.lanes:
                 return self.lanes[a]

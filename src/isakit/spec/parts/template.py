@@ -82,7 +82,7 @@ class Numbered(OfField):
 
 
 @dataclass(frozen=True)
-class Cell(Reg):
+class CellPart(Reg):
     """A register that is written as a place of a memory, `o[0x8]`; made by `cell`."""
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
@@ -94,10 +94,10 @@ class Cell(Reg):
             yield got[0] + 1, b
 
 
-def cell(f: Field, name: str, step: int, access: Callable[[Any], Any], *, file: str, half: bool = False) -> Cell:
+def cell(f: Field, name: str, step: int, access: Callable[[Any], Any], *, file: str, half: bool = False) -> CellPart:
     """A register of `file` written `name[number * step]`."""
     names = tuple(f"{name}[{v * step:#x}]" for v in range(1 << f.width))
-    return Cell(f, names, access, file=file, width=8 * step, half=half)
+    return CellPart(f, names, access, file=file, width=8 * step, half=half)
 
 
 @dataclass(frozen=True)

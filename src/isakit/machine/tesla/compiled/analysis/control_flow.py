@@ -10,7 +10,7 @@ from isakit.arch.tesla import requests as request
 from isakit.engine.graph import postorder
 from isakit.errors import IsakitError
 from isakit.machine.tesla.choices import DEFAULT, Choices
-from isakit.machine.tesla.compiled.analysis.liveness import Liveness
+from isakit.machine.tesla.compiled.analysis.liveness import KernelLiveness
 from isakit.machine.tesla.kernel_code import Code, Op
 from isakit.sem.requests import covered
 from isakit.sem.semantics import bind_control, trace_of
@@ -239,8 +239,8 @@ class Flow:
 
     # --- what is known of registers and waiting lanes, computed on demand -----------------------------------
     @cached_property
-    def _liveness(self) -> Liveness:
-        return Liveness(self)
+    def _liveness(self) -> KernelLiveness:
+        return KernelLiveness(self)
 
     @property
     def waiting(self) -> dict[int, frozenset[int]]:

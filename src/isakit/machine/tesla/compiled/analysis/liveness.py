@@ -77,7 +77,7 @@ def _reverse_postorder(bodies: dict[int, list[Step]], entries: Iterable[int]) ->
     return out[::-1]
 
 
-class Liveness:
+class KernelLiveness:
     """The solution for one kernel.
 
     Attributes: `waiting[pc]` (resumable addresses at which lanes may wait while the instruction at pc is executed),

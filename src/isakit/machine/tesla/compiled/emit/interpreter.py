@@ -417,7 +417,7 @@ _STOP, _JOIN, _SERVE, _FIRST = range(4)
 """What a record calls, by number; from `_FIRST` on the two functions of each handler."""
 
 
-class Program:
+class InterpreterProgram:
     """A kernel for the interpreter: `records` has one row of `handlers.RECORD` bytes per unit of code and two more.
 
     `sites` counts the global accesses that remember an address range.
@@ -440,7 +440,7 @@ class Program:
         return zlib.compress(len(head).to_bytes(4, "little") + head + self._which.tobytes() + records.tobytes(), 1)
 
     @classmethod
-    def kept(cls, content: bytes, target: Host, choices: Choices) -> Program | None:
+    def kept(cls, content: bytes, target: Host, choices: Choices) -> InterpreterProgram | None:
         """The program of a `content`; None where handlers it needs have gone."""
         data = zlib.decompress(content)
         start = 4 + int.from_bytes(data[:4], "little")
@@ -453,7 +453,7 @@ class Program:
         return cls(lib, head["keys"], which, records.reshape(units, handlers.RECORD).copy(), head["sites"])
 
     @classmethod
-    def made(cls, code: Code, flow: Flow, target: Host, choices: Choices) -> Program:
+    def made(cls, code: Code, flow: Flow, target: Host, choices: Choices) -> InterpreterProgram:
         """The program of a kernel; handlers that are not there yet are compiled."""
         lib = library(target, choices)
         first_joins = choices.join == "before"

@@ -58,7 +58,7 @@ class Facts:
         )
 
 
-class Rules(Protocol):
+class ControlWriter(Protocol):
     """What writes the routines of control."""
 
     def rule(
@@ -429,7 +429,7 @@ class LaneCode:
 
     @property
     @abstractmethod
-    def rules(self) -> Rules:
+    def rules(self) -> ControlWriter:
         """What writes the routines of control into this code."""
 
     @abstractmethod

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from isakit.engine.llvm import Body, Ref, ValueLowering
 from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.compiled.analysis.control_flow import Step
-from isakit.machine.tesla.compiled.emit.access_placement import WORDS, Placement, all_equal
+from isakit.machine.tesla.compiled.emit.access_placement import WORDS, AccessPlacement, all_equal
 from isakit.machine.tesla.compiled.emit.memory_ir import nothing
 from isakit.machine.tesla.compiled.emit.memory_windows import HALF, half_of, halves_joined, load_from_windows
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
@@ -16,7 +16,7 @@ from isakit.machine.tesla.rules import accesses
 from isakit.sem.value import Value
 
 
-class OwnAccess(Placement):
+class OwnAccess(AccessPlacement):
     """What is known of address registers (`LaneCode.tag`) tells how to access the words relative to them."""
 
     @abstractmethod
