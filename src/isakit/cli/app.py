@@ -92,6 +92,9 @@ class LazyCommands(click.Group):
             code = e.exit_code
         except (click.Abort, KeyboardInterrupt):
             interrupted()
+        except OSError as e:  # --help and --version write before there is a command
+            click.echo(f"error: {e.strerror or e}", err=True)
+            code = BAD_INPUT
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:

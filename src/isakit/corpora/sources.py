@@ -72,7 +72,7 @@ def sources(paths: Sequence[str], leave_out: Collection[str] = ()) -> Iterator[F
     left_out = {os.path.abspath(p) for p in leave_out}
     for path in paths:
         if "://" in path:
-            yield from _remote(path)
+            yield from _remote(path, [f"{p.rstrip('/')}/" for p in leave_out])
         elif os.path.isdir(path):
             yield from _folder(path, left_out)
         elif os.path.exists(path):
@@ -94,19 +94,28 @@ def _folder(path: str, left_out: Collection[str]) -> Iterator[FileSource]:
                 yield FileSource(full, found.st_size)
 
 
-def _remote(url: str) -> Iterator[FileSource]:
+def _remote(url: str, left_out: Collection[str]) -> Iterator[FileSource]:
+    """Of a web server, what ends in `/` is a page that lists files; elsewhere the store says what is a folder."""
     fs, root = filesystem(url)
+    web = url.startswith(("http://", "https://"))
     try:
-        if fs.isfile(root):
+        if fs.isfile(root) and not (web and url.endswith("/")):
             yield FileSource(url, int(fs.size(root) or 0))
             return
         found: dict[str, dict[str, Any]] = fs.find(root, detail=True)
+        if not found:
+            fs.info(root)  # which says why
+    except FileNotFoundError as e:
+        said = e.__cause__  # where the store could not be asked
+        raise IsakitError(f"{url}: {'nothing is there' if said is None else _why(said)}") from None
     except READ_ERRORS as e:
-        raise IsakitError(f"{url}: {e}") from None
+        raise IsakitError(f"{url}: {_why(e)}") from None
     if not found:
         raise IsakitError(f"{url}: nothing is there")
     for name in sorted(found):
-        yield FileSource(str(fs.unstrip_protocol(name)), int(found[name].get("size") or 0))
+        full = str(fs.unstrip_protocol(name))
+        if not full.startswith(tuple(left_out)):
+            yield FileSource(full, int(found[name].get("size") or 0))
 
 
 def filesystem(url: str) -> tuple[Any, str]:

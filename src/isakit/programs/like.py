@@ -84,7 +84,8 @@ def put_back(programs: Program | Mapping[int, Program], data: bytes, path: str |
         elif bytes(out[start:end]) != data[start:end] or not _there(data[start:end], module):
             raise FormatError(path, start, "this program cannot be replaced where it is")
         new = _module_like(program, data[start:end], module, notes)
-        if not whole:
+        followed = len(modules) == 1 and start == 0  # bytes behind a cubin, which move along
+        if not whole and not followed:
             new = _fitted(new, end - start, module)
         out[start:end] = new
     return Written(bytes(out), notes)
@@ -95,6 +96,10 @@ def _read(programs: Program | Mapping[int, Program], data: bytes, path: str | No
     try:
         return formats.load_images(data, path=path)
     except FormatError:
+        if b".version" in data and b".target" in data:
+            raise FormatError(
+                path, 0, "this is PTX, which has no machine code to replace; make a cubin without --like, --format elf"
+            ) from None
         first = programs if isinstance(programs, Program) else next(iter(programs.values()))
         return formats.load_images(data, isa=first.isa, variant=first.variant, path=path)
 

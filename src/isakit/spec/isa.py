@@ -24,7 +24,8 @@ from isakit.spec.record import Form, Kind, Record, Ref, Status
 class RegisterFile:
     """A register file as the semantics sees it: how many registers of how many bits.
 
-    `constant` are registers that always read the same and that writes do not change.
+    `constant` are registers that always read the same and that writes do not change. `flags` names the bits of a
+    register that conditions look at, bit 0 first.
     """
 
     name: str
@@ -34,6 +35,7 @@ class RegisterFile:
     text: str = ""
     ref: Ref | None = None
     constant: frozenset[int] = frozenset()
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,8 @@ class InstructionSet:
     pseudo: Mapping[str, Pseudo] = field(default_factory=dict[str, "Pseudo"])
     #: (regular expression on a statement, advice): what people write that is said in another way
     advice: tuple[tuple[str, str], ...] = ()
+    #: faults of the machine, `isakit.sem.faults.Fault`
+    faults: Sequence[Any] = ()
     #: the package whose import adds the records; `complete` checks them together, any other instruction set at once
     package: str = ""
     _views: dict[Any, View] = field(default_factory=dict[Any, "View"], repr=False)

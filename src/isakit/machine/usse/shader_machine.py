@@ -17,6 +17,7 @@ from isakit.arch.usse.registers import ROLES
 from isakit.engine.protocol import Array, Control, Lanes
 from isakit.engine.routine_functions import numpy_function, python_function
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
+from isakit.machine.interrupts import Deferred, deferred
 from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.usse import numpy_ieee as native  # noqa: F401  # pyright: ignore[reportUnusedImport] - registers its functions
 from isakit.machine.usse import rules
@@ -203,6 +204,10 @@ class Machine:
         `until`: numbers of instructions to stop at when a group of invocations is about to execute one; a group that
         stands there already moves on first. Raises BudgetExceeded and what else `run` raises.
         """
+        with deferred() as signals:  # so that what raises an interrupt finds whole instructions
+            return self._resume(max_instructions, runner, until, signals)
+
+    def _resume(self, max_instructions: int, runner: Runner | None, until: Collection[int], signals: Deferred) -> bool:
         code, waiting, budget = self._code(), self.waiting, max_instructions
         leaving = min(waiting, default=-1)  # the group that moves on first
         while waiting:
@@ -216,6 +221,7 @@ class Machine:
                 join = min((n for n in until if pc < n < join), default=join)
             try:
                 while pc != join:
+                    signals.check()
                     if not budget:
                         raise BudgetExceeded("BUDGET", 8 * pc)
                     done = runner.advance(pc, mask, join, budget) if runner is not None else 0
@@ -248,9 +254,10 @@ class Machine:
         if pc is None:
             raise LaunchError(f"invocation {lane} has ended")
         mask = self.waiting[pc]
-        moved = self._step(code, pc, mask)
-        del self.waiting[pc]
-        self._spread({pc + 1: mask} if moved is None else moved)
+        with deferred():
+            moved = self._step(code, pc, mask)
+            del self.waiting[pc]
+            self._spread({pc + 1: mask} if moved is None else moved)
         return pc
 
     def _code(self) -> Code:

@@ -100,9 +100,9 @@ class Kernel:
             self.compiled = self._from_disk()
         if self.compiled is None:
             self.program = self._program()
-            main = self.program.library.main
-            run_warp = main.address("interpret_warp")
-            self._interpreted = Executable(_entry(main), run_warp, self.program.sites, True, self.program, resumes=True)
+            lib = self.program.library
+            enter = _entry(lib.main)
+            self._interpreted = Executable(enter, lib.run_warp, self.program.sites, True, self.program, resumes=True)
 
     @property
     def sites(self) -> int:
