@@ -25,7 +25,7 @@ from pathlib import Path
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import chip_named
 from isakit.hosts.drm.report import Report
-from isakit.hosts.drm.server import Server
+from isakit.hosts.drm.server import DrmServer
 from isakit.hosts.drm.session import environment
 from isakit.hosts.drm.shim_library import LIBRARY
 
@@ -175,7 +175,7 @@ def main() -> None:
     if o.reference is not None:
         o.reference.write_text(json.dumps(known, indent=1, sort_keys=True))
     report = Report()
-    server = Server(chip_named(o.chip), report, CardSettings())
+    server = DrmServer(chip_named(o.chip), report, CardSettings())
     card = Runner(root, {**environment(server, LIBRARY.path(), o.mesa), "PIGLIT_PLATFORM": "surfaceless_egl"}, o.limit)
     got: dict[str, str] = {}
     times: dict[str, float] = {}

@@ -394,7 +394,7 @@ class Pipeline(Framebuffer):
         ready = self.engine.prepared(launch, 4 * len(quads), results, self.choices)
         if ready is None:
             return False
-        from isakit.graphics.compiled_draw import Drawing, draw
+        from isakit.graphics.compiled_draw import DrawArguments, draw
 
         def fragments() -> Fragments:
             made = self.fragments
@@ -417,7 +417,7 @@ class Pipeline(Framebuffer):
             merger.write(x, y, ranged(z, view), corners.front[part.primitive[place]], colors, second)
             return merger.passed
 
-        drawing = Drawing(
+        drawing = DrawArguments(
             fragment, *ready, corners, quads, fragments, state, view.depth_range, self.choices, self.targets,
             self.depth_buffer, (self.width, self.height), merged, self.threads, self.make_all,
         )  # fmt: skip

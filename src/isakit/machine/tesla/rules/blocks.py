@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.rules.state import BARRIERS, BlockState, Status, WarpState
+from isakit.machine.tesla.rules.state import BARRIERS, BlockState, WarpState, WarpStatus
 from isakit.machine.tesla.rules.turns import Ended, run_rounds, run_turns, tally
 from isakit.sem.records import u32, u64
 from isakit.sem.routine import external, routine, shared_routine
@@ -66,7 +66,7 @@ def begin_warp(w: WarpState, lanes: u32, entry: u32) -> None:
     w.broke = 0
     w.returned = 0
     w.depth = 0
-    w.status = Status.READY
+    w.status = WarpStatus.READY
     w.barrier = 0
     w.lock = 0
 

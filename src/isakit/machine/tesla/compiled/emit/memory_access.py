@@ -40,7 +40,7 @@ class _Rows:
     buffer: tuple[str, str]
 
 
-class Access(OwnAccess):
+class KernelAccesses(OwnAccess):
     """Memory instructions of one kernel."""
 
     # --- loads ----------------------------------------------------------------------------------------------

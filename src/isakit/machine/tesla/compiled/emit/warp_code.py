@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from isakit.engine.graph import Plan
-from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
+from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
 from isakit.machine.tesla.compiled.analysis.nan_canonicalisation import LazyNans
 from isakit.machine.tesla.compiled.analysis.uniform_registers import UniformRegisters, makes_uniform
 from isakit.machine.tesla.compiled.emit.control_transfer import Transfers
-from isakit.machine.tesla.compiled.emit.lane_code import Facts
-from isakit.machine.tesla.compiled.emit.memory_access import Access
+from isakit.machine.tesla.compiled.emit.lane_code import LaunchFacts
+from isakit.machine.tesla.compiled.emit.memory_access import KernelAccesses
 from isakit.machine.tesla.compiled.emit.memory_ir import kernel_module
-from isakit.machine.tesla.compiled.emit.state_saving import Checkpoint, SavingCode
+from isakit.machine.tesla.compiled.emit.state_saving import RestartPoint, SavingCode
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
 from isakit.machine.tesla.kernel_code import FIXED
 from isakit.sem.trace import Effect
@@ -31,7 +31,7 @@ UNBOUNDED = 1 << 61
 class WarpCode(SavingCode):
     """Generates `i32 @run_warp(ptr %ctx, ptr %ws)`, which returns a status of `layout`."""
 
-    def __init__(self, flow: Flow, facts: Facts, host: Host) -> None:
+    def __init__(self, flow: Flow, facts: LaunchFacts, host: Host) -> None:
         self._begin(kernel_module(host), host)
         self.flow, self.facts, self.quads, self.choices = flow, facts, flow.has_quadon, facts.choices
         self.transfer = Transfers(self)
@@ -46,10 +46,10 @@ class WarpCode(SavingCode):
     transfer: Transfers
     _uniform: UniformRegisters | None = None
 
-    def _begin(self, module: Module, host: Host) -> None:
+    def _begin(self, module: LlvmModule, host: Host) -> None:
         super()._begin(module, host)
-        self.access = Access(self)
-        self._stops: list[Checkpoint] = []
+        self.access = KernelAccesses(self)
+        self._stops: list[RestartPoint] = []
 
     @property
     def rules(self) -> Transfers:

@@ -17,7 +17,7 @@ from isakit.machine.interrupts import wait_stoppable
 from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
-from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel, kernel_of
+from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, Executable, kernel_of
 from isakit.machine.tesla.compiled.launch.host_assist import finish, go_on, interruptible
 from isakit.machine.tesla.compiled.launch.repeated_launch import SMALL, Prepared, give, key_of, take
 from isakit.machine.tesla.compiled.launch.resident_blocks import ResidentBlocks
@@ -78,7 +78,7 @@ class Worker:
 class NativeRun:
     """One launch on compiled code."""
 
-    def __init__(self, launch: Launch, device: DeviceMemory, kernel: Kernel, max_instructions: int | None,
+    def __init__(self, launch: Launch, device: DeviceMemory, kernel: CompiledKernel, max_instructions: int | None,
                  bound: Bound | None = None) -> None:  # fmt: skip
         launch.check()
         self.launch, self.device, self.kernel = launch, device, kernel
