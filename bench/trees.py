@@ -1,6 +1,7 @@
-"""Two trees of isakit in turns: the kernels of `engines.py` on the interpreter and the JIT, in processor time.
+"""Two trees of isakit in turns: kernels of `engines.py` and small launches, interpreter and JIT, in processor time.
 
-Usage: bench/trees.py TREE [--turns N] [--small] [--choices NAME=VALUE ...]
+Usage: bench/trees.py TREE [--turns N] [--small] [--kernels KERNEL ...]
+       [--choices NAME=VALUE ...]
 
 TREE is another checkout (`git worktree add /tmp/before COMMIT`). Each tree has a process of its own; a turn is a launch
 in one and the same launch in the other, in an order that changes from turn to turn. The table has the medians, and the
@@ -17,11 +18,28 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-KERNELS, TIERS = ("saxpy", "mandelbrot", "matmul", "hash_reduce"), ("interp", "jit")
+KERNELS, TIERS = ("saxpy", "mandelbrot", "matmul", "hash_reduce", "launches"), ("interp", "jit")
+LAUNCHES = 500
+"""So many launches of one warp that adds two numbers are a turn of `launches`."""
+ADD = """
+.kernel add
+.param out ptr
+.param n u32
+mov b32 $r1 b32 s[out]
+mov b32 $r2 b32 s[n]
+cvt u32 $r0 u16 $r0l
+shl b32 $r3 $r0 0x2
+add b32 $r1 $r1 $r3
+add b32 $r2 $r2 $r0
+st b32 g14[$r1] $r2
+exit nop
+"""
 
 
 def serve(size: str, choices: dict[str, Any]) -> None:
@@ -48,6 +66,12 @@ def serve(size: str, choices: dict[str, Any]) -> None:
             launch = kernel[case.grid, case.block]
             launch(*args)
             made[case.name, tier] = launch, args
+    for tier in TIERS:
+        device = isakit.Device("gt200", engine="llvm", tier=tier, threads=1, **options)
+        launch = device.load(isakit.isa("tesla", "gt200").assemble(ADD))["add"][1, 32]
+        args = [device.alloc(128), np.uint32(7)]
+        launch(*args)
+        made["launches", tier] = partial(many, launch), args
     print("ready", flush=True)
     for line in sys.stdin:
         kernel, tier = line.split()
@@ -55,6 +79,12 @@ def serve(size: str, choices: dict[str, Any]) -> None:
         begin = time.process_time()
         launch(*args)
         print(time.process_time() - begin, flush=True)
+
+
+def many(launch: Callable[..., object], *args: Any) -> None:
+    """Launch again and again."""
+    for _ in range(LAUNCHES):
+        launch(*args)
 
 
 class Tree:
@@ -90,6 +120,7 @@ def main() -> None:
     parser.add_argument("tree", type=Path, nargs="?", metavar="TREE")
     parser.add_argument("--turns", type=int, default=41, metavar="N")
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--kernels", nargs="+", default=KERNELS, choices=KERNELS, metavar="KERNEL")
     parser.add_argument("--choices", nargs="+", default=[], metavar="NAME=VALUE")
     given = parser.parse_args()
     size = "small" if given.small else "full"
@@ -100,7 +131,7 @@ def main() -> None:
         while tree.answer() != "ready":
             pass
     print("| kernel | tier | before, ms | now, ms | now / before | quartiles |\n|---|---|---|---|---|---|")
-    for kernel in KERNELS:
+    for kernel in given.kernels:
         for tier in TIERS:
             times: list[list[float]] = [[], []]
             for turn in range(given.turns):
