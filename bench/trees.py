@@ -1,12 +1,12 @@
 """Two trees of isakit in turns: kernels of `engines.py` and small launches, interpreter and JIT, in processor time.
 
-Usage: bench/trees.py TREE [--turns N] [--small] [--kernels KERNEL ...]
-       [--choices NAME=VALUE ...]
+Usage: bench/trees.py TREE [--turns N] [--small] [--only KERNEL ...] [--choices NAME=VALUE ...]
 
-TREE is another checkout (`git worktree add /tmp/before COMMIT`). Each tree has a process of its own; a turn is a launch
-in one and the same launch in the other, in an order that changes from turn to turn. The table has the medians, and the
-median of the ratios of each turn with its quartiles. With `--choices` this tree runs twice instead: with the default
-answers, and with others.
+TREE is another checkout (`git worktree add /tmp/before COMMIT`). Each tree has a process of its own; a turn is some
+launches in one (for 50 ms: a single one would be measured with cold caches) and the same launches in the other, in an
+order that changes from turn to turn. The table has the medians, the median of the ratios of each turn with its
+quartiles, and the ratio of the least times. With `--choices` this tree runs twice instead: with the default answers,
+and with others.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-KERNELS, TIERS = ("saxpy", "mandelbrot", "matmul", "hash_reduce", "launches"), ("interp", "jit")
-LAUNCHES = 500
-"""So many launches of one warp that adds two numbers are a turn of `launches`."""
+TURN = 0.05
+"""Seconds of a turn."""
+KERNELS, TIERS = ("saxpy", "mandelbrot", "matmul", "hash_reduce", "add"), ("interp", "jit")
 ADD = """
 .kernel add
 .param out ptr
@@ -40,6 +38,7 @@ add b32 $r2 $r2 $r0
 st b32 g14[$r1] $r2
 exit nop
 """
+"""A kernel so short that its time is that of a launch."""
 
 
 def serve(size: str, choices: dict[str, Any]) -> None:
@@ -69,22 +68,16 @@ def serve(size: str, choices: dict[str, Any]) -> None:
     for tier in TIERS:
         device = isakit.Device("gt200", engine="llvm", tier=tier, threads=1, **options)
         launch = device.load(isakit.isa("tesla", "gt200").assemble(ADD))["add"][1, 32]
-        args = [device.alloc(128), np.uint32(7)]
-        launch(*args)
-        made["launches", tier] = partial(many, launch), args
+        made["add", tier] = launch, [device.alloc(128), np.uint32(7)]
+        launch(*made["add", tier][1])
     print("ready", flush=True)
     for line in sys.stdin:
-        kernel, tier = line.split()
+        kernel, tier, times = line.split()
         launch, args = made[kernel, tier]
         begin = time.process_time()
-        launch(*args)
-        print(time.process_time() - begin, flush=True)
-
-
-def many(launch: Callable[..., object], *args: Any) -> None:
-    """Launch again and again."""
-    for _ in range(LAUNCHES):
-        launch(*args)
+        for _ in range(int(times)):
+            launch(*args)
+        print((time.process_time() - begin) / int(times), flush=True)
 
 
 class Tree:
@@ -106,10 +99,10 @@ class Tree:
             raise RuntimeError("the process of a tree has ended")
         return line.strip()
 
-    def launch(self, kernel: str, tier: str) -> float:
-        """Seconds of processor time of a launch."""
+    def launch(self, kernel: str, tier: str, times: int = 1) -> float:
+        """Seconds of processor time of a launch, on average."""
         assert self.process.stdin is not None
-        self.process.stdin.write(f"{kernel} {tier}\n")
+        self.process.stdin.write(f"{kernel} {tier} {times}\n")
         self.process.stdin.flush()
         return float(self.answer())
 
@@ -120,7 +113,7 @@ def main() -> None:
     parser.add_argument("tree", type=Path, nargs="?", metavar="TREE")
     parser.add_argument("--turns", type=int, default=41, metavar="N")
     parser.add_argument("--small", action="store_true")
-    parser.add_argument("--kernels", nargs="+", default=KERNELS, choices=KERNELS, metavar="KERNEL")
+    parser.add_argument("--only", nargs="+", default=KERNELS, choices=KERNELS, metavar="KERNEL")
     parser.add_argument("--choices", nargs="+", default=[], metavar="NAME=VALUE")
     given = parser.parse_args()
     size = "small" if given.small else "full"
@@ -130,16 +123,19 @@ def main() -> None:
     for tree in pair:
         while tree.answer() != "ready":
             pass
-    print("| kernel | tier | before, ms | now, ms | now / before | quartiles |\n|---|---|---|---|---|---|")
-    for kernel in given.kernels:
+    print("| kernel | tier | before, ms | now, ms | now / before | quartiles | least |\n|---|---|---|---|---|---|---|")
+    for kernel in given.only:
         for tier in TIERS:
+            several = max(1, int(TURN / pair[0].launch(kernel, tier)))
             times: list[list[float]] = [[], []]
             for turn in range(given.turns):
                 for which in (0, 1) if turn % 2 else (1, 0):
-                    times[which].append(pair[which].launch(kernel, tier))
+                    times[which].append(pair[which].launch(kernel, tier, several))
             low, ratio, high = statistics.quantiles([b / a for a, b in zip(*times, strict=True)], n=4)
             one, two = (1e3 * statistics.median(t) for t in times)
-            print(f"| {kernel} | {tier} | {one:.2f} | {two:.2f} | {ratio:.3f} | {low:.3f} to {high:.3f} |", flush=True)
+            least = min(times[1]) / min(times[0])
+            figures = f"{one:.2f} | {two:.2f} | {ratio:.3f} | {low:.3f} to {high:.3f} | {least:.3f}"
+            print(f"| {kernel} | {tier} | {figures} |", flush=True)
     for tree in pair:
         tree.process.terminate()
 

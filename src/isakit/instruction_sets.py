@@ -23,7 +23,7 @@ _FILE_DIRECTIVES = {
 }
 """Where the directives of file formats are, by instruction set; formats stand above this module."""
 
-_HEX_WORDS = re.compile(r"\s*(?:(?:0[xX])?[0-9a-fA-F]{6,16}[\s,]*)+")
+_HEX_WORDS = re.compile(r"\s*(?:(?:/\*)?(?:0[xX])?[0-9a-fA-F]{6,16}(?:\*/)?[\s,]*)+")  # in comments as in cuobjdump
 
 
 class Isa:
@@ -77,6 +77,8 @@ class Isa:
 
         if isinstance(data, str):
             raise IsakitError("disassemble takes bytes or ints, this is a text: assemble it, or read it as hex first")
+        if data is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise IsakitError("disassemble takes bytes or ints, not NoneType")
         decoder = self.decoder(program_type)
         if address < 0 or address % self._variant.unit_bytes:
             raise IsakitError(f"address {address:#x} is no multiple of {self._variant.unit_bytes}")
@@ -150,8 +152,10 @@ class Isa:
             words_or_text = [words_or_text]
         if isinstance(words_or_text, str):
             if _HEX_WORDS.fullmatch(words_or_text):
-                words_or_text = [int(w, 16) for w in re.split(r"[\s,]+", words_or_text.strip()) if w]
-                program = self.disassemble(words_or_text, program_type=program_type)
+                from isakit.formats import parse_hex
+
+                words = parse_hex(re.sub(r"/\*|\*/", " ", words_or_text), word_size=self._variant.unit_bytes)
+                program = self.disassemble(words, program_type=program_type)
             else:
                 program = self.assemble(words_or_text, program_type)
         else:
@@ -176,6 +180,8 @@ def isa(name: str, variant: str | None = None) -> Isa:
     Names are taken in any case. The name of a chip stands for its instruction set in that variant: `isa("sm_13")`.
     Raises UnknownIsaError, which lists the valid names.
     """
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UnknownIsaError(f"an instruction set has a name, not {type(name).__name__}: {', '.join(VARIANTS)}")
     known = name.lower()
     if known not in VARIANTS:
         known, chip = _of_chip(name)

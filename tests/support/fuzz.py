@@ -157,10 +157,10 @@ def random_choices(seed: int) -> Choices:
     return Choices(**{name: answer for name, answer in answers.items() if r.random() < 0.6})
 
 
-def with_choices(seed: int) -> Fuzzed:
-    """The kernel of a seed, with random choices."""
+def with_choices(seed: int, drawn: int | None = None) -> Fuzzed:
+    """The kernel of a seed, with random choices: those of the number `drawn`, or its own."""
     k = kernel(seed)
-    k.choices = random_choices(seed)
+    k.choices = random_choices(seed if drawn is None else drawn)
     return k
 
 
@@ -221,6 +221,15 @@ def keep_nothing() -> None:
     os.environ["ISAKIT_CACHE"] = "off"
 
 
+def keep_in(folder: str, level: int) -> None:
+    """Compiled code is shared with the processes that keep theirs in a folder. `level`: how much LLVM optimises."""
+    from isakit.engine.llvm import target
+
+    os.environ["ISAKIT_CACHE"] = folder
+    compiled = target.compile_text
+    target.compile_text = lambda text, host, usual, quick: compiled(text, host, min(level, usual), quick)
+
+
 def in_turns() -> None:
     """Warps are taken off after few instructions, as if they had turned in a loop for long."""
     from isakit.machine.tesla.compiled.launch import worker_context as context
@@ -229,9 +238,9 @@ def in_turns() -> None:
     context.PATIENCE, context.TURN = 24, 9
 
 
-def compare_choices(seed: int, ways: list[tuple[str, dict[str, Any]]]) -> list[str]:
-    """Run the kernel of a seed with random choices in all ways; returns what differs."""
-    k = with_choices(seed)
+def compare_choices(seed: int, ways: list[tuple[str, dict[str, Any]]], drawn: int | None = None) -> list[str]:
+    """Run the kernel of a seed with random choices in all ways; returns what differs. `drawn`: see `with_choices`."""
+    k = with_choices(seed, drawn)
     budget, k.budget = k.budget, k.budget or LONG
     wanted = run(k, "reference")
     if wanted.fault is None or wanted.fault[0] != "budget":

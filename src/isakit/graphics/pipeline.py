@@ -26,6 +26,7 @@ from isakit.graphics.stage import LANES, OUTPUT_WORDS, Emitted, Stage, StageStat
 from isakit.graphics.stage_engine import StageEngine
 from isakit.graphics.texture_bindings import Bound, by_stage
 from isakit.graphics.vertices import Fetched, Vertices, emitted_vertices
+from isakit.graphics.watchdog import Watchdog
 from isakit.machine.tesla.launch import Launch
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
@@ -53,6 +54,7 @@ class Pipeline(Framebuffer):
         threads: fragments run in this many threads.
         engine: what executes programs: auto, reference or llvm.
         tier: of the llvm engine: auto, interp or jit.
+        watchdog: ends programs that run for ever; None lets them.
 
     Attributes: `targets`, `depth_buffer`, `engine` (a `StageEngine`), `make_all` (machine code for inputs and merger is
     made for small draws too, not only where it pays); of the last draw: `vertices` (outputs of the last
@@ -72,10 +74,11 @@ class Pipeline(Framebuffer):
         threads: int = 1,
         engine: str = "auto",
         tier: str = "auto",
+        watchdog: Watchdog | None = None,
     ) -> None:
         super().__init__(width, height, targets, depth, choices)
         self.texturing, self.threads = texturing, threads
-        self.engine = StageEngine(engine, tier)
+        self.engine = StageEngine(engine, tier, watchdog)
         self.vertices: Vertices | None = None
         self.coverage: Quads | None = None
         self._fragments_of: Callable[[], Fragments] | None = None
@@ -418,7 +421,7 @@ class Pipeline(Framebuffer):
             fragment, *ready, corners, quads, fragments, state, view.depth_range, self.choices, self.targets,
             self.depth_buffer, (self.width, self.height), merged, self.threads, self.make_all,
         )  # fmt: skip
-        return draw(drawing, self.engine.running, stats)
+        return draw(drawing, self.engine, stats)
 
     def _mapped(self, function: Callable[[int], _Shaded], items: range) -> list[_Shaded]:
         """Results in order. The first item goes alone: it prepares the program's code for the others."""

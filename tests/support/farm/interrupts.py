@@ -84,7 +84,7 @@ def _check_launch(case: dict[str, Any], engine: str) -> set[str]:
         _check_next(device, k)
     if dict(device.memory.allocations) != held:
         more = len(device.memory.allocations) - len(held)
-        raise Wrong(f"{more} more allocations behind a launch that was {', '.join(sorted(ends))}")
+        raise Wrong(f"{more} more allocations after a launch that was {', '.join(sorted(ends))}")
     return ends
 
 

@@ -266,7 +266,7 @@ class Machine:
         return self.code
 
     def _spread(self, moved: Mapping[int, Array | None]) -> None:
-        """Put lanes where they go on; behind the last instruction they have ended."""
+        """Put lanes where they go on; after the last instruction they have ended."""
         for target, lanes in moved.items():
             if target < len(self._code()):
                 _merge(self.waiting, target, lanes)
@@ -386,7 +386,7 @@ class Machine:
         """Nothing, where nothing follows. Raises NotModelled elsewhere."""
         code = self._code()
         if pc + 1 < len(code):
-            raise NotModelled(f"`{code.program[pc].text}` in front of other instructions", "what it sets is not known")
+            raise NotModelled(f"`{code.program[pc].text}` before other instructions", "what it sets is not known")
 
     def _split(self, pc: int, target: int, mask: Array | None, active: Array | None) -> dict[int, Array | None]:
         return self._with_rest({target: active}, pc, mask, active)
@@ -503,7 +503,7 @@ _VALUES = covered(
 
 
 def target_of(here: int, operand: int, relative: bool) -> int:
-    """The number of the instruction a branch goes to; one in front of the program is negative."""
+    """The number of the instruction a branch goes to; one before the program is negative."""
     number = python_function(rules.target, relative=relative)(here, operand)
     return number - ((number >> 31) << 32)
 

@@ -63,13 +63,13 @@ _NO_STATE = {
 """Attributes of the parts that a snapshot leaves out: fixed when the core is made, derived, or the user's."""
 
 
-def _restored(kind: type[Core], variant: str, options: Options, snapshot: Snapshot) -> Core:
+def _restored(kind: type[CoreMachine], variant: str, options: Options, snapshot: Snapshot) -> CoreMachine:
     core = kind(variant, options)
     core.restore(snapshot)
     return core
 
 
-class Core(CoreRecord):
+class CoreMachine(CoreRecord):
     """A core of one variant with its surroundings.
 
     `r`, `p`: registers as lists (write $p with `set_predicates`); `sr`: special registers by number or name; `data`:
@@ -365,7 +365,7 @@ class Core(CoreRecord):
                 end(self, 0, 0)
         return "limit"
 
-    def _hurry(self, limit: int, stops: Container[int], end: Callable[[Core, int, int], None]) -> bool:
+    def _hurry(self, limit: int, stops: Container[int], end: Callable[[CoreMachine, int, int], None]) -> bool:
         """Issue plain instructions and branches in a row, while no late write is due and no limit is counted.
 
         Returns whether any issued. A special version of `rules.cycle` and `rules.flow.branch` for such instructions.

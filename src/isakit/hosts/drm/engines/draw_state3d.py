@@ -254,10 +254,11 @@ class State3D(Engine):
         offset = None
         enables = [bool(self.get(f"POLYGON_OFFSET_{m}_ENABLE") & 1) for m in ("FILL", "LINE", "POINT")]
         if any(enables):
-            # The register counts half units. Source: rnndb, and the driver's factor of two.
+            # Steps of the depth format: the driver writes two for each unit of a program, and so many is what piglit's
+            # polygon-offset finds to be the least that can be told apart at the near plane (inferred).
             offset = PolygonOffset(
                 self.number("POLYGON_OFFSET_FACTOR"),
-                self.number("POLYGON_OFFSET_UNITS") / 2,
+                self.number("POLYGON_OFFSET_UNITS"),
                 self.number("POLYGON_OFFSET_CLAMP"),
                 *enables,
             )

@@ -131,7 +131,7 @@ class Access(OwnAccess):
         return [Ref(b(f"phi {V32} {text}"), 32) for text in chosen]
 
     def _load_windows(self, space: str, rows: _Rows) -> tuple[list[str], str]:
-        """Words that are near each other, see `memory_windows`; the block for others is open behind it."""
+        """Words that are near each other, see `memory_windows`; the block for others is open after it."""
         b, beyond = self.code.body, self.code.body.fresh("beyond")
         found = load_from_windows(b, self._base(space), rows.addresses.text, rows.buffer, beyond)
         b.do(f"br label %{rows.done}")
@@ -140,7 +140,7 @@ class Access(OwnAccess):
         return [found], near
 
     def _load_near(self, space: str, rows: _Rows) -> tuple[list[str], str]:
-        """Words of a few neighbouring lines of memory, in any order; the block for others is open behind it."""
+        """Words of a few neighbouring lines of memory, in any order; the block for others is open after it."""
         c, b = self.code, self.code.body
         both = b(f"call {{{V32}, i1}} {c.shared('load_near')}(ptr {self._base(space)}, ptr {rows.site}, "
                  f"{V32} {rows.addresses.text})")  # fmt: skip

@@ -52,7 +52,7 @@ def _from(b: Body, vector: str, distance: int) -> str:
 
 
 def in_one_word(low: ValueLowering, update: Update, pointer: Callable[[str], str], olds: str, done: str) -> None:
-    """All lanes at one word, with an operation in `NEUTRAL`; the block for others is open behind it."""
+    """All lanes at one word, with an operation in `NEUTRAL`; the block for others is open after it."""
     b, lanes = low.body, update.lanes
     f = low.definition(update.operation, (), (32, 32))
 
@@ -88,7 +88,7 @@ def in_one_word(low: ValueLowering, update: Update, pointer: Callable[[str], str
 
 
 def in_a_row(low: ValueLowering, update: Update, pointer: Callable[[str], str], olds: str, done: str) -> None:
-    """All lanes at neighbouring words; the block for others is open behind it."""
+    """All lanes at neighbouring words; the block for others is open after it."""
     b = low.body
     first = b(f"extractelement {V32} {update.offsets.text}, i64 0")
     row = low.op("add", low.splat(Ref(first, 32, True)), Ref(WORDS, 32))

@@ -154,7 +154,7 @@ class WarpCode(SavingCode):
         return b.text()
 
     def _further_warps(self) -> None:
-        """A warp has finished: those behind it that have not begun have their turns as well.
+        """A warp has finished: those after it that have not begun have their turns as well.
 
         They would have them from `rules.turns.run_rounds`, in the same order, each of them to its end: no warp of such
         a kernel waits for another one, and with no budget nothing has to be counted in between.
@@ -178,7 +178,7 @@ class WarpCode(SavingCode):
         b.do(f"ret i32 {state_layout.FINISHED}")
 
     def _again(self, starts: list[int]) -> None:
-        """Go on where the warp was left: behind a barrier, or behind what the host did."""
+        """Go on where the warp was left: after a barrier, or after what the host did."""
         b = self.body
         b.label("again")
         pc = b(f"load i32, ptr {self.state_pointer(state_layout.PC)}")
@@ -226,7 +226,7 @@ class WarpCode(SavingCode):
         self.stay(last.op.following)
 
     def _if_stopped(self, step: Step) -> int:
-        """What a warp says that stops in front of an instruction."""
+        """What a warp says that stops before an instruction."""
         if step.sampled:
             return state_layout.SERVED
         return state_layout.JOINED if step.op.join and self.choices.join == "before" else state_layout.STOPPED
