@@ -170,6 +170,10 @@ def function_of(
     with _lock:
         if key in _made:
             return _made[key]
+        so_far = _pixels.get(key)
+        if so_far is not None and pixels is not None and so_far + pixels < MAKING:  # it is not on disk
+            _pixels[key] = so_far + pixels
+            return None
         name = hashlib.sha256("\0".join([_sources(), target.key, repr(question)]).encode()).hexdigest()
         data = None
         if key not in _pixels:  # not looked for yet

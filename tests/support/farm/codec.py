@@ -20,11 +20,11 @@ WORDS = 4096
 """Words of a case."""
 WHOLE = 64
 """So many of them are a program whose listing is assembled."""
-SAMPLED = 16
+SAMPLED = 24
 """One word in so many is assembled though every operand of it has been before."""
 Text = str
 _seen: dict[Any, set[tuple[int, Text]]] = {}
-"""Form to the words of texts, with their places, that the assembler has read in it."""
+"""Form, in whatever variant, to the words of texts, with their places, that the assembler has read in it."""
 
 
 def _words(seed: int) -> dict[str, Any]:
@@ -85,7 +85,8 @@ def check_words(case: dict[str, Any]) -> set[str]:
         key = f"{text}@{i.address}" if compiled.addressed else text
         if words.setdefault(key, what) != what:
             raise Wrong(f"{i.word:#x} and {words[key][0]:#x} are both printed as {text!r}")
-        seen = _seen.setdefault(compiled, set())
+        form = compiled.form
+        seen = _seen.setdefault((form.layout.name, form.record and form.record.name, form.syntax), set())
         # long numbers are told by their length: all of them are new
         operands = {(k, w if len(w) < 5 or w[0] not in "0-" else str(len(w))) for k, w in enumerate(text.split())}
         left -= 1

@@ -241,7 +241,7 @@ def _choices_of(step: Step, choices: Choices) -> str:
     if step.trace.of_kind(*_ACCESS):
         out += [choices.out_of_range, choices.misaligned]
     if step.asks("sr"):
-        out += [choices.clock_step, choices.pm_counters, choices.vstride]
+        out += [choices.clock_step, choices.pm_counters, choices.vstride, choices.sample]
     if step.control == "discard":
         out.append(choices.discarded)
     if any(step.op.fixed_a):

@@ -352,7 +352,7 @@ class LaneCode:
             return self._clock(step, 1)
         if counted != "none":
             return Ref(b(f"load i32, ptr {self.state_pointer(state_layout.WARP.at(counted))}"), 32, True)
-        return low.constant(self.choices.vstride if n == 3 else 0, 32)
+        return low.constant({3: self.choices.vstride, 8: self.choices.sample}.get(n, 0), 32)
 
     def _clock(self, step: Step, per_instruction: int) -> Ref:
         b = self.body

@@ -45,6 +45,7 @@ class WarpCode(SavingCode):
 
     transfer: Transfers
     _uniform: UniformRegisters | None = None
+    _habit: str | None = None
 
     def _begin(self, module: LlvmModule, host: Host) -> None:
         super()._begin(module, host)
@@ -212,6 +213,9 @@ class WarpCode(SavingCode):
         self.mask32 = "-1" if full else self.load32("mask")
         self.mask = self.as_mask(self.mask32)
         self._count(len(steps))
+        self._habit = "%habit"
+        self.scratch(self._habit, "i1")
+        b.do(f"store i1 false, ptr {self._habit}")
         not_twice = False
         for k, step in enumerate(steps):
             if not k or not_twice:
@@ -274,6 +278,7 @@ class WarpCode(SavingCode):
         low: ValueLowering = ValueLowering(
             self.body, leaf, self.raw_natives if raw else self.natives, self._flag_leaf(step)
         )
+        low.habit = self._habit
         executing, partial = self.mask, not self.full
         self.decided = None
         if step.guard is not None:
