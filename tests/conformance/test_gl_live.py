@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +78,25 @@ def test_a_killed_program_leaves_nothing_behind(programs: Path) -> None:
     done = isakit("gl", "--", "sh", "-c", f"{programs}/gears 64 /dev/null 500 & sleep 0.5; kill -9 $!; exit 3")
     assert done.returncode == 3
     assert set(Path("/tmp").glob("isakit-*")) <= before
+
+
+def test_ctrl_c_ends_a_program_that_waits_for_an_endless_draw(tmp_path: Path) -> None:
+    program = compiled(ROOT / "tests" / "support" / "gl_endless.c", tmp_path, ["EGL", "GLESv2", "m"])
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    running = subprocess.Popen(
+        [sys.executable, "-m", "isakit", "gl", "--threads", "2", "--", program, "fragment", "256"],
+        env={**os.environ, "TMPDIR": str(folder)},
+        stdout=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert running.stdout is not None
+    while "begun" not in running.stdout.readline():
+        pass
+    os.killpg(running.pid, signal.SIGINT)
+    assert running.wait(60) == 128 + signal.SIGINT
+    running.stdout.close()
+    assert not list(folder.iterdir())
 
 
 @pytest.mark.parametrize("flags", [("-fsanitize=address,undefined",)])

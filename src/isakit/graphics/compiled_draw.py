@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -30,7 +29,7 @@ from isakit.graphics.planes import Corners, Fragments
 from isakit.graphics.raster import Quads
 from isakit.graphics.shader import FragmentShader
 from isakit.graphics.stage import LANES, Stage, StageMachine, StageState
-from isakit.graphics.stage_engine import no_memory
+from isakit.graphics.stage_engine import StageEngine, no_memory
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
@@ -69,17 +68,17 @@ class Drawing:
     whole: bool
 
 
-def draw(d: Drawing, running: Callable[[Bound], AbstractContextManager[None]], stats: DrawStats) -> bool:
+def draw(d: Drawing, engine: StageEngine, stats: DrawStats) -> bool:
     """Run and merge all fragments; False where the array code must do it, and nothing has been done.
 
-    `running` is told what to set for an interrupt. Raises MachineFault.
+    `engine` can interrupt it, and has the watchdog. Raises MachineFault, BudgetExceeded.
     """
     functions = _functions(d)
     if functions is None:
         return False
     started = time.perf_counter()
-    work = _Work(d, *functions)
-    with running(work.bound):
+    work = _Work(d, engine, *functions)
+    with engine.running(work.bound):
         interruptible(work.run, work.bound.stop)
     if work.bound.stop[0]:
         raise KeyboardInterrupt
@@ -203,12 +202,17 @@ class _Batches:
         masks[: state.stage.warps] = state.stage.masks()
         states.clear()
         start_warps(states, d.launch, masks, masks_of(state.visible))
+        watchdog = work.engine.watchdog
+        if watchdog is not None:
+            self.stage_warps.bound_by(watchdog)
         if self.stage_warps.run():
             return None
         if work.bound.stop[0]:
             raise KeyboardInterrupt
+        if watchdog is not None:
+            self.stage_warps.check_ended()
         machine = StageMachine(d.launch, Stage(stop - start, varyings=later, visible=covered, choices=d.choices))
-        machine.run()
+        work.engine.finish(machine, machine.stage)
         return machine
 
     def merge(self, start: int, stop: int) -> None:
@@ -222,8 +226,15 @@ class _Work:
     """The batches of a draw, and what has been done of it."""
 
     def __init__(
-        self, d: Drawing, inputs: Compiled, asked: InputQuestion, merger: Compiled, question: MergeQuestion
+        self,
+        d: Drawing,
+        engine: StageEngine,
+        inputs: Compiled,
+        asked: InputQuestion,
+        merger: Compiled,
+        question: MergeQuestion,
     ) -> None:
+        self.engine = engine
         self.drawing, self.inputs, self.merger, self.question = d, inputs, merger, question
         self.bound = Bound(d.launch, no_memory())
         self.words = asked.words

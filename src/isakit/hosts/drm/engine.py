@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 import numpy as np
 
 from isakit.engine.protocol import Array
+from isakit.errors import IsakitError
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.tables.method import WORDS, Table
@@ -22,6 +23,10 @@ from isakit.hosts.drm.tables.method import WORDS, Table
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 _FLOAT, _WORD = struct.Struct("<f"), struct.Struct("<I")
+
+
+class ChannelStopped(IsakitError):
+    """The watchdog has ended a program of the channel, as a kernel gives a channel up whose work does not end."""
 
 
 def action(*names: str, bulk: bool = False) -> Callable[[F], F]:
@@ -71,7 +76,8 @@ def signed(word: int) -> int:
 class Engine:
     """Registers of one engine of one channel.
 
-    Attributes: `table`; `state`: all words; `memory`, `report`.
+    Attributes: `table`; `state`: all words; `memory`, `report`; `stopped`: the watchdog has ended a program of the
+    channel, which runs none any more.
     """
 
     table: ClassVar[Table]
@@ -112,6 +118,7 @@ class Engine:
 
     def __init__(self, memory: VideoMemory, report: Report) -> None:
         self.memory, self.report = memory, report
+        self.stopped = False
         self.state = [0] * WORDS
         for m in self.table.methods:
             if m.initial:
@@ -179,6 +186,11 @@ class Engine:
         for k, value in enumerate(data.tolist()):
             if word + k < WORDS:
                 self.report.line(f"{self.table.name:8}{self.table.shown(word + k, value)}")
+
+    def check_runs(self) -> None:
+        """Raises ChannelStopped."""
+        if self.stopped:
+            raise ChannelStopped("the channel runs no programs any more")
 
     # --- reads --------------------------------------------------------------------------------------------------------
     def get(self, name: str, index: int = 0) -> int:

@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from isakit.errors import HostError
 from isakit.hosts.drm.card_settings import CardSettings
@@ -37,6 +39,22 @@ def environment(server: Server, shim: Path, mesa: Path | None = None) -> dict[st
     return env
 
 
+@contextmanager
+def _left_to(process: subprocess.Popen[bytes]) -> Generator[None]:
+    """Signals that end programs are the program's to decide about: nothing of the card is left when it has ended."""
+
+    def hand_on(number: int, _: FrameType | None) -> None:
+        process.send_signal(number)
+
+    old = {n: signal.signal(n, hand_on) for n in (signal.SIGTERM, signal.SIGHUP)}
+    old[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the program, too
+    try:
+        yield
+    finally:
+        for n, handler in old.items():
+            signal.signal(n, handler)
+
+
 def run(
     command: Sequence[str],
     chip: CardChip,
@@ -62,11 +80,8 @@ def run(
             process = subprocess.Popen(list(command), env=environment(server, shim, mesa))
         except OSError as e:
             raise HostError(f"cannot start {command[0]}: {e.strerror}") from e
-        old = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program gets it too, and decides
-        try:
+        with _left_to(process):
             code = process.wait()
-        finally:
-            signal.signal(signal.SIGINT, old)
     finally:
         server.close()
     return code if code >= 0 else 128 - code

@@ -58,13 +58,13 @@ class Facts:
         )
 
 
-class Rules(Protocol):
+class ControlWriter(Protocol):
     """What writes the routines of control."""
 
     def rule(
         self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref | str] | None = None
     ) -> Ref | None:
-        """Write a routine for this warp; where it raises, the warp stops in front of the instruction."""
+        """Write a routine for this warp; where it raises, the warp stops before the instruction."""
         ...
 
 
@@ -352,7 +352,7 @@ class LaneCode:
             return self._clock(step, 1)
         if counted != "none":
             return Ref(b(f"load i32, ptr {self.state_pointer(state_layout.WARP.at(counted))}"), 32, True)
-        return low.constant(self.choices.vstride if n == 3 else 0, 32)
+        return low.constant({3: self.choices.vstride, 8: self.choices.sample}.get(n, 0), 32)
 
     def _clock(self, step: Step, per_instruction: int) -> Ref:
         b = self.body
@@ -429,7 +429,7 @@ class LaneCode:
 
     @property
     @abstractmethod
-    def rules(self) -> Rules:
+    def rules(self) -> ControlWriter:
         """What writes the routines of control into this code."""
 
     @abstractmethod

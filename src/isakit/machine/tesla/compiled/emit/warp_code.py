@@ -46,6 +46,7 @@ class WarpCode(SavingCode):
 
     transfer: Transfers
     _uniform: UniformRegisters | None = None
+    _habit: str | None = None
 
     def _begin(self, module: Module, host: Host) -> None:
         super()._begin(module, host)
@@ -155,11 +156,11 @@ class WarpCode(SavingCode):
         return b.text()
 
     def _further_warps(self) -> None:
-        """A warp has finished: those behind it that have not begun have their turns as well, and those of next blocks.
+        """A warp has finished: those after it that have not begun have their turns as well, and those of next blocks.
 
         They would have them from `rules.blocks.run_blocks`, in the same order, each of them to its end: no warp of such
         a kernel waits for another one, and with no budget nothing has to be counted in between. A bound that need not
-        be exact is looked at behind every block, and behind warps that have run for long.
+        be exact is looked at after every block, and after warps that have run for long.
         """
         b = self.body
         b.label("further")
@@ -170,8 +171,8 @@ class WarpCode(SavingCode):
         goes_on = b(f"or i1 {unbounded}, {short}")
         b.do(f"br i1 {goes_on}, label %along, label %ended")
         b.label("along")
-        b.do(f"br i1 {more}, label %begin, label %behind_last")
-        b.label("behind_last")
+        b.do(f"br i1 {more}, label %begin, label %after_last")
+        b.label("after_last")
         begun = None if self._looks_up("physid") else self.transfer.rule(None, blocks.next_block)
         b.do(f"br i1 {'false' if begun is None else begun.text}, label %next_block, label %ended")
         b.label("next_block")
@@ -194,7 +195,7 @@ class WarpCode(SavingCode):
         return any(key.startswith(f"%ctx_{name}_") for key in self._slots)
 
     def _again(self, starts: list[int]) -> None:
-        """Go on where the warp was left: behind a barrier, or behind what the host did."""
+        """Go on where the warp was left: after a barrier, or after what the host did."""
         b = self.body
         b.label("again")
         pc = b(f"load i32, ptr {self.state_pointer(state_layout.PC)}")
@@ -228,6 +229,9 @@ class WarpCode(SavingCode):
         self.mask32 = "-1" if full else self.load32("mask")
         self.mask = self.as_mask(self.mask32)
         self._count(len(steps))
+        self._habit = "%habit"
+        self.scratch(self._habit, "i1")
+        b.do(f"store i1 false, ptr {self._habit}")
         not_twice = False
         for k, step in enumerate(steps):
             if not k or not_twice:
@@ -242,7 +246,7 @@ class WarpCode(SavingCode):
         self.stay(last.op.following)
 
     def _if_stopped(self, step: Step) -> int:
-        """What a warp says that stops in front of an instruction."""
+        """What a warp says that stops before an instruction."""
         if step.sampled:
             return state_layout.SERVED
         return state_layout.JOINED if step.op.join and self.choices.join == "before" else state_layout.STOPPED
@@ -290,6 +294,7 @@ class WarpCode(SavingCode):
         low: ValueLowering = ValueLowering(
             self.body, leaf, self.raw_natives if raw else self.natives, self._flag_leaf(step)
         )
+        low.habit = self._habit
         executing, partial = self.mask, not self.full
         self.decided = None
         if step.guard is not None:
