@@ -16,7 +16,7 @@ import pytest
 from conftest import ROOT
 from isakit.compile.translate import integer
 from isakit.formats import elf
-from isakit.machine.tesla.device_memory import Memory
+from isakit.machine.tesla.device_memory import FlatMemory
 from isakit.machine.tesla.rules import accesses
 from support.farm import CAMPAIGNS, campaign
 from support.farm.campaign import minimised, pieces_left_out
@@ -60,14 +60,14 @@ def test_a_wrong_bound_is_found() -> None:
 
 def test_a_lost_write_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reference machine forgets what is stored at the end of a line."""
-    store = Memory.store
+    store = FlatMemory.store
 
-    def forgetful(self: Memory, at: Any, value: Any, size: int) -> None:
+    def forgetful(self: FlatMemory, at: Any, value: Any, size: int) -> None:
         if size < 16 and len(at) == 1 and int(at[0]) % 8 == 0:
             return
         store(self, at, value, size)
 
-    monkeypatch.setattr(Memory, "store", forgetful)
+    monkeypatch.setattr(FlatMemory, "store", forgetful)
     case, why = first_failure("hostile", only=lambda c: c["engine"] == "reference" and c.get("op") == "st")
     assert case is not None
     assert why == "Wrong: the store is lost"

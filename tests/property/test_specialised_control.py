@@ -57,7 +57,7 @@ def some_lanes(r: Random) -> int:
 
 
 def random_state(r: Random) -> Any:
-    """Puts the warp of a machine in front of the second instruction, in some state."""
+    """Puts the warp of a machine before the second instruction, in some state."""
     gone = [ALL & ~(some_lanes(r) or 1) for _ in range(3)] if r.random() < 0.6 else [0, 0, 0]
     broke, returned, exited = (mask if r.random() < 0.4 else 0 for mask in gone)
     active = (some_lanes(r) or ALL) & ~(broke | returned | exited) or ALL

@@ -11,7 +11,7 @@ pytest.importorskip("llvmlite")
 import isakit
 from isakit.engine.llvm import host
 from isakit.machine.usse import Code, Rules
-from isakit.machine.usse.compiled_shader import Facts, Stretches
+from isakit.machine.usse.compiled_shader import ShaderFacts, Stretches
 from support.usse_engines import compare, machine
 from support.usse_programs import forms, program, words_of
 
@@ -67,7 +67,7 @@ def test_what_stays_with_the_machine():
     code = Code(isa.assemble(source), Rules())
     found = Stretches(code, host())
     m = machine(16, 1)
-    facts = Facts(tuple((n, len(a)) for n, a in m.files.items()), True, True)
+    facts = ShaderFacts(tuple((n, len(a)) for n, a in m.files.items()), True, True)
 
     def ends(pc: int) -> int | None:
         stretch = found.at(pc, m.increments, facts)

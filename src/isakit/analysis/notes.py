@@ -18,7 +18,7 @@ from isakit.spec import Kind
 class Phase:
     """A stretch of a shader that runs as a whole, between two `phas`.
 
-    `address` and `end` are byte addresses, of its first instruction and behind its last; `text` is its `phas`, which
+    `address` and `end` are byte addresses, of its first instruction and after its last; `text` is its `phas`, which
     says what it waits for, empty where none begins it.
     """
 
@@ -49,7 +49,7 @@ def repeats(i: Instruction) -> int:
 
 
 def delay_slots(program: Program) -> dict[int, int]:
-    """Address of an instruction in a delay slot -> address of the branch, call or return in front of it."""
+    """Address of an instruction in a delay slot -> address of the branch, call or return before it."""
     slots = program.decoder.isa.delay_slots
     out: dict[int, int] = {}
     code: Sequence[Instruction] = program.instructions if slots else ()

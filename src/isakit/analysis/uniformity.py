@@ -13,7 +13,7 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from isakit.analysis.chains import START, Chains
-from isakit.analysis.control_flow import ControlFlow, Function
+from isakit.analysis.control_flow import ControlFlow, FlowFunction
 from isakit.analysis.dominators import post_dominators
 from isakit.analysis.liveness import only_computes
 from isakit.analysis.ssa import MERGE
@@ -160,7 +160,7 @@ class Uniformity:
             todo += [e.target for e in self.flow.successors[t] if e.target != meeting]
 
     def _meeting(self, n: int) -> int | None:
-        """The block where lanes that part behind a block surely are together again, None where there is none."""
+        """The block where lanes that part after a block surely are together again, None where there is none."""
         function = self.flow.blocks[n].function
         if function is None:
             return None
@@ -169,7 +169,7 @@ class Uniformity:
             known = self._meetings[function] = self._all_meetings(self.flow.functions[function])
         return known.get(n)
 
-    def _all_meetings(self, function: Function) -> dict[int, int | None]:
+    def _all_meetings(self, function: FlowFunction) -> dict[int, int | None]:
         above = post_dominators(self.flow, function)
         out: dict[int, int | None] = {}
         for n in above:

@@ -81,7 +81,7 @@ def module_lines(module: Module) -> Iterator[str]:
 
 
 def kernel_lines(kernel: Kernel) -> Iterator[str]:
-    """What stands behind the parameters in the listing of a kernel that came from a file."""
+    """What stands after the parameters in the listing of a kernel that came from a file."""
     if not kernel.entry:
         yield ".function"
     if kernel.binding != "global":
@@ -192,7 +192,7 @@ def _count(words: list[str], low: int, high: int) -> None:
 
 def _kernel(r: Reader) -> Kernel:
     if r.section.kernel is None:
-        raise _Wrong("this belongs behind a `.kernel`")
+        raise _Wrong("this belongs after a `.kernel`")
     return r.section.kernel
 
 

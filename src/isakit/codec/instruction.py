@@ -232,7 +232,7 @@ class Instruction:
 
     def places(self, registers: Iterable[Register]) -> tuple[Place, ...]:
         """Registers of the instruction as (file, index), without those that are constants."""
-        return places(registers, self.decoder)
+        return places(registers, self.decoder.isa)
 
     @property
     def guarded(self) -> bool:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from isakit.formats.cubin_elf import read_elf_cubin
     from isakit.formats.cubin_elf_write import write_elf_cubin
-    from isakit.formats.cubin_text import Block, Pair, parse_tree, read_text_cubin, write_text_cubin, write_tree
+    from isakit.formats.cubin_text import Pair, TextBlock, parse_tree, read_text_cubin, write_text_cubin, write_tree
     from isakit.formats.detect import load_image, load_images
     from isakit.formats.embedded import Found, c_arrays, find_embedded, find_in_source
     from isakit.formats.fatbin import FatEntry, parse_fatbin, parse_old_fatbin
@@ -58,7 +58,6 @@ __all__ = [
     "PARAM_BASE",
     "VARIANT_TO_ARCH",
     "AttributeDescriptor",
-    "Block",
     "ConstantSegment",
     "ExtraSection",
     "FatEntry",
@@ -80,6 +79,7 @@ __all__ = [
     "Relocation",
     "Sampler",
     "Shader",
+    "TextBlock",
     "VertexVaryings",
     "VucImage",
     "bytes_of",
@@ -126,7 +126,7 @@ __getattr__, __dir__ = lazy(
         """,
         "isakit.formats.cubin_elf": "read_elf_cubin",
         "isakit.formats.cubin_elf_write": "write_elf_cubin",
-        "isakit.formats.cubin_text": "Block Pair parse_tree read_text_cubin write_text_cubin write_tree",
+        "isakit.formats.cubin_text": "TextBlock Pair parse_tree read_text_cubin write_text_cubin write_tree",
         "isakit.formats.detect": "load_image load_images",
         "isakit.formats.embedded": "Found c_arrays find_embedded find_in_source",
         "isakit.formats.fatbin": "FatEntry parse_fatbin parse_old_fatbin",

@@ -1,7 +1,7 @@
 """Loops over the pixels of quads as machine code: what `compiled_inputs` and `compiled_merge` have in common.
 
 A group is four quads, 16 lanes, as long as a vector of traced code. A function works on the groups of a batch: some of
-the quads of a draw, whose first lane is lane 0 of the batch. Numbers and addresses are in a record (`Job`).
+the quads of a draw, whose first lane is lane 0 of the batch. Numbers and addresses are in a record (`JobSlots`).
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ METADATA = '!0 = !{!"branch_weights", i32 1, i32 100000}\n!1 = !{}\n'
 Name = str | tuple[Any, ...]
 """Of a slot."""
 Run = Callable[[int, int, int, int], int]
-"""(address of the job, first group, group behind the last, first quad of the batch) -> what the function counts."""
+"""(address of the job, first group, group after the last, first quad of the batch) -> what the function counts."""
 
 
-class Job:
+class JobSlots:
     """A record of 8-byte slots, by name, at `address`. Arrays that were put into it live as long as it does."""
 
     def __init__(self, slots: Sequence[Name]) -> None:
@@ -129,9 +129,9 @@ class Compiled:
     def __init__(self, run: Run, slots: Sequence[Name], keep: object) -> None:
         self.run, self.slots, self._keep = run, tuple(slots), keep
 
-    def job(self) -> Job:
+    def job(self) -> JobSlots:
         """A record for it, all zero."""
-        return Job(self.slots)
+        return JobSlots(self.slots)
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def function_of(question: Any, write: Callable[[], QuadFunction], target: Host, 
 
 
 def _compile(write: Callable[[], QuadFunction], target: Host) -> bytes:
-    """Names of slots in a line, then machine code; nothing behind the line where there is none."""
+    """Names of slots in a line, then machine code; nothing after the line where there is none."""
     try:
         made = write()
         text = made.text("run")
@@ -207,4 +207,4 @@ def _load(data: bytes, target: Host) -> Compiled | None:
     return Compiled(run, literal_eval(slots.decode()), loaded)
 
 
-__all__ = ["GROUP_QUADS", "Compiled", "Job", "QuadFunction", "Run", "function_of"]
+__all__ = ["GROUP_QUADS", "Compiled", "JobSlots", "QuadFunction", "Run", "function_of"]

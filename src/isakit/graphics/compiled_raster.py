@@ -81,12 +81,12 @@ class _Loop(QuadFunction):
         return f"{self.module}\n{METADATA}"
 
     def _append(self, got: TracedArray, x: str, y: str, number: str, outs: list[str], covered: str) -> None:
-        """Put the quads of a group that have covered pixels behind the others."""
+        """Put the quads of a group that have covered pixels after the others."""
         code, b = self.code, self.code.body
         bits = b(f"bitcast {code.type(bool)} {got.text} to i16")
         four = b(f"bitcast <{LANES} x i8> {b(f'zext {code.type(bool)} {got.text} to <{LANES} x i8>')} to <4 x i32>")
         b.do(f"br i1 {b(f'icmp eq i16 {bits}, 0')}, label %empty, label %some")
-        # Triangles are convex: where both rows of pixels have had covered ones, none come behind a group without.
+        # Triangles are convex: where both rows of pixels have had covered ones, none come after a group without.
         b.label("empty")
         seen = b("load i16, ptr %seen_v")
         rows = [b(f"icmp ne i16 {b(f'and i16 {seen}, {row}')}, 0") for row in (0x3333, -0x3334)]

@@ -137,7 +137,7 @@ class DrawState(Settings):
         alpha_test: (comparison, reference) for the alpha of the first target.
         logic_op: what joins the bits of colour and target, in place of blending.
         clamp_fragment: targets whose colours are clamped to 0 to 1 before they are blended.
-        clamp_vertex: output words that are clamped to 0 to 1 behind the last vertex stage.
+        clamp_vertex: output words that are clamped to 0 to 1 after the last vertex stage.
         polygon_mode: of front and back faces.
         offset: depth added to polygons.
         polygon_stipple: 32 rows of 32 bits, row 0 the lowest, the highest bit at the left; None for none.

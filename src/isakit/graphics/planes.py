@@ -192,14 +192,14 @@ class Corners:
         return corners * self.over_w if kind in ("perspective", "constant") else corners
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> PrimitiveFacts:
         """What the text of interpolation depends on."""
-        return Shape(self.planes is None, self.points is not None, self.upper, self.whole is not None,
+        return PrimitiveFacts(self.planes is None, self.points is not None, self.upper, self.whole is not None,
                      bool(self.front.all()))  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Shape:
+class PrimitiveFacts:
     """Facts about all primitives of a draw.
 
     Attributes: whether values are `constant`, they are `points` whose places begin at the `upper` edge, triangles were
@@ -297,7 +297,7 @@ class Interpolation:
     `x`, `y`: f64, where the inputs are evaluated; `of(column)`: a number of each lane's primitive (`Corners.column`).
     """
 
-    def __init__(self, shape: Shape, x: Array, y: Array, of: Callable[[Column], Array], shown: float) -> None:
+    def __init__(self, shape: PrimitiveFacts, x: Array, y: Array, of: Callable[[Column], Array], shown: float) -> None:
         self.shape, self.x, self.y, self.of, self.shown = shape, x, y, of, shown - 0.5
 
     def over(self, what: Column) -> Array:

@@ -166,7 +166,7 @@ class LoadedKernel:
             max_instructions: bound of the instructions executed, counted once per warp.
             limits: whether the chip's limits are enforced (default: what the device says).
             windows: g[] spaces that differ from the device's, by number.
-            dynamic_shared: bytes of shared memory behind those the kernel declares.
+            dynamic_shared: bytes of shared memory past those the kernel declares.
 
         Raises LaunchError, MachineFault, BudgetExceeded. Arrays hold what was written so far after a fault.
         """

@@ -218,7 +218,7 @@ class BoundShader:
             words = layout.to_words(_uniform_rows(p, value), TYPES[p.type])[:, :stride]
             target = out[p.container_index].view(np.uint32)
             if p.resource_index + stride * (len(words) - 1) + words.shape[1] > len(target):
-                raise LaunchError(f"uniform {name!r} ends behind the {len(target)} words of the buffer it lies in")
+                raise LaunchError(f"uniform {name!r} ends past the {len(target)} words of the buffer it lies in")
             for k, row in enumerate(words):
                 at = p.resource_index + k * stride
                 target[at : at + len(row)] = row
@@ -328,7 +328,7 @@ class BoundShader:
                 out.append(("pa", i.register, self._texel(i, rows)))
         return out
 
-    def _texel(self, i: layout.Input, rows: Array) -> Array:
+    def _texel(self, i: layout.ShaderInput, rows: Array) -> Array:
         """The registers of a texel that is fetched before the program starts, its level by the neighbours' places."""
         texture = self.units.get(i.texture or 0)
         if texture is None:

@@ -134,7 +134,7 @@ class _Linter:
         return out, straight
 
     def _successors(self, at: int, npc: int) -> list[tuple[int, int]]:
-        """(pc, next pc) pairs behind the instruction at `at` whose successor is `npc`."""
+        """(pc, next pc) pairs after the instruction at `at` whose successor is `npc`."""
         op = self.ops[at] if at < len(self.ops) else None
         if op is None:
             return []
@@ -167,7 +167,7 @@ class _Linter:
             yield _Late(("mb", 0), MBIREAD_LATENCY + 1, MBIREAD_LATENCY)
 
     def _follow(self, origin: int, npc: int, op: Op, late: _Late, sure_way: bool) -> Iterator[Finding]:
-        """Walk all paths behind a late write until a reader would see it."""
+        """Walk all paths after a late write until a reader would see it."""
         seen: set[tuple[int, int, int]] = set()
         certain = sure_way and op.guard in (-1, 15)
         todo = [(state, 1, certain) for state in self._successors(origin, npc)]

@@ -26,7 +26,7 @@ from isakit.lean import dataclass
 
 
 @dataclass(frozen=True)
-class Bits:
+class Unsigned:
     """An unsigned number of `width` bits."""
 
     width: int
@@ -46,10 +46,10 @@ class Many:
     stride: str = ""
 
 
-u8 = Annotated[int, Bits(8)]
-u16 = Annotated[int, Bits(16)]
-u32 = Annotated[int, Bits(32)]
-u64 = Annotated[int, Bits(64)]
+u8 = Annotated[int, Unsigned(8)]
+u16 = Annotated[int, Unsigned(16)]
+u32 = Annotated[int, Unsigned(32)]
+u64 = Annotated[int, Unsigned(64)]
 
 R = TypeVar("R", bound="Record")
 
@@ -71,7 +71,7 @@ class RecordField:
 
 
 @dataclass(frozen=True)
-class Layout:
+class RecordLayout:
     """Fields by name, and the size of the record in bytes."""
 
     fields: dict[str, RecordField]
@@ -117,7 +117,7 @@ def width_of(annotation: Any) -> int | None:
     if annotation is bool:
         return 1
     if get_origin(annotation) is Annotated:
-        return next((x.width for x in get_args(annotation)[1:] if isinstance(x, Bits)), None)
+        return next((x.width for x in get_args(annotation)[1:] if isinstance(x, Unsigned)), None)
     return None
 
 
@@ -132,7 +132,7 @@ def many_of(annotation: Any) -> tuple[Any, Many] | None:
 
 
 @cache
-def layout_of(record: type[Record]) -> Layout:
+def layout_of(record: type[Record]) -> RecordLayout:
     """Where the fields of a record are. Raises DefinitionError for a field that is no number, record or row."""
     fields: dict[str, RecordField] = {}
     end = 0
@@ -143,7 +143,7 @@ def layout_of(record: type[Record]) -> Layout:
         end = f.offset + f.size
     if not fields:
         raise DefinitionError(f"{record.__name__} declares no fields")
-    return Layout(fields, end)
+    return RecordLayout(fields, end)
 
 
 def _field(where: str, name: str, annotation: Any, end: int) -> RecordField:

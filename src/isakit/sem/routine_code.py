@@ -29,7 +29,7 @@ LOCAL, FIELD, ITEM, LANE, MATCHING = "local", "field", "item", "lane", "matching
 
 
 @dataclass(frozen=True)
-class Parameter:
+class RoutineParameter:
     """What a routine is given: a number of `width` bits, a record (or a `row` of them), or a number per lane."""
 
     name: str
@@ -48,7 +48,7 @@ class Let:
 
 
 @dataclass(frozen=True)
-class Point:
+class PointAt:
     """Let a name stand for an element of a field of the record `base`, or of the row `base`.
 
     Without `index`: for the record that the field is.
@@ -97,7 +97,7 @@ class Return:
 
 
 @dataclass(frozen=True)
-class Row:
+class RowArgument:
     """A row of records as an argument: a field of `base`, or all of the row `base`."""
 
     base: str
@@ -135,7 +135,7 @@ class Raise:
     arguments: tuple[Any, ...]
 
 
-Statement = Let | Point | Store | If | While | Return | Do | Raise
+Statement = Let | PointAt | Store | If | While | Return | Do | Raise
 
 
 class Callee:
@@ -157,7 +157,7 @@ class Translatable(Callee):
 
     @property
     @abstractmethod
-    def parameters(self) -> list[Parameter]:
+    def parameters(self) -> list[RoutineParameter]:
         """What compiled code passes to it."""
 
     @property

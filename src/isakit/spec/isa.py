@@ -24,7 +24,8 @@ from isakit.spec.record import Form, Kind, Record, Ref, Status
 class RegisterFile:
     """A register file as the semantics sees it: how many registers of how many bits.
 
-    `constant` are registers that always read the same and that writes do not change.
+    `constant` are registers that always read the same and that writes do not change. `flags` names the bits of a
+    register that conditions look at, bit 0 first.
     """
 
     name: str
@@ -34,6 +35,7 @@ class RegisterFile:
     text: str = ""
     ref: Ref | None = None
     constant: frozenset[int] = frozenset()
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,13 +108,15 @@ class InstructionSet:
     records: list[Record] = field(default_factory=list[Record])
     documents: dict[str, str] = field(default_factory=dict[str, str])
     prefixes: frozenset[str] = frozenset()
-    #: words that never stand behind the name of an instruction
+    #: words that never stand after the name of an instruction
     in_front: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset({"dst", "cdst"})
     default_variant: str = ""
     #: operands after which the lanes that execute are finished
     ends_with: frozenset[str] = frozenset()
-    #: instructions behind a branch, call or return that are executed before it takes effect
+    #: the operand that says how often an instruction is executed, its other operands moving on each time
+    repeats_with: str = ""
+    #: instructions after a branch, call or return that are executed before it takes effect
     delay_slots: int = 0
     #: program type -> register files whose content is read after the program has ended
     results: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
@@ -130,6 +134,8 @@ class InstructionSet:
     pseudo: Mapping[str, Pseudo] = field(default_factory=dict[str, "Pseudo"])
     #: (regular expression on a statement, advice): what people write that is said in another way
     advice: tuple[tuple[str, str], ...] = ()
+    #: faults of the machine, `isakit.sem.faults.Fault`
+    faults: Sequence[Any] = ()
     #: the package whose import adds the records; `complete` checks them together, any other instruction set at once
     package: str = ""
     _views: dict[Any, View] = field(default_factory=dict[Any, "View"], repr=False)

@@ -132,6 +132,15 @@ def test_other_answers_to_open_questions_are_compiled(
     assert reference.stats.instructions == compiled.stats.instructions
 
 
+@pytest.mark.parametrize("tier", TIERS)
+def test_lanes_that_all_end_between_quads_are_a_fault(tier: str) -> None:
+    """The stack refuses to unwind through a quadon: compiled code stops, and the reference machine says so."""
+    program = fragment("quadon\ndiscard\nquadpop\nexit nop", registers=2)
+    for engine in (StageEngine("reference"), StageEngine("llvm", tier)):
+        with pytest.raises(MachineFault, match="QUADON_ACTIVE"):
+            engine.run(program.launch(), stage(choices=GraphicsChoices(discarded="end")))
+
+
 def test_choices_of_control_flow() -> None:
     program = fragment("interp $r0 v[0x4]\nexit nop", choices=Choices(join="after"))
     reference, compiled = both(program, stage(), "interp")

@@ -8,7 +8,7 @@ import pytest
 import isakit
 from isakit.arch.usse.arithmetic import DEFAULT
 from isakit.errors import LaunchError, MachineFault
-from isakit.machine.target import Register
+from isakit.machine.target import RegisterRef
 from isakit.machine.targets import target_of
 from isakit.machine.usse import Code, Machine
 from isakit.machine.usse.shader_memory import Memory
@@ -58,7 +58,7 @@ def test_a_register_that_is_written_reads_back(make):
 @ALL
 def test_a_register_keeps_the_bits_it_has(make):
     t = make()
-    t.write_register(Register("r", 1), -1)
+    t.write_register(RegisterRef("r", 1), -1)
     assert t.read_register(("r", 1)) == (1 << t.register_files["r"].width) - 1
 
 

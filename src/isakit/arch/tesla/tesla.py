@@ -81,7 +81,15 @@ tesla.registers = {
             Ref("tesla", "2.5"),
             frozenset({0}),
         ),
-        RegisterFile("c", 4, 4, "condition codes: bit 0 Z, 1 S, 2 C, 3 O", "$c{n}", Ref("001", "Registers")),
+        RegisterFile(
+            "c",
+            4,
+            4,
+            "condition codes: bit 0 Z, 1 S, 2 C, 3 O",
+            "$c{n}",
+            Ref("001", "Registers"),
+            flags=("Z", "S", "C", "O"),
+        ),
         RegisterFile("o", 128, 32, "output attributes of vertex and geometry programs", "o[{n}]", Ref("001", "Memory")),
     )
 }

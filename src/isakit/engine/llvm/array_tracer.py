@@ -430,7 +430,7 @@ class Tracer:
         b.do(f"store i16 {b(f'or i16 {now}, {bits}')}, ptr %cannot")
 
     def seldom(self, lanes: TracedArray, write: Callable[[], None]) -> None:
-        """Write code that runs where some lane needs it; nothing it computes is used behind it."""
+        """Write code that runs where some lane needs it; nothing it computes is used after it."""
         b = self.body
         bits = b(f"bitcast {self.type(bool)} {lanes.text} to i16")
         some = b(f"icmp ne i16 {bits}, 0")

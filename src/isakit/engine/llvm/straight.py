@@ -28,7 +28,7 @@ Executing = Callable[[ValueLowering, Ref, Ref, bool], Ref]
 
 
 @dataclass(frozen=True)
-class Bank:
+class VectorBank:
     """A register file: `rows` registers of 32 bits or, `bits`, of bools in bytes; `shared`: one for all lanes."""
 
     rows: int
@@ -47,7 +47,7 @@ class Write:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class StraightPiece:
     """An instruction: `rounds` of writes; the values of a round see the writes of those before it.
 
     `guard` is (file, index, inverted): the lanes in which the instruction executes, settled before its first round.
@@ -73,8 +73,8 @@ class Straight:
 
     def __init__(
         self,
-        pieces: Sequence[Piece],
-        banks: Mapping[str, Bank],
+        pieces: Sequence[StraightPiece],
+        banks: Mapping[str, VectorBank],
         masked: bool,
         natives: dict[str, Native],
         machine: MachineLeaf,
@@ -105,7 +105,7 @@ class Straight:
         return self._assembled(stores)
 
     # --- pieces -------------------------------------------------------------------------------------------------
-    def _piece(self, piece: Piece, base: Ref | None) -> None:
+    def _piece(self, piece: StraightPiece, base: Ref | None) -> None:
         active = base
         if piece.guard is not None:
             low = self._lowering()

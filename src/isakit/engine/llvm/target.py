@@ -32,7 +32,7 @@ FLUSH_BOTH = 0x9FC0
 """MXCSR with exceptions masked, flush-to-zero and denormals-are-zero, round to nearest."""
 
 
-class CompileError(IsakitError):
+class CodegenError(IsakitError):
     """LLVM refused generated code: a bug in isakit, with LLVM's message."""
 
 
@@ -110,7 +110,7 @@ def _compile(text: str, target: Host, level: int, quick: bool) -> bytes:
         module = llvm.parse_assembly(text)
         module.verify()
     except RuntimeError as e:
-        raise CompileError(str(e)) from e
+        raise CodegenError(str(e)) from e
     machine = _machine(target, level)
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = False

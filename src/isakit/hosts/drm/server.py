@@ -33,7 +33,7 @@ class Server:
         chip: of the cards.
         report: collects what all of them do.
         settings: how programs run.
-        capture: a file for the first process; further ones get a number behind the name.
+        capture: a file for the first process; further ones get a number after the name.
         dump: writes programs and pictures.
 
     Attributes: `path` of the socket, for the environment of programs; `clients` that are connected.

@@ -26,7 +26,7 @@ class Warp:
 
     __slots__ = ("_state", "block", "control", "index", "number")
 
-    def __init__(self, state: State, block: Block, index: int, number: int, control: Stack) -> None:
+    def __init__(self, state: State, block: ThreadBlock, index: int, number: int, control: Stack) -> None:
         self._state, self.block, self.index, self.number, self.control = state, block, index, number, control
 
     @property
@@ -103,7 +103,7 @@ class Warp:
         return f"<p>{escape(repr(self)[1:-1])}</p><table>{out}</table>"
 
 
-class Block(BlockState):
+class ThreadBlock(BlockState):
     """One block: its warps, shared memory (`shared`, a uint8 view) and barriers; see `rules.barriers`."""
 
     def __init__(self, launch: Launch, number: int, shared: Array) -> None:
@@ -154,7 +154,7 @@ class Block(BlockState):
         return self._released(lambda: self.rules.warp_ended(self))
 
     def _released(self, action: Callable[[], object]) -> list[Warp]:
-        """The warps that wait before an action and not behind it."""
+        """The warps that wait before an action and not after it."""
         # Without this a block of many warps would look at all of them whenever one ends.
         if not any(barrier.count for barrier in self.barriers.values()):
             action()

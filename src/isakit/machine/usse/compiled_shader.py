@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from isakit.arch.usse.arithmetic import Rules, using
 from isakit.engine.graph import postorder
 from isakit.engine.llvm import (
-    Bank,
     Host,
     Loaded,
-    Piece,
     Ref,
     Straight,
+    StraightPiece,
     ValueLowering,
+    VectorBank,
     Write,
     bound,
     ieee_natives,
@@ -59,7 +59,7 @@ _traces: dict[tuple[Form, int, Rules], Trace] = {}
 
 
 @dataclass(frozen=True)
-class Facts:
+class ShaderFacts:
     """What is built into compiled code besides the instructions.
 
     `rows`: registers of every file; `shared`: all lanes have one sa; `quads`: a neighbour in a quad is always there.
@@ -69,9 +69,9 @@ class Facts:
     shared: bool
     quads: bool
 
-    def banks(self) -> dict[str, Bank]:
+    def banks(self) -> dict[str, VectorBank]:
         """The register files as the engine sees them."""
-        return {n: Bank(rows, bits=n == "p", shared=self.shared and n == "sa") for n, rows in self.rows}
+        return {n: VectorBank(rows, bits=n == "p", shared=self.shared and n == "sa") for n, rows in self.rows}
 
 
 @dataclass(eq=False)
@@ -81,14 +81,14 @@ class Stretch:
     steps: list[Step]
     first: int
     increments: Increments
-    facts: Facts
-    pieces: list[Piece]
+    facts: ShaderFacts
+    pieces: list[StraightPiece]
     target: Host
     _functions: dict[bool, Function | None] = field(default_factory=dict[bool, "Function | None"])
 
     @property
     def end(self) -> int:
-        """The instruction behind it."""
+        """The instruction after it."""
         return self.first + len(self.steps)
 
     @cached_property
@@ -157,19 +157,19 @@ class Stretches:
     def __init__(self, code: Code, target: Host) -> None:
         self.code, self.target = code, target
         self.lanes = 0
-        self._found: dict[tuple[int, Increments, Facts], Stretch | None] = {}
-        self._pieces: dict[tuple[int, Increments, Facts], Piece | None] = {}
+        self._found: dict[tuple[int, Increments, ShaderFacts], Stretch | None] = {}
+        self._pieces: dict[tuple[int, Increments, ShaderFacts], StraightPiece | None] = {}
 
-    def at(self, pc: int, increments: Increments, facts: Facts) -> Stretch | None:
+    def at(self, pc: int, increments: Increments, facts: ShaderFacts) -> Stretch | None:
         """The stretch that begins with instruction `pc`."""
         key = pc, increments, facts
         if key not in self._found:
             self._found[key] = self._find(pc, increments, facts)
         return self._found[key]
 
-    def _find(self, pc: int, increments: Increments, facts: Facts) -> Stretch | None:
+    def _find(self, pc: int, increments: Increments, facts: ShaderFacts) -> Stretch | None:
         steps: list[Step] = []
-        pieces: list[Piece] = []
+        pieces: list[StraightPiece] = []
         rounds = 0
         for k in range(pc, len(self.code)):
             step = self.code.steps[k]
@@ -229,7 +229,7 @@ def _trace(step: Step, word: int) -> Trace:
     return _traces[key]
 
 
-def _piece(step: Step, increments: Increments, facts: Facts) -> Piece | None:
+def _piece(step: Step, increments: Increments, facts: ShaderFacts) -> StraightPiece | None:
     """What an instruction writes, in all repetitions; None where it does something else, too."""
     if step.status is Status.UNKNOWN or step.pred == "Pn":
         return None
@@ -246,10 +246,10 @@ def _piece(step: Step, increments: Increments, facts: Facts) -> Piece | None:
     guard = None
     if isinstance(step.pred, tuple):
         guard = "p", int(step.pred[0]), bool(step.pred[1])
-    return Piece(tuple(rounds), guard)
+    return StraightPiece(tuple(rounds), guard)
 
 
-def _writes(step: Step, i: int, increments: Increments, facts: Facts) -> Iterator[Write | None]:
+def _writes(step: Step, i: int, increments: Increments, facts: ShaderFacts) -> Iterator[Write | None]:
     """The writes of a repetition; None for anything else."""
     binding = step.binding(i, increments)
     done: dict[int, Value] = {}
@@ -266,7 +266,7 @@ def _writes(step: Step, i: int, increments: Increments, facts: Facts) -> Iterato
         yield Write(e.name, graphs[0].number, graphs[1], graphs[2] if e.when is not None else None)
 
 
-def _lane_by_lane(n: Value, facts: Facts) -> bool:
+def _lane_by_lane(n: Value, facts: ShaderFacts) -> bool:
     """Whether a node only needs its own lane, or its quad where there are whole quads."""
     if n.op == "read":
         return n.args[0].op == "const"
@@ -309,7 +309,7 @@ class Runner:
         self.machine, self.stretches, self.compile = machine, stretches, compile
         self._mask = np.zeros(machine.pitch, bool)
         self._flags = np.zeros(LONGEST, np.uint8)
-        self._facts: dict[bool, Facts] = {}
+        self._facts: dict[bool, ShaderFacts] = {}
         self._contexts: dict[bool, Any] = {}
         self._partial = machine.lanes % LANES != 0
 
@@ -325,7 +325,7 @@ class Runner:
         stretch = self.stretches.at(pc, machine.increments, self._facts[shared])
         if stretch is None or stretch.end > join or len(stretch.steps) > budget:
             return 0
-        # What is computed behind the last lane does no harm, but it must not count as executed.
+        # What is computed past the last lane does no harm, but it must not count as executed.
         masked = mask is not None or (self._partial and bool(stretch.guarded))
         function = stretch.function(masked, self.compile)
         if function is None:
@@ -345,7 +345,7 @@ class Runner:
         m = self.machine
         files = {name: m.files[name] for name in FILES}
         rows = tuple((name, len(a)) for name, a in files.items())
-        self._facts[shared] = Facts(rows, shared, m.lanes % 4 == 0 or not self.stretches.quads)
+        self._facts[shared] = ShaderFacts(rows, shared, m.lanes % 4 == 0 or not self.stretches.quads)
         numbers = [-(-m.lanes // LANES) * LANES, self._mask.ctypes.data, self._flags.ctypes.data]
         for a in files.values():
             numbers += [a.ctypes.data, a.strides[0]]

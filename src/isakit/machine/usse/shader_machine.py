@@ -17,6 +17,7 @@ from isakit.arch.usse.registers import ROLES
 from isakit.engine.protocol import Array, Control, Lanes
 from isakit.engine.routine_functions import numpy_function, python_function
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
+from isakit.machine.interrupts import Deferred, deferred
 from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.usse import numpy_ieee as native  # noqa: F401  # pyright: ignore[reportUnusedImport] - registers its functions
 from isakit.machine.usse import rules
@@ -203,6 +204,10 @@ class Machine:
         `until`: numbers of instructions to stop at when a group of invocations is about to execute one; a group that
         stands there already moves on first. Raises BudgetExceeded and what else `run` raises.
         """
+        with deferred() as signals:  # so that what raises an interrupt finds whole instructions
+            return self._resume(max_instructions, runner, until, signals)
+
+    def _resume(self, max_instructions: int, runner: Runner | None, until: Collection[int], signals: Deferred) -> bool:
         code, waiting, budget = self._code(), self.waiting, max_instructions
         leaving = min(waiting, default=-1)  # the group that moves on first
         while waiting:
@@ -216,6 +221,7 @@ class Machine:
                 join = min((n for n in until if pc < n < join), default=join)
             try:
                 while pc != join:
+                    signals.check()
                     if not budget:
                         raise BudgetExceeded("BUDGET", 8 * pc)
                     done = runner.advance(pc, mask, join, budget) if runner is not None else 0
@@ -248,9 +254,10 @@ class Machine:
         if pc is None:
             raise LaunchError(f"invocation {lane} has ended")
         mask = self.waiting[pc]
-        moved = self._step(code, pc, mask)
-        del self.waiting[pc]
-        self._spread({pc + 1: mask} if moved is None else moved)
+        with deferred():
+            moved = self._step(code, pc, mask)
+            del self.waiting[pc]
+            self._spread({pc + 1: mask} if moved is None else moved)
         return pc
 
     def _code(self) -> Code:
@@ -259,7 +266,7 @@ class Machine:
         return self.code
 
     def _spread(self, moved: Mapping[int, Array | None]) -> None:
-        """Put lanes where they go on; behind the last instruction they have ended."""
+        """Put lanes where they go on; after the last instruction they have ended."""
         for target, lanes in moved.items():
             if target < len(self._code()):
                 _merge(self.waiting, target, lanes)
@@ -379,7 +386,7 @@ class Machine:
         """Nothing, where nothing follows. Raises NotModelled elsewhere."""
         code = self._code()
         if pc + 1 < len(code):
-            raise NotModelled(f"`{code.program[pc].text}` in front of other instructions", "what it sets is not known")
+            raise NotModelled(f"`{code.program[pc].text}` before other instructions", "what it sets is not known")
 
     def _split(self, pc: int, target: int, mask: Array | None, active: Array | None) -> dict[int, Array | None]:
         return self._with_rest({target: active}, pc, mask, active)
@@ -496,7 +503,7 @@ _VALUES = covered(
 
 
 def target_of(here: int, operand: int, relative: bool) -> int:
-    """The number of the instruction a branch goes to; one in front of the program is negative."""
+    """The number of the instruction a branch goes to; one before the program is negative."""
     number = python_function(rules.target, relative=relative)(here, operand)
     return number - ((number >> 31) << 32)
 

@@ -15,6 +15,7 @@ from isakit.arch.vuc.fields import SR_SRC1
 from isakit.arch.vuc.memory_operands import CODE_SIZE
 from isakit.arch.vuc.registers import NOT_P0, SR, TRUE
 from isakit.errors import MachineFault
+from isakit.machine.interrupts import deferred
 from isakit.machine.snapshot import Snapshot, freeze_parts, thaw_parts
 from isakit.machine.vuc.core_code import Op, decode
 from isakit.machine.vuc.core_memory import D_CELLS, PWT_BYTES, HostMemory
@@ -31,6 +32,8 @@ from isakit.machine.vuc.unit_requests import ACTIONS, H264_MODE, Units
 from isakit.machine.vuc.vpring import VpRing
 
 NO_WATCHDOG = 0xFFFF
+_UNINTERRUPTED = 4096
+"""Cycles between two looks at an interrupt from the keyboard."""
 
 
 _PARTS = ("memory", "units", "ring", "vpring", "mvs_in", "mvs_out", "sr", "host", "_view")
@@ -60,13 +63,13 @@ _NO_STATE = {
 """Attributes of the parts that a snapshot leaves out: fixed when the core is made, derived, or the user's."""
 
 
-def _restored(kind: type[Core], variant: str, options: Options, snapshot: Snapshot) -> Core:
+def _restored(kind: type[CoreMachine], variant: str, options: Options, snapshot: Snapshot) -> CoreMachine:
     core = kind(variant, options)
     core.restore(snapshot)
     return core
 
 
-class Core(CoreRecord):
+class CoreMachine(CoreRecord):
     """A core of one variant with its surroundings.
 
     `r`, `p`: registers as lists (write $p with `set_predicates`); `sr`: special registers by number or name; `data`:
@@ -317,7 +320,14 @@ class Core(CoreRecord):
         """
         if self.accelerator is not None and self.listener is None:
             return self.accelerator(limit, stops)
-        return self.advance_reference(limit, stops)
+        if self.calls_out:  # what is called may take long, and may want to end the run
+            return self.advance_reference(limit, stops)
+        reason = "limit"
+        with deferred() as signals:  # so that what raises an interrupt finds whole cycles
+            while reason == "limit" and self.cycle < limit:
+                signals.check()
+                reason = self.advance_reference(min(limit, self.cycle + _UNINTERRUPTED), stops)
+        return reason
 
     def advance_reference(self, limit: int, stops: Container[int] = ()) -> str:
         """`advance` without compiled code."""
@@ -355,7 +365,7 @@ class Core(CoreRecord):
                 end(self, 0, 0)
         return "limit"
 
-    def _hurry(self, limit: int, stops: Container[int], end: Callable[[Core, int, int], None]) -> bool:
+    def _hurry(self, limit: int, stops: Container[int], end: Callable[[CoreMachine, int, int], None]) -> bool:
         """Issue plain instructions and branches in a row, while no late write is due and no limit is counted.
 
         Returns whether any issued. A special version of `rules.cycle` and `rules.flow.branch` for such instructions.

@@ -48,7 +48,7 @@ class Units:
         self.core.wait = 1 << args[0], attrs["level"], False
 
     def do_clicnt(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
-        self.core.stalled -= 1  # the counter is 0 behind this instruction, not at it
+        self.core.stalled -= 1  # the counter is 0 after this instruction, not at it
         self.core.set_icnt(0)
         self.core.stalled += 1
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntFlag
 
 from isakit.arch.vuc.registers import P_NAMES, R_NAMES, SR, special_names
-from isakit.machine.vuc.core import Core
+from isakit.machine.vuc.core import CoreMachine
 from isakit.machine.vuc.core_code import Op, Register
 from isakit.machine.vuc.rules.state import Entry, Kind
 
@@ -102,7 +102,7 @@ def register_name(register: Register, features: frozenset[str]) -> str:
 class Watch:
     """Steps a core one cycle at a time and reports every cycle."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: CoreMachine) -> None:
         self.core = core
         self._names = special_names(core.features)
         self._predicates_from = (-2, 0)  # cycle and address of the last instruction that wrote predicates

@@ -90,7 +90,7 @@ class ComputeEngine(Engine):
 
     @action("CB_ADDR")
     def place_constants(self, word: int, index: int) -> None:
-        """Where CB_DATA goes. A buffer that the driver has not defined behind its others is taken to follow them."""
+        """Where CB_DATA goes. A buffer that the driver has not defined after its others is taken to follow them."""
         number = word & 0x7F
         if number not in self.constants.defined:
             for source in (self.constants, self.graphics.constants):

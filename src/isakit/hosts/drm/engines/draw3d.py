@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 P = TypeVar("P", bound=Pipeline)
 OnDraw = Callable[[int, int, str, int], None]
-"""Called behind a draw with its frame and number, its primitives, and the fragments it had."""
+"""Called after a draw with its frame and number, its primitives, and the fragments it had."""
 STAGES = {"vertex": 0, "geometry": 1, "fragment": 2}
 CONSTANTS_OF = {"vertex": 0, "geometry": 2, "fragment": 3}
 SEGMENT = {"vertex": "VP", "geometry": "GP", "fragment": "FP"}

@@ -32,7 +32,7 @@ READY, WAITING, FINISHED, STOPPED, INTERRUPTED, SERVED, JOINED = (int(s) for s i
 # --- the context of a worker: slots of 8 bytes --------------------------------------------------------------
 SLOTS = (
     *layout_of(BlockState).fields,
-    "memory", "sites", "uops", "code_address", "code_bytes", "flags", "a", "a_size", "p", "p_size", "o", "o_size",
+    "memory", "sites", "flags", "a", "a_size", "p", "p_size", "o", "o_size",
     "row_bytes", "varyings", "textures", "live_all",
     *(f"g{i}_{name}" for i in range(16) for name in ("base", "size", "rows", "pitch", "width", "height")),
     *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),

@@ -34,7 +34,7 @@ class Written(IntEnum):
 
 @external
 def clear_shared(block: BlockState) -> None:
-    """s[] of a block: the launch header and the parameters, and 0 behind them."""
+    """s[] of a block: the launch header and the parameters, and 0 after them."""
 
 
 @external

@@ -31,7 +31,7 @@ class Status(IntEnum):
     """What a warp does.
 
     STOPPED: something happens at its pc that compiled code does not do (a fault, an unknown target). SERVED: the host
-    must execute the instruction at its pc, whose `join` tail has been performed. JOINED: as STOPPED, behind the `join`
+    must execute the instruction at its pc, whose `join` tail has been performed. JOINED: as STOPPED, after the `join`
     tail.
     """
 
@@ -105,6 +105,44 @@ class Buffer(Record):
     length: u32
 
 
+class Then(IntEnum):
+    """What an instruction says to the interpreter: how the warp goes on.
+
+    NEXT: with the instruction behind it. JUMP: at the pc. UNWIND: no lane is active. From STOP on nothing is counted
+    but what WAITs for a barrier. STOP: the reference machine must execute the instruction; SERVE: the host must.
+    COMPLETE: the `join` tail is done, now the instruction itself. RESUMED: another path goes on, nothing was executed.
+    """
+
+    NEXT = 0
+    JUMP = 1
+    UNWIND = 2
+    STOP = 3
+    WAIT = 4
+    COMPLETE = 5
+    RESUMED = 6
+    SERVE = 7
+
+
+class Instruction(Record):
+    """What the interpreter has for each 32-bit unit of a kernel's code.
+
+    Attributes: functions that execute the instruction that begins there, for `all` lanes and for `some` (with its
+    `join` tail at `first`; the `body` without); `pc`; the address `following` it; its `target`; how many `units` it
+    has; where the places are that remember its address ranges (`site`); and the `values` its functions look up.
+    """
+
+    first_all: u64
+    first_some: u64
+    body_all: u64
+    body_some: u64
+    pc: u32
+    following: u32
+    target: u32
+    units: u32
+    site: u32
+    values: Annotated[list[u64], Many(25, align=8)]
+
+
 class Stop(Record):
     """A flag that others set: everybody stops at the next opportunity."""
 
@@ -115,6 +153,7 @@ Entries = Annotated[list[StackEntry], Many()]
 Warps = Annotated[list[WarpState], Many(behind=True, stride="state_bytes")]
 Barriers = Annotated[list[Barrier], Many(behind=True)]
 Buffers = Annotated[list[Buffer], Many(behind=True)]
+Instructions = Annotated[list[Instruction], Many(behind=True)]
 Stops = Annotated[list[Stop], Many(behind=True)]
 Halves = Annotated[list[u16], Many(behind=True)]
 Words = Annotated[list[u32], Many(behind=True)]
@@ -137,6 +176,8 @@ class BlockState(Record):
     threads, per warp); `first_registers` ($r0, 32 numbers per warp); `entry` (where the program begins); `physid` (what
     $physid reads in the block, one number per thread), `physid_all` (in all of `physid_period` blocks);
     `register_bytes` (of a warp, where the program counts on registers being 0; else 0); `written` (`blocks.Written`).
+
+    For `rules.interpreter`: the `uops` of the kernel, whose `code_bytes` bytes begin at `code_address`.
     """
 
     barriers: Barriers
@@ -175,3 +216,6 @@ class BlockState(Record):
     physid_period: u64
     register_bytes: u64
     written: u64
+    uops: Instructions
+    code_address: u64
+    code_bytes: u64

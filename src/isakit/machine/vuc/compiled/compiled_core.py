@@ -1,6 +1,6 @@
 """Runs a core on compiled code, and on the reference core where something is not for compiled code.
 
-Python holds the core's state; it is copied into the shared memory before compiled code runs, and back behind it. D[] is
+Python holds the core's state; it is copied into the shared memory before compiled code runs, and back after it. D[] is
 copied only where the other side has changed it. Compiled code never sees a cycle in which an event of a unit, the
 watchdog or a special register with side effects plays a part: such cycles are the reference core's.
 """
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, cast
 from isakit.arch.vuc.memory_operands import CODE_SIZE
 from isakit.engine.record_bytes import Bytes
 from isakit.machine.interrupts import allowed, deferred
-from isakit.machine.vuc.compiled.code_image import Image, image_of
+from isakit.machine.vuc.compiled.code_image import CodeImage, image_of
 from isakit.machine.vuc.compiled.core_functions import LAYOUT
 from isakit.machine.vuc.compiled.word_code import Answers, Traits, landable
 from isakit.machine.vuc.core_memory import D_CELLS
 from isakit.machine.vuc.rules.state import CAPACITY, NEVER, CoreRecord, Entry, Kind, MacroblockState
 
 if TYPE_CHECKING:
-    from isakit.machine.vuc.core import Core
+    from isakit.machine.vuc.core import CoreMachine
 
 _NATIVE_KINDS = (Kind.REGISTER, Kind.ACCUMULATOR, Kind.LONG_VIEW)
 ROOM = CAPACITY // 2
@@ -63,13 +63,13 @@ def _addresses(stops: Container[int]) -> frozenset[int]:
 class Driver:
     """Compiled code beside a core. `eager`: use it from the first cycle on, and however short the runs are."""
 
-    def __init__(self, core: Core, eager: bool) -> None:
+    def __init__(self, core: CoreMachine, eager: bool) -> None:
         self.core, self.eager = core, eager
         self._state = (ctypes.c_uint8 * LAYOUT.size)()
         self._data = (ctypes.c_uint16 * (D_CELLS + 1))()  # the last one says whether D[] was written
         self._table = (ctypes.c_uint16 * CODE_SIZE)()
         self._stops = NOWHERE
-        self._image: Image | None = None
+        self._image: CodeImage | None = None
         self._made_for: tuple[int, bool] = (-1, False)
         self._landable: frozenset[int] = frozenset()
         self._objects: dict[int, Entry] = {}
@@ -82,7 +82,7 @@ class Driver:
 
     # --- running ------------------------------------------------------------------------------------------------------
     def advance(self, limit: int, stops: Container[int]) -> str:
-        """Like `Core.advance`."""
+        """Like `CoreMachine.advance`."""
         core = self.core
         if not self.eager and limit - core.cycle < SHORT:
             return core.advance_reference(limit, stops)

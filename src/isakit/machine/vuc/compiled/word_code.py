@@ -116,10 +116,10 @@ def _late(e: Effect) -> bool:
     return bool(e.get("delayed")) or (e.get("latency") or 0) > 1
 
 
-class Word:
+class WordWriter:
     """Writes the block of one instruction word.
 
-    A rule that raises leaves the cycle to the reference core, so nothing may have been changed in front of it: an
+    A rule that raises leaves the cycle to the reference core, so nothing may have been changed before it: an
     instruction has one such rule at most, which comes first.
     """
 

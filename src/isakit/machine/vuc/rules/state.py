@@ -88,7 +88,7 @@ class CoreRecord(Record):
 
     Attributes: `r`, `p`, `acc` (registers), `long_view` (the accumulator as $lhi and $llo show it); the clock `cycle`;
     `stalled` (cycles in which no instruction issued), `watch_at` (issued instructions at which the watchdog barks);
-    `pc` (the instruction that issues), `npc` (the one behind it), `target` (the one behind that); `lagging` (the cycle
+    `pc` (the instruction that issues), `npc` (the one after it), `target` (the one after that); `lagging` (the cycle
     in which $pred still shows the predicates `before`); `due` (when the next entry of the `queue` becomes visible),
     `count` (its entries, the next one last), `serial` (of the last entry); `long_lands`, `long_serial` (the last long
     operation, its first entry); `depth` (of the stack of `calls`); `icnt_base` (instructions at which $icnt was 0);

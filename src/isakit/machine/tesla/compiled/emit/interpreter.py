@@ -22,15 +22,13 @@ from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.engine.protocol import Array
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Step
 from isakit.machine.tesla.compiled.emit import interpreter_handlers as handlers
 from isakit.machine.tesla.compiled.emit import scheduler_ir
-from isakit.machine.tesla.compiled.emit.control_functions import add_functions, control_key, symbol
+from isakit.machine.tesla.compiled.emit.control_functions import INTERPRETER, SHARED, add_functions, control_key, symbol
 from isakit.machine.tesla.compiled.emit.control_functions import names as control_names
 from isakit.machine.tesla.compiled.emit.interpreter_handlers import HandlerCode, Slots
 from isakit.machine.tesla.compiled.emit.memory_ir import add_support, kernel_module, names
-from isakit.machine.tesla.compiled.state_layout import slot
 from isakit.machine.tesla.kernel_code import Code, Op
 from isakit.machine.tesla.rules import blocks
 from isakit.object_cache import keys
@@ -51,140 +49,6 @@ METADATA = "\n".join(
 """What the code says about branches: the first way is hardly ever taken; almost always; more often."""
 
 
-def loop() -> str:
-    """`interpret_warp`: from record to record until the warp waits, stops or ends."""
-
-    def state(name: str, offset: int) -> str:
-        return f"  %{name}_p = getelementptr i8, ptr %ws, i64 {offset}\n"
-
-    return f"""
-declare i32 @llvm.ctpop.i32(i32)
-
-define i32 @interpret_warp(ptr %ctx, ptr %ws) nounwind noinline {{
-entry:
-{slot("uops", "ptr")}{slot("code_address", "i32")}{slot("code_bytes", "i32")}{slot("patience")}\
-{slot("stop", "ptr")}{state("mask", state_layout.ACTIVE)}{state("pc", state_layout.PC)}\
-{state("issued", state_layout.ISSUED)}{state("threads", state_layout.THREADS)}{state("status", state_layout.STATUS)}
-  br label %look
-look:
-  %pc = load i32, ptr %pc_p
-  %asked = load volatile i32, ptr %stop
-  %interrupt = icmp ne i32 %asked, 0
-  %so_far = load i64, ptr %issued_p
-  %used = icmp sge i64 %so_far, %patience
-  %yield = or i1 %interrupt, %used
-  br i1 %yield, label %interrupted, label %find, !prof !0
-find:
-  %offset = sub i32 %pc, %code_address
-  %inside = icmp ult i32 %offset, %code_bytes
-  %low = and i32 %offset, 3
-  %aligned = icmp eq i32 %low, 0
-  %known = and i1 %inside, %aligned
-  br i1 %known, label %found, label %lost
-found:
-  %unit = lshr i32 %offset, 2
-  %unit64 = zext i32 %unit to i64
-  %place = mul i64 %unit64, {handlers.RECORD}
-  %u0 = getelementptr i8, ptr %uops, i64 %place
-  br label %execute
-execute:
-  %u = phi ptr [ %u0, %found ], [ %u2, %following ]
-  %m = load i32, ptr %mask_p
-  %full = icmp eq i32 %m, -1
-  %which = select i1 %full, i64 {handlers.FIRST}, i64 {handlers.FIRST + 8}
-  %fp = getelementptr i8, ptr %u, i64 %which
-  %f = load ptr, ptr %fp
-  %r0 = call i32 %f(ptr %ctx, ptr %ws, ptr %u)
-  br label %result
-result:
-  %r = phi i32 [ %r0, %execute ], [ %r1, %complete ]
-  %done_by = phi i32 [ %m, %execute ], [ %m1, %complete ]
-  %why = phi i32 [ {state_layout.STOPPED}, %execute ], [ {state_layout.JOINED}, %complete ]
-  %odd = icmp uge i32 %r, {handlers.STOP}
-  br i1 %odd, label %special, label %count
-count:
-  %i0 = load i64, ptr %issued_p
-  %i1 = add i64 %i0, 1
-  store i64 %i1, ptr %issued_p
-  %lanes = call i32 @llvm.ctpop.i32(i32 %done_by)
-  %lanes64 = zext i32 %lanes to i64
-  %t0 = load i64, ptr %threads_p
-  %t1 = add i64 %t0, %lanes64
-  store i64 %t1, ptr %threads_p
-  %plain = icmp eq i32 %r, {handlers.NEXT}
-  br i1 %plain, label %following, label %leave
-following:
-  %step_p = getelementptr i8, ptr %u, i64 {handlers.STEP}
-  %step = load i32, ptr %step_p
-  %step64 = zext i32 %step to i64
-  %u2 = getelementptr i8, ptr %u, i64 %step64
-  br label %execute
-leave:
-  %jump = icmp eq i32 %r, {handlers.JUMP}
-  br i1 %jump, label %look, label %none
-none:
-  %found_one = call i32 @unwind(ptr %ctx, ptr %ws, ptr %u)
-  %goes_on = icmp eq i32 %found_one, {handlers.RESUMED}
-  br i1 %goes_on, label %look, label %finished
-special:
-  switch i32 %r, label %stopped [ i32 {handlers.WAIT}, label %wait i32 {handlers.COMPLETE}, label %complete
-    i32 {handlers.RESUMED}, label %look i32 {handlers.SERVE}, label %served ]
-complete:
-  %m1 = load i32, ptr %mask_p
-  %full1 = icmp eq i32 %m1, -1
-  %which1 = select i1 %full1, i64 {handlers.BODY}, i64 {handlers.BODY + 8}
-  %bp = getelementptr i8, ptr %u, i64 %which1
-  %body = load ptr, ptr %bp
-  %r1 = call i32 %body(ptr %ctx, ptr %ws, ptr %u)
-  br label %result
-wait:
-  %w0 = load i64, ptr %issued_p
-  %w1 = add i64 %w0, 1
-  store i64 %w1, ptr %issued_p
-  %wlanes = call i32 @llvm.ctpop.i32(i32 %done_by)
-  %wlanes64 = zext i32 %wlanes to i64
-  %v0 = load i64, ptr %threads_p
-  %v1 = add i64 %v0, %wlanes64
-  store i64 %v1, ptr %threads_p
-  %after_p = getelementptr i8, ptr %u, i64 {handlers.FOLLOWING}
-  %after = load i32, ptr %after_p
-  store i32 %after, ptr %pc_p
-  store i32 {state_layout.WAITING}, ptr %status_p
-  ret i32 {state_layout.WAITING}
-served:
-  %asker_p = getelementptr i8, ptr %u, i64 {handlers.PC}
-  %asker = load i32, ptr %asker_p
-  store i32 %asker, ptr %pc_p
-  store i32 {state_layout.SERVED}, ptr %status_p
-  ret i32 {state_layout.SERVED}
-stopped:
-  %here_p = getelementptr i8, ptr %u, i64 {handlers.PC}
-  %here = load i32, ptr %here_p
-  store i32 %here, ptr %pc_p
-  br label %lost
-lost:
-  %halted = phi i32 [ {state_layout.STOPPED}, %find ], [ %why, %stopped ]
-  store i32 %halted, ptr %status_p
-  ret i32 %halted
-interrupted:
-  store i32 {state_layout.INTERRUPTED}, ptr %status_p
-  ret i32 {state_layout.INTERRUPTED}
-finished:
-  store i32 0, ptr %pc_p
-  store i32 {state_layout.FINISHED}, ptr %status_p
-  ret i32 {state_layout.FINISHED}
-}}
-
-define i32 @stop_here(ptr %ctx, ptr %ws, ptr %uop) nounwind {{
-  ret i32 {handlers.STOP}
-}}
-
-define i32 @serve_here(ptr %ctx, ptr %ws, ptr %uop) nounwind {{
-  ret i32 {handlers.SERVE}
-}}
-"""
-
-
 def _memory_module(target: Host) -> str:
     """The functions of memory that every kernel shares."""
     module = Module(32)
@@ -195,12 +59,10 @@ def _memory_module(target: Host) -> str:
 def _control_module(target: Host, choices: Choices) -> str:
     """The loop, the driver, and the functions of control that every kernel shares."""
     module = Module(32)
-    nothing = HandlerCode(module, target, Step(Op(0, 0), 0, None), choices)
-    nothing.unwinder("unwind")
-    nothing.joining("join")
-    add_functions(module, target, choices)
+    HandlerCode(module, target, Step(Op(0, 0), 0, None), choices).joining("join")
+    add_functions(module, target, choices, (*SHARED, *INTERPRETER))
     entry = scheduler_ir.entry(module, target, "@" + symbol(blocks.run_blocks.name, target, choices))
-    return str(module) + loop() + entry + METADATA
+    return str(module) + entry + METADATA
 
 
 INDEX = ".index"
@@ -337,7 +199,8 @@ class Library:
         self.main = Loaded(object_code(_control_module(target, choices), target), target)
         for name in control_names(target, choices):
             provide(name, self.main.address(name))
-        self.stop, self.serve = self.main.address("stop_here"), self.main.address("serve_here")
+        found = {r: self.main.address(symbol(r.name, target, choices)) for r in INTERPRETER}
+        self.run_warp, self.stop, self.serve = (found[r] for r in INTERPRETER)
         self.join = self.main.address("join") if choices.join == "before" else self.serve
 
 
@@ -417,7 +280,7 @@ _STOP, _JOIN, _SERVE, _FIRST = range(4)
 """What a record calls, by number; from `_FIRST` on the two functions of each handler."""
 
 
-class Program:
+class InterpreterProgram:
     """A kernel for the interpreter: `records` has one row of `handlers.RECORD` bytes per unit of code and two more.
 
     `sites` counts the global accesses that remember an address range.
@@ -440,7 +303,7 @@ class Program:
         return zlib.compress(len(head).to_bytes(4, "little") + head + self._which.tobytes() + records.tobytes(), 1)
 
     @classmethod
-    def kept(cls, content: bytes, target: Host, choices: Choices) -> Program | None:
+    def kept(cls, content: bytes, target: Host, choices: Choices) -> InterpreterProgram | None:
         """The program of a `content`; None where handlers it needs have gone."""
         data = zlib.decompress(content)
         start = 4 + int.from_bytes(data[:4], "little")
@@ -453,7 +316,7 @@ class Program:
         return cls(lib, head["keys"], which, records.reshape(units, handlers.RECORD).copy(), head["sites"])
 
     @classmethod
-    def made(cls, code: Code, flow: Flow, target: Host, choices: Choices) -> Program:
+    def made(cls, code: Code, flow: Flow, target: Host, choices: Choices) -> InterpreterProgram:
         """The program of a kernel; handlers that are not there yet are compiled."""
         lib = library(target, choices)
         first_joins = choices.join == "before"
@@ -487,7 +350,7 @@ class Program:
                 s.pc,
                 s.op.following,
                 s.target if s.target is not None else 0,
-                handlers.RECORD * (size // 4),
+                size // 4,
                 8 * sites,
             )
             sites += handler.slots.sites

@@ -58,13 +58,13 @@ class Facts:
         )
 
 
-class Rules(Protocol):
+class ControlWriter(Protocol):
     """What writes the routines of control."""
 
     def rule(
         self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref | str] | None = None
     ) -> Ref | None:
-        """Write a routine for this warp; where it raises, the warp stops in front of the instruction."""
+        """Write a routine for this warp; where it raises, the warp stops before the instruction."""
         ...
 
 
@@ -429,7 +429,7 @@ class LaneCode:
 
     @property
     @abstractmethod
-    def rules(self) -> Rules:
+    def rules(self) -> ControlWriter:
         """What writes the routines of control into this code."""
 
     @abstractmethod

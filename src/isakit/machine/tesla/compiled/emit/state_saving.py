@@ -138,13 +138,13 @@ class SavingCode(LaneCode):
         return [place for place in self._places if place in read]
 
     def leave(self, pc: int, status: int) -> None:
-        """Return to the driver in front of an instruction, with all registers that any lane may still read."""
+        """Return to the driver before an instruction, with all registers that any lane may still read."""
         self.canonical(self.dirty(pc))
         self.save(str(pc), self.needed(pc))
         self.finish(status)
 
     def finish(self, status: int | str) -> None:
-        """Return to the driver; or go on with the warps behind, see `WarpCode.further_warps`."""
+        """Return to the driver; or go on with the warps after, see `WarpCode.further_warps`."""
         b = self.body
         b.do(f"store i32 {status}, ptr {self.state_pointer(state_layout.STATUS)}")
         if not self._chained:

@@ -45,6 +45,7 @@ class WarpCode(SavingCode):
 
     transfer: Transfers
     _uniform: UniformRegisters | None = None
+    _habit: str | None = None
 
     def _begin(self, module: Module, host: Host) -> None:
         super()._begin(module, host)
@@ -154,7 +155,7 @@ class WarpCode(SavingCode):
         return b.text()
 
     def _further_warps(self) -> None:
-        """A warp has finished: those behind it that have not begun have their turns as well.
+        """A warp has finished: those after it that have not begun have their turns as well.
 
         They would have them from `rules.turns.run_rounds`, in the same order, each of them to its end: no warp of such
         a kernel waits for another one, and with no budget nothing has to be counted in between.
@@ -178,7 +179,7 @@ class WarpCode(SavingCode):
         b.do(f"ret i32 {state_layout.FINISHED}")
 
     def _again(self, starts: list[int]) -> None:
-        """Go on where the warp was left: behind a barrier, or behind what the host did."""
+        """Go on where the warp was left: after a barrier, or after what the host did."""
         b = self.body
         b.label("again")
         pc = b(f"load i32, ptr {self.state_pointer(state_layout.PC)}")
@@ -212,6 +213,9 @@ class WarpCode(SavingCode):
         self.mask32 = "-1" if full else self.load32("mask")
         self.mask = self.as_mask(self.mask32)
         self._count(len(steps))
+        self._habit = "%habit"
+        self.scratch(self._habit, "i1")
+        b.do(f"store i1 false, ptr {self._habit}")
         not_twice = False
         for k, step in enumerate(steps):
             if not k or not_twice:
@@ -226,7 +230,7 @@ class WarpCode(SavingCode):
         self.stay(last.op.following)
 
     def _if_stopped(self, step: Step) -> int:
-        """What a warp says that stops in front of an instruction."""
+        """What a warp says that stops before an instruction."""
         if step.sampled:
             return state_layout.SERVED
         return state_layout.JOINED if step.op.join and self.choices.join == "before" else state_layout.STOPPED
@@ -274,6 +278,7 @@ class WarpCode(SavingCode):
         low: ValueLowering = ValueLowering(
             self.body, leaf, self.raw_natives if raw else self.natives, self._flag_leaf(step)
         )
+        low.habit = self._habit
         executing, partial = self.mask, not self.full
         self.decided = None
         if step.guard is not None:

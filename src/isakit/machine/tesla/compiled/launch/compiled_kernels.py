@@ -21,7 +21,7 @@ from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Place
 from isakit.machine.tesla.compiled.analysis.known_flow import KEPT_FROM, flow_key, flow_of, known_flow
-from isakit.machine.tesla.compiled.emit.interpreter import METADATA, Program, handlers_of, keys_of, library
+from isakit.machine.tesla.compiled.emit.interpreter import METADATA, InterpreterProgram, handlers_of, keys_of, library
 from isakit.machine.tesla.compiled.emit.lane_code import Facts
 from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
 from isakit.machine.tesla.compiled.launch import worker_context as context
@@ -83,7 +83,7 @@ class Kernel:
         self.code, self.entry = code, entry
         self.known = known_flow(code, entry, facts.results, facts.choices)
         self.state_bytes = state_layout.state_bytes(facts.registers)
-        self.program: Program | None = None
+        self.program: InterpreterProgram | None = None
         self.compiled: Executable | None = None
         self._interpreted: Executable | None = None
         self._seconds = 0.0
@@ -100,9 +100,9 @@ class Kernel:
             self.compiled = self._from_disk()
         if self.compiled is None:
             self.program = self._program()
-            main = self.program.library.main
-            run_warp = main.address("interpret_warp")
-            self._interpreted = Executable(_entry(main), run_warp, self.program.sites, True, self.program, resumes=True)
+            lib = self.program.library
+            enter = _entry(lib.main)
+            self._interpreted = Executable(enter, lib.run_warp, self.program.sites, True, self.program, resumes=True)
 
     @property
     def sites(self) -> int:
@@ -114,16 +114,16 @@ class Kernel:
         """The control flow; made when something is asked that `known` does not say."""
         return flow_of(self.code, self.entry, self.facts.results, self.facts.choices)
 
-    def _program(self) -> Program:
+    def _program(self) -> InterpreterProgram:
         """The records for the interpreter, from disk if they are there."""
         f, key = self.facts, ""
         if self.known.count >= KEPT_FROM:
             parts = f"{flow_key(self.code, self.entry, f.results, f.choices)} {self.target.key}"
             key = hashlib.sha256(parts.encode()).hexdigest()
         data = read_object("programs", key) if key else None
-        found = None if data is None else Program.kept(data, self.target, f.choices)
+        found = None if data is None else InterpreterProgram.kept(data, self.target, f.choices)
         if found is None:
-            found = Program.made(self.code, self.flow, self.target, f.choices)
+            found = InterpreterProgram.made(self.code, self.flow, self.target, f.choices)
             if key:
                 write_object("programs", key, found.content())
         return found

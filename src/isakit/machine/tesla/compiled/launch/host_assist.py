@@ -2,7 +2,7 @@
 
 A warp that comes to a texture instruction (or another `served` one) leaves compiled code. When no warp of the batch can
 go on, those that stand at the same instruction execute it together on the reference engine, with the registers it names
-copied there and back, and go on in compiled code behind it.
+copied there and back, and go on in compiled code after it.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class ServedWarps:
         gang = Gang(warps, np.ascontiguousarray(masks), pc)
         status = states.column(state_layout.STATUS)
         if op.exit and self._quads_on(warps):
-            status[where] = state_layout.JOINED  # a fault behind the instruction itself
+            status[where] = state_layout.JOINED  # a fault after the instruction itself
             return
         states.to_files(state.files, step.reads | step.writes, where)  # lanes that do not execute keep theirs
         self._before(where)

@@ -33,7 +33,7 @@ from isakit.machine.tesla.machine import Machine
 
 RECORD, FIRST, BODY = handlers.RECORD, handlers.FIRST, handlers.BODY
 _PAIRS = (("full", FIRST), ("some", FIRST + 8), ("body_full", BODY), ("body_some", BODY + 8))
-"""The functions of a record: for all lanes and for some, with the join tail and behind it."""
+"""The functions of a record: for all lanes and for some, with the join tail and after it."""
 COUNT, SKIP, LAST, RECORDS = range(4)
 """What a probe's cell holds: hits, hits to let pass, position of the last hit, and whether it never stops."""
 Why = Literal["until", "probe", "stuck", "finished", "interrupted"]
@@ -216,7 +216,7 @@ class ProbedRun:
         """Code that looks at probes by address; `conditions` is the IR of their functions.
 
         They find the number of bytes of device memory in `@memory_bytes`, and in `@instructions_before` what threads
-        had executed before the resident block or the blocks behind it went on.
+        had executed before the resident block or the blocks after it went on.
         """
         code = object_code(_probe_code(table, conditions, cells), self.kernel.target, keep=False)
         return Probes(Loaded(code, self.kernel.target), list(table), cells, self._guards)
@@ -244,7 +244,7 @@ class ProbedRun:
     def run(self, until: int) -> Why:
         """Run on to position `until` at most. The machine is up to date afterwards, whatever happens.
 
-        `probe`: a probe stopped in front of an instruction. `stuck`: the reference machine must execute the next
+        `probe`: a probe stopped before an instruction. `stuck`: the reference machine must execute the next
         instruction of the current warp, or say what is wrong with it.
         """
         while True:
@@ -328,7 +328,7 @@ class ProbedRun:
             return "stuck" if machine.waits else None
         return self._why(who, stopped, until)
 
-    # --- the blocks behind it ---
+    # --- the blocks after it ---
     def _blocks(self, left: int, until: int) -> Why | None:
         machine, native = self.machine, self._native
         _, first, end, _ = machine.schedule()
