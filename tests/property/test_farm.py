@@ -18,6 +18,7 @@ from isakit.compile.translate import integer
 from isakit.formats import elf
 from isakit.machine.tesla.device_memory import FlatMemory
 from isakit.machine.tesla.rules import accesses
+from isakit.spec.parts.numbers import Imm
 from support.farm import CAMPAIGNS, campaign
 from support.farm.campaign import minimised, pieces_left_out
 
@@ -56,6 +57,20 @@ def test_a_wrong_bound_is_found() -> None:
         case, why = first_failure("hostile", only=lambda c: c["engine"] == "reference" and "space" in c)
     assert case["space"] in ("s", "l", "c0", "c1", "c13", "c14")
     assert "does not fault" in why or "the fault names lane" in why
+
+
+@pytest.mark.parametrize("first", [3, 5, 8])
+def test_a_misread_number_is_found(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
+    """The assembler takes one number in 64 for the next one; `first` is a seed of an instruction set."""
+    encode = Imm.encode
+
+    def misread(self: Imm, v: int) -> Any:
+        return encode(self, v + self.scale if v // self.scale & 63 == 42 else v)
+
+    monkeypatch.setattr(Imm, "encode", misread)
+    case, why = first_failure("words", first)
+    assert case is not None
+    assert "comes back from its text" in why
 
 
 def test_a_lost_write_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

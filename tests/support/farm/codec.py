@@ -186,7 +186,12 @@ def _shorter_text(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 HERE = (
     Campaign(
-        "words", f"{WORDS:,} random words of each instruction set: text and back", _words, check_words, _fewer_words
+        "words",
+        f"{WORDS:,} random words of each instruction set: text and back",
+        _words,
+        check_words,
+        _fewer_words,
+        fixed=len(VARIANTS),
     ),
     Campaign("texts", "assembler texts with mistakes", _texts, check_text, _shorter_text),
 )

@@ -107,9 +107,9 @@ def _check_microcode(case: dict[str, Any]) -> set[str]:
 
 HERE = (
     Campaign("kernels", f"random Tesla kernels on the engines, {LAUNCHES} launches each", _make_kernel, check_kernel,
-             _shorter_kernel, 300.0),
+             _shorter_kernel, 300.0, fixed=len(WAYS)),
     Campaign("choices", "random kernels with random answers to open questions", _make_choices, check_kernel,
-             _shorter_kernel, 300.0),
+             _shorter_kernel, 300.0, fixed=len(WAYS)),
     Campaign("shaders", "random USSE programs on the engines", _make_shader, _check_shader, _fewer_words),
     Campaign("microcode", "random vµc programs on the engines",
              lambda seed: {"seed": seed, "variant": ("vp2", "vp3", "vp4")[seed % 3]}, _check_microcode),

@@ -198,4 +198,4 @@ def _simpler(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 HERE = (Campaign("interrupts", "runs of all engines interrupted or out of budget at random moments", _make,
-                 check_interrupt, _simpler),)  # fmt: skip
+                 check_interrupt, _simpler, fixed=2 * len(ENGINES)),)  # fmt: skip

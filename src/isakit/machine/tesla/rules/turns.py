@@ -26,7 +26,10 @@ class Ended(IntEnum):
 
 @external
 def run_warp(block: BlockState, w: WarpState) -> u32:
-    """Run a warp until it waits, stops, or has had its turn; returns its status."""
+    """Run a warp until it waits, stops, or has had its turn; returns its status.
+
+    Warps behind it, and whole blocks (`blocks.next_block`), may run along.
+    """
     return block.run(w)  # type: ignore[attr-defined]
 
 
@@ -40,7 +43,7 @@ def take_turn(block: BlockState, w: WarpState) -> u32:
     block.remaining = limit
     block.patience = over if signed_less(over, limit) else limit
     status = run_warp(block, w)
-    block.remaining = budget - (w.issued - before)
+    block.remaining = block.remaining + block.reserve - w.issued  # less than it was also by blocks that ran along
     return status
 
 

@@ -42,6 +42,8 @@ if hasattr(os, "register_at_fork"):
 
 COMPILE_SECONDS = 0.003
 """What compiling costs per instruction; a kernel interpreted for longer than its compilation takes gets compiled."""
+COMPILER_START = 50
+"""Instructions that would be compiled while the process that compiles starts."""
 
 
 @dataclass(frozen=True)
@@ -168,11 +170,15 @@ class CompiledKernel:
         return None
 
     def spent(self, how: Executable, seconds: float) -> None:
-        """Blocks have run: a kernel that was interpreted for long gets compiled in the background."""
+        """Blocks have run: a kernel that was interpreted for long gets compiled in the background.
+
+        `seconds`: of the processor, so that other work on the machine does not make kernels seem worth compiling.
+        """
         if self.tier != "auto" or how is not self._interpreted:
             return
         self._seconds += seconds
-        if self._seconds < COMPILE_SECONDS * self.known.count or "compile" in self._claims:
+        cost = COMPILE_SECONDS * (self.known.count + COMPILER_START)
+        if self._seconds < cost or "compile" in self._claims:
             return
         mine = object()
         if self._claims.setdefault("compile", mine) is mine:

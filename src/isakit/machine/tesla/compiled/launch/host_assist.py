@@ -114,10 +114,10 @@ class ServedWarps:
         for slot, (start, step) in self._of_block.items():
             self.context.put(slot, start + block * step)
         self.context.put("ended", self._ended(block))
-        how, started = self.kernel.choose(), time.perf_counter()
+        how, started = self.kernel.choose(), time.thread_time()
         self.context.use(how, self.kernel.turn if how.resumes else self.kernel.patience)
         how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
-        self.kernel.spent(how, time.perf_counter() - started)
+        self.kernel.spent(how, time.thread_time() - started)
 
     # --- one instruction ------------------------------------------------------------------------------------
     def _serve(self, pc: int, warps: Array) -> None:

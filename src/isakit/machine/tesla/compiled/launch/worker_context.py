@@ -29,6 +29,10 @@ SPINNING_TURN = 1 << 11
 """The same as `TURN` there: most of what a turn executes is in vain."""
 
 
+SHORT = 1 << 12
+"""Instructions of a warp that has run so shortly that the next one may run before a bound is looked at."""
+
+
 def aligned(nbytes: int) -> Array:
     """Zeroed bytes at an address that is a multiple of 64."""
     raw = np.zeros(nbytes + 64, np.uint8)
