@@ -1,4 +1,4 @@
-"""Two trees of isakit in turns: the kernels of `engines.py` on the interpreter and the JIT, in processor time.
+"""Two trees of isakit in turns: kernels of `engines.py` and small launches, interpreter and JIT, in processor time.
 
 Usage: bench/trees.py TREE [--turns N] [--small] [--only KERNEL ...] [--choices NAME=VALUE ...]
 
@@ -24,7 +24,21 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 TURN = 0.05
 """Seconds of a turn."""
-KERNELS, TIERS = ("saxpy", "mandelbrot", "matmul", "hash_reduce"), ("interp", "jit")
+KERNELS, TIERS = ("saxpy", "mandelbrot", "matmul", "hash_reduce", "add"), ("interp", "jit")
+ADD = """
+.kernel add
+.param out ptr
+.param n u32
+mov b32 $r1 b32 s[out]
+mov b32 $r2 b32 s[n]
+cvt u32 $r0 u16 $r0l
+shl b32 $r3 $r0 0x2
+add b32 $r1 $r1 $r3
+add b32 $r2 $r2 $r0
+st b32 g14[$r1] $r2
+exit nop
+"""
+"""A kernel so short that its time is that of a launch."""
 
 
 def serve(size: str, choices: dict[str, Any]) -> None:
@@ -52,6 +66,11 @@ def serve(size: str, choices: dict[str, Any]) -> None:
             launch = kernel[case.grid, case.block]
             launch(*args)
             made[case.name, tier] = launch, args
+    for tier in TIERS:
+        device = isakit.Device("gt200", engine="llvm", tier=tier, threads=1, **options)
+        launch = device.load(isakit.isa("tesla", "gt200").assemble(ADD))["add"][1, 32]
+        made["add", tier] = launch, [device.alloc(128), np.uint32(7)]
+        launch(*made["add", tier][1])
     print("ready", flush=True)
     for line in sys.stdin:
         kernel, tier, times = line.split()

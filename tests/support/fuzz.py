@@ -86,13 +86,7 @@ def prepared(
     seed: int, chip: str, text: str, grid: int, block: int, flags: dict[str, bool], budget: int | None
 ) -> Fuzzed:
     """A kernel with the inputs of its seed."""
-    rng = np.random.default_rng(seed)
-    threads = grid * -(-block // 32) * 32
-    inputs = rng.integers(0, 1 << 32, (threads, THREAD_BYTES // 4), dtype=np.uint32)
-    special = rng.random(inputs.shape) < 0.4
-    inputs[special] = rng.choice(np.array(SPECIAL, np.uint32), int(special.sum()))
-    small = rng.random(inputs.shape) < 0.1
-    inputs[small] &= 0xFF
+    inputs = random_inputs(seed, grid * -(-block // 32) * 32)
     program = isakit.isa("tesla", chip).assemble(text)
     constants = dict(_banks(seed % 16))
     for bank, segments in program.constants.items():
@@ -101,6 +95,17 @@ def prepared(
             content[given.offset : given.offset + len(given.data)] = given.data
         constants[bank] = bytes(content)
     return Fuzzed(seed, chip, text, list(program.words), grid, block, flags, budget, inputs, constants)
+
+
+def random_inputs(seed: int, threads: int) -> Any:
+    """What every thread finds in its part of memory: random words, special ones, small ones."""
+    rng = np.random.default_rng(seed)
+    inputs = rng.integers(0, 1 << 32, (threads, THREAD_BYTES // 4), dtype=np.uint32)
+    special = rng.random(inputs.shape) < 0.4
+    inputs[special] = rng.choice(np.array(SPECIAL, np.uint32), int(special.sum()))
+    small = rng.random(inputs.shape) < 0.1
+    inputs[small] &= 0xFF
+    return inputs
 
 
 @cache

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from isakit.engine.llvm.ir_text import Body, Module, Ref
+from isakit.engine.llvm.ir_text import Body, LlvmModule, Ref
 from isakit.engine.llvm.values import ValueLowering
 from isakit.errors import DefinitionError
 from isakit.sem.records import RecordField, layout_of
@@ -20,11 +20,11 @@ from isakit.sem.routine_code import (
     Do,
     If,
     Let,
-    Point,
+    PointAt,
     Raise,
     Return,
     RoutineCode,
-    Row,
+    RowArgument,
     Statement,
     Store,
     Translatable,
@@ -153,7 +153,7 @@ class Lowering:
         match s:
             case Let(name, value):
                 self._set(name, self.value(value))
-            case Point(name, base, within, element, index):
+            case PointAt(name, base, within, element, index):
                 if index is None:
                     assert within is not None
                     self.records[name] = InMemory(self._field(base, within))
@@ -241,7 +241,7 @@ class Lowering:
         match a:
             case Value():
                 return self.value(a)
-            case Row(base, within):
+            case RowArgument(base, within):
                 return self._row(base, within)
             case str() if a in self.lanes:
                 return self.lanes[a]
@@ -376,7 +376,7 @@ def result_type(code: RoutineCode) -> str:
 
 
 def signature(code: RoutineCode) -> str:
-    """The type of its function, as for `Module.declare`."""
+    """The type of its function, as for `LlvmModule.declare`."""
     types = [V32 if p.lanes else f"i{p.width}" if p.width else "ptr" for p in code.routine.parameters]
     return f"{result_type(code)} @({', '.join(types)})"
 
@@ -401,7 +401,7 @@ def call(body: Body, around: Surroundings, code: RoutineCode, arguments: Sequenc
 
 
 def function(
-    module: Module, code: RoutineCode, name: str, around: Surroundings, refuse: Callable[[Body], None] | None = None
+    module: LlvmModule, code: RoutineCode, name: str, around: Surroundings, refuse: Callable[[Body], None] | None = None
 ) -> str:
     """The text of the function `name` of a routine. Of `around` only `symbol` and `specials` are used.
 
