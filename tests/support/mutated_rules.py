@@ -106,8 +106,8 @@ HELD_OTHERWISE: dict[str, str] = {
     " reference machine looks in all buffers at once (device_memory)",
     "discard": "only fragments ask: unit/graphics/test_graphics_engines",
     "beyond beyond_rows in_rows": "only windows ask: property/test_accesses, unit/machine/tesla/test_memory",
-    "begin_block run_blocks take_turn run_rounds run_turns tally": "in which order compiled code runs blocks and warps;"
-    " the reference machine has another order, and results do not show it",
+    "begin_block begin_memory next_block run_blocks take_turn run_rounds run_turns tally": "in which order compiled"
+    " code runs blocks and warps; the reference machine has another order, and results do not show it",
     "count size_at leave interpret stop_here serve_here": "the interpreter's own loop",
 }
 """Rules that no mutation here changes on every engine, and why."""
