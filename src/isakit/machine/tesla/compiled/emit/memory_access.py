@@ -47,7 +47,7 @@ class _Rows:
     buffer: tuple[str, str]
 
 
-class Access(OwnAccess):
+class KernelAccesses(OwnAccess):
     """Memory instructions of one kernel."""
 
     # --- loads ----------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class Access(OwnAccess):
         return [Ref(b(f"phi {V32} {text}"), 32) for text in chosen]
 
     def _load_falling(self, space: str, rows: _Rows, low: ValueLowering) -> tuple[list[str], str]:
-        """Words of neighbours at falling addresses; the block for others is open behind it."""
+        """Words of neighbours at falling addresses; the block for others is open after it."""
         b, (pointer, beyond) = self.code.body, self._falling(space, rows.addresses, rows.buffer, low)
         found = self._descending(b, b(f"load {V32}, ptr {pointer}, align 4"))
         near = b.current
@@ -153,7 +153,7 @@ class Access(OwnAccess):
         return [found], near
 
     def _load_windows(self, space: str, rows: _Rows) -> tuple[list[str], str]:
-        """Words that are near each other, see `memory_windows`; the block for others is open behind it."""
+        """Words that are near each other, see `memory_windows`; the block for others is open after it."""
         b, beyond = self.code.body, self.code.body.fresh("beyond")
         found = load_from_windows(b, self._base(space), rows.addresses.text, rows.buffer, beyond)
         b.do(f"br label %{rows.done}")
@@ -162,7 +162,7 @@ class Access(OwnAccess):
         return [found], near
 
     def _load_near(self, space: str, rows: _Rows) -> tuple[list[str], str]:
-        """Words of a few neighbouring lines of memory, in any order; the block for others is open behind it."""
+        """Words of a few neighbouring lines of memory, in any order; the block for others is open after it."""
         c, b = self.code, self.code.body
         both = b(f"call {{{V32}, i1}} {c.shared('load_near')}(ptr {self._base(space)}, ptr {rows.site}, "
                  f"{V32} {rows.addresses.text})")  # fmt: skip

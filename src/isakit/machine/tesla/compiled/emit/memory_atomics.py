@@ -79,7 +79,7 @@ def at_one_word(low: ValueLowering, update: Update, pointer: str, olds: str) -> 
 def in_one_word(
     low: ValueLowering, update: Update, offsets: Ref, pointer: Callable[[str], str], olds: str, done: str
 ) -> None:
-    """All lanes at one word, with an operation in `NEUTRAL`; the block for others is open behind it."""
+    """All lanes at one word, with an operation in `NEUTRAL`; the block for others is open after it."""
     b, lanes = low.body, update.lanes
     count = b.module.declare("llvm.cttz.i32", "i32 @(i32, i1)")
     first = b(f"and i32 {b(f'call i32 {count}(i32 {lanes}, i1 false)')}, 31")
@@ -109,7 +109,7 @@ def at_row(low: ValueLowering, update: Update, pointer: str, olds: str) -> None:
 def in_a_row(
     low: ValueLowering, update: Update, offsets: Ref, pointer: Callable[[str], str], olds: str, done: str
 ) -> None:
-    """All lanes at neighbouring words; the block for others is open behind it."""
+    """All lanes at neighbouring words; the block for others is open after it."""
     b = low.body
     first = b(f"extractelement {V32} {offsets.text}, i64 0")
     row = low.op("add", low.splat(Ref(first, 32, True)), Ref(WORDS, 32))
