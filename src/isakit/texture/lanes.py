@@ -13,7 +13,6 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 
-
 NEAR = 2.0**30
 """Where `except_far` ends in code that is made."""
 

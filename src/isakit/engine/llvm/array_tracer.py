@@ -143,7 +143,7 @@ class Tracer:
         return out
 
     def _narrowed(self, dtype: Any, *args: TracedArray) -> list[TracedArray] | None:
-        """The f32 lanes that all of them were widened from: half the work, and the same outcome where no bit is lost."""
+        """The f32 lanes that all of them were widened from: half the work where no bit is lost."""
         narrow = [a.narrow for a in args if a.narrow is not None]
         return narrow if dtype == F64 and len(narrow) == len(args) else None
 
