@@ -25,7 +25,7 @@ from pathlib import Path
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import chip_named
 from isakit.hosts.drm.report import Report
-from isakit.hosts.drm.server import Server
+from isakit.hosts.drm.server import DrmServer
 from isakit.hosts.drm.session import environment
 from isakit.hosts.drm.shim_library import LIBRARY
 
@@ -148,7 +148,7 @@ def main() -> None:
     ap.add_argument("--programs", action="store_true")
     ap.add_argument("--take", type=int, help="only so many programs, the first ones by SHA-256 of their name")
     ap.add_argument("--skip", type=int, default=0, help="leave out so many programs at the front of that order")
-    ap.add_argument("--match", default="", help="only tests whose name contains this")
+    ap.add_argument("--match", default="", help="only tests whose name matches this regular expression")
     ap.add_argument("--batch", type=int, default=BATCH)
     ap.add_argument(
         "--limit", type=float, default=60.0, help="seconds of processor time for a test, the card's included"
@@ -158,8 +158,8 @@ def main() -> None:
     ap.add_argument("-o", "--output", type=Path)
     o = ap.parse_args()
     root = home()
-    files = [f for f in shader_tests(root, o.shaders) if o.match in f]
-    commands = {n: c for n, c in (programs(root) if o.programs else {}).items() if o.match in n}
+    files = [f for f in shader_tests(root, o.shaders) if re.search(o.match, f)]
+    commands = {n: c for n, c in (programs(root) if o.programs else {}).items() if re.search(o.match, n)}
     if o.take is not None or o.skip:
         order = sorted(commands, key=lambda n: hashlib.sha256(n.encode()).hexdigest())[o.skip :]
         commands = {n: commands[n] for n in order[: o.take]}
@@ -175,7 +175,7 @@ def main() -> None:
     if o.reference is not None:
         o.reference.write_text(json.dumps(known, indent=1, sort_keys=True))
     report = Report()
-    server = Server(chip_named(o.chip), report, CardSettings())
+    server = DrmServer(chip_named(o.chip), report, CardSettings())
     card = Runner(root, {**environment(server, LIBRARY.path(), o.mesa), "PIGLIT_PLATFORM": "surfaceless_egl"}, o.limit)
     got: dict[str, str] = {}
     times: dict[str, float] = {}

@@ -105,7 +105,7 @@ def test_the_library_is_clean_under_sanitizers(tmp_path: Path, flags: tuple[str,
     from isakit.hosts.drm.card_settings import CardSettings
     from isakit.hosts.drm.chips import chip_named
     from isakit.hosts.drm.report import Report
-    from isakit.hosts.drm.server import Server
+    from isakit.hosts.drm.server import DrmServer
     from isakit.hosts.drm.session import SOCKET_VARIABLE
     from isakit.hosts.drm.shim_library import LIBRARY
 
@@ -120,7 +120,7 @@ def test_the_library_is_clean_under_sanitizers(tmp_path: Path, flags: tuple[str,
     if built.returncode and "sanitize" in built.stderr:
         pytest.skip("the compiler has no sanitizers")
     assert built.returncode == 0, built.stderr
-    server = Server(chip_named("a0"), Report(), CardSettings())
+    server = DrmServer(chip_named("a0"), Report(), CardSettings())
     env = {**os.environ, SOCKET_VARIABLE: str(server.path), "ASAN_OPTIONS": "detect_leaks=0"}
     done = subprocess.run([client], env=env, capture_output=True, text=True, timeout=60)
     server.close()

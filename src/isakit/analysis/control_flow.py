@@ -17,7 +17,7 @@ from typing import Any
 
 from isakit.asm import Program
 from isakit.codec import Instruction, Memory
-from isakit.spec import Kind
+from isakit.spec import InstructionKind
 
 
 class EdgeKind(StrEnum):
@@ -182,7 +182,7 @@ def control_flow(program: Program, entries: Sequence[int] = ()) -> ControlFlow:
     return _Reader(program, entries).graph()
 
 
-_ENDS_BLOCK = {Kind.BRANCH, Kind.CALL, Kind.RETURN, Kind.EXIT}
+_ENDS_BLOCK = {InstructionKind.BRANCH, InstructionKind.CALL, InstructionKind.RETURN, InstructionKind.EXIT}
 
 
 class _Reader:
@@ -197,7 +197,9 @@ class _Reader:
         self.breaks = self._named_by("break_target")
         self.joins = self._named_by("join_target")
         self.calls = {
-            k: t for k, i in enumerate(self.code) if i.group is Kind.CALL and (t := self._target(i)) is not None
+            k: t
+            for k, i in enumerate(self.code)
+            if i.group is InstructionKind.CALL and (t := self._target(i)) is not None
         }
         self.unresolved: list[int] = []
         self.flow = [self._moves(k) for k in range(len(self.code))]
@@ -225,7 +227,7 @@ class _Reader:
             out.append((behind, EdgeKind.NEXT))
         if i.record is not None and "breaks" in i.record.facts:
             out += [(t, EdgeKind.BREAK) for t in self.breaks]
-        elif i.group is Kind.BRANCH:
+        elif i.group is InstructionKind.BRANCH:
             targets = [t for a in i.targets if (t := self.place.get(a)) is not None]
             out += [(t, EdgeKind.BRANCH) for t in targets]
             if not i.targets:
@@ -233,7 +235,7 @@ class _Reader:
                 out += [(t, EdgeKind.INDIRECT) for t in found]
                 if not found:
                     self.unresolved.append(i.address)
-        elif len(i.targets) and i.group not in (Kind.CALL, Kind.CONTROL):
+        elif len(i.targets) and i.group not in (InstructionKind.CALL, InstructionKind.CONTROL):
             # A branch that stands beside another operation.
             out += [(t, EdgeKind.BRANCH) for a in i.targets if (t := self.place.get(a)) is not None]
         return out
@@ -266,7 +268,9 @@ class _Reader:
     def _delayed(self, k: int) -> bool:
         """Whether what instruction `k` does to the flow happens after its delay slot."""
         i = self.code[k]
-        return bool(self.slots) and (i.group in (Kind.BRANCH, Kind.CALL, Kind.RETURN) or bool(i.targets))
+        return bool(self.slots) and (
+            i.group in (InstructionKind.BRANCH, InstructionKind.CALL, InstructionKind.RETURN) or bool(i.targets)
+        )
 
     def _edges_behind(self, k: int) -> list[tuple[int, EdgeKind]]:
         """Edges after instruction `k`, calls stepped over."""
@@ -367,7 +371,9 @@ class _Reader:
     ) -> None:
         returns: dict[int, list[int]] = {}
         for f in functions:
-            returns[f.entry] = [n for n in f.blocks if any(i.group is Kind.RETURN for i in blocks[n].instructions)]
+            returns[f.entry] = [
+                n for n in f.blocks if any(i.group is InstructionKind.RETURN for i in blocks[n].instructions)
+            ]
         for k, t in self.calls.items():
             end = k + self.slots
             caller = number[self.code[k].address][0]

@@ -14,7 +14,7 @@ from functools import cached_property
 from isakit.analysis.control_flow import CodeBlock, ControlFlow
 from isakit.codec import Instruction
 from isakit.codec.facts import Facts, Place
-from isakit.spec import Kind
+from isakit.spec import InstructionKind
 
 
 class Numbers:
@@ -190,7 +190,9 @@ def only_computes(i: Instruction) -> bool:
     isa = i.decoder.isa
     handed = isa.results.get(i.decoder.view.program, frozenset[str]())
     return (
-        i.group in (Kind.ARITHMETIC, Kind.MOVE) and not any(file in handed for file, _ in i.defs) and not i.facts.stores
+        i.group in (InstructionKind.ARITHMETIC, InstructionKind.MOVE)
+        and not any(file in handed for file, _ in i.defs)
+        and not i.facts.stores
     )
 
 

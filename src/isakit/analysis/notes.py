@@ -11,7 +11,7 @@ from isakit.analysis.uniformity import Uniformity, dead_code
 from isakit.asm import Program
 from isakit.codec import Instruction
 from isakit.lean import dataclass
-from isakit.spec import Kind
+from isakit.spec import InstructionKind
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def delay_slots(program: Program) -> dict[int, int]:
     out: dict[int, int] = {}
     code: Sequence[Instruction] = program.instructions if slots else ()
     for k, i in enumerate(code):
-        if i.group in (Kind.BRANCH, Kind.CALL, Kind.RETURN) or i.targets:
+        if i.group in (InstructionKind.BRANCH, InstructionKind.CALL, InstructionKind.RETURN) or i.targets:
             for behind in code[k + 1 : k + 1 + slots]:
                 if behind.valid:
                     out[behind.address] = i.address

@@ -23,7 +23,7 @@ from isakit.description import (
     Kernel,
     Module,
     Relocation,
-    Sampler,
+    TextureSlot,
     named_segments,
 )
 
@@ -246,7 +246,7 @@ def _sampler(r: Reader, s: Statement, words: list[str]) -> None:
     samplers = kernel.samplers if kernel is not None else file_of(r).samplers
     if any(old.name == words[0] for old in samplers):
         raise _Wrong(f"second sampler {words[0]!r}")
-    samplers.append(Sampler(words[0], unit, sizes))
+    samplers.append(TextureSlot(words[0], unit, sizes))
 
 
 @_directive("info FORM ATTRIBUTE [BYTE ...]")

@@ -34,7 +34,7 @@ from isakit.description import (
     Module,
     Param,
     Relocation,
-    Sampler,
+    TextureSlot,
 )
 from isakit.errors import CompileError, Diagnostic
 from isakit.line_table import LineTable, SourceLine
@@ -152,7 +152,7 @@ def compile_ptx(
     if out.failures and not out.module.kernels:
         raise CompileError(out.diagnostics)
     _globals(out.module)
-    out.module.samplers = [Sampler(name, k) for k, name in enumerate(textures)]
+    out.module.samplers = [TextureSlot(name, k) for k, name in enumerate(textures)]
     return out
 
 
@@ -217,7 +217,7 @@ def compile_entry(
     )
     if emitted.pool:
         kernel.constants = {1: [ConstantSegment(0, len(emitted.pool), emitted.pool)]}
-    kernel.samplers = [Sampler(name, textures.index(name)) for name in f.textures]
+    kernel.samplers = [TextureSlot(name, textures.index(name)) for name in f.textures]
     rows = ((at, SourceLine(row, ptx.files.get(file, ""), line)) for at, (row, file, line) in emitted.lines.items())
     kernel.lines = LineTable(rows, ptx.source.text)
     return kernel

@@ -13,7 +13,7 @@ from isakit.debug.standing import Standing
 from isakit.debug.stops import Breakpoint, Cell, Range, Watched
 from isakit.debug.views import ThreadView, holds, parsed, place
 from isakit.errors import LaunchError, NotModelled, did_you_mean
-from isakit.spec import Kind
+from isakit.spec import InstructionKind
 from isakit.spec.operands import Compound, Memory, Operand, Register
 
 
@@ -41,15 +41,17 @@ def addresses(session: Standing, where: str | int) -> list[int]:
         return addresses(session, int(name, 0))
     except ValueError:
         pass
-    if name in tuple(Kind):
+    if name in tuple(InstructionKind):
         # `exit` also stands before other instructions, which end their lanes then.
-        found = [i.address for i in code if i.group == name or (name == Kind.EXIT and i.text.startswith("exit "))]
+        found = [
+            i.address for i in code if i.group == name or (name == InstructionKind.EXIT and i.text.startswith("exit "))
+        ]
     elif name == "join":
         found = [i.address for i in code if joins(i)]
     else:
         found = [i.address for i in code if i.mnemonic == name]
     if not found:
-        known = [*session.labels, *Kind, *{i.mnemonic for i in code}]
+        known = [*session.labels, *InstructionKind, *{i.mnemonic for i in code}]
         (hint,) = did_you_mean(name, known) or ("give an address, a label, an instruction or a group of them",)
         raise LaunchError(f"no place {where!r} in this program; {hint}")
     return found

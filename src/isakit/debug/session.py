@@ -21,7 +21,7 @@ from isakit.debug.timeline import MEMORY, Timeline
 from isakit.debug.views import ThreadView, packed, parsed, place
 from isakit.errors import LaunchError, MachineFault, NotModelled
 from isakit.machine.target import Target
-from isakit.spec import Kind
+from isakit.spec import InstructionKind
 
 RECORDS = 100_000
 """Notes of tracepoints that are kept."""
@@ -146,7 +146,7 @@ class Session:
         """As `step`, but a call is executed as a whole."""
         for _ in range(count):
             i = self.instruction
-            if i is None or i.group is not Kind.CALL:
+            if i is None or i.group is not InstructionKind.CALL:
                 stop = self.step()
             else:
                 self._prefer_focus()
@@ -170,7 +170,9 @@ class Session:
 
     def to_join(self) -> Stop:
         """Run until the focused group is about to execute an instruction at which lanes meet, or a barrier."""
-        found = [i.address for i in self.program if i.valid and (i.group is Kind.BARRIER or breakpoints.joins(i))]
+        found = [
+            i.address for i in self.program if i.valid and (i.group is InstructionKind.BARRIER or breakpoints.joins(i))
+        ]
         if not found:
             raise LaunchError("the program has no join and no barrier")
         return self._until(found, None, "step", "at a join or barrier")

@@ -30,7 +30,7 @@ from isakit.decompile.loops import (
 from isakit.decompile.paths import ALWAYS, NEVER, Path, without
 from isakit.engine.graph import postorder
 from isakit.errors import MachineFault, NotModelled
-from isakit.machine.usse.shader_code import BoundFields, Code, Increments, Step, check_modelled
+from isakit.machine.usse.shader_code import BoundFields, Increments, ShaderCode, ShaderStep, check_modelled
 from isakit.sem.semantics import traced
 from isakit.sem.trace import Effect
 from isakit.sem.value import INTEGER_MEANING, Value, binary, const, node, on, select, u1
@@ -66,7 +66,7 @@ class SymbolicExecution:
         self._pruned: dict[object, Value] = {}
         self.now: ProgramOutcome = ProgramOutcome({})
         self.loops: list[SymbolicLoop] = []
-        self._steps: list[Step | None] = []
+        self._steps: list[ShaderStep | None] = []
         self._ends: dict[int, int] = {}
         self._increments = Increments()
         self._head, self._again = -1, NEVER
@@ -81,7 +81,7 @@ class SymbolicExecution:
         """
         self.now = ProgramOutcome(dict(registers))
         self._increments = Increments()
-        self._steps = Code(program, self.rules).steps
+        self._steps = ShaderCode(program, self.rules).steps
         self._ends = loop_ends([j for pc, step in enumerate(self._steps) for j in self._jumps(pc, step)])
         pending: dict[int, Path] = {}
         path = self._through(0, len(self._steps), ALWAYS, pending)
@@ -111,7 +111,7 @@ class SymbolicExecution:
         return path
 
     # --- loops -------------------------------------------------------------------------------------------------------
-    def _jumps(self, pc: int, step: Step | None) -> Iterator[tuple[int, int]]:
+    def _jumps(self, pc: int, step: ShaderStep | None) -> Iterator[tuple[int, int]]:
         """The branch at an instruction and its target."""
         if step is None or step.name not in ("br", "bra") or step.status is Status.UNKNOWN:
             return
@@ -190,7 +190,7 @@ class SymbolicExecution:
         self._written = written | keys
         return path
 
-    def _step(self, pc: int, step: Step, path: Path, pending: dict[int, Path]) -> Path:
+    def _step(self, pc: int, step: ShaderStep, path: Path, pending: dict[int, Path]) -> Path:
         check_modelled(step)
         active = path
         self._path = path

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Module,
         Param,
         Relocation,
-        Sampler,
+        TextureSlot,
         bytes_of,
         merge_segments,
         words_of,
@@ -77,9 +77,9 @@ __all__ = [
     "Pair",
     "Param",
     "Relocation",
-    "Sampler",
     "Shader",
     "TextBlock",
+    "TextureSlot",
     "VertexVaryings",
     "VucImage",
     "bytes_of",
@@ -121,7 +121,7 @@ __getattr__, __dir__ = lazy(
         "isakit.description": """
             PARAM_BASE ConstantSegment ExtraSection GlobalVariable
             InfoRecord Kernel Module Param
-            Relocation Sampler bytes_of merge_segments
+            Relocation TextureSlot bytes_of merge_segments
             words_of
         """,
         "isakit.formats.cubin_elf": "read_elf_cubin",

@@ -17,7 +17,7 @@ from isakit.description import (
     Kernel,
     Module,
     Relocation,
-    Sampler,
+    TextureSlot,
     bytes_of,
     words_of,
 )
@@ -186,7 +186,7 @@ def read_text_cubin(data: bytes | str, path: str | None = None, offset: int = 0)
         elif item.name == "reloc":
             reader.global_variable(item, module)
         elif item.name == "sampler":
-            module.samplers.append(Sampler(item.get("name", "") or "", reader.number(item, "texunit")))
+            module.samplers.append(TextureSlot(item.get("name", "") or "", reader.number(item, "texunit")))
         else:
             rest.append(item)
     arch = str(module.extra.pop("architecture", ""))

@@ -20,7 +20,7 @@ from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.graphics.compiled_inputs import InputQuestion, inputs_function, put_columns
 from isakit.graphics.compiled_merge import MergeQuestion, fits, merge_function, put_state, stencil_names
-from isakit.graphics.compiled_quads import GROUP_QUADS, Compiled
+from isakit.graphics.compiled_quads import GROUP_QUADS, CompiledFunction
 from isakit.graphics.compiled_stage import StageWarps, spare_states, start_warps
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices
 from isakit.graphics.merge import DepthBuffer, RenderTarget
@@ -32,7 +32,7 @@ from isakit.graphics.stage import LANES, Stage, StageMachine, StageState
 from isakit.graphics.stage_engine import StageEngine, no_memory
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
-from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
+from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 from isakit.machine.tesla.compiled.launch.host_assist import interruptible
 from isakit.machine.tesla.compiled.launch.warp_handover import masks_of
 from isakit.machine.tesla.compiled.launch.worker_context import Bound, aligned
@@ -43,7 +43,7 @@ Merged = Callable[[StageState, int, int], int]
 
 
 @dataclass(frozen=True)
-class Drawing:
+class DrawArguments:
     """What is drawn, and to what.
 
     Attributes: the launch of the fragment program with its `kernel`, what is known of its fragments (`corners`,
@@ -53,7 +53,7 @@ class Drawing:
 
     shader: FragmentShader
     launch: Launch
-    kernel: Kernel
+    kernel: CompiledKernel
     corners: Corners
     quads: Quads
     fragments: Callable[[], Fragments]
@@ -68,7 +68,7 @@ class Drawing:
     whole: bool
 
 
-def draw(d: Drawing, engine: StageEngine, stats: DrawStats) -> bool:
+def draw(d: DrawArguments, engine: StageEngine, stats: DrawStats) -> bool:
     """Run and merge all fragments; False where the array code must do it, and nothing has been done.
 
     `engine` can interrupt it, and has the watchdog. Raises MachineFault, BudgetExceeded.
@@ -115,7 +115,7 @@ def merge_question(
     )
 
 
-def _functions(d: Drawing) -> tuple[Compiled, InputQuestion, Compiled, MergeQuestion] | None:
+def _functions(d: DrawArguments) -> tuple[CompiledFunction, InputQuestion, CompiledFunction, MergeQuestion] | None:
     """The functions of the inputs and of the merger, with their questions; None where the array code does it."""
     state, shader, kernel = d.state, d.shader, d.kernel
     if state.multisampling is not None or shader.sample_mask is not None or d.quads.samples is not None:
@@ -227,11 +227,11 @@ class _Work:
 
     def __init__(
         self,
-        d: Drawing,
+        d: DrawArguments,
         engine: StageEngine,
-        inputs: Compiled,
+        inputs: CompiledFunction,
         asked: InputQuestion,
-        merger: Compiled,
+        merger: CompiledFunction,
         question: MergeQuestion,
     ) -> None:
         self.engine = engine
@@ -325,4 +325,4 @@ def _padded(a: Array, room: int) -> Array:
     return out
 
 
-__all__ = ["Drawing", "draw", "merge_question"]
+__all__ = ["DrawArguments", "draw", "merge_question"]

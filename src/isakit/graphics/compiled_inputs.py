@@ -14,7 +14,7 @@ import numpy as np
 
 from isakit.engine.llvm import Host
 from isakit.engine.llvm.array_tracer import TracedArray
-from isakit.graphics.compiled_quads import Compiled, JobSlots, Name, QuadFunction, function_of
+from isakit.graphics.compiled_quads import CompiledFunction, JobSlots, Name, QuadFunction, function_of
 from isakit.graphics.planes import Column, Corners, FragmentInput, Interpolation, PrimitiveFacts
 
 Word = tuple[int, bool]
@@ -79,7 +79,7 @@ def written(q: InputQuestion) -> QuadFunction:
     return f
 
 
-def inputs_function(q: InputQuestion, target: Host, pixels: int | None = None) -> Compiled | None:
+def inputs_function(q: InputQuestion, target: Host, pixels: int | None = None) -> CompiledFunction | None:
     """The function of a question; see `function_of`."""
     return function_of(q, lambda: written(q), target, pixels)
 

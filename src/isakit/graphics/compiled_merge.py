@@ -17,7 +17,7 @@ from isakit.engine.llvm import Host
 from isakit.engine.llvm.array_tracer import LANES, TracedArray
 from isakit.engine.protocol import Array
 from isakit.graphics.color_formats import ColorFormat
-from isakit.graphics.compiled_quads import GROUP_QUADS, Compiled, JobSlots, QuadFunction, function_of
+from isakit.graphics.compiled_quads import GROUP_QUADS, CompiledFunction, JobSlots, QuadFunction, function_of
 from isakit.graphics.draw_state import DrawState, Stencil
 from isakit.graphics.merge import DepthBuffer, RenderTarget
 from isakit.graphics.merge_rules import ColorMerge, DepthFormat, holds, in_range, stored_depth, tests
@@ -239,7 +239,7 @@ def _packing(form: ColorFormat) -> tuple[Any, int, Any, int, int]:
     return dtype, count, unsigned, 8 * size, np.dtype(dtype).itemsize // size
 
 
-def merge_function(q: MergeQuestion, target: Host, pixels: int | None = None) -> Compiled | None:
+def merge_function(q: MergeQuestion, target: Host, pixels: int | None = None) -> CompiledFunction | None:
     """The function of a question; see `function_of`.
 
     It returns how many lanes were visible, times 2**32, and how many passed all tests.

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from isakit.engine.llvm import Host, Loaded, Module, object_code, read_object, write_object
+from isakit.engine.llvm import Host, LlvmModule, LoadedCode, object_code, read_object, write_object
 from isakit.engine.llvm.array_tracer import LANES, TracedArray, Tracer
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.protocol import Array
@@ -62,7 +62,7 @@ class QuadFunction:
     """
 
     def __init__(self) -> None:
-        self.module = Module(LANES)
+        self.module = LlvmModule(LANES)
         self.code = Tracer(self.module)
         self.slots: list[Name] = []
         self._head: list[str] = []
@@ -123,7 +123,7 @@ class QuadFunction:
         return f"{self.module}\n{METADATA}"
 
 
-class Compiled:
+class CompiledFunction:
     """A function and the names of the slots of its job."""
 
     def __init__(self, run: Run, slots: Sequence[Name], keep: object) -> None:
@@ -135,7 +135,7 @@ class Compiled:
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
-_made: dict[tuple[Any, Host], Compiled | None] = {}
+_made: dict[tuple[Any, Host], CompiledFunction | None] = {}
 _pixels: dict[tuple[Any, Host], int] = {}
 _lock = threading.Lock()
 MAKING = 1 << 17
@@ -158,7 +158,9 @@ def _sources() -> str:
     return content_key("graphics", "engine/llvm", "texture")
 
 
-def function_of(question: Any, write: Callable[[], QuadFunction], target: Host, pixels: int | None) -> Compiled | None:
+def function_of(
+    question: Any, write: Callable[[], QuadFunction], target: Host, pixels: int | None
+) -> CompiledFunction | None:
     """The function that answers a question (anything hashable whose `repr` tells all).
 
     `write` makes its text, and raises NotImplementedError where that cannot be traced: then, and while a question has
@@ -168,6 +170,10 @@ def function_of(question: Any, write: Callable[[], QuadFunction], target: Host, 
     with _lock:
         if key in _made:
             return _made[key]
+        so_far = _pixels.get(key)
+        if so_far is not None and pixels is not None and so_far + pixels < MAKING:  # it is not on disk
+            _pixels[key] = so_far + pixels
+            return None
         name = hashlib.sha256("\0".join([_sources(), target.key, repr(question)]).encode()).hexdigest()
         data = None
         if key not in _pixels:  # not looked for yet
@@ -194,13 +200,13 @@ def _compile(write: Callable[[], QuadFunction], target: Host) -> bytes:
         return repr(made.slots).encode() + b"\n" + object_code(text, target, keep=False, quick=True)
 
 
-def _load(data: bytes, target: Host) -> Compiled | None:
+def _load(data: bytes, target: Host) -> CompiledFunction | None:
     slots, _, code = data.partition(b"\n")
     if not code:
         return None
-    loaded = Loaded(code, target)
+    loaded = LoadedCode(code, target)
     run = loaded.function("run", ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 3)
-    return Compiled(run, literal_eval(slots.decode()), loaded)
+    return CompiledFunction(run, literal_eval(slots.decode()), loaded)
 
 
-__all__ = ["GROUP_QUADS", "Compiled", "JobSlots", "QuadFunction", "Run", "function_of"]
+__all__ = ["GROUP_QUADS", "CompiledFunction", "JobSlots", "QuadFunction", "Run", "function_of"]

@@ -13,7 +13,7 @@ import numpy as np
 from isakit.engine.llvm import Host, host
 from isakit.engine.llvm.array_tracer import LANES, TracedArray
 from isakit.engine.protocol import Array
-from isakit.graphics.compiled_quads import GROUP_QUADS, METADATA, Compiled, QuadFunction, function_of
+from isakit.graphics.compiled_quads import GROUP_QUADS, METADATA, CompiledFunction, QuadFunction, function_of
 from isakit.graphics.raster import SUBPIXEL, Bounds, Quads, Setup, covers, edges_of, in_order, quads_of
 
 _EDGES = tuple(f"{what}{k}" for what in ("along_x", "along_y", "value") for k in range(3))
@@ -133,7 +133,7 @@ def rasterize(
     return _looped(made, table, int(sizes[some].max()), int(sizes[some].sum()))
 
 
-def _looped(made: Compiled, table: Array, largest: int, total: int) -> Quads:
+def _looped(made: CompiledFunction, table: Array, largest: int, total: int) -> Quads:
     """The quads of all triangles of a table; `largest` and `total` number of them that there may be."""
     count = table.shape[1]
     room = min(total, max(largest, _AT_ONCE))

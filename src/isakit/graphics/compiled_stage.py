@@ -18,7 +18,7 @@ from isakit.graphics.stage_spaces import RowSpace
 from isakit.graphics.watchdog import Watchdog
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
-from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
+from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps, interruptible
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, lanes_of, masks_of
 from isakit.machine.tesla.compiled.launch.worker_context import Bound, aligned
@@ -35,7 +35,7 @@ class StageWarps(ServedWarps):
     state: StageState
 
     def __init__(
-        self, bound: Bound, kernel: Kernel, state: StageState, states: WarpStates, table: Array | None = None
+        self, bound: Bound, kernel: CompiledKernel, state: StageState, states: WarpStates, table: Array | None = None
     ) -> None:
         """`table`: see `_table`; made here if it is not given."""
         super().__init__(bound, kernel, state, states, state.stage.warps)
@@ -82,7 +82,7 @@ class StageWarps(ServedWarps):
         self.state.visible.reshape(-1, 32)[warps] = lanes
 
 
-def run_stage(bound: Bound, kernel: Kernel, stage: Stage, watchdog: Watchdog | None = None) -> StageRun | None:
+def run_stage(bound: Bound, kernel: CompiledKernel, stage: Stage, watchdog: Watchdog | None = None) -> StageRun | None:
     """Run a program to the end of all lanes; None where the reference machine must run it, from the beginning.
 
     Raises BudgetExceeded where the watchdog allows no more.

@@ -97,7 +97,8 @@ class Multisampling(Settings):
     Attributes: `positions`: x and y of each sample in sixteenths of a pixel; `places`: where it is stored inside the
     pixel's rectangle of `across` by `down` stored pixels; `mask`: samples that are written; `alpha_to_coverage`,
     `alpha_to_one`: what the alpha of the first target does; `enabled`: coverage is tested at the samples, otherwise all
-    samples of a pixel are what its centre is.
+    samples of a pixel are what its centre is; `shading`: programs run for every sample, and inputs that they read at
+    the centroid are evaluated there.
     """
 
     positions: tuple[tuple[int, int], ...]
@@ -108,6 +109,7 @@ class Multisampling(Settings):
     alpha_to_coverage: bool = False
     alpha_to_one: bool = False
     enabled: bool = True
+    shading: bool = False
 
 
 @dataclass(frozen=True)

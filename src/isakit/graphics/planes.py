@@ -234,12 +234,19 @@ class Fragments:
         self.inputs, self.corners = inputs, corners
         self.x, self.y, self.primitive = x + shift[0], y + shift[1], primitive
         self.shown = shown
+        self.samples: Fragments | None = None
+
+    def with_samples(self, samples: Fragments) -> Fragments:
+        """What is read at the centroid comes from others: the same lanes, at the samples that they run for."""
+        self.samples = samples
+        return self
 
     def part(self, start: int, stop: int) -> Fragments:
         """The lanes from `start` to `stop`."""
         out = Fragments.__new__(Fragments)
         out.inputs, out.corners, out.shown = self.inputs, self.corners, self.shown
         out.x, out.y, out.primitive = (a[start:stop] for a in (self.x, self.y, self.primitive))
+        out.samples = None if self.samples is None else self.samples.part(start, stop)
         return out
 
     def _at(self, here: slice | Array) -> Interpolation:
@@ -265,7 +272,9 @@ class Fragments:
         return self._at(slice(None)).word([what], 0, False).view(np.float32)
 
     def read(self, word: int, flat: bool, centroid: bool, lanes: Lanes) -> Array:
-        """See `Varyings`. Without multisampling the centroid is the centre."""
+        """See `Varyings`. The centroid is the centre, but where programs run for every sample."""
+        if centroid and self.samples is not None:
+            return self.samples.read(word, flat, False, lanes)
         total = len(self.x)
         sel = lanes.sel
         if isinstance(sel, slice):

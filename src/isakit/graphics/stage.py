@@ -229,6 +229,19 @@ def answered(launch: Launch, answers: GraphicsChoices) -> Launch:
     return launch if wanted == launch.choices else replace(launch, choices=wanted)
 
 
+def at_sample(launch: Launch, answers: GraphicsChoices, sample: int) -> Launch:
+    """The same for one sample of the pixels: $sampleid reads its number."""
+    launch = answered(launch, answers)
+    return replace(launch, choices=_sampled(launch.choices, sample))
+
+
+@lru_cache(maxsize=256)
+def _sampled(choices: Choices, sample: int) -> Choices:
+    known: dict[str, Any] = {f.name: getattr(choices, f.name) for f in fields(StageChoices)}
+    known["sample"] = sample
+    return StageChoices(**known)
+
+
 @lru_cache(maxsize=256)
 def _choices(choices: Choices, discarded: Literal["run", "end"], vstride: int) -> Choices:
     if (choices.discarded, choices.vstride) == (discarded, vstride):

@@ -21,7 +21,7 @@ from isakit.machine.tesla.launch import Launch
 from isakit.runtime.tesla_engine import engine_of, executor
 
 if TYPE_CHECKING:
-    from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
+    from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
     from isakit.machine.tesla.compiled.launch.worker_context import Bound
 
 WORTH = 1 << 14
@@ -113,7 +113,7 @@ class StageEngine:
 
     def prepared(
         self, launch: Launch, lanes: int, results: Iterable[int], choices: GraphicsChoices, eager: bool | None = None
-    ) -> tuple[Launch, Kernel] | None:
+    ) -> tuple[Launch, CompiledKernel] | None:
         """The launch with the answers that its program sees, and its code.
 
         None where the reference machine must run it, or does so sooner. `lanes`: of the draw; `eager`: make code

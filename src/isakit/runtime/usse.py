@@ -27,7 +27,7 @@ from isakit.formats.gxp import (
     GxpParameter,
 )
 from isakit.formats.shader import Shader
-from isakit.machine.usse import DEFAULT, Code, Cube, Machine, Memory, Rules, Texture, Volume
+from isakit.machine.usse import DEFAULT, Cube, Machine, Memory, Rules, ShaderCode, Texture, Volume
 from isakit.machine.usse.texture_samples import sampled, state_word
 from isakit.runtime import usse_layout as layout
 from isakit.runtime.usse_engine import Engine, check_engine, runner, sampling, stretches_for
@@ -149,11 +149,11 @@ class BoundShader:
         self.instructions = 0
         if once and len(shader.secondary):
             before = self.secondary()
-            before.run(Code(shader.secondary, rules), limit)
+            before.run(ShaderCode(shader.secondary, rules), limit)
             self.shared = before.files["sa"]
             self.notes |= before.notes
             self.instructions += before.executed
-        self.code = Code(shader.primary, rules)
+        self.code = ShaderCode(shader.primary, rules)
 
     # --- secondary attributes ----------------------------------------------------------------------------------------
     def _fill_shared(self, uniforms: Mapping[str, Any], buffers: Mapping[str | int, Any]) -> None:

@@ -27,7 +27,7 @@ from functools import cache
 from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 from isakit.errors import DefinitionError
-from isakit.sem.records import Many, Record, Unsigned, many_of, width_of
+from isakit.sem.records import Many, StateRecord, Unsigned, many_of, width_of
 from isakit.sem.routine_code import Callee, RoutineCode, RoutineParameter, Translatable
 from isakit.sem.routine_helpers import highest, lanes_equal, lowest, signed_less, wide
 from isakit.sem.routine_translation import translate
@@ -243,7 +243,7 @@ def _parameter(name: str, hint: Any) -> RoutineParameter | None:
     width = width_of(hint)
     if width is not None:
         return RoutineParameter(name, width=width)
-    if isinstance(hint, type) and issubclass(hint, Record):
+    if isinstance(hint, type) and issubclass(hint, StateRecord):
         return RoutineParameter(name, record=hint)
     if get_origin(hint) is Annotated and any(isinstance(x, OfLanes) for x in get_args(hint)):
         return RoutineParameter(name, lanes=True)

@@ -19,7 +19,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from isakit.lean import dataclass
-from isakit.sem.records import Record, RecordField
+from isakit.sem.records import RecordField, StateRecord
 from isakit.sem.value import Value
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class RoutineParameter:
 
     name: str
     width: int = 0
-    record: type[Record] | None = None
+    record: type[StateRecord] | None = None
     row: bool = False
     lanes: bool = False
 
@@ -57,7 +57,7 @@ class PointAt:
     name: str
     base: str
     within: RecordField | None
-    element: type[Record]
+    element: type[StateRecord]
     index: Value | None
 
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, cast
 from isakit.errors import DefinitionError
 from isakit.lean import dataclass
 from isakit.sem import value as v
-from isakit.sem.records import Record, RecordField, layout_of, width_of
+from isakit.sem.records import RecordField, StateRecord, layout_of, width_of
 from isakit.sem.routine_code import (
     FIELD,
     ITEM,
@@ -46,7 +46,7 @@ class RecordPointer:
     """A record: the name that stands for it."""
 
     name: str
-    record: type[Record]
+    record: type[StateRecord]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class RecordRows:
 
     base: str
     within: RecordField | None
-    element: type[Record] | None
+    element: type[StateRecord] | None
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ class RoutineExpressions:
                 self._fail(node, "has no elements")
 
     def _pointed(
-        self, base: str, within: RecordField | None, element: type[Record], index: Value | None
+        self, base: str, within: RecordField | None, element: type[StateRecord], index: Value | None
     ) -> RecordPointer:
         self._fresh += 1
         made = f"at{self._fresh}"

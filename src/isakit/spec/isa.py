@@ -17,7 +17,7 @@ from isakit.registry import VARIANTS, instruction_set
 from isakit.spec.lint import KnownForms, check_record
 from isakit.spec.names import check_features, check_globals, declare_features
 from isakit.spec.parts import Context
-from isakit.spec.record import Form, Kind, Record, Ref, Status
+from isakit.spec.record import Form, InstructionKind, Record, Ref, Status
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Pseudo:
 
 
 @dataclass(frozen=True)
-class SpecialRegister:
+class NamedSpecial:
     """A named special register: number, meaning, the features it exists with."""
 
     number: int
@@ -103,7 +103,7 @@ class InstructionSet:
     misaligned: str = "UNALIGNED_INSTRUCTION"
     layouts: tuple[Any, ...] = ()
     registers: dict[str, RegisterFile] = field(default_factory=dict[str, RegisterFile])
-    special_registers: list[SpecialRegister] = field(default_factory=list[SpecialRegister])
+    special_registers: list[NamedSpecial] = field(default_factory=list[NamedSpecial])
     spaces: list[Space] = field(default_factory=list[Space])
     records: list[Record] = field(default_factory=list[Record])
     documents: dict[str, str] = field(default_factory=dict[str, str])
@@ -167,7 +167,7 @@ class InstructionSet:
         notes: Sequence[str] = (),
         see: Sequence[Ref] = (),
         name: str = "",
-        group: Kind | str = Kind.ARITHMETIC,
+        group: InstructionKind | str = InstructionKind.ARITHMETIC,
         ends: bool = False,
         links: str = "",
         **facts: Any,
@@ -187,7 +187,7 @@ class InstructionSet:
                     tuple(notes),
                     tuple(see),
                     self.name,
-                    Kind(group),
+                    InstructionKind(group),
                     ends,
                     links,
                     facts,

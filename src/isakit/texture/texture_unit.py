@@ -159,6 +159,8 @@ class TextureUnit:
         measured = op != "texlod" and quads
         if op == "texlod":
             lod = _floats(rest[0]) if rest else np.zeros(n)
+            if self.choices.level_bias == "sampler":
+                lod = lod + smp.lod_bias
         else:
             lod = self._level(image, texels, n, quads) + smp.lod_bias
             if op == "texbias" and rest:

@@ -13,7 +13,7 @@ import numpy as np
 import isakit
 from isakit.engine.llvm import host
 from isakit.errors import BudgetExceeded
-from isakit.machine.usse import DEFAULT, Code, Machine
+from isakit.machine.usse import DEFAULT, Machine, ShaderCode
 from isakit.machine.usse.compiled_shader import Runner, Stretches
 from support.compiled import device_on
 from support.farm.campaign import Campaign, Wrong
@@ -146,8 +146,8 @@ LANES = 48
 
 
 @cache
-def _shader() -> Code:
-    return Code(isakit.isa("usse").assemble(SHADER), DEFAULT)
+def _shader() -> ShaderCode:
+    return ShaderCode(isakit.isa("usse").assemble(SHADER), DEFAULT)
 
 
 @cache

@@ -11,7 +11,7 @@ import pytest
 import isakit
 from isakit.engine.llvm import host
 from isakit.errors import BudgetExceeded
-from isakit.machine.usse import DEFAULT, Code
+from isakit.machine.usse import DEFAULT, ShaderCode
 from isakit.machine.usse.compiled_shader import Runner, Stretches
 from support.farm.interrupts import MICROCODE, SHADER
 from support.usse_engines import differences, machine
@@ -59,7 +59,7 @@ class _Struck(Runner):
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_shader_stops_between_two_instructions(compiled: bool) -> None:
-    code = Code(isakit.isa("usse").assemble(SHADER), DEFAULT)
+    code = ShaderCode(isakit.isa("usse").assemble(SHADER), DEFAULT)
     stretches = Stretches(code, host())
     one, other = machine(48, 1), machine(48, 1)
     for m in (one, other):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from isakit.engine.llvm.ir_text import Body, Module
+from isakit.engine.llvm.ir_text import Body, LlvmModule
 
 LANES = 16
 """Lanes of a vector."""
@@ -97,7 +97,7 @@ class Tracer:
     `fraction`: filtered values are multiples of 2**-fraction from 0 to 1; None where nothing is known of them.
     """
 
-    def __init__(self, module: Module, fraction: int | None = None) -> None:
+    def __init__(self, module: LlvmModule, fraction: int | None = None) -> None:
         self.module, self.body, self.fraction = module, Body(module), fraction
         self._constants: dict[Any, TracedArray] = {}
         self._done: dict[str, str] = {}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from isakit.engine.llvm.ir_text import Body, Module, Ref
+from isakit.engine.llvm.ir_text import Body, LlvmModule, Ref
 from isakit.engine.llvm.values import ValueLowering
 from isakit.errors import DefinitionError
 from isakit.sem.records import RecordField, layout_of
@@ -371,7 +371,7 @@ def result_type(code: RoutineCode) -> str:
 
 
 def signature(code: RoutineCode) -> str:
-    """The type of its function, as for `Module.declare`."""
+    """The type of its function, as for `LlvmModule.declare`."""
     types = [V32 if p.lanes else f"i{p.width}" if p.width else "ptr" for p in code.routine.parameters]
     return f"{result_type(code)} @({', '.join(types)})"
 
@@ -396,7 +396,7 @@ def call(body: Body, around: Surroundings, code: RoutineCode, arguments: Sequenc
 
 
 def function(
-    module: Module, code: RoutineCode, name: str, around: Surroundings, refuse: Callable[[Body], None] | None = None
+    module: LlvmModule, code: RoutineCode, name: str, around: Surroundings, refuse: Callable[[Body], None] | None = None
 ) -> str:
     """The text of the function `name` of a routine. Of `around` only `symbol` and `specials` are used.
 

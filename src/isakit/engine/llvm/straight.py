@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from isakit.engine.graph import postorder
-from isakit.engine.llvm.ir_text import Body, Module, Ref
+from isakit.engine.llvm.ir_text import Body, LlvmModule, Ref
 from isakit.engine.llvm.values import Native, ValueLowering
 from isakit.sem.value import Value, const, on
 
@@ -82,7 +82,7 @@ class Straight:
     ) -> None:
         self.pieces, self.banks, self.masked, self.natives, self._machine = pieces, banks, masked, natives, machine
         self._executing = executing
-        self.module = Module(LANES)
+        self.module = LlvmModule(LANES)
         self._entry: list[str] = []
         self._loads: list[str] = []
         self._body = Body(self.module)

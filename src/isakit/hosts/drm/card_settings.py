@@ -18,4 +18,4 @@ class CardSettings:
     threads: int = 1
     watchdog: Watchdog = field(default_factory=Watchdog)
     choices: GraphicsChoices = field(default_factory=GraphicsChoices)
-    texturing: TextureChoices = field(default_factory=lambda: TextureChoices(unbound="zero"))
+    texturing: TextureChoices = field(default_factory=lambda: TextureChoices(unbound="zero", level_bias="sampler"))

@@ -18,7 +18,7 @@ from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
-from isakit.hosts.drm.tables.method import WORDS, Table
+from isakit.hosts.drm.tables.method import WORDS, MethodTable
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -80,7 +80,7 @@ class Engine:
     channel, which runs none any more.
     """
 
-    table: ClassVar[Table]
+    table: ClassVar[MethodTable]
     IGNORED: ClassVar[Mapping[str, str]] = {}
     """Methods without an effect on this card -> why."""
     READS: ClassVar[tuple[str, ...]] = ()
@@ -206,7 +206,7 @@ class Engine:
         return (self.get(f"{name}_HIGH", index) & 0xFF) << 32 | self.get(f"{name}_LOW", index)
 
 
-def _words(table: Table, names: tuple[str, ...]) -> list[int]:
+def _words(table: MethodTable, names: tuple[str, ...]) -> list[int]:
     out: list[int] = []
     for name in names:
         if name.endswith("*"):

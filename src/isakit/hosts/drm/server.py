@@ -18,7 +18,7 @@ from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.dump import Dump
 from isakit.hosts.drm.kernel import Client
-from isakit.hosts.drm.protocol import Closed, Op
+from isakit.hosts.drm.protocol import Closed, Opcode
 from isakit.hosts.drm.report import Report
 
 PATIENCE = 5.0
@@ -26,7 +26,7 @@ PATIENCE = 5.0
 WATCH_SECONDS = 0.25
 
 
-class Server:
+class DrmServer:
     """Listens on a socket of its own; every connection is a process with a card of its own.
 
     Args:
@@ -120,7 +120,7 @@ class Server:
         client: Client | None = None
         try:
             op, _, payload = protocol.request(connection)
-            if op != Op.HELLO or len(payload) != protocol.HELLO.size:
+            if op != Opcode.HELLO or len(payload) != protocol.HELLO.size:
                 return
             with self._lock:
                 recorder = self._recorder()
@@ -131,9 +131,9 @@ class Server:
             protocol.reply(connection, 0, welcome, os.dup(client.memory.descriptor))
             while True:
                 op, command, payload = protocol.request(connection)
-                if op == Op.IOCTL:
+                if op == Opcode.IOCTL:
                     status, back = client.ioctl(command, payload)
-                elif op == Op.PUSHBUF:
+                elif op == Opcode.PUSHBUF:
                     status, back = client.pushbuf(payload)
                 else:
                     return

@@ -17,13 +17,13 @@ from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.dump import Dump
 from isakit.hosts.drm.mesa import variables
 from isakit.hosts.drm.report import Report
-from isakit.hosts.drm.server import Server
+from isakit.hosts.drm.server import DrmServer
 from isakit.hosts.drm.shim_library import LIBRARY
 
 SOCKET_VARIABLE = "ISAKIT_DRM_SOCKET"
 
 
-def environment(server: Server, shim: Path, mesa: Path | None = None) -> dict[str, str]:
+def environment(server: DrmServer, shim: Path, mesa: Path | None = None) -> dict[str, str]:
     """Variables for a program that shall find the card, with the Mesa in a folder or the installed one.
 
     Raises HostError where the folder has none.
@@ -74,7 +74,7 @@ def run(
     if not sys.platform.startswith("linux"):
         raise HostError("GL programs run on a simulated card on Linux only")
     shim = LIBRARY.path()
-    server = Server(chip, report, settings, capture, None if dump is None else Dump(dump))
+    server = DrmServer(chip, report, settings, capture, None if dump is None else Dump(dump))
     try:
         try:
             process = subprocess.Popen(list(command), env=environment(server, shim, mesa))

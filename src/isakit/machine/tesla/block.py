@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from isakit.engine.protocol import Array
-from isakit.machine.tesla.rules.state import BARRIERS, Barrier, BlockState, Status
+from isakit.machine.tesla.rules.state import BARRIERS, Barrier, BlockState, WarpStatus
 from isakit.machine.tesla.stack import Entry, Stack, rules_of
 from isakit.sem.records import Elements
 
@@ -37,7 +37,7 @@ class Warp:
     @property
     def barrier(self) -> int | None:
         """The barrier it waits at."""
-        return self.control.barrier if self.control.status == Status.WAITING else None
+        return self.control.barrier if self.control.status == WarpStatus.WAITING else None
 
     def set_status(self, status: str, barrier: int | None = None) -> None:
         """Make it ready, waiting at a barrier, or finished; nothing else changes."""
@@ -159,9 +159,9 @@ class ThreadBlock(BlockState):
         if not any(barrier.count for barrier in self.barriers.values()):
             action()
             return []
-        waiting = [w for w in self.warps if w.control.status == Status.WAITING]
+        waiting = [w for w in self.warps if w.control.status == WarpStatus.WAITING]
         action()
-        return [w for w in waiting if w.control.status == Status.READY]
+        return [w for w in waiting if w.control.status == WarpStatus.READY]
 
     def __repr__(self) -> str:
         return f"<block {self.index}: {self.unfinished} of {len(self.warps)} warps unfinished>"

@@ -63,6 +63,7 @@ class Choices(Settings):
 
     discarded = "run"
     vstride = 0x20
+    sample = 0
     """What graphics stages may answer otherwise: see `StageChoices`."""
 
     @property
@@ -79,10 +80,12 @@ class StageChoices(Choices):
     Attributes:
         discarded: whether discarded lanes keep `run`ning, or `end`.
         vstride: what $vstride reads.
+        sample: what $sampleid reads; no question, but built into compiled code like the answers.
     """
 
     discarded: Literal["run", "end"] = "run"
     vstride: Annotated[int, range(1 << 32)] = 0x20
+    sample: Annotated[int, range(16)] = 0
 
 
 DEFAULT = Choices()

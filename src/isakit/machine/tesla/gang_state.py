@@ -221,6 +221,8 @@ class State:
             return self._per_warp(lanes, self.issued, self.pending, self.launch.choices.clock_step)
         if n == 3:
             return self.launch.choices.vstride
+        if n == 8:
+            return self.launch.choices.sample
         if 4 <= n <= 7:
             what = (*self.launch.choices.pm_counters, *("none",) * 4)[n - 4]
             if what == "instructions":

@@ -23,7 +23,7 @@ from isakit.arch.usse.arithmetic import Rules, using
 from isakit.engine.graph import postorder
 from isakit.engine.llvm import (
     Host,
-    Loaded,
+    LoadedCode,
     Ref,
     Straight,
     StraightPiece,
@@ -42,7 +42,7 @@ from isakit.engine.llvm.routine_ir import expression
 from isakit.engine.llvm.straight import LANES
 from isakit.errors import NotModelled
 from isakit.machine.usse import rules
-from isakit.machine.usse.shader_code import Code, Increments, Step
+from isakit.machine.usse.shader_code import Increments, ShaderCode, ShaderStep
 from isakit.machine.usse.shader_machine import Machine, neighbour_of, target_of
 from isakit.sem.semantics import traced
 from isakit.sem.trace import Trace
@@ -78,7 +78,7 @@ class ShaderFacts:
 class Stretch:
     """Instructions `first` to `end` (exclusive) that compile. `guarded` are those that some lanes may leave out."""
 
-    steps: list[Step]
+    steps: list[ShaderStep]
     first: int
     increments: Increments
     facts: ShaderFacts
@@ -97,7 +97,7 @@ class Stretch:
         return [k for k, p in enumerate(self.pieces) if p.guard is not None]
 
     @cached_property
-    def noted(self) -> list[tuple[int, Step]]:
+    def noted(self) -> list[tuple[int, ShaderStep]]:
         """(position, instruction) of those with an inferred meaning."""
         return [(k, s) for k, s in enumerate(self.steps) if s.status is not Status.KNOWN]
 
@@ -126,7 +126,7 @@ def _function(stretch: Stretch, masked: bool, compile: bool) -> Function | None:
         straight = Straight(stretch.pieces, stretch.facts.banks(), masked, natives, _neighbour, _executing)
         data = object_code(straight.text(), stretch.target, keep=False)
         write_object("shaders", key, data)
-    loaded = Loaded(data, stretch.target)
+    loaded = LoadedCode(data, stretch.target)
     entry = loaded.function("run", None, ctypes.c_void_p)
 
     def run(context: int) -> None:
@@ -154,7 +154,7 @@ def _neighbour(low: ValueLowering, v: Value) -> Ref:
 class Stretches:
     """The stretches of a program on a target, found when they are first reached."""
 
-    def __init__(self, code: Code, target: Host) -> None:
+    def __init__(self, code: ShaderCode, target: Host) -> None:
         self.code, self.target = code, target
         self.lanes = 0
         self._found: dict[tuple[int, Increments, ShaderFacts], Stretch | None] = {}
@@ -168,7 +168,7 @@ class Stretches:
         return self._found[key]
 
     def _find(self, pc: int, increments: Increments, facts: ShaderFacts) -> Stretch | None:
-        steps: list[Step] = []
+        steps: list[ShaderStep] = []
         pieces: list[StraightPiece] = []
         rounds = 0
         for k in range(pc, len(self.code)):
@@ -212,7 +212,7 @@ def _number(value: Value, word: int) -> int | None:
     return got.attr if got.op == "const" else None
 
 
-def _looks_around(step: Step) -> bool:
+def _looks_around(step: ShaderStep) -> bool:
     try:
         effects = _trace(step, step.word).effects
     except (NotModelled, KeyError):
@@ -221,7 +221,7 @@ def _looks_around(step: Step) -> bool:
     return any(n.op == "machine" and n.attr[0] == "quad" for n in nodes)
 
 
-def _trace(step: Step, word: int) -> Trace:
+def _trace(step: ShaderStep, word: int) -> Trace:
     key = step.form, step.form.static_word(word), step.rules
     if key not in _traces:
         with using(step.rules):
@@ -229,7 +229,7 @@ def _trace(step: Step, word: int) -> Trace:
     return _traces[key]
 
 
-def _piece(step: Step, increments: Increments, facts: ShaderFacts) -> StraightPiece | None:
+def _piece(step: ShaderStep, increments: Increments, facts: ShaderFacts) -> StraightPiece | None:
     """What an instruction writes, in all repetitions; None where it does something else, too."""
     if step.status is Status.UNKNOWN or step.pred == "Pn":
         return None
@@ -249,7 +249,7 @@ def _piece(step: Step, increments: Increments, facts: ShaderFacts) -> StraightPi
     return StraightPiece(tuple(rounds), guard)
 
 
-def _writes(step: Step, i: int, increments: Increments, facts: ShaderFacts) -> Iterator[Write | None]:
+def _writes(step: ShaderStep, i: int, increments: Increments, facts: ShaderFacts) -> Iterator[Write | None]:
     """The writes of a repetition; None for anything else."""
     binding = step.binding(i, increments)
     done: dict[int, Value] = {}
@@ -291,7 +291,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
-def stretches_of(code: Code, target: Host) -> Stretches:
+def stretches_of(code: ShaderCode, target: Host) -> Stretches:
     """The stretches of a program; equal programs share them."""
     key = tuple(None if s is None else (s.form, s.word) for s in code.steps), code.rules, target
     with _lock:

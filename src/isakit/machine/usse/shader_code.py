@@ -59,7 +59,7 @@ class BoundFields(NamedTuple):
 
 
 @dataclass
-class Step:
+class ShaderStep:
     """An instruction: `pred` is None, (register, inverted) or `Pn`."""
 
     instruction: Any
@@ -166,7 +166,7 @@ def _doubled(part: Any, word: int) -> bool:
     return bool(register and register.double)
 
 
-class Code:
+class ShaderCode:
     """A program ready to run under some rules. `steps` has None where a word is no instruction."""
 
     def __init__(self, program: Any, rules: Rules) -> None:
@@ -174,13 +174,15 @@ class Code:
         self.steps = [self._step(i) for i in program]
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Code, (self.program, self.rules)
+        return ShaderCode, (self.program, self.rules)
 
-    def _step(self, i: Any) -> Step | None:
+    def _step(self, i: Any) -> ShaderStep | None:
         if i.form is None or not i.valid:
             return None
         form, word = i.form, i.word
-        return Step(i, form, word, self.rules, bind_control(form, "pred", word), bind_control(form, "rpt", word) or 1)
+        return ShaderStep(
+            i, form, word, self.rules, bind_control(form, "pred", word), bind_control(form, "rpt", word) or 1
+        )
 
     @cached_property
     def _highest(self) -> dict[str, int]:
@@ -208,7 +210,7 @@ class Code:
         return len(self.steps)
 
 
-def check_modelled(step: Step) -> None:
+def check_modelled(step: ShaderStep) -> None:
     """Raise NotModelled for instructions whose effect is not known."""
     if step.status is Status.UNKNOWN:
         notes = step.form.record.notes if step.form.record else ()

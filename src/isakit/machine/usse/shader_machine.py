@@ -22,7 +22,7 @@ from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.usse import numpy_ieee as native  # noqa: F401  # pyright: ignore[reportUnusedImport] - registers its functions
 from isakit.machine.usse import rules
 from isakit.machine.usse.sampler import Texture
-from isakit.machine.usse.shader_code import Code, Increments, Step, check_modelled
+from isakit.machine.usse.shader_code import Increments, ShaderCode, ShaderStep, check_modelled
 from isakit.machine.usse.shader_memory import Memory, Overwritten
 from isakit.machine.usse.texture_samples import WordsOf, sampled, unit_of, words_of
 from isakit.sem.requests import covered
@@ -44,14 +44,14 @@ def _is_shared(a: Array) -> bool:
 
 
 def _restored(lanes: int, rows: Mapping[str, int], memory: Memory, textures: Mapping[int, Texture],
-              units: Mapping[int, Texture], code: Code | None, snapshot: Snapshot) -> Machine:  # fmt: skip
+              units: Mapping[int, Texture], code: ShaderCode | None, snapshot: Snapshot) -> Machine:  # fmt: skip
     machine = Machine(lanes, memory=memory, textures=textures, units=units, rows=rows)
     machine.code = code
     machine.restore(snapshot)
     return machine
 
 
-class Runner(Protocol):
+class StretchRunner(Protocol):
     """Something that has compiled code for parts of a program."""
 
     def advance(self, pc: int, mask: Array | None, join: int, budget: int) -> int:
@@ -95,7 +95,7 @@ class Machine:
         self.notes: dict[str, str] = {}
         self.increments = Increments()
         self.executed = 0
-        self.code: Code | None = None
+        self.code: ShaderCode | None = None
         self.waiting: dict[int, Array | None] = {}
         self._link = np.zeros(lanes, np.int64)
         self._samples: dict[Any, list[Array]] = {}
@@ -157,12 +157,14 @@ class Machine:
         return _restored, (self.lanes, rows, self.memory, self.textures, self.units, self.code, self.snapshot())
 
     # --- running ----------------------------------------------------------------------------------------------------
-    def start(self, code: Code) -> None:
+    def start(self, code: ShaderCode) -> None:
         """Put all invocations at the first instruction of a program. Registers stay as they are."""
         self.code, self.waiting = code, {}
         self._spread({0: None})  # a program without instructions has ended
 
-    def run(self, code: Code, max_instructions: int = MAX_INSTRUCTIONS, runner: Runner | None = None) -> None:
+    def run(
+        self, code: ShaderCode, max_instructions: int = MAX_INSTRUCTIONS, runner: StretchRunner | None = None
+    ) -> None:
         """Run a program from its first instruction to its end; `runner` has compiled code for parts of it.
 
         After an exception the state is that before the instruction, and `resume` or `step` go on from there.
@@ -172,7 +174,7 @@ class Machine:
         self.start(code)
         self.resume(max_instructions, runner)
 
-    def steps(self, code: Code, max_instructions: int = MAX_INSTRUCTIONS) -> Iterator[tuple[int, Array | None]]:
+    def steps(self, code: ShaderCode, max_instructions: int = MAX_INSTRUCTIONS) -> Iterator[tuple[int, Array | None]]:
         """Run an instruction at a time. Raises BudgetExceeded and what else `run` raises.
 
         Before each it gives the instruction's number and the invocations that stand there (bool per lane, None: all),
@@ -197,7 +199,7 @@ class Machine:
         """The number of the instruction an invocation is about to execute; None where it has ended."""
         return next((pc for pc, mask in self.waiting.items() if mask is None or mask[lane]), None)
 
-    def resume(self, max_instructions: int = MAX_INSTRUCTIONS, runner: Runner | None = None,
+    def resume(self, max_instructions: int = MAX_INSTRUCTIONS, runner: StretchRunner | None = None,
                until: Collection[int] = ()) -> bool:  # fmt: skip
         """Run on to the end of all invocations; returns whether they have ended.
 
@@ -207,7 +209,9 @@ class Machine:
         with deferred() as signals:  # so that what raises an interrupt finds whole instructions
             return self._resume(max_instructions, runner, until, signals)
 
-    def _resume(self, max_instructions: int, runner: Runner | None, until: Collection[int], signals: Deferred) -> bool:
+    def _resume(
+        self, max_instructions: int, runner: StretchRunner | None, until: Collection[int], signals: Deferred
+    ) -> bool:
         code, waiting, budget = self._code(), self.waiting, max_instructions
         leaving = min(waiting, default=-1)  # the group that moves on first
         while waiting:
@@ -260,7 +264,7 @@ class Machine:
             self._spread({pc + 1: mask} if moved is None else moved)
         return pc
 
-    def _code(self) -> Code:
+    def _code(self) -> ShaderCode:
         if self.code is None:
             raise LaunchError("no program has been started")
         return self.code
@@ -271,7 +275,7 @@ class Machine:
             if target < len(self._code()):
                 _merge(self.waiting, target, lanes)
 
-    def _step(self, code: Code, pc: int, mask: Array | None) -> dict[int, Array | None] | None:
+    def _step(self, code: ShaderCode, pc: int, mask: Array | None) -> dict[int, Array | None] | None:
         """Execute one instruction; returns the lanes by the address they continue at, None for the next one."""
         step = code.steps[pc]
         if step is None:
@@ -315,7 +319,7 @@ class Machine:
             self.note(step)
         return out
 
-    def _undo(self, step: Step) -> Callable[[], None]:
+    def _undo(self, step: ShaderStep) -> Callable[[], None]:
         """Remember what an instruction of several parts may change before it faults; the result takes it back."""
         files = {name: self.files[name].copy() for name in step.written_files}
         others = self.killed.copy(), self.depth, self.increments, self._link  # the rest is replaced, not changed
@@ -329,7 +333,7 @@ class Machine:
 
         return undo
 
-    def note(self, step: Step) -> None:
+    def note(self, step: ShaderStep) -> None:
         """Remember that an instruction of inferred meaning was executed."""
         record = step.form.record
         if record and record.name not in self.notes:
@@ -526,4 +530,4 @@ def _merge(waiting: dict[int, Array | None], pc: int, mask: Array | None) -> Non
     waiting[pc] = None if mask is not None and mask.all() else mask
 
 
-__all__ = ["DEFAULT", "Code", "Machine", "Rules", "neighbour_of", "target_of"]
+__all__ = ["DEFAULT", "Machine", "Rules", "ShaderCode", "neighbour_of", "target_of"]

@@ -17,16 +17,16 @@ from isakit.arch.vuc.registers import NOT_P0, SR, TRUE
 from isakit.errors import MachineFault
 from isakit.machine.interrupts import deferred
 from isakit.machine.snapshot import Snapshot, freeze_parts, thaw_parts
-from isakit.machine.vuc.core_code import Op, decode
+from isakit.machine.vuc.core_code import CoreOp, decode
 from isakit.machine.vuc.core_memory import D_CELLS, PWT_BYTES, HostMemory
-from isakit.machine.vuc.execution_state import View
-from isakit.machine.vuc.host_registers import Host
+from isakit.machine.vuc.execution_state import StateView
+from isakit.machine.vuc.host_registers import HostRegisters
 from isakit.machine.vuc.macroblock import Macroblock
 from isakit.machine.vuc.mbring import Ring
-from isakit.machine.vuc.mvsurf import Output, Source
+from isakit.machine.vuc.mvsurf import SurfaceOutput, SurfaceSource
 from isakit.machine.vuc.options import Options
-from isakit.machine.vuc.rules import Rules
-from isakit.machine.vuc.rules.state import ADDRESS_MASK, NEVER, CoreRecord, Entry, Kind
+from isakit.machine.vuc.rules import CoreRules
+from isakit.machine.vuc.rules.state import ADDRESS_MASK, NEVER, CoreRecord, QueueEntry, QueueKind
 from isakit.machine.vuc.special_registers import WATCHDOG_BIT, SpecialRegisters
 from isakit.machine.vuc.unit_requests import ACTIONS, H264_MODE, Units
 from isakit.machine.vuc.vpring import VpRing
@@ -84,15 +84,15 @@ class CoreMachine(CoreRecord):
         self.variant, self.features = v.name, v.features | {v.name}
         self.options = options or Options()
         self.vp2 = v.name == "vp2"
-        self.rules = Rules(self.options, self.vp2)
+        self.rules = CoreRules(self.options, self.vp2)
         self.code: list[int | None] = [None] * CODE_SIZE
-        self._ops: list[Op | None] = [None] * CODE_SIZE
+        self._ops: list[CoreOp | None] = [None] * CODE_SIZE
         self.memory = HostMemory()
         self.shows_predicates = False
         self.io_writes: list[tuple[int, str, int, int]] = []
         self.on_io_load: Callable[[str, int], int | None] | None = None
         self.on_io_store: Callable[[str, int, int], None] | None = None
-        self.listener: Callable[[Entry], None] | None = None
+        self.listener: Callable[[QueueEntry], None] | None = None
         self.accelerator: Callable[[int, Container[int]], str] | None = None
         self.code_version = 0
         self.reset()
@@ -103,7 +103,7 @@ class CoreMachine(CoreRecord):
         super().__init__()
         self.p[NOT_P0] = self.p[TRUE] = 1
         self.data = [0] * D_CELLS
-        self._view = View(self)
+        self._view = StateView(self)
         self.pwt = bytearray(PWT_BYTES)
         self.weight_denominators = 0
         self.mb = Macroblock()
@@ -115,9 +115,9 @@ class CoreMachine(CoreRecord):
         self.halted = True
         self.wdcnt = NO_WATCHDOG
         self.watch_at = self.due = self.lagging = NEVER
-        self.queue: list[Entry] = []
+        self.queue: list[QueueEntry] = []
         self.wait: tuple[int, int, bool] | None = None
-        self.mvs_in, self.mvs_out = Source(self.memory), Output(self.memory)
+        self.mvs_in, self.mvs_out = SurfaceSource(self.memory), SurfaceOutput(self.memory)
         self.mvs_in_busy = False
         self.units = Units(self)
         self.ring = Ring(self.memory, self.vp2)
@@ -128,7 +128,7 @@ class CoreMachine(CoreRecord):
             self.options.vpring_cycles,
         )
         self.sr = SpecialRegisters(self)
-        self.host = Host(self)
+        self.host = HostRegisters(self)
         self.diagnostics: list[tuple[int, int, str, str]] = []
 
     def _ring_full(self, name: str) -> None:
@@ -208,11 +208,11 @@ class CoreMachine(CoreRecord):
         return self.wait is not None
 
     @property
-    def pending(self) -> list[Entry]:
+    def pending(self) -> list[QueueEntry]:
         """Writes and events that have not landed yet, in the order they will."""
-        return [e for e in reversed(self.queue[: self.count]) if e.kind != Kind.DEAD]
+        return [e for e in reversed(self.queue[: self.count]) if e.kind != QueueKind.DEAD]
 
-    def op(self, address: int) -> Op:
+    def op(self, address: int) -> CoreOp:
         """The decoded instruction at an address; raises MachineFault where there is none."""
         op = self._ops[address]
         if op is None:
@@ -298,10 +298,10 @@ class CoreMachine(CoreRecord):
         origin = next(e.origin for e in self.queue[: self.count] if e.serial == self.long_serial)
         self.note("LONG_ABORTED", f"the long operation of {origin:#x} never lands")
 
-    def later(self, cycles: int, action: Callable[[], None], name: str = "") -> Entry:
+    def later(self, cycles: int, action: Callable[[], None], name: str = "") -> QueueEntry:
         """Do something whose effect is visible `cycles` after the current cycle; `name` is for people who watch."""
         visible = self.cycle + cycles
-        self.rules.enter(self, visible, visible, Kind.EVENT, name, action, self.pc)
+        self.rules.enter(self, visible, visible, QueueKind.EVENT, name, action, self.pc)
         return next(e for e in self.queue if e.serial == self.serial)
 
     # --- running ------------------------------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ class CoreMachine(CoreRecord):
     def advance_reference(self, limit: int, stops: Container[int] = ()) -> str:
         """`advance` without compiled code."""
         ops, p, view = self._ops, self.p, self._view
-        rules = self.rules if self.listener is None else Rules(self.options, self.vp2, watched=True)
+        rules = self.rules if self.listener is None else CoreRules(self.options, self.vp2, watched=True)
         begin, end = rules.begin, rules.end
         none = ()
         while self.cycle < limit:
@@ -427,7 +427,7 @@ class CoreMachine(CoreRecord):
             self.stalled += now - self.cycle
             self.cycle = now
         if self.due <= self.cycle:
-            rules = self.rules if self.listener is None else Rules(self.options, self.vp2, watched=True)
+            rules = self.rules if self.listener is None else CoreRules(self.options, self.vp2, watched=True)
             rules.land(self, self.cycle, 0, 0)
         return True
 

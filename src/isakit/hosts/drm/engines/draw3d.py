@@ -283,8 +283,6 @@ class Drawing:
         state = e.draw_state
         if state.line_width and e.get("LINE_SMOOTH_ENABLE") & 1 and batch.mode.startswith("line"):
             e.report.missing("smooth lines (drawn without)")
-        if e.get("SAMPLE_SHADING") & 0x10 and state.multisampling is not None:
-            e.report.missing("fragment programs for every sample (run once for a pixel)")
         if e.get("DEPTH_BOUNDS_EN") & 1:
             e.report.missing("depth bounds test (drawn without)")
         attributes: list[int] = []

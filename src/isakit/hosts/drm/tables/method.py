@@ -124,7 +124,7 @@ COMMON = (
 
 
 @dataclass(frozen=True)
-class Table:
+class MethodTable:
     """The methods of an engine.
 
     Attributes: `name`, `doc`, `classes` of objects that speak it, `methods`.

@@ -1,13 +1,13 @@
 """How the interpreter goes from instruction to instruction of a warp.
 
-What an instruction does is in the functions that its record names (`Instruction`); here is what surrounds it.
+What an instruction does is in the functions that its record names (`InstructionEntry`); here is what surrounds it.
 """
 
 from __future__ import annotations
 
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.rules.stack import unwind
-from isakit.machine.tesla.rules.state import BlockState, Instruction, Status, Then, WarpState
+from isakit.machine.tesla.rules.state import BlockState, InstructionEntry, Then, WarpState, WarpStatus
 from isakit.sem.records import u32, u64
 from isakit.sem.routine import external, routine, shared_routine, signed_less, wide
 
@@ -15,7 +15,7 @@ ALL = 0xFFFF_FFFF
 
 
 @external
-def execute(block: BlockState, w: WarpState, uop: Instruction, function: u64) -> u32:
+def execute(block: BlockState, w: WarpState, uop: InstructionEntry, function: u64) -> u32:
     """Call one of the functions of an instruction; returns how the warp goes on (`Then`)."""
     return block.execute(w, uop, function)  # type: ignore[attr-defined]
 
@@ -60,43 +60,43 @@ def interpret(block: BlockState, w: WarpState, choices: Choices) -> u32:
     while block.stop[0].asked == 0 and signed_less(w.issued, block.patience):
         offset = wide(w.pc) - block.code_address
         if offset >= block.code_bytes or offset & 3 != 0:
-            return leave(w, Status.STOPPED)
+            return leave(w, WarpStatus.STOPPED)
         unit = offset >> 2
         then = Then.NEXT
         while then == Then.NEXT:
             uop = block.uops[unit]
             lanes = w.active
             then = execute(block, w, uop, uop.first_all if lanes == ALL else uop.first_some)
-            stopped = Status.STOPPED
+            stopped = WarpStatus.STOPPED
             if then == Then.COMPLETE:
                 lanes = w.active
                 then = execute(block, w, uop, uop.body_all if lanes == ALL else uop.body_some)
-                stopped = Status.JOINED
+                stopped = WarpStatus.JOINED
             if then < Then.STOP:
                 count(w, lanes)
                 unit += wide(uop.units)
             elif then == Then.WAIT:
                 count(w, lanes)
                 w.pc = uop.following
-                return leave(w, Status.WAITING)
+                return leave(w, WarpStatus.WAITING)
             elif then != Then.RESUMED:
                 w.pc = uop.pc
-                return leave(w, Status.SERVED if then == Then.SERVE else stopped)
+                return leave(w, WarpStatus.SERVED if then == Then.SERVE else stopped)
         if then == Then.UNWIND:
             unwind(w, choices)
             if w.active == 0:
                 w.pc = 0
-                return leave(w, Status.FINISHED)
-    return leave(w, Status.INTERRUPTED)
+                return leave(w, WarpStatus.FINISHED)
+    return leave(w, WarpStatus.INTERRUPTED)
 
 
 @shared_routine
-def stop_here(block: BlockState, w: WarpState, uop: Instruction) -> u32:
+def stop_here(block: BlockState, w: WarpState, uop: InstructionEntry) -> u32:
     """The function of what compiled code does not do."""
     return Then.STOP
 
 
 @shared_routine
-def serve_here(block: BlockState, w: WarpState, uop: Instruction) -> u32:
+def serve_here(block: BlockState, w: WarpState, uop: InstructionEntry) -> u32:
     """The function of what the host does."""
     return Then.SERVE

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from isakit.engine.llvm import Body, Loaded, Module, Ref, build, host
+from isakit.engine.llvm import Body, LlvmModule, LoadedCode, Ref, build, host
 from isakit.engine.llvm.routine_ir import emit
 from isakit.errors import MachineFault, NotModelled
 from isakit.machine.vuc.compiled.core_functions import CLOCK, LAYOUT, Functions, core_at
 from isakit.machine.vuc.compiled.word_code import Traits, WordWriter, compilable
-from isakit.machine.vuc.core_code import Op, decode, trace_word
+from isakit.machine.vuc.core_code import CoreOp, decode, trace_word
 from isakit.machine.vuc.rules import cycle
 from isakit.sem.routine import on_change
 
@@ -29,7 +29,7 @@ class CodeImage:
 
     def __init__(self, words: tuple[int, ...], traits: Traits) -> None:
         self.words = frozenset(words)
-        chosen: dict[int, Op] = {}
+        chosen: dict[int, CoreOp] = {}
         cells: set[int] = set()
         for word in words:
             try:
@@ -44,7 +44,7 @@ class CodeImage:
                 chosen[word] = op
         self.uses_cells = frozenset(cells)
         self._numbers = {word: n for n, word in enumerate(chosen, 1)}
-        self._loaded: Loaded = build(program(chosen, traits), host(), LEVEL)
+        self._loaded: LoadedCode = build(program(chosen, traits), host(), LEVEL)
         self.run: Callable[[Any, Any, Any, int], None] = self._loaded.function(
             "run", None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
         )
@@ -63,9 +63,9 @@ def image_of(words: tuple[int, ...], traits: Traits) -> CodeImage:
 on_change(image_of.cache_clear)
 
 
-def program(ops: Mapping[int, Op], traits: Traits) -> str:
+def program(ops: Mapping[int, CoreOp], traits: Traits) -> str:
     """The module: `void @run(state, data, table, limit)`."""
-    module = Module(1)
+    module = LlvmModule(1)
     b = Body(module)
     functions, core = Functions(module), core_at("%s")
     variables: list[str] = []

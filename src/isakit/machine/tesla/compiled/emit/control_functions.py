@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from isakit.engine.llvm import Body, Host, Module, Ref
+from isakit.engine.llvm import Body, Host, LlvmModule, Ref
 from isakit.engine.llvm.routine_ir import InMemory, Lowering, Special, Surroundings, emit, function, signature
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.rules import accesses, barriers, blocks, interpreter, locks, stack, turns
-from isakit.machine.tesla.rules.state import BlockState, Status, WarpState
+from isakit.machine.tesla.rules.state import BlockState, WarpState, WarpStatus
 from isakit.sem.records import layout_of
 from isakit.sem.routine import Routine, on_change
 from isakit.sem.routine_code import RoutineCode
@@ -24,7 +24,7 @@ from isakit.sem.routine_code import RoutineCode
 SHARED: tuple[Routine[Any, Any], ...] = (
     stack.entries_of, stack.nearest_of, barriers.arrive, barriers.open_if_reached, barriers.warp_ended,
     locks.try_lock, locks.unlock, turns.run_rounds, turns.run_turns, turns.tally,
-    blocks.run_blocks,
+    blocks.next_block, blocks.run_blocks,
 )  # fmt: skip
 INTERPRETER: tuple[Routine[Any, Any], ...] = (interpreter.interpret, interpreter.stop_here, interpreter.serve_here)
 """Routines whose functions are found by address: in the context, in the records of instructions."""
@@ -61,7 +61,7 @@ def names(target: Host, choices: Choices) -> list[str]:
     return [symbol(r.name, target, choices) for r in SHARED]
 
 
-def declared(module: Module, code: RoutineCode, target: Host, choices: Choices) -> str:
+def declared(module: LlvmModule, code: RoutineCode, target: Host, choices: Choices) -> str:
     """A shared routine, declared in the module of a kernel."""
     return module.declare(symbol(code.routine.name, target, choices), signature(code))
 
@@ -107,12 +107,12 @@ def _size_at(low: Lowering, args: Sequence[Any]) -> Ref:
 def _stopped(body: Body) -> None:
     """Where a rule of the stack raises, the warp stops."""
     status = InMemory("%w").pointer(body, layout_of(WarpState)["status"])
-    body.do(f"store i32 {int(Status.STOPPED)}, ptr {status}")
-    body.do(f"ret i32 {int(Status.STOPPED)}")
+    body.do(f"store i32 {int(WarpStatus.STOPPED)}, ptr {status}")
+    body.do(f"ret i32 {int(WarpStatus.STOPPED)}")
 
 
 def add_functions(
-    module: Module, target: Host, choices: Choices, routines: Iterable[Routine[Any, Any]] = SHARED
+    module: LlvmModule, target: Host, choices: Choices, routines: Iterable[Routine[Any, Any]] = SHARED
 ) -> None:
     """Add them to a module."""
     specials = {

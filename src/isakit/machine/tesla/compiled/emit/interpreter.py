@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from isakit.engine.llvm import Host, Loaded, Module, object_code, provide, read_object, write_object
+from isakit.engine.llvm import Host, LlvmModule, LoadedCode, object_code, provide, read_object, write_object
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.engine.protocol import Array
@@ -27,7 +27,7 @@ from isakit.machine.tesla.compiled.emit import interpreter_handlers as handlers
 from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.emit.control_functions import INTERPRETER, SHARED, add_functions, control_key, symbol
 from isakit.machine.tesla.compiled.emit.control_functions import names as control_names
-from isakit.machine.tesla.compiled.emit.interpreter_handlers import HandlerCode, Slots
+from isakit.machine.tesla.compiled.emit.interpreter_handlers import HandlerCode, RecordSlots
 from isakit.machine.tesla.compiled.emit.memory_ir import add_support, kernel_module, names
 from isakit.machine.tesla.kernel_code import Code, Op
 from isakit.machine.tesla.rules import blocks
@@ -51,14 +51,14 @@ METADATA = "\n".join(
 
 def _memory_module(target: Host) -> str:
     """The functions of memory that every kernel shares."""
-    module = Module(32)
+    module = LlvmModule(32)
     add_support(module, target)
     return str(module) + METADATA
 
 
 def _control_module(target: Host, choices: Choices) -> str:
     """The loop, the driver, and the functions of control that every kernel shares."""
-    module = Module(32)
+    module = LlvmModule(32)
     HandlerCode(module, target, Step(Op(0, 0), 0, None), choices).joining("join")
     add_functions(module, target, choices, (*SHARED, *INTERPRETER))
     entry = scheduler_ir.entry(module, target, "@" + symbol(blocks.run_blocks.name, target, choices))
@@ -79,7 +79,7 @@ class Handler:
 
     full: int
     some: int
-    slots: Slots
+    slots: RecordSlots
 
 
 @dataclass
@@ -88,13 +88,13 @@ class Handlers:
 
     target: Host
     known: dict[str, Handler | None] = field(default_factory=dict[str, "Handler | None"])
-    _on_disk: dict[str, tuple[str, str, Slots]] = field(default_factory=dict[str, "tuple[str, str, Slots]"])
-    _loaded: dict[str, Loaded | None] = field(default_factory=dict[str, "Loaded | None"])
-    _keep: list[Loaded] = field(default_factory=list[Loaded])
+    _on_disk: dict[str, tuple[str, str, RecordSlots]] = field(default_factory=dict[str, "tuple[str, str, RecordSlots]"])
+    _loaded: dict[str, LoadedCode | None] = field(default_factory=dict[str, "LoadedCode | None"])
+    _keep: list[LoadedCode] = field(default_factory=list[LoadedCode])
     _indexed: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
-        self._memory = Loaded(object_code(_memory_module(self.target), self.target), self.target)
+        self._memory = LoadedCode(object_code(_memory_module(self.target), self.target), self.target)
         for name in names(self.target):
             provide(name, self._memory.address(name))
         tag = hashlib.sha256(f"{fingerprint('tesla')} {self.target.key}".encode()).hexdigest()[:24]
@@ -131,14 +131,14 @@ class Handlers:
                 self._indexed.add(name)
                 data = read_object(self.kind, name)
                 for key, (function, values, sites) in _parsed(data).items():
-                    slots = Slots(tuple((what, e) for what, e in values), sites)
+                    slots = RecordSlots(tuple((what, e) for what, e in values), sites)
                     self._on_disk.setdefault(key, (name.removesuffix(INDEX), function, slots))
 
     def _fetch(self, missing: dict[str, T]) -> dict[str, T]:
         self._index()
         rest: dict[str, T] = {}
         for key, step in missing.items():
-            batch, function, slots = self._on_disk.get(key, ("", "", Slots((), 0)))
+            batch, function, slots = self._on_disk.get(key, ("", "", RecordSlots((), 0)))
             if not function:
                 if batch:
                     self.known[key] = None
@@ -147,7 +147,7 @@ class Handlers:
                 continue
             if batch not in self._loaded:
                 data = read_object(self.kind, batch)
-                self._loaded[batch] = None if data is None else Loaded(data, self.target)
+                self._loaded[batch] = None if data is None else LoadedCode(data, self.target)
             loaded = self._loaded[batch]
             if loaded is None:
                 rest[key] = step
@@ -157,9 +157,9 @@ class Handlers:
 
     def _compile(self, missing: dict[str, Step], choices: Choices) -> None:
         module = kernel_module(self.target)
-        index: dict[str, tuple[str, Slots]] = {}
+        index: dict[str, tuple[str, RecordSlots]] = {}
         for key, step in missing.items():
-            index[key] = "", Slots((), 0)
+            index[key] = "", RecordSlots((), 0)
             try:
                 code = HandlerCode(module, self.target, step, choices)
                 name = f"h{len(index)}"
@@ -168,20 +168,20 @@ class Handlers:
             except NotCompiled:
                 pass
         made = object_code(str(module) + METADATA, self.target, keep=False)
-        loaded = Loaded(made, self.target)
+        loaded = LoadedCode(made, self.target)
         self._keep.append(loaded)
         for key, (name, slots) in index.items():
             self.known[key] = self._handler(loaded, name, slots) if name else None
         self._store(index, made)
 
-    def _store(self, index: dict[str, tuple[str, Slots]], code: bytes) -> None:
+    def _store(self, index: dict[str, tuple[str, RecordSlots]], code: bytes) -> None:
         tag = hashlib.sha256("\n".join(index).encode()).hexdigest()[:24]
         listed = {key: (name, s.values, s.sites) for key, (name, s) in index.items()}
         write_object(self.kind, tag, code)
         write_object(self.kind, tag + INDEX, json.dumps(listed).encode())
 
     @staticmethod
-    def _handler(loaded: Loaded, name: str, slots: Slots) -> Handler:
+    def _handler(loaded: LoadedCode, name: str, slots: RecordSlots) -> Handler:
         return Handler(loaded.address(f"{name}_full"), loaded.address(f"{name}_some"), slots)
 
 
@@ -196,7 +196,7 @@ class Library:
 
     def __init__(self, target: Host, choices: Choices) -> None:
         self.handlers = handlers_of(target)
-        self.main = Loaded(object_code(_control_module(target, choices), target), target)
+        self.main = LoadedCode(object_code(_control_module(target, choices), target), target)
         for name in control_names(target, choices):
             provide(name, self.main.address(name))
         found = {r: self.main.address(symbol(r.name, target, choices)) for r in INTERPRETER}
@@ -241,7 +241,7 @@ def _choices_of(step: Step, choices: Choices) -> str:
     if step.trace.of_kind(*_ACCESS):
         out += [choices.out_of_range, choices.misaligned]
     if step.asks("sr"):
-        out += [choices.clock_step, choices.pm_counters, choices.vstride]
+        out += [choices.clock_step, choices.pm_counters, choices.vstride, choices.sample]
     if step.control == "discard":
         out.append(choices.discarded)
     if any(step.op.fixed_a):

@@ -2,7 +2,7 @@
 
 `i32 @name(ptr %ctx, ptr %ws, ptr %uop)` executes one instruction of a warp on its state in memory and says how to go on
 (see `NEXT` and the other results). Register numbers, immediates and addresses come from the record `%uop`, so that one
-function serves every instruction with the same static bits; `Slots` says what the record holds.
+function serves every instruction with the same static bits; `RecordSlots` says what the record holds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from isakit.arch.tesla import requests as request
 from isakit.engine.graph import Plan
-from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering, routine_ir
+from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering, routine_ir
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
@@ -23,7 +23,7 @@ from isakit.machine.tesla.compiled.state_layout import SLOT, TRUE, V1, V32
 from isakit.machine.tesla.kernel_code import FIXED
 from isakit.machine.tesla.launch import MP_FLAGS
 from isakit.machine.tesla.rules import accesses, stack
-from isakit.machine.tesla.rules.state import Instruction, Then
+from isakit.machine.tesla.rules.state import InstructionEntry, Then
 from isakit.sem.records import layout_of
 from isakit.sem.requests import ControlRequest
 from isakit.sem.trace import Effect
@@ -42,7 +42,7 @@ _CONTROLS = {
 
 NEXT, JUMP, UNWIND, STOP, WAIT, COMPLETE, RESUMED, SERVE = (int(t) for t in Then)
 """What functions return."""
-INSTRUCTION = layout_of(Instruction)
+INSTRUCTION = layout_of(InstructionEntry)
 RECORD, VALUES = INSTRUCTION.size, INSTRUCTION.at("values")
 PC, FOLLOWING, TARGET, SITE = (INSTRUCTION.at(n) for n in ("pc", "following", "target", "site"))
 FIRST, BODY = INSTRUCTION.at("first_all"), INSTRUCTION.at("body_all")
@@ -76,7 +76,7 @@ def number_of(e: Expression, word: int) -> int:
 
 
 @dataclass(frozen=True)
-class Slots:
+class RecordSlots:
     """What the values of a record are: (kind, expression), the kind "param", or "read" or "write" and a register file.
 
     `sites` counts the places where the instruction remembers an address range.
@@ -105,7 +105,7 @@ class Slots:
 class HandlerCode(WarpCode):
     """Generates the functions of one kind of instruction into a module."""
 
-    def __init__(self, module: Module, host: Host, step: Step, choices: Choices) -> None:
+    def __init__(self, module: LlvmModule, host: Host, step: Step, choices: Choices) -> None:
         self._begin(module, host)
         self.choices = choices
         self.transfer = HandlerTransfers(self)
@@ -118,9 +118,9 @@ class HandlerCode(WarpCode):
         self._elsewhere = RESUMED
 
     @property
-    def slots(self) -> Slots:
+    def slots(self) -> RecordSlots:
         """What the record must hold, known when the functions are made."""
-        return Slots(tuple(self._listed), self.sites)
+        return RecordSlots(tuple(self._listed), self.sites)
 
     def functions(self, name: str) -> None:
         """Add `name`_full and `name`_some: all 32 lanes are active, or some are."""
