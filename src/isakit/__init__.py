@@ -94,6 +94,17 @@ __getattr__, __dir__ = lazy(
         "isakit.programs": "load load_all",
         "isakit.runtime": "Device",
         "isakit.runtime.python_kernel": "kernel",
-        **dict.fromkeys(("isakit.docsgen", "isakit.formats", "isakit.tesla", "isakit.usse", "isakit.vuc"), ""),
+        **dict.fromkeys(
+            (
+                "isakit.analysis",
+                "isakit.docsgen",
+                "isakit.export",
+                "isakit.formats",
+                "isakit.tesla",
+                "isakit.usse",
+                "isakit.vuc",
+            ),
+            "",
+        ),
     },
 )

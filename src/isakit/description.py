@@ -86,7 +86,7 @@ class Relocation:
 
 
 @dataclass(frozen=True)
-class Sampler:
+class TextureSlot:
     """A texture reference of the module; `unit` is the $t index, None where the file binds it per kernel."""
 
     name: str
@@ -154,7 +154,7 @@ class Kernel:
     param_bytes: int | None = None
     constants: dict[int, list[ConstantSegment]] = field(default_factory=dict[int, list[ConstantSegment]])
     relocations: list[Relocation] = field(default_factory=list[Relocation])
-    samplers: list[Sampler] = field(default_factory=list[Sampler])
+    samplers: list[TextureSlot] = field(default_factory=list[TextureSlot])
     max_threads: tuple[int, ...] = ()
     entry: bool = True
     binding: str = "global"
@@ -214,6 +214,7 @@ class Module:
         info: raw module-level `.nv.info` records.
         extra: facts of one format only.
         payload: the parsed file where a format has more to say than this class (`GxpFile`, `VucImage`).
+        beside: names of the kernels of the other programs in the same file, where `isakit.load` chose this one.
     """
 
     kind: str
@@ -226,10 +227,11 @@ class Module:
     constants: dict[int, list[ConstantSegment]] = field(default_factory=dict[int, list[ConstantSegment]])
     globals: list[GlobalVariable] = field(default_factory=list[GlobalVariable])
     relocations: list[Relocation] = field(default_factory=list[Relocation])
-    samplers: list[Sampler] = field(default_factory=list[Sampler])
+    samplers: list[TextureSlot] = field(default_factory=list[TextureSlot])
     info: list[InfoRecord] = field(default_factory=list[InfoRecord])
     extra: dict[str, object] = field(default_factory=dict[str, object])
     payload: object = None
+    beside: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         for kernel in self.kernels.values():
@@ -284,7 +286,14 @@ class Module:
         return bytes(table)
 
     def __getitem__(self, name: str) -> Kernel:
-        return self.kernels[name]
+        try:
+            return self.kernels[name]
+        except KeyError:
+            if name in self.beside:
+                hint = f"another program of the file has it; isakit.load(path, kernel={name!r}) gives that one"
+            else:
+                hint = f"there are: {', '.join(self.kernels) or 'none'}"
+            raise KeyError(f"no kernel {name!r}; {hint}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.kernels)
@@ -296,7 +305,9 @@ class Module:
         return True
 
     def __repr__(self) -> str:
-        return f"<{self.kind} for {self.isa or 'an unnamed instruction set'} {self.variant}: {', '.join(self.kernels)}>"
+        more = f"; {len(self.beside)} more kernels in other programs of the file" if self.beside else ""
+        known = self.isa or "an unnamed instruction set"
+        return f"<{self.kind} for {known} {self.variant}: {', '.join(self.kernels)}{more}>"
 
 
 def words_of(data: bytes, size: int = 4) -> list[int]:

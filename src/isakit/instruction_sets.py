@@ -23,7 +23,7 @@ _FILE_DIRECTIVES = {
 }
 """Where the directives of file formats are, by instruction set; formats stand above this module."""
 
-_HEX_WORDS = re.compile(r"\s*(?:(?:0[xX])?[0-9a-fA-F]{6,16}[\s,]*)+")
+_HEX_WORD = re.compile(r"(?:0[xX])?([0-9a-fA-F]{6,16})")
 
 
 class Isa:
@@ -77,6 +77,8 @@ class Isa:
 
         if isinstance(data, str):
             raise IsakitError("disassemble takes bytes or ints, this is a text: assemble it, or read it as hex first")
+        if data is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise IsakitError("disassemble takes bytes or ints, not NoneType")
         decoder = self.decoder(program_type)
         if address < 0 or address % self._variant.unit_bytes:
             raise IsakitError(f"address {address:#x} is no multiple of {self._variant.unit_bytes}")
@@ -149,9 +151,9 @@ class Isa:
         if isinstance(words_or_text, int):
             words_or_text = [words_or_text]
         if isinstance(words_or_text, str):
-            if _HEX_WORDS.fullmatch(words_or_text):
-                words_or_text = [int(w, 16) for w in re.split(r"[\s,]+", words_or_text.strip()) if w]
-                program = self.disassemble(words_or_text, program_type=program_type)
+            words = _written_words(words_or_text, self._variant.unit_bytes)
+            if words:
+                program = self.disassemble(words, program_type=program_type)
             else:
                 program = self.assemble(words_or_text, program_type)
         else:
@@ -162,6 +164,22 @@ class Isa:
 
     def __repr__(self) -> str:
         return f"<instruction set {self.name} {self.variant}, {len(self.instructions)} instruction families>"
+
+
+def _written_words(text: str, unit_bytes: int) -> list[int]:
+    """The words that a text is made of, in hexadecimal; none where it is assembly.
+
+    They may be in comments, as `cuobjdump` prints them, and two words of 32 bits may be one number of 16 digits.
+    """
+    words: list[int] = []
+    for token in re.sub(r"/\*|\*/|,", " ", text).split():
+        match = _HEX_WORD.fullmatch(token)
+        if match is None:
+            return []
+        digits = match[1]
+        parts = (digits[:8], digits[8:]) if unit_bytes == 4 and len(digits) == 16 else (digits,)
+        words += [int(d, 16) for d in parts]
+    return words
 
 
 def file_directives(name: str) -> Mapping[str, Directive]:
@@ -176,6 +194,8 @@ def isa(name: str, variant: str | None = None) -> Isa:
     Names are taken in any case. The name of a chip stands for its instruction set in that variant: `isa("sm_13")`.
     Raises UnknownIsaError, which lists the valid names.
     """
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UnknownIsaError(f"an instruction set has a name, not {type(name).__name__}: {', '.join(VARIANTS)}")
     known = name.lower()
     if known not in VARIANTS:
         known, chip = _of_chip(name)

@@ -91,6 +91,8 @@ def test_explain_explains_every_instruction() -> None:
     assert run("explain", "-m", "tesla", "20008204", "20008204").stdout == f"{once}\n{once}"
     texts = run("explain", "-m", "tesla", "nop; exit nop", "--json").stdout
     assert [e["text"] for e in json.loads(texts)] == ["nop", "exit nop"]
+    for words in (["0x1000000104230780"], ["/*0x1000000104230780*/"], ["/*0x10000001*/", "/*0x04230780*/"]):
+        assert run("explain", "-m", "tesla", *words).stdout.startswith("10000001 04230780  (l23) mov b32 $r0 u8 s[0x0]")
     with pytest.raises(isakit.IsakitError, match="takes one instruction, these are 2"):
         isakit.isa("tesla").explain([0x20008204, 0x20008204])
 
@@ -102,11 +104,12 @@ def test_records_print_short() -> None:
             assert all(len(repr(form)) < 1000 for form in record.forms)
 
 
-def test_a_closed_output_is_an_error_not_a_traceback(kernel: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", ["dis {path}", "--help", "dis --help", "--version"])
+def test_a_closed_output_is_an_error_not_a_traceback(kernel: Path, tmp_path: Path, words: str) -> None:
     path = tmp_path / "k.cubin"
     run("asm", str(kernel), "-o", str(path), "--format", "elf")
     done = subprocess.run(
-        ["/bin/sh", "-c", f"exec {sys.executable} -m isakit dis {path} >&-"],
+        ["/bin/sh", "-c", f"exec {sys.executable} -m isakit {words.format(path=path)} >&-"],
         capture_output=True,
         text=True,
         check=False,
@@ -142,6 +145,11 @@ def test_wrong_types_are_errors_of_the_library() -> None:
     with pytest.raises(isakit.IsakitError, match="takes a text, not NoneType"):
         isakit.isa("tesla").assemble(None)  # type: ignore[arg-type]
     module = isakit.load(write(isakit.isa("tesla", "g80").assemble(".kernel k\nexit nop"), "elf"))
+    with pytest.raises(isakit.IsakitError, match="has a name, not NoneType"):
+        isakit.isa(None)  # type: ignore[arg-type]
+    for takes_words in (isakit.isa("tesla").disassemble, isakit.isa("tesla").explain):
+        with pytest.raises(isakit.IsakitError, match="bytes or ints, not NoneType"):
+            takes_words(None)  # type: ignore[arg-type]
     with pytest.raises(isakit.IsakitError, match="takes a shader"):
         isakit.usse.run(module)  # type: ignore[arg-type]
 
@@ -157,6 +165,27 @@ def test_wrong_types_are_errors_of_the_library() -> None:
 )  # fmt: skip
 def test_wrong_values_of_options_are_wrong_usage(kernel: Path, args: tuple[str, ...]) -> None:
     assert run(*(str(kernel) if a == "k.s" else a for a in args), code=2).stderr.startswith("error: ")
+
+
+def test_a_file_of_several_programs_says_what_else_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "several"
+    isa = isakit.isa("tesla", "g80")
+    programs = (write(isa.assemble(f".kernel {k}\nexit nop"), "elf").ljust(4096, b"\0") for k in "ab")
+    path.write_bytes(b"\0host".ljust(4096, b"\0") + b"".join(programs))
+    first = isakit.load(path)
+    assert "1 more kernels in other programs of the file" in repr(first)
+    assert (list(first), first.beside) == (["a"], ("b",))
+    with pytest.raises(KeyError, match=r"isakit.load\(path, kernel='b'\)"):
+        first["b"]
+    assert list(isakit.load(path, kernel="b")) == ["b"]
+    assert [list(m) for m in isakit.load_all(path)] == [["a"], ["b"]]
+    for verb in ("dis", "run", "cfg"):
+        run(verb, str(path), "--kernel", "b")
+
+
+def test_dots_in_a_sentence_do_not_end_it() -> None:
+    overview = run("doc", "-m", "tesla").stdout
+    assert re.search(r"^\| ex2 .* clamps the result to 0 \.\. 1\. \|", overview, re.MULTILINE)
 
 
 def test_without_arguments_it_says_what_there_is() -> None:

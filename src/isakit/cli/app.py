@@ -49,7 +49,7 @@ PLACES = {"web": "isakit.web.command"}
 """Verbs whose module is not in this package, because it uses other verbs."""
 
 
-class Commands(click.Group):
+class LazyCommands(click.Group):
     """Loads a command's module when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -92,6 +92,9 @@ class Commands(click.Group):
             code = e.exit_code
         except (click.Abort, KeyboardInterrupt):
             interrupted()
+        except OSError as e:  # --help and --version write before there is a command
+            click.echo(f"error: {e.strerror or e}", err=True)
+            code = BAD_INPUT
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -128,7 +131,7 @@ def message(error: IsakitError) -> list[str]:
 
 
 @click.group(
-    cls=Commands,
+    cls=LazyCommands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Example: isakit dis kernel.cubin",
 )

@@ -197,9 +197,15 @@ def _show(m: Module) -> None:
         _line(f"attribute {a['name']} of {what}: {a['data']}".rstrip(": "))
     if isinstance(m, Shader):
         _line(f"stage: {m.stage}")
-        for p in m.parameters:
-            facts = ", ".join(f"{f}={v}" for f, v in dataclasses.asdict(p).items() if f != "name")
-            _line(f"parameter {p.name}: {facts}")
+        for line in m.directives():
+            if line.split()[0] in _INTERFACE:
+                _line(line[1:])
+
+
+_INTERFACE = {
+    ".attribute", ".uniform", ".sampler", ".surface", ".buffer", ".parameter", ".varying", ".result", ".outputs"
+}  # fmt: skip
+"""Directives that say what a shader is given and gives."""
 
 
 def _line(text: str) -> None:

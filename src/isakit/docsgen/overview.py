@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from isakit.asm.directives import DIRECTIVES, TYPES
@@ -13,8 +14,8 @@ from isakit.spec import InstructionSet
 def summary(text: str) -> str:
     """The first sentence of a documentation text, in one line."""
     flat = " ".join(text.split())
-    end = flat.find(". ")
-    return flat if end < 0 else flat[: end + 1]
+    end = re.search(r"(?<!\.)\. ", flat)  # the dots of "0 .. 1" end no sentence
+    return flat if end is None else flat[: end.start() + 1]
 
 
 def _cell(text: str) -> str:
@@ -129,7 +130,7 @@ def assembler_page() -> str:
         "the statement. Expressions have the operators and precedences of C.",
         "",
         "Of the encodings of a statement the shortest one is chosen that lets what follows be aligned; `long` in front",
-        "forces a longer one. `{0x...}` behind a statement flips those bits of the encoding.",
+        "forces a longer one. `{0x...}` after a statement flips those bits of the encoding.",
         "",
     ]
     for d in DIRECTIVES.values():

@@ -2,7 +2,7 @@
 
 The graph is the one every engine runs (`isakit.sem`), so that what is read here is what happens. Registers carry their
 names, fields of the word their values. `u32(x)` and `s32(x)` widen with zeros and with the sign, `x[7:0]` are bits,
-`{a, b}` puts bits one behind the other, `a <s b` compares as signed numbers; values used twice have names.
+`{a, b}` puts bits one after the other, `a <s b` compares as signed numbers; values used twice have names.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ from isakit.instruction_sets import isa as instruction_set
 def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "", kernel: str = "") -> Module:
     """Read a file of any supported format, detected by its content; of several programs in it the first that fits.
 
+    What it left out is in `Module.beside`; `load_all` gives every program of a file.
+
     A PTX text is compiled, for the chip it is written for or for `variant`; so are the PTX texts in a host program or
     fat binary that has no machine code for these chips.
 
@@ -33,6 +35,7 @@ def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "
     if found is None:
         names = ", ".join(dict.fromkeys(name for m in modules for name in m.kernels))
         raise FormatError(modules[0].path, 0, f"there is no kernel {kernel!r}; there are {names or 'none'}")
+    found.beside = tuple(dict.fromkeys(n for m in modules if m is not found for n in m.kernels))
     return found
 
 

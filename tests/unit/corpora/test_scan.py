@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
+import http.server
 import io
 import json
 import random
 import tarfile
+import threading
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -246,6 +249,64 @@ def test_object_stores_are_read_and_written_through_fsspec(tmp_path: Path) -> No
     finally:
         fs.rm("/corpus", recursive=True)
         fs.rm("/index", recursive=True)
+
+
+def test_an_index_beside_what_it_is_of_is_not_in_it(tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec", reason="URLs need fsspec: pip install 'isakit[distributed]'")
+    fs = fsspec.filesystem("memory")
+    fs.pipe({"/store/k.cubin": cubin("saxpy")})
+    try:
+        for _ in range(2):
+            assert scan(["memory:///store"], "memory:///store/index", jobs=1).files == 1
+    finally:
+        fs.rm("/store", recursive=True)
+
+
+def test_web_servers_are_read(corpus: Path, index: Path, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec", reason="URLs need fsspec: pip install 'isakit[distributed]'")
+    pytest.importorskip("aiohttp", reason="http:// needs aiohttp: pip install aiohttp")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(corpus))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        try:
+            report = scan([url], str(tmp_path / "i"), jobs=1)
+            assert scan([url + "b.zip"], str(tmp_path / "one"), jobs=1).kernels == 2
+            with pytest.raises(isakit.IsakitError, match=r"nothing: .*404"):
+                scan([url + "nothing"], str(tmp_path / "no"), jobs=1)
+        finally:
+            server.shutdown()
+    assert report.kernels == len(rows(index, "kernels", "name"))
+    columns = ("member", "offset", "name", "code", "sketch")
+    assert sorted(rows(tmp_path / "i", "kernels", *columns)) == sorted(rows(index, "kernels", *columns))
+    with pytest.raises(isakit.IsakitError, match=r"[Cc]onnect"):
+        scan([url], str(tmp_path / "no"), jobs=1)
+
+
+def test_s3_is_read_and_written(corpus: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("s3fs", "moto", "flask", "flask_cors"):
+        pytest.importorskip(package, reason="the test needs s3fs and moto[server]")
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.setenv(name, "test")
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        fs, _ = sources_module.filesystem("s3://bucket")
+        fs.mkdir("bucket")
+        fs.put(str(corpus), "bucket/corpus", recursive=True)
+        scan(["s3://bucket"], "s3://bucket/index.parquet", jobs=1)
+        columns = ("member", "offset", "name", "code")
+        found = rows("s3://bucket/index.parquet", "kernels", *columns)
+        with pytest.raises(isakit.IsakitError, match="NoSuchBucket"):
+            scan(["s3://other"], str(tmp_path / "no"), jobs=1)
+    finally:
+        server.stop()
+    assert sorted(found) == sorted(rows(index, "kernels", *columns))
 
 
 def test_disc_images_are_looked_into(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from isakit.asm.program import Program
 from isakit.description import InfoRecord, Module
 from isakit.instruction_sets import isa_of_text
 from isakit.programs import put_back, split_text, write
+from support.odd_elf import LAYOUTS, Elf, differing
 
 SOURCE = """
 .isa tesla gt200
@@ -210,6 +211,21 @@ def test_relocations_in_code_follow_their_instruction(elf: bytes) -> None:
     )
     with pytest.raises(isakit.FormatError, match="holds an address"):
         put_back(assembled(gone), elf)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_files_of_any_layout_keep_what_an_edit_does_not_touch(elf: bytes, layout: str) -> None:
+    data = LAYOUTS[layout](Elf(elf))
+    text = text_of(data)
+    assert put_back(assembled(text), data).data == data
+    at = text.index(".kernel second")
+    registers = text[:at] + text[at:].replace(".regs 2", ".regs 3", 1)
+    longer = text[:at] + text[at:].replace("    mov b32 $r0 0x1 ", "    nop\n    mov b32 $r0 0x1 ", 1)
+    assert list(differing(data, put_back(assembled(registers), data).data)) == [".text.second"]
+    changed = set(differing(data, put_back(assembled(longer), data).data))
+    assert {".text.second"} <= changed <= {".text.second", ".rela.text.second", ".symtab"}
+    if layout == "bytes behind it":
+        assert put_back(assembled(longer), data).data.endswith(data[len(Elf(elf).write()) :])
 
 
 def test_memory_that_a_kernel_did_not_have_gets_a_section(elf: bytes) -> None:

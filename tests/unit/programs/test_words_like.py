@@ -71,6 +71,13 @@ def test_a_text_of_words_keeps_its_spelling(tmp_path: Path) -> None:
     assert (tmp_path / "g").read_text() == TEXT.replace("f0000001", "f0000002")
 
 
+def test_ptx_has_no_code_to_replace(tmp_path: Path) -> None:
+    (tmp_path / "f.ptx").write_text(".version 1.4\n.target sm_13\n.entry k () { exit; }\n")
+    listing = run("dis", str(tmp_path / "f.ptx")).stdout
+    message = run("asm", "-", "--like", str(tmp_path / "f.ptx"), stdin=listing, code=1).stderr
+    assert "this is PTX, which has no machine code to replace" in message
+
+
 def test_another_number_of_words_has_no_place_in_a_text(tmp_path: Path) -> None:
     (tmp_path / "f").write_text(TEXT)
     options = ("--like", str(tmp_path / "f"), "-o", str(tmp_path / "g"))

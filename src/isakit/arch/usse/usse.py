@@ -5,7 +5,7 @@ Source: [usse] 1 for the variant `seed`, [usse] 2.1 and 2.11 for registers.
 
 from __future__ import annotations
 
-from isakit.spec import InstructionSet, Ref, RegisterFile, SpecialRegister, Status, Variant
+from isakit.spec import InstructionSet, NamedSpecial, Ref, RegisterFile, Status, Variant
 
 PRIMARY, SECONDARY = "primary", "secondary"
 SGX543, SEED = "!seed", "seed"
@@ -41,6 +41,7 @@ usse = InstructionSet(
     default_variant="sgx543",
     outputs=frozenset({"dst", "pdst"}),
     ends_with=frozenset({"end"}),
+    repeats_with="rpt",
     uniform_inputs=frozenset({"sa"}),
     word_addressed=True,
     documents={
@@ -87,5 +88,5 @@ usse.results = {
     "secondary": frozenset({"sa"}),
 }
 usse.special_registers = [
-    SpecialRegister(16, "g16", "bit 0: the primitive is back-facing", Ref("usse", "2.1 Registers"), Status.INFERRED),
+    NamedSpecial(16, "g16", "bit 0: the primitive is back-facing", Ref("usse", "2.1 Registers"), Status.INFERRED),
 ]
