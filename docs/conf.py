@@ -9,6 +9,7 @@ import tempfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pygments.lexers.python import PythonLexer
 from pygments.lexers.special import TextLexer
@@ -35,11 +36,17 @@ highlight_language = "bash"  # blocks without a language are commands
 
 html_theme = "furo"
 html_title = f"isakit {release}"
-# Other versions of the documentation, by the address of their front page: written by tools/build_docs.py.
+# Other versions of the documentation, by the folder beside this one's: written by tools/build_docs.py.
 versions = json.loads(os.environ.get("ISAKIT_DOCS_VERSIONS", "{}"))
-if versions:
-    links = " · ".join(f'<a href="{where}">{name}</a>' for name, where in versions.items())
-    html_theme_options = {"announcement": f"isakit {release}. Other versions: {links}"}
+
+
+def other_versions(app: object, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
+    """Lead from each page to the other versions, by links that hold wherever the folders lie."""
+    up = "../" * (page.count("/") + 1)
+    links = " · ".join(f'<a href="{up}{where}/index.html">{name}</a>' for name, where in versions.items())
+    if links:
+        context["theme_announcement"] = f"isakit {release}. Other versions: {links}"
+
 
 API = {
     "isakit": "Instruction sets, programs, files and devices.",
@@ -156,7 +163,7 @@ def written(shape: object, indent: str = "") -> list[str]:
 generate()
 
 
-def setup(app: object) -> None:
+def setup(app: Any) -> None:
     """Assembly of each instruction set in colour, by the lexers that `isakit export --format pygments` writes."""
     from isakit.export.lexing import pygments_lexer
     from isakit.registry import VARIANTS
@@ -165,6 +172,7 @@ def setup(app: object) -> None:
     for name, lexer in lexers.items():
         app.add_lexer(name, lexer)
     app.add_lexer("gdb", TextLexer)
+    app.connect("html-page-context", other_versions)
     app.add_lexer("python", python_and_assembly(lexers))
 
 
