@@ -140,7 +140,7 @@ async function openFile(file) {
     await fit();
     await show("picture");
     room("look");
-    say(`${name} is drawn under Picture`);
+    if (panes.picture.querySelector("img, canvas")) say(`${name} is drawn under Picture`);
   } else if (answer.kind === "text") {
     $("language").value = answer.language;
     await write(answer.text);
