@@ -4,11 +4,16 @@ import importlib
 import inspect
 import json
 import os
+import re
 import tempfile
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from pygments.lexers.python import PythonLexer
 from pygments.lexers.special import TextLexer
+from pygments.token import String
 from sphinx.errors import ConfigError
 
 HERE = Path(__file__).resolve().parent
@@ -31,11 +36,17 @@ highlight_language = "bash"  # blocks without a language are commands
 
 html_theme = "furo"
 html_title = f"isakit {release}"
-# Other versions of the documentation, by the address of their front page: written by tools/build_docs.py.
+# Other versions of the documentation, by the folder beside this one's: written by tools/build_docs.py.
 versions = json.loads(os.environ.get("ISAKIT_DOCS_VERSIONS", "{}"))
-if versions:
-    links = " · ".join(f'<a href="{where}">{name}</a>' for name, where in versions.items())
-    html_theme_options = {"announcement": f"isakit {release}. Other versions: {links}"}
+
+
+def other_versions(app: object, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
+    """Lead from each page to the other versions, by links that hold wherever the folders lie."""
+    up = "../" * (page.count("/") + 1)
+    links = " · ".join(f'<a href="{up}{where}/index.html">{name}</a>' for name, where in versions.items())
+    if links:
+        context["theme_announcement"] = f"isakit {release}. Other versions: {links}"
+
 
 API = {
     "isakit": "Instruction sets, programs, files and devices.",
@@ -124,7 +135,7 @@ def json_page() -> str:
         "",
     ]
     for verb, (number, shape) in sorted(SHAPES.items()):
-        out += [f"## {verb}", "", f"Version {number}.", "", "```python", *written(shape), "```", ""]
+        out += [f"## {verb}", "", f"Version {number}.", "", "```text", *written(shape), "```", ""]
     return "\n".join(out)
 
 
@@ -152,11 +163,37 @@ def written(shape: object, indent: str = "") -> list[str]:
 generate()
 
 
-def setup(app: object) -> None:
+def setup(app: Any) -> None:
     """Assembly of each instruction set in colour, by the lexers that `isakit export --format pygments` writes."""
     from isakit.export.lexing import pygments_lexer
     from isakit.registry import VARIANTS
 
-    for name in VARIANTS:
-        app.add_lexer(name, pygments_lexer(name))
+    lexers = {name: pygments_lexer(name) for name in VARIANTS}
+    for name, lexer in lexers.items():
+        app.add_lexer(name, lexer)
     app.add_lexer("gdb", TextLexer)
+    app.connect("html-page-context", other_versions)
+    app.add_lexer("python", python_and_assembly(lexers))
+
+
+def python_and_assembly(lexers: dict[str, type]) -> type[PythonLexer]:
+    """A lexer of Python that colours the programs in its strings of several lines, too."""
+
+    class PythonAndAssembly(PythonLexer):
+        def get_tokens_unprocessed(self, text: str, stack: tuple[str, ...] = ("root",)) -> Iterator[tuple]:
+            """(place, kind, text) of each token."""
+            tokens = list(super().get_tokens_unprocessed(text, stack))
+            ends = [k for k, (_, kind, value) in enumerate(tokens) if value == '"""' and kind in String.Double]
+            programs: dict[int, type] = {}  # the lexer of each token that is a line of a program
+            for first, last in zip(ends[::2], ends[1::2], strict=False):
+                before, inside = (text[a:b] for a, b in ((0, tokens[first][0]), (tokens[first][0], tokens[last][0])))
+                if re.search(r"assemble\(f?$", before) or re.search(r"^\s*\.(isa|kernel)\b", inside, re.M):
+                    named = re.findall("|".join(map(re.escape, lexers)), before) + re.findall(r"\.isa (\w+)", inside)
+                    programs |= dict.fromkeys(range(first + 1, last), lexers[named[-1] if named else "tesla"])
+            for k, (at, kind, value) in enumerate(tokens):
+                if k in programs and kind is String.Double:
+                    yield from ((at + i, t, v) for i, t, v in programs[k]().get_tokens_unprocessed(value))
+                else:
+                    yield at, kind, value
+
+    return PythonAndAssembly

@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,14 @@ def build(sources: Path, out: Path, name: str, links: dict[str, str]) -> bool:
     return subprocess.run(command, env=environment, cwd=sources, check=False).returncode == 0
 
 
+def unlink(out: Path, name: str) -> None:
+    """Take the links to a version that did not build out of the others."""
+    link = re.compile(rf'(?: · )?<a href="[./]*{re.escape(name)}/index\.html">[^<]*</a>')
+    for page in out.rglob("*.html"):
+        text = page.read_text("utf-8")
+        page.write_text(link.sub("", text).replace("Other versions:  · ", "Other versions: "), "utf-8")
+
+
 def main() -> int:
     """Build all of them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -51,7 +60,7 @@ def main() -> int:
     failed: list[str] = []
     options.out.mkdir(parents=True, exist_ok=True)
     for name, tag in zip(names, [*chosen, ""], strict=True):
-        links = {n: f"/{n}/index.html" for n in names if n != name}
+        links = {n: n for n in names if n != name}
         shown = name if tag else f"{present} (latest)"
         if not tag:
             good = build(ROOT, options.out / name, shown, links)
@@ -63,7 +72,11 @@ def main() -> int:
                 finally:
                     subprocess.run(["git", "worktree", "remove", "--force", folder], cwd=ROOT, check=True)
         print(f"{name}: {'built' if good else 'FAILED'}", flush=True)
-        failed += [] if good else [name]
+        if not good:
+            failed.append(name)
+            shutil.rmtree(options.out / name, ignore_errors=True)
+    for name in failed:
+        unlink(options.out, name)
     first = next((n for n in names if n not in failed), "latest")
     head = f'<meta charset="utf-8"><title>isakit</title><meta http-equiv="refresh" content="0; url={first}/">'
     page = f'<!doctype html>{head}<a href="{first}/">isakit {first}</a>\n'

@@ -13,6 +13,7 @@ import pytest
 import isakit
 from isakit.programs import write
 from isakit.web import lessons
+from support.captured_launch import captured_launch
 from support.fat_binaries import container, entry
 from support.gl import CAPTURES
 from support.workbench import server
@@ -236,6 +237,43 @@ def test_a_dropped_cubin_and_array_are_opened_and_run(page, tmp_path):
     status(page, "has ended")
     page.click("#tab-arrays")
     page.wait_for_selector("#view-arrays td:has-text('93')")
+
+
+def dropped(page, path):
+    """Drop a file or a folder onto the page, as a file manager does."""
+    session = page.context.new_cdp_session(page)
+    data = {"items": [], "files": [str(path)], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "dragOver", "drop"):  # the page must have answered before the next one
+        session.send("Input.dispatchDragEvent", {"type": kind, "x": 300, "y": 300, "data": data})
+        page.wait_for_timeout(400)
+
+
+def test_a_dropped_folder_of_captured_launches_is_stepped(page, tmp_path):
+    for path, data in captured_launch().items():
+        file = tmp_path / "launches-of-saxpy" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    dropped(page, tmp_path / "launches-of-saxpy")
+    page.wait_for_selector("#programs button:has-text('1: saxpy')", timeout=60_000)
+    launched(page)
+    page.click("[data-move=cont]")
+    status(page, "has ended")
+
+
+def test_a_dropped_folder_of_a_scene_is_drawn(page, tmp_path):
+    folder = Path(__file__).parents[2] / "examples" / "tesla-graphics" / "triangle"
+    shutil.copytree(folder, tmp_path / "triangle")
+    (tmp_path / "triangle" / "a-note").write_bytes(b"nothing that is known")
+    dropped(page, tmp_path / "triangle")
+    page.wait_for_selector("#view-picture canvas, #view-picture img", timeout=60_000)
+    status(page, "is drawn under Picture")
+
+
+def test_words_of_another_machine_are_told(page, tmp_path):
+    core = isakit.isa("vuc", "vp3").assemble(lessons.lesson("12-vuc-delay-slot")["source"])
+    (tmp_path / "core.bin").write_bytes(core.to_bytes())
+    page.set_input_files("#file", str(tmp_path / "core.bin"))
+    status(page, "are no instructions of tesla")
 
 
 def test_a_long_listing_scrolls(page, tmp_path):

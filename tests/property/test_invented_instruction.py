@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace
@@ -117,7 +118,7 @@ def test_explanation(isa: isakit.Isa) -> None:
 def test_manual_page(isa: isakit.Isa) -> None:
     page = instruction_page(isa.records, isa.records.records[-1])
     assert "Frobnicate: DST = 3 * SRC + AMOUNT." in page
-    assert "r0 = " in page  # what the traced graph computes
+    assert re.search(r"r\d+ = ", page)  # what the traced graph computes
     assert " * 3" in page
     assert "frobnicate dst src amount" in page
     result = CliRunner().invoke(app, ["doc", "-m", isa.name, "frobnicate"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -50,12 +52,24 @@ def _scene(name: str) -> Scene:
     return scene
 
 
+def _leads_elsewhere(text: str) -> bool:
+    """Whether a text of a scene could be the name of a file outside of the folder.
+
+    Remarks and programs of several lines hold slashes, too: they lead nowhere, as what stands in front of the first one
+    is no folder here.
+    """
+    first, *more = re.split(r"[/\\]", text)
+    if ".." in more or not re.search(r"[ \n]", first) or first.startswith("~") or "\0" in text or ":" in first[:2]:
+        return any(c in text for c in "/\\~\0") or ".." in text
+    return bool(more) and os.path.exists(first)  # False where the name is too long for one
+
+
 def _check(value: Any) -> None:
     """Raise IsakitError where a text of the scene could name a file outside of the folder."""
     stack = [value]
     while stack:
         v = stack.pop()
-        if isinstance(v, str) and (any(c in v for c in "/\\~\0") or ".." in v):
+        if isinstance(v, str) and _leads_elsewhere(v):
             raise IsakitError(f"{v[:60]!r}: files are named as they were dropped, without a folder")
         if isinstance(v, dict):
             stack += [*cast("dict[Any, Any]", v).values()]

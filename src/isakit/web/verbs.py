@@ -77,6 +77,8 @@ class Workbench:
         """A dropped file: its programs, or its text where it is one; arrays and scenes are kept in the folder."""
         name, data = checked(asked.text("name")), asked.data("data")
         self._folder.put(name, data)
+        if asked.text("role", "") == "part":  # of a scene
+            return {"kind": "part", "files": self._folder.names()}
         if data.startswith(captures.GL):
             return {"kind": "frames", "files": self._folder.names()}
         ending = name[name.rfind(".") :].lower() if "." in name else ""
@@ -97,7 +99,9 @@ class Workbench:
         units = self._units.add_module(name, modules, name)
         if not units:
             raise FormatError(name, 0, "holds no program")
-        return {"kind": "programs", "units": [u.as_json() for u in units], "files": self._folder.names()}
+        undecoded = sum(i.error is not None for i in units[0].program) if "isa" in named else 0
+        return {"kind": "programs", "units": [u.as_json() for u in units], "undecoded": undecoded,
+                "files": self._folder.names()}  # fmt: skip
 
     def part(self, asked: Asked) -> dict[str, Any]:
         """A file of a capture, by its path in the capture's folder; `capture` opens it when all of them are here."""

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -191,7 +192,7 @@ def test_the_picture_is_drawn_and_a_pixel_is_stepped_to_its_colour(bench):
     assert 0 < red < 1
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../x.s", "..", "a\\b"])
+@pytest.mark.parametrize("path", ["/etc/passwd", "../x.s", "..", "a\\b", "a b/../../etc/passwd", "~ a/b", "/ a"])
 def test_a_scene_names_files_of_its_folder_only(bench, path):
     text = (
         '{"format": "isakit-gfx-scene 1", "width": 4, "height": 4, "draws": [{"code": {"any": {"VERT": {"asm": %s}}}}]}'
@@ -199,3 +200,13 @@ def test_a_scene_names_files_of_its_folder_only(bench, path):
     asked(bench, "open", name="s.json", data=base64.b64encode((text % json.dumps(path)).encode()).decode())
     assert "as they were dropped" in answer(bench, "scene", {"name": "s.json"})["error"]
     assert "as they were dropped" in answer(bench, "pixel", {"name": "s.json", "x": 0, "y": 0})["error"]
+
+
+def test_remarks_of_a_scene_may_hold_slashes(bench):
+    scene = json.loads((Path(__file__).parents[3] / "examples/tesla-graphics/triangle/scene.json").read_text())
+    for name in ("vertex.s", "fragment.s"):
+        data = (Path(__file__).parents[3] / "examples/tesla-graphics/triangle" / name).read_bytes()
+        asked(bench, "open", name=name, data=base64.b64encode(data).decode(), role="part")
+    scene["row_order"] = "window y = (y / 2 + 1 / 2) * height" + " and so on" * 100 + "/x"
+    asked(bench, "open", name="t.json", data=base64.b64encode(json.dumps(scene).encode()).decode())
+    assert base64.b64decode(asked(bench, "scene", name="t.json")["png"]).startswith(b"\x89PNG")

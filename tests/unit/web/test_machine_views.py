@@ -2,7 +2,6 @@
 
 import base64
 import json
-import zlib
 
 import numpy as np
 import pytest
@@ -11,10 +10,9 @@ import isakit
 from isakit import usse, vuc
 from isakit.analysis import control_flow
 from isakit.analysis.columns import LiveColumns
-from isakit.hosts.cuda.capture import blob_name
-from isakit.programs import write
 from isakit.web.lessons import lesson
 from isakit.web.verbs import answer
+from support.captured_launch import captured_launch
 from support.gl import CAPTURES
 from support.workbench import asked
 
@@ -140,27 +138,7 @@ def test_live_ranges_are_those_of_the_disassembler(bench):
 # --- captures ---
 @pytest.fixture
 def capture():
-    """The files of a capture of one launch of the first lesson, with 64 numbers of each array."""
-    program = isakit.isa("tesla", "gt200").assemble(lesson("01-first-kernel")["source"])
-    files: dict[str, bytes] = {}
-
-    def blob(data):
-        files[f"blobs/{blob_name(data)}"] = zlib.compress(data, 1)
-        return blob_name(data)
-
-    x, y = np.arange(64, dtype=np.float32), np.ones(64, np.float32)
-    memory = x.tobytes() + y.tobytes()
-    at = 0x10000
-    params = b"".join([(64).to_bytes(4, "little"), np.float32(2).tobytes(), at.to_bytes(4, "little"),
-                       (at + 256).to_bytes(4, "little")])  # fmt: skip
-    entry = {
-        "kernel": "saxpy", "module": blob(write(program, "elf")), "chip": "gt200", "grid": [2, 1], "block": [32, 1, 1],
-        "shared": 0, "params": params.hex(), "constants": {}, "windows": {}, "textures": {}, "unbound": "",
-        "ranges": [[at, 512]], "memory": {str(at): blob(memory)}, "after": {}, "fault": None, "instructions": 0,
-    }  # fmt: skip
-    files["launches/0001.json"] = json.dumps(entry).encode()
-    files["capture.json"] = json.dumps({"kind": "cuda", "format": 1}).encode()
-    return files
+    return captured_launch()
 
 
 def dropped(bench, files):

@@ -99,5 +99,5 @@ export function memory(answer, before) {
     const letters = row.match(/../g).map((h) => parseInt(h, 16)).map((c) => c >= 32 && c < 127 ? String.fromCharCode(c) : "·").join("");
     lines.push(make("div", {}, `${answer.space}[0x${(answer.address + k / 2).toString(16).padStart(4, "0")}]  `, ...words, ` ${letters}`));
   }
-  return make("pre", {}, ...lines);
+  return make("pre", {class: "dump"}, ...lines);
 }

@@ -99,8 +99,8 @@ export async function showCompare() {
     if (page.unit === unit) listing.mark(marks(found));
   });
   other.addEventListener("change", compare);
-  panes.compare.replaceChildren(make("div", {class: "bar"}, `${page.unit?.name || "this program"} with `, other), out);
-  if (!other.value) out.replaceChildren(make("p", {}, "Open another program of the same machine: drop a file, or keep this text with Keep."));
+  if (other.value) panes.compare.replaceChildren(make("div", {class: "bar"}, `${page.unit?.name || "this program"} with `, other), out);
+  else panes.compare.replaceChildren(make("p", {}, "Open another program of the same machine: drop a file, or keep this text with Keep."));
   await compare();
 }
 

@@ -97,39 +97,50 @@ const contentOf = async (file) => api.base64(new Uint8Array(await file.arrayBuff
 
 const PART = /([^/]+)\/(capture\.json|launches\/\d+\.json|blobs\/[0-9a-f]{32})$/;
 
-// files: of the kind File; those of a capture's folder have a `path` in it.
+const SCENE = /\.json$/i;
+
+// files: of the kind File; those of a capture's folder have a `path` in it. What is opened together with a scene are
+// its parts, whatever they hold.
 export async function openFiles(files) {
-  const parts = new Map();
+  const parts = new Map(), single = [];
   for (const file of files) {
     const part = PART.exec(file.path || file.webkitRelativePath || "");
     if (part) {
       const folder = nameOf(part[1]);
       parts.set(folder, [...(parts.get(folder) || []), [part[2], file]]);
-    } else if (file.size !== undefined) {
-      await trying(() => openFile(file, files.length));
-    }
+    } else if (file.size !== undefined) single.push(file);
   }
+  const scenes = single.filter((file) => SCENE.test(file.name));
+  const others = single.filter((file) => !SCENE.test(file.name));
+  for (const file of others) await trying(() => scenes.length ? keepPart(file) : openFile(file));
+  for (const file of scenes) await trying(() => openFile(file));
   for (const [folder, found] of parts) await trying(() => openCapture(folder, found));
 }
 
-async function openFile(file, together) {
+async function keepPart(file) {
   const name = nameOf(file.name);
   say(`opening ${name} …`);
-  const answer = await api.ask("open", {name, data: await contentOf(file), ...await rawMachine(name)});
+  showFiles((await api.ask("open", {name, data: await contentOf(file), role: "part"})).files);
+}
+
+async function openFile(file) {
+  const name = nameOf(file.name);
+  say(`opening ${name} …`);
+  const raw = await rawMachine(name);
+  const answer = await api.ask("open", {name, data: await contentOf(file), ...raw});
   showFiles(answer.files);
   if (answer.kind === "programs") {
     showUnits(answer.units, name);
     await choose(answer.units[0]);
     room("read");
+    if (raw.isa && answer.undecoded) say(`${answer.undecoded} of ${listing.total} are no instructions of ${raw.isa} ${raw.variant}: if ${name} is for another machine, choose Machine and Chip and open it again`, true);
   } else if (answer.kind === "scene" || answer.kind === "frames") {
     page.scene = answer.kind === "scene" ? {name, program: null} : null;
     page.frames = answer.kind === "frames" ? {name, draw: 0} : null;
     await fit();
     await show("picture");
     room("look");
-    say(`${name} is drawn under Picture`);
-  } else if (answer.kind === "text" && page.scene && together > 1) {
-    say(`${name} is kept for the scene`);
+    if (panes.picture.querySelector("img, canvas")) say(`${name} is drawn under Picture`);
   } else if (answer.kind === "text") {
     $("language").value = answer.language;
     await write(answer.text);
