@@ -94,7 +94,8 @@ __getattr__, __dir__ = lazy(
         "isakit.programs": "load load_all",
         "isakit.runtime": "Device",
         "isakit.runtime.python_kernel": "kernel",
-        **dict.fromkeys(("isakit.analysis", "isakit.docsgen", "isakit.export", "isakit.formats", "isakit.tesla", "isakit.usse",
-                         "isakit.vuc"), ""),
+        **dict.fromkeys(
+            [f"isakit.{p}" for p in ("analysis", "docsgen", "export", "formats", "tesla", "usse", "vuc")], ""
+        ),
     },
 )
