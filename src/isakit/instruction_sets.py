@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -152,9 +152,7 @@ class Isa:
             words_or_text = [words_or_text]
         if isinstance(words_or_text, str):
             if _HEX_WORDS.fullmatch(words_or_text):
-                from isakit.formats import parse_hex
-
-                words = parse_hex(re.sub(r"/\*|\*/", " ", words_or_text), word_size=self._variant.unit_bytes)
+                words = list(_words(words_or_text, self._variant.unit_bytes))
                 program = self.disassemble(words, program_type=program_type)
             else:
                 program = self.assemble(words_or_text, program_type)
@@ -166,6 +164,13 @@ class Isa:
 
     def __repr__(self) -> str:
         return f"<instruction set {self.name} {self.variant}, {len(self.instructions)} instruction families>"
+
+
+def _words(text: str, size: int) -> Iterator[int]:
+    """Words of a hexadecimal text; two of 32 bits may be written as one of 16 digits, the first in front."""
+    for digits in re.findall(r"\b(?:0[xX])?([0-9a-fA-F]+)\b", text):
+        parts = (digits[:8], digits[8:]) if size == 4 and len(digits) == 16 else (digits,)
+        yield from (int(p, 16) for p in parts)
 
 
 def file_directives(name: str) -> Mapping[str, Directive]:

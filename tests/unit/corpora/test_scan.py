@@ -272,14 +272,14 @@ def test_web_servers_are_read(corpus: Path, index: Path, tmp_path: Path) -> None
         try:
             report = scan([url], str(tmp_path / "i"), jobs=1)
             assert scan([url + "b.zip"], str(tmp_path / "one"), jobs=1).kernels == 2
-            with pytest.raises(isakit.IsakitError, match="nothing: .*404"):
+            with pytest.raises(isakit.IsakitError, match=r"nothing: .*404"):
                 scan([url + "nothing"], str(tmp_path / "no"), jobs=1)
         finally:
             server.shutdown()
     assert report.kernels == len(rows(index, "kernels", "name"))
     columns = ("member", "offset", "name", "code", "sketch")
     assert sorted(rows(tmp_path / "i", "kernels", *columns)) == sorted(rows(index, "kernels", *columns))
-    with pytest.raises(isakit.IsakitError, match="[Cc]onnect"):
+    with pytest.raises(isakit.IsakitError, match=r"[Cc]onnect"):
         scan([url], str(tmp_path / "no"), jobs=1)
 
 
